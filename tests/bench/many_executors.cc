@@ -1,11 +1,12 @@
-// One real application master and many executors that are only connections: no processes, no tasks. This program is
-// the AM's keeper, too, one that grants and ends containers by saying so. scripts/bench builds and runs it.
+// A real application master and many executors that are only connections, without processes and tasks. This program
+// is also the AM's keeper (supervisor of one job): it reports containers as granted and ended without running any.
+// scripts/bench builds and runs it.
 //
 //   many_executors TONY_AM FOLDER TASKS SECONDS           prints one line of JSON
 //   many_executors TLS_MASTER FOLDER TASKS SECONDS tls    the same by TLS, to tls_master.cc
 //
-// Each executor has a connection of its own and speaks the real protocol: register, await the cluster spec, a heartbeat
-// each second for so many seconds, the outcome. FOLDER takes the place of $TONY_HOME.
+// Each executor has a connection of its own and follows the real protocol: it registers, awaits the cluster spec, sends
+// a heartbeat each second for SECONDS, and sends its outcome. FOLDER takes the place of $TONY_HOME.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -47,9 +48,9 @@ T Must(Result<T> result) {
   return *std::move(result);
 }
 
-// What the kernel says of the AM.
+// Resources of the AM, as the kernel counts them.
 struct Footprint {
-  double cpu_ms = 0;  // of all its threads
+  double cpu_ms = 0;  // all threads together
   double resident_mb = 0, most_mb = 0;
 };
 Footprint Measure(pid_t pid) {
@@ -92,7 +93,7 @@ class Bench {
   }
 
  private:
-  // One executor; `caller` is what it is.
+  // A simulated executor; `caller` is its identity.
   struct Simulated {
     Caller caller;
     std::unique_ptr<AmConnection> client;
@@ -107,7 +108,7 @@ class Bench {
     return Must(LocalJobStore(home).Create({.spec = spec, .environment = {}, .staged = {}}, loop_.Now()));
   }
 
-  // The master's are left for it; the executors' are taken.
+  // Writes the master's certificates into the job folder. Returns TLS clients with the executors' certificate.
   MakeChannel MakeCertificates() const {
     const auto job = Must(MakeJobCertificates(records_.job().value, WallNow(), std::chrono::hours(1)));
     const std::pair<const char*, const std::string*> files[] = {
@@ -143,9 +144,10 @@ class Bench {
                Must(DecodeRequest(message)));
   }
 
-  // All register at once when the last has been launched.
+  // Lets all executors register at once when the last has been launched.
   void Launch(const LaunchContainer& launch) {
-    const auto& argv = launch.what.argv;  // program, job folder, task, number, container
+    // argv: program, job folder, task, number, container
+    const auto& argv = launch.what.argv;
     const AttemptId attempt{Must(ParseTaskId(argv.at(2))), static_cast<int>(*ParseInt(argv.at(3)))};
     executors_.push_back(
         {{.job = records_.job(), .attempt = attempt, .container = launch.container}, nullptr, nullptr});
@@ -187,7 +189,7 @@ class Bench {
   void Begin(Simulated& executor, const Command& command) {
     executor.caller.generation = command.generation;
     spec_bytes_ = command.cluster_spec.size();
-    // Spread over the second, as those of executors are that start one after the other.
+    // Heartbeats are spread over the second, like those of executors that start one after the other.
     const Duration first = kHeartbeat * executor.caller.attempt.task.index / tasks_;
     if (++begun_ == tasks_) AllBegun();
     executor.heartbeat = loop_.After(first, [this, &executor] { Heartbeat(executor); });
@@ -202,7 +204,8 @@ class Bench {
                                });
   }
 
-  // The first round of heartbeats says that the tasks run, which the AM writes down; the steady state is after that.
+  // The first round of heartbeats reports that the tasks run, and the AM journals that; the steady state begins after
+  // it.
   void AllBegun() {
     all_begun_ = loop_.Now();
     phase_ = loop_.After(kHeartbeat * 3, [this] {
@@ -244,11 +247,11 @@ class Bench {
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};
   const JobRecords records_;
-  MakeChannel tls_;  // empty: by the master's Unix socket
+  MakeChannel tls_;  // empty: the master's Unix socket
   UniqueFd listener_;
   EventLoop::FdWatch accepting_;
   std::unique_ptr<MessageChannel> channel_;
-  std::deque<Simulated> executors_;  // their places stay
+  std::deque<Simulated> executors_;  // a deque: elements do not move
   pid_t am_ = 0;
   int registered_ = 0, begun_ = 0, result_ = 1;
   int64_t heartbeats_ = 0;

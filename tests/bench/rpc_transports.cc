@@ -1,5 +1,5 @@
-// What a connection and a call to an application master cost by the Unix socket and by TLS: both ends in one thread, so
-// that the times are of both together. Prints a line of JSON for each, in microseconds of CPU.
+// Measures the cost of a connection and of a call to an application master, by Unix socket and by TLS. Both ends run
+// in one thread, so the times are the sum of both. Prints a line of JSON for each, in microseconds of CPU.
 //
 //   rpc_transports CONNECTIONS CALLS
 #include <unistd.h>
@@ -33,7 +33,7 @@ T Must(Result<T> result) {
   std::exit(1);
 }
 
-// Of CPU, which says the same on a busy machine.
+// Returns CPU time because it is the same on a busy machine.
 double Seconds(const std::function<void()>& work) {
   const std::clock_t begin = std::clock();
   work();
@@ -47,7 +47,7 @@ class Bench {
         tls_(std::move(client)),
         server_(Must(StartRpcServer(loop_, {.folder = folder, .at = {at}, .tls = std::move(server)}, service_))) {}
 
-  // `count` connections, each with one call; all begin at once, or one after the other.
+  // Opens `count` connections with one call each, all at once or one after the other.
   double Connect(int count, bool at_once) {
     connections_.clear();
     failed_ = 0;

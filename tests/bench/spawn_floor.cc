@@ -1,5 +1,5 @@
-// What starting a job costs when nobody supervises anything: N children, each of which starts the user's command and
-// waits for it. Two processes per task, as with an executor. scripts/bench builds and runs it.
+// Measures the cost of starting a job without supervision: N children, and each starts the user's command and waits for
+// it. That makes two processes per task, as with an executor. scripts/bench builds and runs it.
 //
 //   spawn_floor N COMMAND...
 
@@ -34,12 +34,12 @@ bool Succeeded(pid_t pid) {
 int main(int argc, char** argv) {
   if (argc < 3) return 64;
   const int tasks = std::atoi(argv[1]);
-  if (tasks == 0) return Succeeded(Spawn(argv + 2)) ? 0 : 1;  // one of the N children
+  if (tasks == 0) return Succeeded(Spawn(argv + 2)) ? 0 : 1;  // this is a child
 
   char self[] = "/proc/self/exe";
   char child[] = "0";
   std::vector<char*> child_argv = {self, child};
-  child_argv.insert(child_argv.end(), argv + 2, argv + argc + 1);  // with the null at the end
+  child_argv.insert(child_argv.end(), argv + 2, argv + argc + 1);  // including the final null
   std::vector<pid_t> children;
   for (int i = 0; i < tasks; ++i) children.push_back(Spawn(child_argv.data()));
   bool all_succeeded = true;

@@ -1,7 +1,7 @@
-// tony-am for many_executors, but heard by TLS at a port, as a master on YARN is: no Unix socket, no page, no lock.
+// A replacement for tony-am in many_executors that serves TLS on a port, as a master on YARN does: no Unix socket, no
+// page, no lock.
 //
-//   tls_master JOB_FOLDER EPOCH     who it is: JOB_FOLDER/tls.ca, tls.certificate and tls.key, as many_executors wrote
-//   it
+//   tls_master JOB_FOLDER EPOCH     uses JOB_FOLDER/tls.ca, tls.certificate and tls.key, which many_executors wrote
 #include <csignal>
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-// fake-am JOB_FOLDER EPOCH: the real application master on the fake cluster.
+// The real application master on the fake cluster. Usage: fake-am JOB_FOLDER EPOCH
 #include <csignal>
 #include <filesystem>
 

@@ -1,6 +1,6 @@
-// A cluster that is none, tony.scheduler=fake: jobs in $TONY_HOME/cluster, whose master and executors are processes of
-// this machine that nobody keeps. Its records are a FlakyStore's. A file `declared-dead` in a job's folder holds the
-// epoch of a master that the cluster takes for dead, though it may live.
+// A simulated cluster, tony.scheduler=fake: jobs are in $TONY_HOME/cluster, and their masters and executors are
+// processes of this machine without a supervisor. Its records are in a FlakyStore. A file `declared-dead` in a job's
+// folder holds the epoch of a master that the cluster declares dead although it may live.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,8 @@ Result<fs::path> ClusterHome() {
   return home / "cluster";
 }
 
-// A job's id is LocalJobStore's with another beginning. What is laid is whole in another folder.
+// A job's id is LocalJobStore's with another prefix. Uploaded jobs are complete in another folder until they are
+// created.
 class FakeJobs : public JobStore {
  public:
   explicit FakeJobs(fs::path home) : jobs_(home / "jobs"), laid_(home / "laid"), local_(std::move(home)) {}
@@ -120,7 +121,7 @@ class FakeCluster : public AmLauncher {
   std::string KeeperFailureHint(const JobRecords& records) const override {
     return StrCat("see ", (records.place() / "am.log").string());
   }
-  // The one before writes no more from here on.
+  // From here on the previous master cannot write.
   Result<bool> Start(const JobRecords& records) override {
     TRY_ASSIGN(const UniqueFd lock,
                LockFile(records.place() / "start.lock", LockKind::kExclusive, [] { return false; }));

@@ -1,5 +1,5 @@
-// The verbs on a backend that is not this machine: its store of records is late, loses answers and seals, and nobody
-// brings a master back but those who look.
+// The verbs on a backend other than this machine: its record store is slow, loses answers and seals epochs, and a dead
+// master is restarted only by clients that check the job.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -26,7 +26,7 @@ class FakeClusterTest : public TonyTest {
   }
 };
 
-TEST_F(FakeClusterTest, AJobIsSubmittedAndItsOutputsAreThere) {
+TEST_F(FakeClusterTest, AJobRunsAndItsOutputsCanBeRead) {
   const Ran submitted = Ends(*Start(OnFake("echo hello; echo '{\"loss\":1}' > $TONY_OUTPUT_FILE")));
   const std::string job = submitted.out.substr(0, submitted.out.find('\n'));
   EXPECT_THAT(job, StartsWith("fake-"));
@@ -38,13 +38,13 @@ TEST_F(FakeClusterTest, AJobIsSubmittedAndItsOutputsAreThere) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AFailureIsToldAsAnywhere) {
+TEST_F(FakeClusterTest, AFailureIsReportedLikeThatOfALocalJob) {
   const Ran submitted = Ends(*Start(OnFake("echo broken >&2; exit 3")), 1);
   EXPECT_THAT(submitted.out, HasSubstr("broken"));
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, ARunningJobIsSeenWaitedForAndKilled) {
+TEST_F(FakeClusterTest, StatusLogsWaitAndKillWorkOnARunningJob) {
   const std::string job = Detached("echo begun; " + HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_THAT(Status(job), HasSubstr("\"RUNNING\""));
@@ -56,7 +56,7 @@ TEST_F(FakeClusterTest, ARunningJobIsSeenWaitedForAndKilled) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, ARequestIsFoundInWhicheverBackendItIs) {
+TEST_F(FakeClusterTest, ARequestIsFoundInItsBackend) {
   const Words request = {"--request-id", "step 1", "--owner", "o1"};
   const std::string job = Detached(HoldUntilGo(), request);
   ASSERT_TRUE(WaitForRunning(1));
@@ -67,7 +67,7 @@ TEST_F(FakeClusterTest, ARequestIsFoundInWhicheverBackendItIs) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, SubmitsOfOneRequestAtOnceMakeOneJob) {
+TEST_F(FakeClusterTest, SimultaneousSubmitsOfOneRequestCreateOneJob) {
   std::vector<std::unique_ptr<Background>> clients;
   for (const char* owner : {"o1", "o2", "o3", "o4"})
     clients.push_back(
@@ -83,7 +83,7 @@ TEST_F(FakeClusterTest, SubmitsOfOneRequestAtOnceMakeOneJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, TasksDoNotNoticeThatTheirMasterDied) {
+TEST_F(FakeClusterTest, TasksSurviveTheDeathOfTheirMaster) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   KillTogether({"fake-am"});
@@ -96,7 +96,7 @@ TEST_F(FakeClusterTest, TasksDoNotNoticeThatTheirMasterDied) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AMasterThatWasReplacedChangesNothingMore) {
+TEST_F(FakeClusterTest, AReplacedMasterCannotWriteAndExits) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   const pid_t first = Master();
@@ -113,7 +113,7 @@ TEST_F(FakeClusterTest, AMasterThatWasReplacedChangesNothingMore) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, ASchedulerThatIsNotThereIsRefused) {
+TEST_F(FakeClusterTest, AnUnknownSchedulerIsRefused) {
   const Ran refused = Tony(One("true", {"tony.scheduler=mars"}));
   EXPECT_EQ(refused.exit, 65);
   EXPECT_THAT(refused.err, HasSubstr("tony.scheduler: \"mars\" (from -conf): expected local or fake"));

@@ -73,7 +73,7 @@ class FakeScheduler : public Scheduler {
   struct Held {
     pid_t pid = 0;
     HeldProcess process;
-    EventLoop::FdWatch end;  // of one that an earlier master started
+    EventLoop::FdWatch end;  // for executors of an earlier master
   };
   fs::path Granted() const { return records_.place() / "granted"; }
   void Hold(const ContainerId& id, pid_t pid) {

@@ -1,5 +1,5 @@
-// The master's side of the fake cluster: grants whatever is asked for. The executors are the real ones; they live on
-// when the master dies, and the next one finds them by the files in `granted`.
+// The application master's side of the fake cluster; it grants every request. The executors are the real ones. They
+// live on when the master dies, and the next master finds them by the files in `granted`.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A store of records as a cluster may have: each call takes a while, answers of writes get lost, nobody is told of
-// changes, and a master that was replaced writes no more.
+// A record store like that of a cluster: each call takes a while, answers to writes get lost, changes are not reported,
+// and a master that was replaced cannot write.
 #pragma once
 
 #include <atomic>
@@ -15,13 +15,13 @@
 
 namespace tony::cluster {
 
-// The newest epoch whose master writes no more; 0: none is sealed.
+// Returns the newest epoch whose master may no longer write; 0: none.
 int64_t SealedEpoch(const std::filesystem::path& job_folder);
 Status Seal(const std::filesystem::path& job_folder, int64_t epoch);
 
 class FlakyStore : public RecordStore {
  public:
-  // `epoch`: of the master that writes; 0: somebody else does.
+  // `epoch` is the epoch of the master that writes; 0: the writer is not a master.
   explicit FlakyStore(std::filesystem::path folder, int64_t epoch = 0);
   Result<std::optional<StoredRecord>> Get(const std::string& name) const override;
   Result<bool> PutNew(const std::string& name, std::string_view bytes, Durability durability) const override;

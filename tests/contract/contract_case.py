@@ -1,4 +1,4 @@
-"""What the tests of the contract have in common."""
+"""Helpers that the tests of the contract share."""
 
 import unittest
 
@@ -9,7 +9,7 @@ UNKNOWN = "local-20200101-000000-abcdef"
 
 
 def of(*verbs):
-    """Marks a test as one of these verbs."""
+    """Marks a test as a test of these verbs."""
 
     def mark(test):
         test.verbs = verbs
@@ -19,7 +19,7 @@ def of(*verbs):
 
 
 class ContractCase(unittest.TestCase):
-    """Jobs of every fate, and what must hold of every answer."""
+    """Jobs with every kind of end, and the rules that every answer must follow."""
 
     @classmethod
     def setUpClass(cls):
@@ -55,7 +55,7 @@ class ContractCase(unittest.TestCase):
 
     @classmethod
     def expect(cls, verb, *words, code=0, schema=None, **variables):
-        """Runs a verb with --json and returns its one object, which must be all that the contract says of it."""
+        """Runs a verb with --json and returns its JSON object, which must follow the whole contract."""
         answer = cls.box.run(verb, *words, "--json", **variables)
         document = answer.document()
         cls.judge(answer, document, schema or verb, code)
@@ -64,7 +64,7 @@ class ContractCase(unittest.TestCase):
     @classmethod
     def judge(cls, answer, document, schema, code):
         assert answer.exit == code, f"{answer}: expected exit code {code}"
-        # An error alone, or beside what there was to tell.
+        # The answer is an error only, or an error in addition to a partial result.
         names = ["error"] if code >= 64 and "error" in document else [schema]
         if "error" in document and len(document) > 2:
             names.append(schema)
@@ -95,7 +95,7 @@ class ContractCase(unittest.TestCase):
         return cls.expect("status", job)["state"]
 
     def own(self, *words):
-        """A job of this test alone."""
+        """Starts a job for this test only."""
         job = self.submit(*words)
         self.addCleanup(self.box.run, "kill", job)
         return job

@@ -1,4 +1,5 @@
-"""The job document, as an engine writes it: what its schema says is what `tony submit -` and `tony plan -` read."""
+"""The job document, as an engine writes it: `tony submit -` and `tony plan -` accept the documents that its schema
+accepts."""
 
 import json
 import os
@@ -22,7 +23,7 @@ WHOLE = {
     "tasks": {"worker": ROLE, "eval": {"instances": 1}, "none": None},
 }  # fmt: skip
 
-# Documents that the schema and the program must both take, and that both must refuse.
+# Documents that the schema and the program must both accept, and documents that both must refuse.
 TAKEN = [
     BASE, WHOLE, {**BASE, "properties": None, "spec": None, "tags": None, "env": None},
     {"properties": {"executes": "true", "tony.worker.instances": 1}},
@@ -70,13 +71,13 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(reader.complaints(verb if code == 0 else "error", answer.document()), [])
         return answer.document()
 
-    def test_what_the_schema_takes_the_program_takes(self):
+    def test_the_program_accepts_what_the_schema_accepts(self):
         for document in TAKEN:
             with self.subTest(document):
                 self.assertEqual(reader.complaints("job-document", document), [])
                 self.tony("plan", document)
 
-    def test_what_the_schema_refuses_the_program_refuses_in_one_line(self):
+    def test_the_program_refuses_in_one_line_what_the_schema_refuses(self):
         for document in REFUSED:
             with self.subTest(document):
                 self.assertTrue(reader.complaints("job-document", document))
@@ -109,7 +110,7 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(self.tony("plan", {"properties": text}), members_alone)
         self.assertEqual(self.box.run("plan", "--json", "job.json").document(), members_alone)
 
-    def test_each_value_says_which_member_it_is_from(self):
+    def test_errors_name_the_member_of_each_value(self):
         document = {**WHOLE, "env": {"DB_PASSWORD": "hush", "A": "b"}}
         configuration = self.tony("plan", document, "--explain", "-conf", "tony.eval.vcores=2")["configuration"]
         sources = {value["key"]: (value["value"], value["source"]) for value in configuration}
@@ -123,7 +124,7 @@ class DocumentTest(unittest.TestCase):
         }.items():  # fmt: skip
             self.assertEqual(sources[key], value)
 
-    def test_a_document_is_submitted_once_under_its_request_and_its_paths_are_of_the_folder(self):
+    def test_a_document_is_submitted_once_and_its_paths_start_at_the_folder(self):
         document = {"framework": "standalone", "executes": "cat mine.txt > $OUT; echo $A >> $OUT", "src_dir": "src",
                     "env": {"A": "of the document", "OUT": str(self.box.folder / "out")},
                     "tasks": {"worker": {"instances": 1, "memory": "512m"}}}  # fmt: skip
@@ -136,14 +137,14 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual((again["job"], again["decision"], again["spec_differs"]), (first["job"], "adopted", False))
         self.assertTrue(self.tony("submit", {**document, "name": "n"}, *words)["spec_differs"])
 
-    def test_standard_input_that_is_no_document_is_told_as_what_it_is(self):
+    def test_standard_input_that_is_not_a_document_is_reported_precisely(self):
         for text, part in [(b"", "standard input: empty"), (b" \n", "standard input: empty"), (b"{", "not JSON"),
                            (b'{"name": "\xff"}', "not valid UTF-8"), (b"\0", "a NUL character"),
                            (b'{"name": 1, "name": 2}', '"name" twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
                            (b'{"tasks": {"worker": {"instances": 1e3}}}', "from tasks.worker.instances")]:  # fmt: skip
             self.assertIn(part, self.tony("plan", text, code=65)["error"]["message"])
 
-    def test_standard_input_that_is_closed_or_a_terminal_is_told(self):
+    def test_closed_standard_input_or_a_terminal_is_reported(self):
         closed = subprocess.run(
             ["/bin/sh", "-c", 'exec "$0" plan - <&-', self.box.tony], cwd=self.box.folder, env=self.box.environment(),
             capture_output=True, timeout=LIMIT)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The verbs that a workflow engine runs a job with: submit, wait, watch, kill, ack, find, recover, outputs."""
+"""The verbs with which a workflow engine runs a job: submit, wait, watch, kill, ack, find, recover, outputs."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ from reader import task
 
 class EngineTest(ContractCase):
     @of("wait")
-    def test_wait_tells_the_end_by_its_exit_code(self):
+    def test_wait_reports_the_verdict_by_its_exit_code(self):
         self.expect("wait", self.jobs["good"])
         for fate in ("bad", "shot", "killed"):
             self.expect("wait", self.jobs[fate], code=1)
@@ -23,7 +23,7 @@ class EngineTest(ContractCase):
         self.assertTrue(self.expect("wait", self.jobs["running"], "--since", str(seq), "--timeout", "1")["timed_out"])
 
     @of("wait")
-    def test_wait_that_times_out_may_be_tried_again(self):
+    def test_a_timed_out_wait_is_retryable(self):
         document = self.expect("wait", self.jobs["running"], "--timeout", "1", code=69)
         self.assertTrue(document["error"]["retryable"])
 
@@ -34,12 +34,12 @@ class EngineTest(ContractCase):
         self.assertEqual(self.expect_lines("wait", self.jobs["bad"], "--follow", code=1)[-1]["state"], "FAILED")
 
     @of("wait")
-    def test_wait_follow_that_times_out_ends_with_the_error(self):
+    def test_a_timed_out_wait_follow_ends_with_the_error(self):
         documents = self.expect_lines("wait", self.jobs["running"], "--follow", "--timeout", "1", code=69)
         self.assertEqual(["error" in document for document in documents].count(True), 1)
 
     @of("wait")
-    def test_an_interrupted_wait_tells_what_it_knew_and_the_job_goes_on(self):
+    def test_an_interrupted_wait_prints_the_last_status_and_the_job_continues(self):
         process = self.box.start("wait", self.jobs["running"], "--json")
         self.assertTrue(any(b"running" in line for line in process.stderr))
         process.send_signal(signal.SIGTERM)
@@ -48,7 +48,7 @@ class EngineTest(ContractCase):
         self.assertEqual(self.state(self.jobs["running"]), "RUNNING")
 
     @of("submit")
-    def test_submit_that_waits_tells_the_end(self):
+    def test_a_submit_that_waits_reports_the_verdict(self):
         self.assertEqual(self.expect("submit", *task("true"))["state"], "SUCCEEDED")
         self.assertEqual(self.expect("submit", *task("exit 7"), code=1)["verdict"]["exit_code"], 7)
         self.expect("submit", *task("true"), "-conf", "tony.worker.instances=many", code=65)
@@ -65,14 +65,14 @@ class EngineTest(ContractCase):
         self.assertEqual(self.state(self.jobs["good"]), "SUCCEEDED")
 
     @of("outputs")
-    def test_outputs_are_what_the_chief_wrote(self):
+    def test_outputs_are_those_that_the_chief_wrote(self):
         self.assertEqual(self.expect("outputs", self.jobs["good"])["outputs"], {"accuracy": 0.5, "model": "m"})
         self.assertEqual(self.expect("outputs", self.jobs["silent"])["outputs"], {})
         self.expect("outputs", self.jobs["bad"])
         self.expect("outputs", self.jobs["running"], code=69)
 
     @of("outputs", "status")
-    def test_one_bad_output_costs_only_itself(self):
+    def test_a_bad_output_does_not_affect_others(self):
         job = self.own(*task("""printf '{"a":NaN,"b":1e400,"c":1}' > $TONY_OUTPUT_FILE"""))
         self.expect("wait", job)
         answer = self.expect("outputs", job)
@@ -81,7 +81,7 @@ class EngineTest(ContractCase):
         self.assertIn('"b" is left out', self.expect("status", job)["outputs_problem"])
 
     @of("outputs", "status")
-    def test_outputs_that_are_no_object_are_65(self):
+    def test_outputs_that_are_not_an_object_exit_with_65(self):
         for text in ("[1]", "{", '{\\"a\\":}'):
             job = self.own(*task(f'printf "{text}" > $TONY_OUTPUT_FILE'))
             self.expect("wait", job)
@@ -127,7 +127,7 @@ class EngineTest(ContractCase):
         self.assertEqual((killed["killed"], killed["state"]), (True, "KILLED"))
 
     @of("kill", "submit")
-    def test_a_kill_before_the_job_is_remembered(self):
+    def test_a_kill_before_the_submit_takes_effect_later(self):
         request = ("--request-id", "airflow://dag/run/late/-1")
         remembered = self.expect("kill", *request, "--if-owner", "o1")
         self.assertEqual((remembered["job"], remembered["killed"], remembered["remembered"]), (None, False, True))
@@ -135,20 +135,21 @@ class EngineTest(ContractCase):
         self.expect("kill", "--request-id", "airflow://dag/run/never/-1", code=66)
 
     @of("submit", "wait")
-    def test_a_job_that_nobody_watches_is_abandoned(self):
+    def test_an_unwatched_job_is_abandoned(self):
         job = self.own("--watch-timeout", "1", *task("sleep 600"))
         states = lambda: {listed["job"]: listed["state"] for listed in self.expect("list")["jobs"]}
-        self.box.wait_for("the end", lambda: states()[job] == "KILLED")  # list does not ask, so it is no watching
+        # `list` does not query the job, so it does not count as client activity
+        self.box.wait_for("the end", lambda: states()[job] == "KILLED")
         verdict = self.expect("status", job)["verdict"]
         self.assertEqual((verdict["class"], verdict["retryable"]), ("abandoned", True))
 
     @of("status", "wait")
-    def test_a_job_of_another_machines_local_scheduler_is_named_as_such(self):
+    def test_a_job_on_another_machine_is_named_as_such(self):
         job = self.own(*task("sleep 600"))
         file = self.box.folder / "home/jobs" / job / "submission.json"
         ours = file.read_text()
 
-        def write(text):  # its master may read it at any moment
+        def write(text):  # replaces the file at once, because the job's master may read it at any moment
             new = file.with_suffix(".new")
             new.write_text(text)
             new.rename(file)
@@ -160,7 +161,7 @@ class EngineTest(ContractCase):
             self.assertIn(f"job {job} belongs to the local scheduler of worker-7 and this is ", error["message"])
 
     @of("recover")
-    def test_recover_brings_back_a_job_that_nobody_rules(self):
+    def test_recover_restarts_the_master_of_a_job(self):
         job = self.own(*task("sleep 600"))
         self.box.wait_for("its start", lambda: self.state(job) == "RUNNING")
         self.assertEqual(self.expect("recover", job)["jobs"][0]["recovery"], "none")

@@ -1,6 +1,6 @@
-"""A stranger's reader of `tony`: it knows the published schemas, what contract.md promises, and the program's path.
+"""A reader of `tony` that knows only the published schemas, the promises of contract.md, and the program's path.
 
-Nothing here is shared with the programs: what it accepts is what an adapter may rely on.
+It shares no code with the programs: an adapter may rely on everything that it accepts.
 """
 
 import json
@@ -17,7 +17,7 @@ import jsonschema
 SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "runtime/client/schema/v1"
 ERROR_CLASSES = {64: "usage", 65: "spec_invalid", 66: "not_found", 69: "unavailable", 70: "internal",
                  73: "cannot_write", 77: "auth"}  # fmt: skip
-LIMIT = 60  # seconds, far above what anything here takes: machines that run tests are noisy
+LIMIT = 60  # seconds; far above any measured time, because test machines are noisy
 
 
 def load(name):
@@ -29,7 +29,7 @@ def names():
 
 
 def inlined(schema):
-    """With each reference replaced by what it refers to: all are to whole documents, and none is to itself."""
+    """Replaces each reference by its target. All references name whole documents, and no document refers to itself."""
     if isinstance(schema, list):
         return [inlined(item) for item in schema]
     if not isinstance(schema, dict):
@@ -49,7 +49,7 @@ def complaints(name, document):
 
 
 def strict(text):
-    """One JSON value and nothing else; no member twice, no numbers that JSON has not."""
+    """Reads one JSON value and nothing else; refuses duplicate members, and numbers that JSON does not have."""
 
     def members(pairs):
         found = dict(pairs)
@@ -63,7 +63,7 @@ def strict(text):
 
 
 class Answer:
-    """What one command printed."""
+    """The output of one command."""
 
     def __init__(self, words, exit_code, out, err):
         self.words, self.exit, self.raw, self.err = words, exit_code, out, err.decode("utf-8")
@@ -85,7 +85,7 @@ class Answer:
 
 
 class Sandbox:
-    """A folder with a $TONY_HOME and a ledger of its own: jobs in it neither wait for others nor disturb them."""
+    """A folder with a $TONY_HOME and a ledger of its own: its jobs neither wait for other jobs nor disturb them."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-contract-"))
@@ -96,7 +96,7 @@ class Sandbox:
         (self.folder / "home").mkdir()
         (self.folder / "home/programs").symlink_to(shared)
         self.tony = pathlib.Path(os.environ["TONY_BIN_DIR"]) / "tony"
-        self.seen = []  # every answer, for who looks for what must be in none
+        self.seen = []  # every answer, for tests that search all of them
 
     def environment(self, **more):
         return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C",
@@ -122,18 +122,18 @@ class Sandbox:
         return self.finish(self.start(*words, **variables), *words)
 
     def processes(self):
-        """Of jobs here: everything they start has this folder in its environment."""
+        """Returns the processes of jobs in this sandbox: all of them have its folder in their environment."""
         mark, found = str(self.folder).encode(), []
         for entry in pathlib.Path("/proc").iterdir():
             try:
                 if entry.name.isdigit() and int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes():
                     found.append((int(entry.name), (entry / "comm").read_text().strip()))
             except OSError:
-                continue  # it has ended, or is not ours
+                continue  # it has exited, or belongs to another user
         return found
 
     def strike(self, *programs, job):
-        """kill -9 of a job's own programs, all at once: nobody is left to bring another back."""
+        """Kills a job's own programs with SIGKILL, all at once, so that no program is left to restart another one."""
         struck = [pid for pid, name in self.processes() if name in programs and job in self.command_line(pid)]
         assert len(struck) >= len(programs), f"{programs} of {job}: {struck}"
         for deed in (signal.SIGSTOP, signal.SIGKILL):
@@ -166,6 +166,6 @@ class Sandbox:
 
 
 def task(command, *more):
-    """The words that submit a job of one task."""
+    """Returns the arguments that submit a job of one task."""
     return ("-executes", command, "-conf", "tony.application.framework=standalone", "-conf",
             "tony.worker.instances=1", *more)  # fmt: skip

@@ -1,4 +1,5 @@
-"""The schemas themselves, without running anything: that they are what they say, and that they can refuse."""
+"""The schemas themselves, without running a program: they are valid, match their description, and refuse bad
+documents."""
 
 import copy
 import json
@@ -24,17 +25,17 @@ JOB = {"schema": 1, "job": "local-1", "name": "n", "user": "u", "framework": "ja
        "restart_count": 1, "restarts": [RESTART]}  # fmt: skip
 ERROR = {"schema": 1, "error": {"code": 69, "class": "unavailable", "message": "no", "retryable": True}}
 
-# What programs write and `tony` reads: another member is refused.
+# Documents that programs write and `tony` reads: an unknown member is refused.
 CLOSED = ("job-document", "job-members")
 
-# For each shared definition and the answers made of them, a document that holds all that is required.
+# Maps each shared definition and each answer to a document that holds all required members.
 SAMPLES = {"usage": USAGE, "outcome": OUTCOME, "verdict": VERDICT, "task": TASK, "restart": RESTART, "job-status": JOB,
            "error": ERROR, "failure": ERROR["error"], "status": JOB, "wait": JOB,
            "version": {"schema": 1, "version": "0.1.0", "schemas": [1]}}  # fmt: skip
 
 
 def wrong_types(document):
-    """The document with one value of another type, at every place."""
+    """Yields copies of the document in which one value has another type, for every value."""
     for key, value in list(document.items()):
         changed = copy.deepcopy(document)
         changed[key] = 7 if isinstance(value, (str, bool, dict, list)) else "seven"
@@ -48,7 +49,7 @@ def wrong_types(document):
 
 
 class SchemasTest(unittest.TestCase):
-    def test_every_schema_is_one_and_is_called_as_its_file(self):
+    def test_every_schema_is_valid_and_named_like_its_file(self):
         for name in reader.names():
             with self.subTest(name):
                 schema = reader.load(name)
@@ -92,7 +93,7 @@ class SchemasTest(unittest.TestCase):
             for place, changed in wrong_types(document):
                 self.assertTrue(reader.complaints(name, changed), f"{name} with another type at {place}")
 
-    def test_words_and_numbers_that_are_not_the_contracts_are_refused(self):
+    def test_words_and_numbers_outside_the_contract_are_refused(self):
         for name, document, place, value in [
             ("job-status", JOB, "state", "DONE"), ("job-status", JOB, "schema", 2),
             ("verdict", VERDICT, "class", "bad_luck"), ("verdict", VERDICT, "state", "RUNNING"),
@@ -123,7 +124,7 @@ class SchemasTest(unittest.TestCase):
 
 
 class ManualTest(unittest.TestCase):
-    """The README of the schemas says what they say."""
+    """The README of the schemas agrees with the schemas."""
 
     manual = (reader.SCHEMAS.parent / "README.md").read_text(encoding="utf-8")
 

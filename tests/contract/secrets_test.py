@@ -1,7 +1,7 @@
-"""What was given as a secret is in no answer of any verb, and not on standard error.
+"""No secret is in any answer of any verb, or on standard error.
 
-Secrets come by an environment variable of whoever submits, or by a variable or property whose name holds password,
-secret, token or key. What the user's own program prints is the user's.
+A secret comes from an environment variable of the submitter, or from a variable or property whose name contains
+password, secret, token or key. Output of the user's own program is the user's responsibility.
 """
 
 import json
@@ -25,7 +25,7 @@ class SecretsTest(unittest.TestCase):
         self.addCleanup(self.box.close)
         (self.box.folder / "conf").mkdir()
         (self.box.folder / "src").mkdir()
-        # Succeeds only if it has them all: a secret that does not arrive is well kept, too.
+        # Succeeds only if it has all secrets, because a secret that does not arrive would not be found either.
         arrived = {"MY_TOKEN": BY_ENVIRONMENT, "DB_PASSWORD": BY_FLAG, "CLIENT_SECRET": BY_FILE, "API_KEY": BY_XML}
         checks = " && ".join(f'[ "${name}" = {value} ]' for name, value in arrived.items())
         self.write("src/check", f"{checks} && exit $1\nexit 99")
@@ -57,19 +57,19 @@ class SecretsTest(unittest.TestCase):
                           ["plan", "--explain", *self.words(0)], ["plan", "--task", "worker:0", *self.words(0)]):  # fmt: skip
                 self.box.run(*words, *form, MY_TOKEN=BY_ENVIRONMENT)
 
-    def test_a_job_that_succeeds_tells_no_secret(self):
+    def test_a_successful_job_reveals_no_secret(self):
         answer = self.box.run("submit", *self.words(0), "--json", MY_TOKEN=BY_ENVIRONMENT)
         self.assertEqual(answer.exit, 0, str(answer))
         self.ask_all(answer.document()["job"])
         self.expect_none()
 
-    def test_a_job_that_fails_tells_no_secret(self):
+    def test_a_failed_job_reveals_no_secret(self):
         answer = self.box.run("submit", *self.words(3), "--json", MY_TOKEN=BY_ENVIRONMENT)
         self.assertEqual(answer.document()["verdict"]["exit_code"], 3, str(answer))
         self.ask_all(answer.document()["job"])
         self.expect_none()
 
-    def test_a_secret_of_the_document_stands_in_no_file_either(self):
+    def test_a_secret_of_the_document_is_in_no_file(self):
         self.write("job.json", json.dumps({
             "framework": "standalone", "tasks": {"worker": {"instances": 1}}, "secrets": {"PIN": BY_DOCUMENT},
             "executes": f'[ "$PIN" = {BY_DOCUMENT[:6]}"{BY_DOCUMENT[6:]}" ]',
@@ -83,7 +83,7 @@ class SecretsTest(unittest.TestCase):
         self.assertGreater(len(files), 10)
         self.assertEqual([file for file in files if BY_DOCUMENT.encode() in file.read_bytes()], [])
 
-    def test_a_refused_submit_tells_no_secret(self):
+    def test_a_refused_submit_reveals_no_secret(self):
         for words, code in [
             (["job.properties", "-executes", "true", "-conf", "tony.worker.instances=x"], 65),
             (["job.properties", "-executes", "true", "-conf", f"tony.execution.envs=DB_PASSWORD=a,{BY_FLAG}"], 65),

@@ -1,4 +1,5 @@
-"""The verbs of `tony` that tell, run for real with --json against jobs of every fate, and read as a stranger would."""
+"""The verbs of `tony` that report something, run with --json on jobs with every kind of end, and read with the schemas
+only."""
 
 import os
 import re
@@ -14,11 +15,11 @@ from reader import Sandbox, strict, task
 
 class VerbsTest(ContractCase):
     @of("version")
-    def test_version_says_which_schemas_it_speaks(self):
+    def test_version_lists_its_schemas(self):
         self.assertIn(1, self.expect("version")["schemas"])
 
     @of("init")
-    def test_init_tells_what_it_has_written(self):
+    def test_init_lists_what_it_wrote(self):
         self.assertEqual(self.expect("init", "batch")["files"], ["job.yaml", "work.py"])
         self.expect("init", "batch", code=73)
         self.expect("init", "keras", code=64)
@@ -61,7 +62,7 @@ class VerbsTest(ContractCase):
         self.assertLessEqual(set(self.jobs.values()), listed)
 
     @of("list")
-    def test_the_queue_has_those_that_run(self):
+    def test_the_queue_lists_running_jobs(self):
         queue = self.expect("list", "--queue")
         self.assertIn(self.jobs["running"], [job["job"] for job in queue["jobs"] if job["state"] == "running"])
 
@@ -143,33 +144,33 @@ class VerbsTest(ContractCase):
         self.assertEqual(sorted(c["class"] for c in classes), sorted(reader.load("outcome-class")["enum"]))
 
     @of("explain-exit")
-    def test_explain_exit_of_one(self):
+    def test_explain_exit_explains_one_exit(self):
         for word in ("0", "1", "137", "SIGKILL", "-100"):
             self.assertEqual(self.expect("explain-exit", word)["asked"], word)
         self.expect("explain-exit", "3", "--job", self.jobs["bad"])
         self.expect("explain-exit", "300", code=64)
 
     @of("doctor")
-    def test_doctor_is_healthy_or_says_so(self):
+    def test_doctor_reports_its_health(self):
         answer = self.box.run("doctor", "--json")
         document = answer.document()
         self.judge(answer, document, "doctor", 0 if document["healthy"] else 1)
 
     @of("gc")
-    def test_gc_says_what_it_would_remove_and_touches_none_that_runs(self):
+    def test_gc_lists_what_it_would_remove_and_keeps_running_jobs(self):
         gone = self.expect("gc", "--older-than", "0m", "--dry-run")["jobs"]
         self.assertIn(self.jobs["bad"], gone)
         self.assertNotIn(self.jobs["running"], gone)
 
     @of("status", "wait", "kill", "logs", "history", "explain-exit")
-    def test_an_unknown_job_is_66_for_every_verb(self):
+    def test_every_verb_exits_with_66_for_an_unknown_job(self):
         for words in (["status"], ["wait"], ["kill"], ["logs"], ["history"], ["explain-exit", "1", "--job"]):
             document = self.expect(*words, UNKNOWN, code=66)
             self.assertEqual(document["error"]["class"], "not_found")
             self.assertIn(UNKNOWN, document["error"]["message"])
 
     @of("status")
-    def test_one_unknown_job_hides_none_of_the_others(self):
+    def test_an_unknown_job_does_not_hide_the_others(self):
         answer = self.box.run("status", self.jobs["good"], UNKNOWN, "--json")
         document = answer.document()
         self.assertEqual((answer.exit, reader.complaints("status", document)), (66, []), str(answer))
@@ -177,14 +178,14 @@ class VerbsTest(ContractCase):
         self.assertEqual(document["jobs"][1]["error"]["code"], 66)
 
     @of("history")
-    def test_history_is_exported_where_the_job_said(self):
+    def test_history_is_exported_to_the_jobs_folder(self):
         job = self.expect("submit", *task("true", "-conf", f"tony.history.location={self.box.folder}/portal"))["job"]
         exported = self.expect("history", job, "--export", schema="history-export")
         self.assertTrue(os.path.isdir(exported["folder"]))
         self.expect("history", self.jobs["good"], "--export", code=65)
 
     @of("history")
-    def test_history_lists_what_has_ended(self):
+    def test_history_lists_ended_jobs(self):
         listed = {job["job"]: job for job in self.expect("history", schema="history-list")["jobs"]}
         self.assertEqual(listed[self.jobs["bad"]]["class"], "user_error")
         self.assertNotIn(self.jobs["running"], listed)
@@ -193,7 +194,7 @@ class VerbsTest(ContractCase):
         self.expect("history", "--class", "bad_luck", code=64)
 
     @of("history")
-    def test_history_counts_what_has_ended_also_from_the_folders(self):
+    def test_history_counts_ended_jobs_after_a_reindex_too(self):
         before = self.expect("history", "--stats", "--class", "killed", schema="history-stats")["stats"]
         self.assertEqual(before["by_state"], {"KILLED": before["jobs"]})
         again = self.expect("history", "--reindex", schema="history-reindex")
@@ -208,7 +209,7 @@ class VerbsTest(ContractCase):
         self.assertIn("tony.worker.instances", keys)
 
     @of("history")
-    def test_history_serves_until_it_is_told_to_stop(self):
+    def test_history_serves_until_it_is_stopped(self):
         process = self.box.start("history", "--serve", "--json")
         told = strict(process.stdout.readline().decode())
         self.assertEqual(reader.complaints("history-serve", told), [])
@@ -216,7 +217,7 @@ class VerbsTest(ContractCase):
         answer = self.box.finish(process, "history", "--serve", "--json")
         self.assertEqual((answer.exit, answer.raw), (0, b""), str(answer))
 
-    def test_a_bad_command_line_is_64_for_every_verb(self):
+    def test_every_verb_exits_with_64_for_a_bad_command_line(self):
         for verb in self.verbs():
             self.expect(verb, "--no-such-option", code=64)
         self.expect("no-such-verb", code=64)
@@ -236,7 +237,7 @@ class VerbsTest(ContractCase):
         for words in (("status", UNKNOWN), ("no-such-verb",), bad_spec):
             self.assertEqual(self.box.run(*words).raw, b"", words)
 
-    def test_what_nothing_can_be_written_to_is_73_or_69(self):
+    def test_an_unwritable_home_exits_with_73_or_69(self):
         for home in ("/proc/none", str(self.box.tony)):
             answer = self.box.run("submit", *task("true"), "--json", TONY_HOME=home)
             self.judge(answer, answer.document(), "error", answer.exit)
@@ -265,7 +266,7 @@ class VerbsTest(ContractCase):
                 self.assertTrue(reader.complaints(schema, other), f"{schema} with another {field}")
 
     def verbs(self):
-        """Those that answer programs: the others answer people and their shells."""
+        """Returns the verbs that answer programs; the others answer people and their shells."""
         lines = self.box.run("help").raw.decode().split("\n")
         named = [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line))]
         return [verb for verb in named if verb not in ("help", "completion", "complete")]

@@ -1,4 +1,4 @@
-// The same properties give the same job through every door.
+// Equal properties give the same job by each way into TonY: command line, Azkaban step, job document.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -24,31 +24,32 @@
 namespace tony {
 namespace {
 
-// Whether the goldens are to be written, from what the command line's reader says.
+// True if the goldens are to be rewritten from the result of the command line's reader.
 bool IsUpdating() {
   const char* asked = std::getenv("TONY_UPDATE_GOLDENS");
   return asked && std::string_view(asked) == "1";
 }
 
-// In the current folder, as `tony plan FILE`.
+// Reads a file in the current folder as `tony plan FILE` does.
 Result<ParsedJobSpec> ThroughCommandLine(const std::string& file) {
   TRY_ASSIGN(const CommandLine line,
              CommandLine::Parse({.name = "plan", .max_words = 1, .options = SpecOptions()}, {file}));
   return ReadJobSpec(line);
 }
 
-// What a step cannot be without, in sets that have it not.
+// Properties that each step needs, for sets that lack them.
 constexpr struct {
   std::string_view key, value, tag;
 } kOfEveryStep[] = {{"azkaban.flow.execid", "1", "azkaban.flow.execid:1"},
                     {"azkaban.flow.flowid", "flow", "azkaban.flow.flowid:flow"},
                     {"azkaban.job.id", "job", ""}};
 
-// What goes by another name in the spec, so that a step, which has no lines, tells the property's own.
+// Properties with another name in the spec. A step's properties have no line numbers, so its messages name the
+// property.
 constexpr std::string_view kRenamed[] = {"executes",           "src_dir",     "task_params",
                                          "python_binary_path", "python_venv", "hdfs_classpath"};
 
-// A golden as a step says it: with a property's name, or nothing, instead of the line that it stands in.
+// Returns a golden in a step's words: a property's name, or nothing, replaces the line number.
 std::string AsOfStep(std::string golden, const Properties& set) {
   for (const auto& [key, property] : set.all()) {
     const bool is_renamed = std::ranges::find(kRenamed, key) != std::end(kRenamed);
@@ -59,7 +60,8 @@ std::string AsOfStep(std::string golden, const Properties& set) {
   return golden;
 }
 
-// In the current folder, as Azkaban's adapter. The tags that only kOfEveryStep is the reason of are taken out again.
+// Reads a file in the current folder as Azkaban's adapter does. Tags that come only from kOfEveryStep are removed
+// again.
 Result<ParsedJobSpec> ThroughStep(Properties properties, const std::string& file) {
   std::vector<std::string_view> added_tags;
   for (const auto& [key, value, tag] : kOfEveryStep) {
@@ -75,20 +77,20 @@ Result<ParsedJobSpec> ThroughStep(Properties properties, const std::string& file
 
 constexpr std::string_view kDocumentsOrigin = "properties";
 
-// As `tony plan FILE.json`, of a job document that has the set among its members.
+// Reads the set as a member of a job document, as `tony plan FILE.json` does.
 Result<ParsedJobSpec> ThroughDocument(boost::json::value properties) {
   const std::string file = "document.json";
   WriteWhole(file, boost::json::serialize(boost::json::object{{kDocumentsOrigin, std::move(properties)}}));
   auto answer = ThroughCommandLine(file);
   if (answer.ok()) return answer;
-  // A text that cannot be read is an error of the document.
+  // For an unreadable text the error names the document.
   Error error = answer.error();
   const std::string place = file + ": ";
   if (error.message.starts_with(place)) error.message.erase(0, place.size());
   return error;
 }
 
-// A golden as a document says it: its members have no file.
+// Returns a golden in a document's words: its members have no file.
 std::string AsOfDocument(const std::string& golden) {
   return std::regex_replace(golden, std::regex(R"(\$\{SET\})"), std::string(kDocumentsOrigin));
 }
@@ -99,7 +101,7 @@ boost::json::value ObjectOf(const Properties& properties) {
   return object;
 }
 
-// Executors and a new AM read the spec from its JSON, as the goldens do.
+// Expects that the JSON holds the whole spec: executors, a new AM and the goldens use only the JSON.
 void ExpectJsonHoldsAll(const Result<ParsedJobSpec>& answer) {
   if (!answer.ok()) return;
   const auto again = JobSpecFromJson(ToJson(answer->spec));
@@ -107,8 +109,8 @@ void ExpectJsonHoldsAll(const Result<ParsedJobSpec>& answer) {
   EXPECT_EQ(*again, answer->spec);
 }
 
-// Each test is in a folder of its own, which has what is in files/: what the sets speak of. One whose name begins with
-// "bare-" is in an empty folder.
+// Each test runs in a folder of its own with a copy of files/, to which the sets refer. A test whose name begins with
+// "bare-" runs in an empty folder.
 class CorpusTest : public ::testing::TestWithParam<std::string> {
  protected:
   CorpusTest() : home_(std::filesystem::current_path()), golden_file_(CorpusFolder() / (set() + ".json")) {
@@ -131,7 +133,7 @@ class CorpusTest : public ::testing::TestWithParam<std::string> {
   const std::filesystem::path golden_file_;
 };
 
-TEST_P(CorpusTest, GivesTheSameJobThroughEveryDoor) {
+TEST_P(CorpusTest, EqualPropertiesGiveTheSameJobByEveryReader) {
   const std::string own_text = ReadWhole(CorpusFolder() / (set() + ".properties"));
   const std::string own_file = set() + ".properties";
   WriteWhole(own_file, own_text);
@@ -145,7 +147,7 @@ TEST_P(CorpusTest, GivesTheSameJobThroughEveryDoor) {
       << "as it is written, in a job document";
 
   const auto properties = ParseJavaProperties(own_text, own_file);
-  if (!properties.ok()) return;  // what cannot be read cannot be written as an engine does
+  if (!properties.ok()) return;  // only readable properties can be stored
   const std::string engine_file = "step.properties";
   WriteWhole(engine_file, StoreAsJava(*properties));
   EXPECT_EQ(WithoutLines(Text(ThroughCommandLine(engine_file), engine_file)), WithoutLines(golden))
@@ -156,8 +158,8 @@ TEST_P(CorpusTest, GivesTheSameJobThroughEveryDoor) {
       << "as an object in a job document";
 }
 
-// These end at the file's text, of which the command line tells the line and a step the key.
-TEST(CorpusFormatTest, ATextThatCannotBeReadIsRefusedByBothDoorsForTheSameReason) {
+// Reading these files fails at their text. The command line reports the line, and a step reports the key.
+TEST(CorpusFormatTest, AnUnreadableTextIsRefusedByBothReadersForTheSameReason) {
   const TempFolder folder;
   for (const char* set : {"bad-format-escape", "bad-format-nul", "bad-format-surrogate"}) {
     const std::filesystem::path file = CorpusFolder() / StrCat(set, ".properties");
@@ -178,19 +180,19 @@ INSTANTIATE_TEST_SUITE_P(Sets, CorpusTest, ::testing::ValuesIn(SetNames()), [](c
   return name;
 });
 
-TEST(CorpusFolderTest, EverySetHasItsGoldenAndEveryGoldenItsSet) {
+TEST(CorpusFolderTest, EverySetHasAGoldenAndEveryGoldenASet) {
   EXPECT_EQ(SetNames(), GoldenNames());
   EXPECT_GE(SetNames().size(), 45u);
 }
 
-TEST(CorpusFolderTest, WhatIsCalledBadIsRefusedAndNothingElse) {
+TEST(CorpusFolderTest, ExactlyTheSetsNamedBadAreRefused) {
   for (const std::string& set : SetNames()) {
     const bool is_refused = ReadWhole(CorpusFolder() / (set + ".json")).starts_with("{\n  \"error\"");
     EXPECT_EQ(is_refused, set.starts_with("bad-")) << set;
   }
 }
 
-TEST(CorpusFolderTest, EverySetSaysInItsFirstLineWhatItIs) {
+TEST(CorpusFolderTest, EverySetBeginsWithAComment) {
   for (const std::string& set : SetNames()) {
     EXPECT_TRUE(ReadWhole(CorpusFolder() / (set + ".properties")).starts_with("# ")) << set;
   }

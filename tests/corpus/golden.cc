@@ -30,8 +30,8 @@ std::vector<std::string> NamesWith(std::string_view suffix) {
   return names;
 }
 
-// The members of `spec` that `base` has not, or has with another value; of objects in both, those of theirs. A member
-// that only `base` has could not be told, and no spec lacks one.
+// Returns the members of `spec` that `base` lacks or has with another value; objects in both are compared member by
+// member. A member that only `base` has could not be shown, but a spec lacks none.
 json::object Difference(const json::object& base, const json::object& spec) {
   json::object out;
   for (const auto& [name, value] : base) CHECK(spec.contains(name));
@@ -54,7 +54,7 @@ void Indent(std::string& out, size_t depth) {
   if (depth > 0) out.append("\n").append(2 * (depth - 1), ' ');
 }
 
-// As Python's json.dumps(indent=2).
+// Formats like Python's json.dumps(indent=2).
 void Pretty(const json::value& value, size_t depth, std::string& out) {
   if (IsLeaf(value)) {
     out += json::serialize(value);

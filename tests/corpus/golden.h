@@ -1,9 +1,9 @@
-// The goldens: what each set of properties must come to, as text.
+// The goldens: the expected result of each set of properties, as text.
 //
 //   {"warnings": ["..."], "spec": {...}}                    `spec`: only what differs from the spec of kBaseSet
 //   {"error": {"code": 65, "message": "..."}}
 //
-// ${DIR} stands for the folder that the set was read in, ${SET} for the set's file.
+// ${DIR} stands for the folder from which the set was read, and ${SET} for the set's file.
 #pragma once
 
 #include <filesystem>
@@ -19,17 +19,19 @@ namespace tony {
 inline constexpr std::string_view kBaseSet = "minimal";  // its golden has the whole spec
 
 std::filesystem::path CorpusFolder();
-std::vector<std::string> SetNames();     // sorted, but kBaseSet first: the other goldens are told by it
-std::vector<std::string> GoldenNames();  // the same
+// Sorted, except that kBaseSet is first because the other goldens are differences from it.
+std::vector<std::string> SetNames();
+std::vector<std::string> GoldenNames();  // in the same order
 
-// What a reader made of `set`, as its golden says it. `file`: the set's file as origins and messages name it.
+// Returns a reader's result for `set` in the form of a golden. `file` is the set's file as origins and messages name
+// it.
 std::string AnswerText(std::string_view set, const Result<ParsedJobSpec>& answer, const std::string& directory,
                        const std::string& file);
 
-// Without the numbers behind ${SET}: for readers that do not have the set's own lines.
+// Removes the line numbers behind ${SET}, for readers that do not know the set's lines.
 std::string WithoutLines(const std::string& text);
 
-std::string ReadWhole(const std::filesystem::path& file);  // empty if there is none
+std::string ReadWhole(const std::filesystem::path& file);  // empty if the file is missing
 void WriteWhole(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace tony

@@ -42,7 +42,7 @@ std::string EscapedUnit(char16_t unit) {
   return escaped;
 }
 
-// Java escapes every blank of a key, and only the first character of a value if that is one.
+// Java escapes every space of a key, and in a value only a leading space.
 std::string Escaped(std::string_view text, bool is_key) {
   std::string out;
   for (const char16_t unit : Utf16(text)) {

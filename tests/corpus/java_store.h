@@ -1,4 +1,4 @@
-// The text that java.util.Properties.store() writes, which is how a workflow engine hands a step its properties.
+// The text that java.util.Properties.store() writes. Workflow engines pass a step its properties in this form.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tony {
 
-// A date, then the pairs in no order that a reader may count on: ASCII only, everything else as \uXXXX of UTF-16.
-// Keys and values must be UTF-8.
+// Returns a date, followed by the pairs in an arbitrary order: ASCII only, everything else as \uXXXX of UTF-16. Keys
+// and values must be UTF-8.
 std::string StoreAsJava(const Properties& properties);
 
 }  // namespace tony

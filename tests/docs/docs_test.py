@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The parts of docs/generator and of tests/docs/run that need no programs; and the links of the repository as it is."""
+"""The parts of docs/generator and tests/docs/run that need no programs, and the links of the repository."""
 
 import pathlib
 import sys
@@ -17,34 +17,34 @@ REAL = ["job local-20270101-000000-abcdef RUNNING", "worker:0    running   9    
 
 
 class OutputTest(unittest.TestCase):
-    def test_ids_and_amounts_stand_for_others(self):
+    def test_ids_and_amounts_of_the_page_match_others(self):
         names = output.Names()
         self.assertTrue(output.matches(SHOWN, REAL, names))
         self.assertEqual("kill 9; tony status local-20270101-000000-abcdef",
                          names.in_command("kill 16817; tony status local-20261126-101500-4637c9"))
 
-    def test_the_same_id_is_the_same_everywhere(self):
+    def test_an_id_of_the_page_matches_one_real_id(self):
         names = output.Names()
         self.assertTrue(output.matches(SHOWN, REAL, names))
         self.assertFalse(output.matches(SHOWN[:1], ["job local-20270101-000000-000000 RUNNING"], names))
 
-    def test_other_words_are_another_output(self):
+    def test_other_words_do_not_match(self):
         self.assertFalse(output.matches(SHOWN, [REAL[0].replace("RUNNING", "FAILED"), REAL[1]], output.Names()))
         self.assertFalse(output.matches(SHOWN, REAL[:1], output.Names()))
         self.assertFalse(output.matches(SHOWN, [*REAL, "one more"], output.Names()))
         self.assertFalse(output.matches([], ["something"], output.Names()))
 
-    def test_dots_are_any_lines_or_any_words(self):
+    def test_dots_match_any_lines_or_words(self):
         self.assertTrue(output.matches(["...", "end ... of it"], ["a", "b", "end or beginning of it"], output.Names()))
         self.assertFalse(output.matches(["...", "end"], ["a", "b"], output.Names()))
 
-    def test_an_attempt_that_did_not_match_binds_nothing(self):
+    def test_a_failed_match_binds_no_id(self):
         names = output.Names()
         lines = ["job local-20270101-000000-000000 FAILED", *REAL]
         self.assertTrue(output.matches(["...", *SHOWN], lines, names))
         self.assertEqual("local-20270101-000000-abcdef", names.real["local-20261126-101500-4637c9"])
 
-    def test_any_order(self):
+    def test_lines_can_match_in_any_order(self):
         self.assertTrue(output.matches_in_any_order(["a 1", "b"], ["b", "a 1"], output.Names()))
         self.assertFalse(output.matches_in_any_order(["a 1", "b"], ["b", "b"], output.Names()))
         self.assertFalse(output.matches_in_any_order(["a 1"], ["b", "a 1"], output.Names()))
@@ -60,7 +60,7 @@ class PagesTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             pages.read_blocks("<!-- not run: root -->\nText.\n")
 
-    def test_links_in_code_are_none(self):
+    def test_links_in_code_are_ignored(self):
         seen = []
         pages.replace_links("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h) [two\nlines](i.md)\n\n    [j](k)\n",
                             lambda *link: seen.append(link) or "")
@@ -71,12 +71,12 @@ class PagesTest(unittest.TestCase):
 
 
 class LinksTest(unittest.TestCase):
-    def test_no_link_of_the_repository_is_dead(self):
+    def test_the_repository_has_no_dead_link(self):
         dead, followed = links.dead_links(links.markdown_files())
         self.assertEqual([], dead)
         self.assertGreater(followed, 200)
 
-    def test_dead_ones_are_named(self):
+    def test_dead_links_are_named(self):
         build = pages.ROOT / "build"
         build.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=build) as folder:
@@ -89,7 +89,7 @@ class LinksTest(unittest.TestCase):
 
 
 class SiteTest(unittest.TestCase):
-    def test_what_a_page_would_fetch_is_named(self):
+    def test_foreign_files_that_a_page_would_fetch_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
             site = pathlib.Path(folder)
             (site / "a.html").write_text('<a href="https://h/">x</a><script src="https://h/x.js"></script><img src="b.png">')

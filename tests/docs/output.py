@@ -1,13 +1,15 @@
-"""What a page says that a command prints, against what it printed.
+"""Compares the output that a page shows with the real output of its commands.
 
-The page shows what a user would see, with the ids and times of one day. So each id of a job or process stands for some id,
-the same on all of the page; each time, address, amount of memory or number with three decimals for another one. "..." is
-any text within a line, and alone any lines. How many blanks are between words does not count."""
+The page shows the output of one run, with its ids and times. So each id of a job or process matches some real id,
+always the same one within the page. Each time, address, amount of memory, or number with three decimals matches any
+other one. "..." matches any text within a line, and any lines if it is alone on a line. The number of blanks between
+words does not count.
+"""
 
 import re
 
-# What differs from run to run: a kind, if it is an id that has to be the same wherever the page shows it again, and what it
-# looks like. A process id on a page has five digits, a real one any number.
+# Parts that differ from run to run: the kind, for an id that must match the same real id everywhere on the page, and a
+# regular expression. A process id on a page has five digits, a real one any number of digits.
 VARIES = [
     ("job", r"local-\d{8}-\d{6}-[0-9a-f]{6}"),
     ("application", r"application_\d+_\d+"),
@@ -26,7 +28,7 @@ TOKEN = re.compile("|".join(f"(?P<t{at}>{pattern})" for at, (_, pattern) in enum
 
 
 class Names:
-    """Ids of the page, and which real ones they turned out to be."""
+    """The ids of a page, and the real ids that they match."""
 
     def __init__(self):
         self.real = {}
@@ -43,7 +45,8 @@ class Names:
 
 
 def pattern_of(line, names):
-    """A regular expression of the line, with a group for each id that is not bound yet, and these ids."""
+    """Returns a regular expression for the line, with a group for each id that is not bound yet, and the list of these
+    ids."""
     out, new, at = "", [], 0
     for found in TOKEN.finditer(line):
         out += words(line[at:found.start()])
@@ -76,7 +79,7 @@ def line_matches(expected, line, names):
 
 
 def matches(expected, lines, names):
-    """Whether the lines are what the page shows; ids of the page are bound on the way."""
+    """Returns whether the lines match the page. Ids of the page are bound to real ids."""
     if not expected:
         return not lines
     if expected[0].strip() == "...":

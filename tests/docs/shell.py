@@ -1,4 +1,5 @@
-"""One bash for all commands of a page: variables, folder and background jobs stay from one to the next."""
+"""One bash for all commands of a page: variables, working folder and background jobs survive from one command to the
+next."""
 
 import os
 import pathlib
@@ -7,10 +8,10 @@ import signal
 import subprocess
 import time
 
-LONGEST = 180  # seconds of one command
-NETWORK = re.compile(r"(UV|PIP)_.*|SSL_CERT_\w+|\w+_proxy", re.IGNORECASE)  # how this machine fetches packages
+LONGEST = 180  # seconds for one command
+NETWORK = re.compile(r"(UV|PIP)_.*|SSL_CERT_\w+|\w+_proxy", re.IGNORECASE)  # how this machine downloads packages
 
-# Each command is read by the same bash, with what it prints in a file, and finds in $? how the last one ended.
+# The same bash reads each command, writes its output to a file, and keeps the exit code of the last command in $?.
 DRIVER = """
 last=0
 while read -r number; do
@@ -45,7 +46,7 @@ class Shell:
         self.running.add(self)
 
     def run(self, command):
-        """The exit code, and the lines that it printed on standard output and standard error."""
+        """Runs a command; returns the exit code and the lines of standard output and standard error."""
         self.number += 1
         (self.folder / f"{self.number}.command").write_text(command + "\n")
         self.bash.stdin.write(f"{self.number}\n")
@@ -58,7 +59,7 @@ class Shell:
         return int(status.read_text()), self.output()
 
     def tony(self, *words):
-        """What `tony` prints for the reader of this page, beside the shell; nothing where it fails."""
+        """Returns the output of `tony` for the page's reader, run outside of the shell; nothing if it fails."""
         return subprocess.run([self.tony_program, *words], env=self.environment, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False).stdout
 
@@ -73,7 +74,7 @@ class Shell:
         except subprocess.TimeoutExpired:
             pass
         try:
-            os.killpg(self.bash.pid, signal.SIGKILL)  # what the page left in the background
+            os.killpg(self.bash.pid, signal.SIGKILL)  # ends the page's background processes
         except ProcessLookupError:
             pass
         self.bash.wait()

@@ -1,5 +1,5 @@
-"""Is the table of reference/variables.md complete? It is compared with the names in the sources that make a task's
-environment, and with what `tony plan --task` says that tasks of each framework find."""
+"""Checks that the table of reference/variables.md is complete. It is compared with the names in the sources that make a
+task's environment, and with the variables that `tony plan --task` lists for each framework."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from generator.pages import DOCS, ROOT
 
 PAGE = DOCS / "reference/variables.md"
 
-# Names in those sources that are no variables of ours: what a shell reads, what is only taken away, a framework that
-# tests have for itself.
+# Names in those sources that are not variables of ours: names for a shell, variables that are only removed, and a
+# framework that exists for tests only.
 OTHERS = {"BASH_ENV", "BASH_COMPAT", "BASHOPTS", "SHELLOPTS", "SHLVL", "POSIXLY_CORRECT", "OLDPWD", "ADDRESS",
           "BASH_FUNC_"}  # fmt: skip
 
@@ -29,7 +29,7 @@ JOBS = [
 
 
 def named_on_the_page():
-    """Of every task, and by framework."""
+    """Returns the variables of every task, and the variables by framework."""
     everywhere, frameworks = set(), {}
     for row in re.findall(r"^\| (.*) \|$", PAGE.read_text(), re.MULTILINE):
         cells = [each.strip() for each in row.split("|")]

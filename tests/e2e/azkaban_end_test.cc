@@ -1,4 +1,5 @@
-// Steps that are cancelled, and those whose adapter, executor server, folder or rulers go away while the job runs.
+// Steps that are cancelled, and steps whose adapter, executor server, folder, keeper or application master is lost
+// while the job runs.
 #include "tests/e2e/azkaban_test.h"
 
 namespace tony {
@@ -6,7 +7,7 @@ namespace {
 
 class AzkabanEndTest : public AzkabanTest {
  protected:
-  // SIGTERM ends the adapter soon, in good order. It does not wait for the end of the job.
+  // Sends SIGTERM, which ends the adapter soon and in good order. The adapter does not wait for the end of the job.
   static Ran Terminate(Background& step) {
     step.Signal(SIGTERM);
     return ExpectTerminated(step);
@@ -26,9 +27,9 @@ class AzkabanEndTest : public AzkabanTest {
   std::string StatusFile(const std::string& job) const { return ReadText(box_.JobFolder(job) / "status.json"); }
 };
 
-// ---- cancelled
+// ---- cancelled steps
 
-TEST_F(AzkabanEndTest, TermWhileTheJobRunsEndsItWithoutAnyAdapter) {
+TEST_F(AzkabanEndTest, SigtermKillsTheJobEvenAfterTheAdapterHasExited) {
   const auto step = StartHolding();
   Terminate(*step);
   ExpectKilled(Job());
@@ -36,7 +37,7 @@ TEST_F(AzkabanEndTest, TermWhileTheJobRunsEndsItWithoutAnyAdapter) {
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanEndTest, OtherSignalsEndItInTheSameWay) {
+TEST_F(AzkabanEndTest, SigintAndSighupKillTheJobAsSigtermDoes) {
   int execution = 10;
   for (const int signal : {SIGINT, SIGHUP}) {
     step_.properties["azkaban.flow.execid"] = std::to_string(++execution);
@@ -49,17 +50,18 @@ TEST_F(AzkabanEndTest, OtherSignalsEndItInTheSameWay) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, TermTwiceIsTermOnce) {
+TEST_F(AzkabanEndTest, ASecondSigtermChangesNothing) {
   const auto step = StartHolding();
   step->Signal(SIGTERM);
   Terminate(*step);
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, TermWhileItsFilesAreStagedLeavesNoJobThatRuns) {
+TEST_F(AzkabanEndTest, SigtermDuringStagingLeavesNoRunningJob) {
   fs::create_directory(step_.folder() / "app");
   std::ofstream(step_.folder() / "app" / "large") << "";
-  fs::resize_file(step_.folder() / "app" / "large", int64_t{8} << 30);  // zeros without blocks: minutes to hash
+  // The file has no blocks, so it needs no disk, and its hash takes minutes.
+  fs::resize_file(step_.folder() / "app" / "large", int64_t{8} << 30);
   step_.properties["src_dir"] = "app";
   const auto step = step_.Start();
   ASSERT_TRUE(Says(*step, "staging"));
@@ -68,22 +70,23 @@ TEST_F(AzkabanEndTest, TermWhileItsFilesAreStagedLeavesNoJobThatRuns) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, TermAtAnyMomentOfTheBeginningLeavesNoJobThatRuns) {
+TEST_F(AzkabanEndTest, SigtermAtAnyMomentOfTheStartLeavesNoRunningJob) {
   step_.properties["executes"] = "sleep 1000";
   for (int i = 0; i < 6; ++i) {
     step_.properties["azkaban.flow.execid"] = std::to_string(100 + i);
     const auto step = step_.Start();
-    // Its name: before that the signal would find the shell that starts it.
+    // Waits until the adapter has its name. Before that the signal would end the shell that starts it.
     ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-azkaban").empty(); }));
     if (i > 0) WaitFor([&] { return CountLines(step->out()) >= static_cast<size_t>(i); });
     step->Signal(SIGTERM);
-    Ends(*step, 143);  // before main() there is no last line
+    // A signal before main() leaves no last line in the log.
+    Ends(*step, 143);
   }
   ExpectAllGoneSoon();
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, TermWhileTheJobWaitsForTheMachineLeavesTheOthersAlone) {
+TEST_F(AzkabanEndTest, SigtermKillsAQueuedJobAndNoOtherJob) {
   box_.SetMachine(R"({"memory_mb":1000})");
   const auto holder = Hold(One(HoldUntilGo(), {"tony.worker.memory=600m"}));
   const std::string other = Job();
@@ -100,7 +103,7 @@ TEST_F(AzkabanEndTest, TermWhileTheJobWaitsForTheMachineLeavesTheOthersAlone) {
   ExpectAllGoneSoon();
 }
 
-TEST_F(AzkabanEndTest, TermWhileTheGangFormsEndsAllOfIt) {
+TEST_F(AzkabanEndTest, SigtermWhileTheGangFormsKillsAllItsTasks) {
   step_.properties["tony.application.framework"] = "tensorflow";
   step_.properties["tony.worker.instances"] = "4";
   step_.properties["executes"] = "sleep 1000";
@@ -118,7 +121,7 @@ TEST_F(AzkabanEndTest, TermDoesNotWaitForAnApplicationMasterThatHangs) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, TermIsNotForgottenWhenAllWhoKnewOfItDie) {
+TEST_F(AzkabanEndTest, ACancelSurvivesTheDeathOfKeeperAndMaster) {
   const auto step = StartHolding();
   for (const char* program : {"tony-keeper", "tony-am"}) KillAll(program, SIGSTOP);
   Terminate(*step);
@@ -128,7 +131,7 @@ TEST_F(AzkabanEndTest, TermIsNotForgottenWhenAllWhoKnewOfItDie) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, ATaskThatIgnoresTermIsGoneAfterItsGrace) {
+TEST_F(AzkabanEndTest, ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod) {
   step_.properties["tony.task.stop-grace-ms"] = "500";
   step_.properties["executes"] = "trap '' TERM; " + HoldUntilGo();
   const auto step = step_.Start();
@@ -151,21 +154,22 @@ TEST_F(AzkabanEndTest, TwoStepsOfAFlowAreCancelledOneAfterTheOther) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, ALateTermOfAnAttemptThatHasASuccessorKillsNothing) {
+TEST_F(AzkabanEndTest, SigtermToAnAttemptWithASuccessorKillsNothing) {
   const auto first = StartHolding();
   step_.properties["azkaban.job.attempt"] = "1";
   const auto second = step_.Start();
   ASSERT_TRUE(Says(*second, "attached"));
   first->Signal(SIGTERM);
-  EXPECT_FALSE(first->Wait().timed_out);  // it may have left by itself before
+  // The first adapter may have exited by itself before the signal.
+  EXPECT_FALSE(first->Wait().timed_out);
   EXPECT_EQ(StateOf(Job()), "RUNNING");
   Go();
   ExpectEnd(second->Wait(), 0);
 }
 
-// ---- somebody goes away
+// ---- lost processes and folders
 
-TEST_F(AzkabanEndTest, AJobWhoseAdapterWasKilledEndsAsAbandonedWhenNobodyComesBack) {
+TEST_F(AzkabanEndTest, AJobIsAbandonedIfNoNewAdapterFollowsAKilledOne) {
   step_.properties["tony.azkaban.watch-timeout"] = "1";
   const auto step = StartHolding();
   step->Signal(SIGKILL);
@@ -180,7 +184,7 @@ TEST_F(AzkabanEndTest, AnAdapterThatFollowsKeepsItsJobAlive) {
   ExpectEnd(step_.Run(), 0);
 }
 
-TEST_F(AzkabanEndTest, AnAdapterWhoseExecutorServerDiesLeavesAndTheJobGoesOn) {
+TEST_F(AzkabanEndTest, AnAdapterExitsWithItsExecutorServerAndTheJobGoesOn) {
   const auto server = StartHolding("\"$@\" & wait");
   ASSERT_EQ(box_.Pids("tony-azkaban").size(), 1u);
   server->Signal(SIGKILL);
@@ -194,9 +198,10 @@ TEST_F(AzkabanEndTest, AnAdapterWhoseExecutorServerDiesLeavesAndTheJobGoesOn) {
   ExpectEnd(next->Wait(), 0);
 }
 
-TEST_F(AzkabanEndTest, AReaderOfTheLogThatGoesAwayHarmsNothing) {
+TEST_F(AzkabanEndTest, AClosedPipeOfTheLogDoesNotAffectTheJob) {
   step_.properties["executes"] = HoldUntilGo();
-  const auto step = step_.Start("exec \"$@\" > >(head -n 1)");  // all other lines are for nobody
+  // The pipe closes after the first line of the log.
+  const auto step = step_.Start("exec \"$@\" > >(head -n 1)");
   ASSERT_TRUE(WaitForRunning(1));
   const Ran ran = GoAndEnd(*step);
   EXPECT_EQ(CountLines(ran.out), 1u);
@@ -204,7 +209,7 @@ TEST_F(AzkabanEndTest, AReaderOfTheLogThatGoesAwayHarmsNothing) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanEndTest, WithoutAnyOutputTheExitCodeStillTells) {
+TEST_F(AzkabanEndTest, TheExitCodeIsRightEvenIfNoOutputCanBeWritten) {
   step_.properties["executes"] = "exit 3";
   EXPECT_EQ(step_.Start("exec \"$@\" >&- 2>&-")->Wait().exit, 1);
   step_.properties["executes"] = "true";
@@ -212,7 +217,7 @@ TEST_F(AzkabanEndTest, WithoutAnyOutputTheExitCodeStillTells) {
   EXPECT_EQ(OutputsIn(step_.outputs_file()).count("tony.job.id"), 1u);
 }
 
-TEST_F(AzkabanEndTest, TheJobComesBackWhenKeeperAndApplicationMasterAreKilled) {
+TEST_F(AzkabanEndTest, TheAdapterRestartsTheMasterAfterKeeperAndMasterWereKilled) {
   const auto step = StartHolding();
   const std::string task = ReadText(Running("worker-0"));
   KillRulers();
@@ -223,7 +228,7 @@ TEST_F(AzkabanEndTest, TheJobComesBackWhenKeeperAndApplicationMasterAreKilled) {
   ExpectAllGoneSoon();
 }
 
-TEST_F(AzkabanEndTest, AWorkingFolderThatIsRemovedIsNotMissed) {
+TEST_F(AzkabanEndTest, TheStepSucceedsAfterItsWorkingFolderWasRemoved) {
   step_.variables["JOB_OUTPUT_PROP_FILE"] = box_.File("outputs");
   step_.properties["azkaban.job.attachment.file"] = box_.File("attachment");
   const auto step = StartHolding();

@@ -1,4 +1,4 @@
-// Steps whose files or properties are not what they should be: one line says why, and nothing runs.
+// Steps whose files or properties are invalid: one line gives the reason, and no job is stored.
 #include <fcntl.h>
 
 #include "tests/e2e/azkaban_test.h"
@@ -7,9 +7,13 @@
 namespace tony {
 namespace {
 
-// Beside those of script.h: `set KEY VALUE` a property, `unset KEY`, `variable NAME VALUE`, `unset $NAME`, `text TEXT` the
-// stored properties and TEXT, `properties TEXT` TEXT alone, and `step`, which runs the adapter. Where that ends with 64 or 65, one
-// line has it all, the last one, and there is no job.
+// A script (script.h) with more verbs:
+//   set KEY VALUE, unset KEY               change a property
+//   variable NAME VALUE, unset $NAME       change an environment variable
+//   text TEXT                              the properties file has the stored properties and TEXT
+//   properties TEXT                        the properties file has TEXT alone
+//   step                                   runs the adapter; if it exits with 64 or 65, its log has one line and no job
+//                                          is stored
 class AzkabanScript : public Script {
  public:
   AzkabanScript() : step_(box_) {}
@@ -45,20 +49,20 @@ class AzkabanScript : public Script {
   AzkabanStep step_;
 };
 
-// %V shows $TEXT of its task in the file "seen"; %K has a value of a mebibyte.
+// %V stands for a step that writes $TEXT of the task into the file "seen"; %K stands for a value of one mebibyte.
 const TestRow kInput[] = {
     // ---- the properties file
-    {"EscapesReachTheTaskAsWhatTheyMean",
+    {"EscapedCharactersReachTheTaskDecoded",
      {{"%V", ""},
       {"set worker_env.TEXT `  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  `", ""},
       {"step", ""},
       {"file seen", "out=  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  "}}},
-    {"WhatAPersonWouldWriteIsReadToo",
+    {"AHandWrittenPropertiesFileIsAccepted",
      {{"%V", ""},
       {"text `! a comment\n\n  # another\nworker_env.TEXT : in \\\n     two\\ lines\n`", ""},
       {"step", ""},
       {"file seen", "out=in two lines"}}},
-    {"ALargeValueOfSomebodyElseIsNoMatter", {{"set spark.conf %K", ""}, {"step", ""}}},
+    {"ALargeValueOfAForeignPropertyIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
     {"MalformedEscapesAreRefused",
      {{"text `worker_env.TEXT=\\u12G4\n`", ""},
       {"step", "65 && ~\\u"},
@@ -66,40 +70,39 @@ const TestRow kInput[] = {
       {"step", "65 && ~\\u"},
       {"text `worker_env.TEXT=\\u00\n`", ""},
       {"step", "65 && ~\\u"}}},
-    {"AVariableThatTheKernelDoesNotTakeIsRefused",
+    {"AVariableTooLongForTheKernelIsRefused",
      {{"set worker_env.TEXT %K", ""}, {"step", "65 && ~TEXT && ~bytes && !xxxxxxxx"}}},
-    {"AnEmptyFileAsksForNothing", {{"properties ``", ""}, {"step", "65 && ~azkaban.flow.execid"}}},
-    {"OutsideAzkabanItIsAMistakeOfUsage", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
+    {"AnEmptyFileIsRefused", {{"properties ``", ""}, {"step", "65 && ~azkaban.flow.execid"}}},
+    {"RunningOutsideAzkabanIsAUsageError", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
 
-    // ---- the properties
-    {"ANumberThatIsNoneIsNamed",
+    // ---- values of properties
+    {"AnInvalidNumberIsNamed",
      {{"set tony.worker.instances two", ""}, {"step", "65 && ~tony.worker.instances && ~two && ~expected"}}},
     {"ASourceFolderThatIsNotThereIsNamed",
      {{"set src_dir no/such/folder", ""},
       {"step", "65 && ~tony.src-dir && ~no/such/folder && ~no such file or folder"}}},
-    {"AnAskThatThisMachineCanNeverMeetIsNamed",
+    {"ARequestThatExceedsTheMachineIsRefused",
      {{"machine {\"memory_mb\":1000}", ""},
       {"set tony.worker.memory 5g", ""},
       {"step", "65 && ~tony.worker.memory && ~5 && ~1000 MB"}}},
-    {"AFrameworkThatNobodyKnowsIsNamed",
+    {"AnUnknownFrameworkIsNamed",
      {{"set tony.application.framework mxnet", ""},
       {"step", "65 && ~tony.application.framework && ~mxnet && ~pytorch"}}},
-    {"ARequestThatWouldRunSomethingElseIsRefused",
-     {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
-    {"AWatchTimeoutThatIsNoneIsNamed",
+    {"ARequestForDockerIsRefused", {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
+    {"AnInvalidWatchTimeoutIsNamed",
      {{"set tony.azkaban.watch-timeout soon", ""},
       {"step", "65 && ~tony.azkaban.watch-timeout && ~soon && ~expected"},
       {"set tony.azkaban.watch-timeout -1", ""},
       {"step", "65 && ~tony.azkaban.watch-timeout && ~-1 && ~expected"}}},
-    {"KeysThatNobodyKnowsOrThatDoNothingYetAreWarnings",
+    {"UnknownAndUnsupportedKeysAreWarnings",
      {{"set tony.worker.instnaces 1", ""},
       {"set tony.yarn.queue ml", ""},
       {"step", "~warning: tony.worker.instnaces && ~warning: tony.yarn.queue"}}},
-    // The end of each step looks for both characters.
-    {"AValueThatIsQuotedMovesNoCursor", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
+    // ExpectEnd fails if the log contains an escape or a carriage return.
+    {"AQuotedValueCannotControlTheTerminal", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
 
-    // ---- what it is to write
-    {"OutputsThatCannotBeWrittenCostTheStepAndNotTheJobsReport",
+    // ---- files that the step writes
+    {"UnwritableOutputsFailTheStepAndNotTheJob",
      {{"variable JOB_OUTPUT_PROP_FILE %B/no/such/folder/outputs", ""},
       {"step", "73 && ~SUCCEEDED && ~%B/no/such/folder/outputs"},
       {"set azkaban.flow.execid 12", ""},
@@ -108,10 +111,10 @@ const TestRow kInput[] = {
       {"set azkaban.flow.execid 13", ""},
       {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""},
       {"step", "73 && ~SUCCEEDED && ~/dev/full"}}},
-    {"WhereNobodyWaitsForOutputsThereAreNone", {{"unset $JOB_OUTPUT_PROP_FILE", ""}, {"step", ""}}},
+    {"AStepWithoutAnOutputsFileSucceeds", {{"unset $JOB_OUTPUT_PROP_FILE", ""}, {"step", ""}}},
     {"AFailedJobNeedsNoPlaceForOutputs",
      {{"set executes `exit 3`", ""}, {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""}, {"step", "1"}}},
-    {"AJobWithoutAnAttachmentIsNoMatter", {{"unset azkaban.job.attachment.file", ""}, {"step", "!attachment"}}},
+    {"AStepWithoutAnAttachmentFileSucceeds", {{"unset azkaban.job.attachment.file", ""}, {"step", "!attachment"}}},
 };
 TABLE_TEST(AzkabanInputTest, kInput, [](const TestRow& row) {
   RunScriptWith<AzkabanScript>(
@@ -120,7 +123,7 @@ TABLE_TEST(AzkabanInputTest, kInput, [](const TestRow& row) {
 
 class AzkabanFilesTest : public AzkabanTest {
  protected:
-  // One line has it all, the last one, and there is no job.
+  // Runs the step and checks that its log has one line, with the reason, and that no job is stored.
   void ExpectRefused(int exit, const testing::Matcher<std::string>& why) const {
     const Ran ran = step_.Run();
     ExpectEnd(ran, exit);
@@ -133,7 +136,7 @@ class AzkabanFilesTest : public AzkabanTest {
   std::string Stored() const { return StoredProperties(step_.properties); }
 };
 
-TEST_F(AzkabanFilesTest, LinesMayEndAsOnWindowsAndTheLastOneNotAtAll) {
+TEST_F(AzkabanFilesTest, WindowsLineEndsAndAMissingLastLineEndAreAccepted) {
   step_.properties["executes"] = "printf %s \"$TEXT\" > " + box_.File("seen");
   step_.properties["worker_env.TEXT"] = "plain";
   std::string text;
@@ -155,7 +158,8 @@ TEST_F(AzkabanFilesTest, AFileThatCannotBeReadIsNamed) {
   ExpectRefused(65, HasSubstr(step_.folder().string()));
   step_.variables["JOB_PROP_FILE"] = box_.File("pipe");
   ASSERT_EQ(mkfifo(box_.File("pipe").c_str(), 0600), 0);
-  ExpectRefused(65, HasSubstr(box_.File("pipe")));  // and nobody waits for a writer
+  // The adapter does not wait for a writer of the pipe.
+  ExpectRefused(65, HasSubstr(box_.File("pipe")));
 }
 
 TEST_F(AzkabanFilesTest, AFileThatMayNotBeReadIsNamed_NotAsRoot) {

@@ -1,5 +1,5 @@
-// `tony-azkaban install` and `doctor` through the built programs: what they make, what they refuse, and that no moment
-// of a death shows Azkaban half a job type.
+// `tony-azkaban install` and `doctor` through the built programs: the files they make, the input they refuse, and that
+// a death at any moment never leaves half a job type for Azkaban to read.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -59,7 +59,7 @@ class AzkabanInstallTest : public testing::Test {
   const fs::path jobtypes_;
 };
 
-TEST_F(AzkabanInstallTest, AnAnswerThatIsLostIsAFailure) {
+TEST_F(AzkabanInstallTest, OutputThatCannotBeWrittenIsAFailure) {
   for (const std::string words : {"install ", "doctor --help "}) {
     const std::string line = kAdapter + " " + words + jobtypes_.string() + " >/dev/full";
     const Ran lost = Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
@@ -68,7 +68,7 @@ TEST_F(AzkabanInstallTest, AnAnswerThatIsLostIsAFailure) {
   ExpectInstalled();
 }
 
-TEST_F(AzkabanInstallTest, MakesTheJobTypeAndItsAliasesAndTheSecondTimeNothing) {
+TEST_F(AzkabanInstallTest, InstallMakesTheJobTypeWithAliasesAndARepeatChangesNothing) {
   const Ran first = Install();
   EXPECT_EQ(first.exit, 0) << first.err;
   ExpectInstalled();
@@ -106,14 +106,14 @@ TEST_F(AzkabanInstallTest, AnUpgradeKeepsWhatTheAdministratorWrote) {
   EXPECT_THAT(Install().out, testing::HasSubstr("nothing to do"));
 }
 
-TEST_F(AzkabanInstallTest, ExecuteAsUserIsTurnedOffOnceItIsAskedFor) {
+TEST_F(AzkabanInstallTest, ExecuteAsUserIsTurnedOffOnRequest) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Install({"--no-execute-as-user"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/private.properties"), testing::EndsWith("\nexecute.as.user=false\n"));
 }
 
-TEST_F(AzkabanInstallTest, TheProgramsMayLieInTheFolderItself) {
+TEST_F(AzkabanInstallTest, ProgramsCanBeInstalledIntoTheJobTypesOwnFolder) {
   const Ran ran = Install({"--with-programs"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/plugin.properties"), testing::StartsWith("command=${plugin.dir}/bin/tony-azkaban\n"));
@@ -128,7 +128,7 @@ TEST_F(AzkabanInstallTest, TheProgramsMayLieInTheFolderItself) {
   ExpectOneLine(own({}), 64, "lies in the folder that would be replaced");
 }
 
-TEST_F(AzkabanInstallTest, WhatIsNotOursIsRefusedAndChangesNothing) {
+TEST_F(AzkabanInstallTest, AForeignJobTypeIsRefusedAndReplacedOnlyOnRequest) {
   Write("TonyJob/private.properties", "jobtype.class=com.linkedin.tony.azkaban.TonyJob\n");
   Write("TonyJob/tony.jar", "jar");
   ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not ours (a folder of its own); --replace moves");
@@ -141,7 +141,7 @@ TEST_F(AzkabanInstallTest, WhatIsNotOursIsRefusedAndChangesNothing) {
   EXPECT_EQ(Names(box_.folder() / "plugins"), (Words{"TonyJob.replaced-1", "jobtypes"}));
 }
 
-TEST_F(AzkabanInstallTest, AForeignFolderAFileAndALinkInTheWayAreNamed) {
+TEST_F(AzkabanInstallTest, ForeignFoldersFilesAndLinksInTheWayAreNamed) {
   Write("tony/private.properties", "jobtype.class=com.example.Tony\n");
   ExpectOneLine(Install(), 73, "jobtypes/tony: not ours (a job type without plugin.properties)");
   Write("tony/plugin.properties", "command=/bin/true\n");
@@ -158,7 +158,7 @@ TEST_F(AzkabanInstallTest, AForeignFolderAFileAndALinkInTheWayAreNamed) {
   EXPECT_EQ(ReadText(box_.folder() / "plugins/tony.replaced-1/private.properties"), "jobtype.class=com.example.Tony\n");
 }
 
-TEST_F(AzkabanInstallTest, AFolderThatIsNoFolderOfJobTypesIsRefused) {
+TEST_F(AzkabanInstallTest, AFolderThatIsNotAJobTypesFolderIsRefused) {
   ExpectOneLine(Run({"install", box_.File("none")}), 66, "none: no such file or directory");
   ExpectOneLine(Run({"install", box_.Write("file", "")}), 66, "expected the folder that azkaban.jobtype.plugin.dir");
   ExpectOneLine(Run({"install"}), 64, "JOBTYPES_FOLDER");
@@ -192,12 +192,13 @@ TEST_F(AzkabanInstallTest, ADiskThatIsFullChangesNothing) {
   EXPECT_EQ(At("tony/plugin.properties"), before);
 }
 
-// How the folder of job types was before, for the sweep of deaths.
+// The content of the job types folder before an installation, for the crash tests.
 enum class Before { kNothing, kOlder, kForeign };
 
 class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithParamInterface<Before> {
  protected:
-  // A fresh start, then an installation that dies at this point; the points that it met.
+  // Prepares the folder, then runs an installation that dies at the point `at`. Returns the points that the program
+  // reached.
   Words RunOne(const std::string& at) {
     fs::remove_all(box_.File("shim"));
     fs::remove_all(box_.folder() / "plugins");
@@ -220,7 +221,7 @@ class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithP
     return points;
   }
 
-  // Azkaban reads each folder in there; none may be half a job type.
+  // Azkaban reads each folder in the job types folder: each must be a whole job type.
   void ExpectWholeJobTypes() const {
     for (const std::string& name : Names(jobtypes_)) {
       const bool foreign = GetParam() == Before::kForeign && name == "TonyJob" && Link(name).empty();
@@ -247,10 +248,11 @@ class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithP
   }
 };
 
-TEST_P(AzkabanInstallCrashTest, AnyPointLeavesWholeJobTypesAndTheNextRunFinishes) {
+TEST_P(AzkabanInstallCrashTest, ADeathAtAnyPointLeavesWholeJobTypesAndTheNextRunFinishes) {
   const Words points = RunOne("0");
   ASSERT_GT(points.size(), 8u);
-  for (size_t i = 0; i + 1 < points.size(); ++i) {  // without the end of the program
+  // The last point is the end of the program.
+  for (size_t i = 0; i + 1 < points.size(); ++i) {
     const bool is_write = points[i].find(" write ") != std::string::npos;
     const std::string number = points[i].substr(0, points[i].find(' '));
     for (const std::string& at : is_write ? Words{number, number + "h"} : Words{number}) {
@@ -280,7 +282,7 @@ class AzkabanDoctorTest : public AzkabanInstallTest {
   static bool Has(const Ran& ran, const std::string& line) { return ran.out.find(line) != std::string::npos; }
 };
 
-TEST_F(AzkabanDoctorTest, AnInstallationIsHealthyAndWithoutOneItSaysWhatToDo) {
+TEST_F(AzkabanDoctorTest, AMissingInstallationIsReportedWithTheCommandToInstallIt) {
   const Ran none = Doctor();
   EXPECT_EQ(none.exit, 1) << none.out;
   EXPECT_TRUE(Has(none, "fail  private.properties: ")) << none.out;
@@ -301,7 +303,7 @@ TEST_F(AzkabanDoctorTest, AzkabansDefaultOfExecuteAsUserFailsWithoutItsProgram) 
   EXPECT_TRUE(Has(ran, "fail  execute.as.user: true, Azkaban's default")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheAnswerIsAlsoAnObject) {
+TEST_F(AzkabanDoctorTest, TheReportIsAvailableAsJson) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   const Ran ran = Doctor({"--json"});
   const auto document = ParseJson(ran.out);
@@ -310,7 +312,7 @@ TEST_F(AzkabanDoctorTest, TheAnswerIsAlsoAnObject) {
   EXPECT_EQ(ran.exit, 0);
 }
 
-TEST_F(AzkabanDoctorTest, ItOnlyLooks) {
+TEST_F(AzkabanDoctorTest, DoctorChangesNothing) {
   ASSERT_EQ(Install().exit, 0);
   const Words before = Names(box_.folder());
   Doctor();
@@ -318,7 +320,7 @@ TEST_F(AzkabanDoctorTest, ItOnlyLooks) {
   EXPECT_FALSE(fs::exists(box_.home() / "jobs"));
 }
 
-TEST_F(AzkabanDoctorTest, AnExecutorServerShowsItsJobTypesAndItsVariables) {
+TEST_F(AzkabanDoctorTest, DoctorReadsJobTypesAndVariablesOfAnExecutorServer) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   fs::create_symlink("/bin/sleep", box_.File("java"));
   const Background server({box_.File("java"), "1000"}, box_.Environment({{"PATH", "/none"}}), box_.folder());
@@ -331,7 +333,7 @@ TEST_F(AzkabanDoctorTest, AnExecutorServerShowsItsJobTypesAndItsVariables) {
   EXPECT_TRUE(Has(ran, "ok    home: " + box_.home().string())) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, AProcessThatIsNoneOrNotJavaIsCalledSo) {
+TEST_F(AzkabanDoctorTest, AMissingProcessAndOneThatIsNotJavaAreNamed) {
   const Background shell({"/bin/sleep", "1000"}, box_.Environment(), box_.folder());
   const std::string words = "/proc/" + std::to_string(shell.pid()) + "/cmdline";
   ASSERT_TRUE(WaitFor([&] { return ReadText(words).find("sleep") != std::string::npos; }));

@@ -1,4 +1,4 @@
-// Secrets among a step's properties reach its task, and nothing that others read.
+// Secrets among a step's properties reach its task, and no file that other users can read.
 #include <utility>
 
 #include "tests/e2e/azkaban_test.h"
@@ -13,7 +13,7 @@ class AzkabanSecretTest : public AzkabanTest {
     step_.properties["tony.containers.env.DB_PASSWORD"] = "hush-2-hush";
     step_.properties["main.args"] = "-shell_env SECRET=hush-3-hush";
   }
-  // All that has it is private to the user, and none of it is a log.
+  // Checks that each file with a secret is private to the user, and that no log has one.
   void ExpectHushed(const Ran& ran) const {
     EXPECT_THAT(ran.out, Not(HasSubstr("hush-")));
     EXPECT_THAT(ReadText(step_.attachment_file()), Not(HasSubstr("hush-")));
@@ -31,21 +31,21 @@ class AzkabanSecretTest : public AzkabanTest {
   }
 };
 
-TEST_F(AzkabanSecretTest, ReachTheTaskAndNoLog) {
+TEST_F(AzkabanSecretTest, SecretsReachTheTaskAndNoLog) {
   step_.properties["executes"] = "test $API_TOKEN-$DB_PASSWORD-$SECRET = hush-1-hush-hush-2-hush-hush-3-hush";
   const Ran ran = step_.Run();
   ExpectEnd(ran, 0);
   ExpectHushed(ran);
 }
 
-TEST_F(AzkabanSecretTest, AreInNoReportOfAFailure) {
+TEST_F(AzkabanSecretTest, SecretsAreNotInFailureReports) {
   step_.properties["executes"] = "echo broken >&2; exit 5";
   const Ran ran = step_.Run();
   ExpectEnd(ran, 1);
   ExpectHushed(ran);
 }
 
-TEST_F(AzkabanSecretTest, AreInNoRefusal) {
+TEST_F(AzkabanSecretTest, SecretsAreNotInRefusals) {
   const auto refused = [this](const std::string& property, const std::string& value) {
     auto before = std::exchange(step_.properties[property], value);
     const Ran ran = step_.Run();

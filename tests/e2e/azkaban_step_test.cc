@@ -1,4 +1,4 @@
-// A step that ends well: what it says, what the next step gets, and what it finds of an attempt before it.
+// A step that succeeds: its log, its outputs for the next step, and how it continues the job of a previous attempt.
 #include "tests/e2e/azkaban_test.h"
 
 namespace tony {
@@ -21,7 +21,7 @@ TEST_F(AzkabanStepTest, SuccessIsExitZeroWithTheJobsIdForTheNextStep) {
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanStepTest, TheTaskFindsNeitherAzkabansFilesNorItsOutput) {
+TEST_F(AzkabanStepTest, TheTaskGetsNeitherAzkabansFilesNorItsLog) {
   step_.variables["JOBTYPE_PRIVATE_PROP_FILE"] = step_.folder() / "private";
   step_.properties["executes"] =
       "echo to nobody; test -z \"$JOB_PROP_FILE$JOB_OUTPUT_PROP_FILE$JOBTYPE_PRIVATE_PROP_FILE\"";
@@ -48,7 +48,7 @@ TEST_F(AzkabanStepTest, TheLogBeginsWithTheJobItsPageAndItsLogsAndHasALineForEac
   EXPECT_LT(lines.size(), 25u) << "a change each, not a minute each";
 }
 
-TEST_F(AzkabanStepTest, TensorBoardBesideTheJobIsInTheLog) {
+TEST_F(AzkabanStepTest, TheAddressOfTensorBoardIsInTheLog) {
   step_.properties["tony.application.tensorboard-log-dir"] = box_.File("logs");
   step_.properties["tony.tensorboard.command"] = "exec sleep 600";
   const auto step = StartHolding();
@@ -78,7 +78,7 @@ TEST_F(AzkabanStepTest, TheAttachmentIsTheStatusWhileTheJobRunsAndAfterItsEnd) {
     EXPECT_THAT(entry.path().filename().string(), testing::AnyOf(HasSubstr("_tmp"), HasSubstr("attach"))) << "left";
 }
 
-TEST_F(AzkabanStepTest, WhatTheChiefWroteIsTextForTheNextStep) {
+TEST_F(AzkabanStepTest, OutputsOfTheChiefBecomePropertiesOfTheNextStep) {
   const Ran ran = RunLeaving(
       R"({"model.path": "/models/7", "loss": 0.10, "steps": 3, "done": true, "nothing": null, "tiny": -1.5E-7,)"
       R"( "big": 123456789012345678901234567890, "label": "\u00e9 \u2603 😀 \"q\" \\ \n.",)"
@@ -101,7 +101,7 @@ TEST_F(AzkabanStepTest, WhatTheChiefWroteIsTextForTheNextStep) {
   EXPECT_EQ(outputs.count("nothing") + outputs.count("tony.output.nothing"), 0u);
 }
 
-TEST_F(AzkabanStepTest, OneBadOutputIsAWarningAndCostsOnlyItself) {
+TEST_F(AzkabanStepTest, ABadOutputIsAWarningAndTheOthersArePassedOn) {
   const Ran ran = RunLeaving(R"({"loss": NaN, "big": 1e400, "model.path": "/m"})");
   ExpectEnd(ran, 0);
   EXPECT_THAT(ran.out, HasAll({"\"loss\" is passed on as text", "\"big\" is left out"}));
@@ -111,14 +111,14 @@ TEST_F(AzkabanStepTest, OneBadOutputIsAWarningAndCostsOnlyItself) {
   EXPECT_EQ(outputs.count("big"), 0u);
 }
 
-TEST_F(AzkabanStepTest, BrokenJsonOfTheChiefIsAWarningAndCostsOnlyItself) {
+TEST_F(AzkabanStepTest, MalformedOutputsOfTheChiefAreAWarning) {
   const Ran ran = RunLeaving("{loss: 1}");
   ExpectEnd(ran, 0);
   EXPECT_THAT(ran.out, HasSubstr("outputs of worker:0"));
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanStepTest, TheResultCountsAsConsumedOnceItIsHandedOn) {
+TEST_F(AzkabanStepTest, TheResultIsAcknowledgedOnceItIsPassedOn) {
   ExpectEnd(step_.Run(), 0);
   EXPECT_EQ(At(Status(Job()), "/acked"), value(true));
 }
@@ -130,7 +130,7 @@ TEST_F(AzkabanStepTest, AzkabansServerMayReadTheStatusWhateverTheUmask) {
   EXPECT_EQ(about.st_mode & 0777, 0644u);
 }
 
-TEST_F(AzkabanStepTest, WhatStoodInTheOutputsFileIsGone) {
+TEST_F(AzkabanStepTest, TheOutputsFileIsOverwritten) {
   const std::string older(100'000, 'x');
   ExpectEnd(step_.Start("echo " + older + " >\"$JOB_OUTPUT_PROP_FILE\"; exec \"$@\"")->Wait(), 0);
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
@@ -139,7 +139,8 @@ TEST_F(AzkabanStepTest, WhatStoodInTheOutputsFileIsGone) {
 TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATaskStayOutOfTheLog) {
   step_.properties["executes"] = R"(printf '\033[31mred\033[0m\rover it\nRuntimeError: \033[1mbold\n' >&2; exit 3)";
   const Ran ran = step_.Run();
-  ExpectEnd(ran, 1);  // looks for both
+  // ExpectEnd fails if the log contains an escape or a carriage return.
+  ExpectEnd(ran, 1);
   EXPECT_THAT(ran.out, HasAll({"over it", "bold"}));
 }
 
@@ -183,7 +184,8 @@ TEST_F(AzkabanStepTest, ALaterAttemptAdoptsTheResultOfAJobThatHasSucceeded) {
   ExpectEnd(RunLeaving(R"({"loss": 0.5})"), 0);
   const Texts outputs = Outputs();
   step_.properties["azkaban.job.attempt"] = "1";
-  const Ran again = step_.Run();  // its outputs file is a new one
+  // The outputs file of this attempt is new.
+  const Ran again = step_.Run();
   ExpectEnd(again, 0);
   EXPECT_THAT(again.out, AllOf(HasSubstr(Job()), HasSubstr("adopted"), Not(HasSubstr("keeps them"))));
   EXPECT_EQ(Outputs(), outputs);

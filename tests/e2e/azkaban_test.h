@@ -1,4 +1,4 @@
-// What the tests of the adapter for Azkaban have in common: a step of one task, and what holds for each of its logs.
+// A fixture for the tests of the Azkaban adapter: a step of one task, and checks that hold for the log of each step.
 #pragma once
 
 #include "tests/e2e/tony_test.h"
@@ -6,7 +6,8 @@
 
 namespace tony {
 
-// Two seconds are promised; with sanitizers on a loaded machine all takes ten times longer.
+// The time limit for "soon". The adapter promises two seconds; sanitizers on a loaded machine make everything about ten
+// times slower.
 inline Limit Soon() { return Limit(SanitizedPrograms() ? 20000 : 10000); }
 
 inline Words Lines(const std::string& text) {
@@ -24,7 +25,8 @@ inline size_t CountLinesWith(const std::string& text, const std::string& words) 
   return count;
 }
 
-// Every end says in its last line how it went, and nothing in the log does more to a terminal than text and lines do.
+// Checks the log of a step: the last line gives the exit code and its reason, and no line has an escape sequence or a
+// carriage return.
 inline void ExpectEnd(const Ran& ran, int exit) {
   EXPECT_EQ(ran.exit, exit) << ran.out;
   EXPECT_FALSE(ran.timed_out) << "it did not end, or something it started has its output open:\n" << ran.out;
@@ -43,7 +45,7 @@ class AzkabanTest : public TonyTest {
  protected:
   AzkabanTest() : step_(box_) {}
 
-  // Starts the step with a task that runs until Go(), and waits until it does.
+  // Starts the step with a task that runs until Go(), and waits until that task runs.
   std::unique_ptr<Background> StartHolding(const std::string& how = "exec \"$@\"", const std::string& then = "true") {
     step_.properties["executes"] = HoldUntilGo() + "; " + then;
     auto started = step_.Start(how);
@@ -51,7 +53,7 @@ class AzkabanTest : public TonyTest {
     EXPECT_TRUE(Says(*started, "running"));
     return started;
   }
-  // Runs the step with a chief that leaves `outputs`.
+  // Runs the step with a chief that writes `outputs` into its outputs file.
   Ran RunLeaving(const std::string& outputs) {
     step_.properties["executes"] = "cp " + box_.Write("left.json", outputs) + " $TONY_OUTPUT_FILE";
     return step_.Run();
@@ -63,7 +65,7 @@ class AzkabanTest : public TonyTest {
   }
 
   using Texts = std::map<std::string, std::string>;
-  // What Azkaban makes properties of; anything but an object of strings is a failure.
+  // The outputs, which Azkaban turns into properties. Fails unless they are an object of strings.
   Texts Outputs() const { return OutputsIn(step_.outputs_file()); }
   static Texts OutputsIn(const fs::path& file) {
     Texts texts;
@@ -78,13 +80,14 @@ class AzkabanTest : public TonyTest {
   }
 
   json::value Status(const std::string& job) const { return StatusOf(job); }
-  // Of whatever was started here, some time after the adapter has left.
+  // Waits until all processes of this test's sandbox have exited, which may be after the exit of the adapter.
   void ExpectAllGoneSoon() const {
     EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
   }
   void KillAll(const std::string& program, int signal = SIGKILL) const { SignalAll(program, signal); }
   void KillRulers() const {
-    for (const int signal : {SIGSTOP, SIGKILL}) {  // so that none brings the other back
+    // All processes are stopped first, so that neither program restarts the other.
+    for (const int signal : {SIGSTOP, SIGKILL}) {
       KillAll("tony-keeper", signal);
       KillAll("tony-am", signal);
     }

@@ -1,4 +1,5 @@
-// Bad input: one clear line with key, value and origin, the documented exit code, and nothing started or stored.
+// Bad input: `tony` prints one line with the key, the value and its origin, exits with the documented code, and starts
+// or stores nothing.
 #include "tests/e2e/script.h"
 
 namespace tony {
@@ -17,7 +18,7 @@ const TestRow kBadInput[] = {
     {"OptionWithoutItsValue", {{"submit -executes", "64 && refused && ~--executes needs a value"}}},
     {"BadSize",
      {{"one true tony.worker.memory=2x", "65 && refused && ~tony.worker.memory && ~2x && ~-conf && ~expected"}}},
-    {"AllThatIsWrongIsToldAtOnceAndUnknownKeysBehindIt",
+    {"AllErrorsArePrintedAtOnceFollowedByUnknownKeys",
      {{"one true tony.worker.memory=2x tony.worker.vcores=0 tony.worker.memroy=1g",
        "65 && lines=3 && ~tony: tony.worker.memory: \"2x\" && ~tony: tony.worker.vcores: \"0\" && ~\ntony: warning: "
        "tony.worker.memroy"},
@@ -28,16 +29,16 @@ const TestRow kBadInput[] = {
        "65 && ~tony.worker.memroy && ~--strict && out="},
       {"jobs 0", ""},
       {"one true --strict", ""}}},
-    {"FailureRulesThatCannotBe",
+    {"InvalidFailureRules",
      {{"one true tony.failure.exit.3=broken",
        "65 && refused && ~tony.failure.exit.3 && ~\"broken\" (from -conf) && ~user_config"},
       {"one true `tony.failure.pattern.x=(a => oom`",
        "65 && refused && ~tony.failure.pattern.x && ~regular expression && ~unmatched ("}}},
-    {"ExitsThatDoNotExist",
+    {"InvalidExitCodes",
      {{"explain-exit 300", "64 && refused && ~\"300\" && ~expected an exit code"},
       {"explain-exit -1001", "64 && refused && ~\"-1001\""},
       {"explain-exit 1 --job no-such-job", "66 && refused && ~no-such-job"}}},
-    {"RestartsAndCheckpointsThatCannotBe",
+    {"InvalidRestartScopesAndCheckpointFolders",
      {{"one true tony.worker.restart.scope=all", "65 && refused && ~tony.worker.restart.scope && ~all && ~gang"},
       {"one true tony.checkpoint.dir=hdfs:///saved",
        "65 && refused && ~tony.checkpoint.dir && ~hdfs:///saved && ~tony.scheduler=yarn"}}},
@@ -63,7 +64,7 @@ const TestRow kBadInput[] = {
 };
 TABLE_TEST(BadInputTest, kBadInput, RunScript);
 
-// The kernel takes 128 KiB for one string and a quarter of the stack for all of them together.
+// The kernel limits a single string to 128 KiB, and all arguments and variables together to a quarter of the stack.
 class BigInputTest : public TonyTest {
  protected:
   std::string SpecWith(const std::string& lines) {
@@ -71,12 +72,12 @@ class BigInputTest : public TonyTest {
   }
 };
 
-TEST_F(BigInputTest, ACommandLargerThanTheKernelTakes) {
+TEST_F(BigInputTest, ACommandTooLargeForTheKernelIsRefused) {
   const std::string spec = SpecWith("tony.worker.command=: " + std::string(200 * 1024, 'x') + "\n");
   ExpectRefused({"submit", spec}, 65, {"tony.worker.command", "big.properties:3"});
 }
 
-TEST_F(BigInputTest, AnEnvironmentLargerThanTheKernelTakes) {
+TEST_F(BigInputTest, AnEnvironmentTooLargeForTheKernelIsRefused) {
   std::string lines = "tony.worker.command=true\n";
   for (int i = 0; i < 30; ++i)
     lines += "tony.execution.env.BIG_" + std::to_string(i) + "=" + std::string(100 * 1024, 'y') + "\n";

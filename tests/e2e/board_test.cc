@@ -1,4 +1,4 @@
-// TensorBoard beside a job: a stand-in for it, which says when it starts.
+// A TensorBoard that runs with a job. A shell command stands in for it and writes into a file when it starts.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -6,7 +6,7 @@ namespace {
 
 class BoardTest : public TonyTest {
  protected:
-  // Two workers of a collective, of which the second fails once, with a board.
+  // The arguments of a job with two workers and a TensorBoard that runs `board`. Worker 1 fails once.
   Words Gang(const std::string& board) const {
     const std::string command = "[ $TASK_INDEX$TONY_ATTEMPT != 11 ] || until [ -e " + box_.File("fail") +
                                 " ]; do sleep 0.02; done; [ $TASK_INDEX$TONY_ATTEMPT != 11 ] || exit 7; " +
@@ -25,7 +25,7 @@ class BoardTest : public TonyTest {
   }
 };
 
-TEST_F(BoardTest, ItRunsOnWithItsAddressWhenTheGangStartsAgain) {
+TEST_F(BoardTest, TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts) {
   const auto client = box_.StartTony(Gang("echo $TB_PORT $TB_LOG_DIR >> " + box_.File("starts") + "; exec sleep 600"));
   ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && At(Status(), "/tensorboard_url").is_string(); }));
   const std::string url = Text(Status(), "/tensorboard_url");
@@ -48,7 +48,7 @@ TEST_F(BoardTest, ItRunsOnWithItsAddressWhenTheGangStartsAgain) {
   ExpectNothingLeft();
 }
 
-TEST_F(BoardTest, OneThatCannotRunIsToldInALineAndDisturbsNobody) {
+TEST_F(BoardTest, ATensorBoardThatCannotStartDoesNotDisturbTheJob) {
   const auto client = box_.StartTony(Gang("exec python3 -m tensorboard_that_is_not_installed"));
   box_.Write("fail", "");
   ASSERT_TRUE(WaitForRunning(2)) << client->err();

@@ -1,4 +1,4 @@
-// The machine's clock is set, and the machine sleeps, while a job waits for something: what it waits for comes in its
+// The machine's clock is set, or the machine sleeps, while a job waits for a moment: the moment comes at the right
 // time.
 #include "tests/e2e/tony_test.h"
 
@@ -11,12 +11,12 @@ constexpr const char* kEightHoursAsleep = "28800 28800";
 
 class ClockTest : public TonyTest {
  protected:
-  // The clocks of `program` go as the file says, which is not there yet.
+  // The clocks of `program` follow the file "clocks", which does not exist yet.
   std::map<std::string, std::string> ClocksOf(const std::string& program) const {
     return WithShim("clock_shim", {{"CLOCK_SHIM_PROGRAM", program}, {"CLOCK_SHIM_FILE", box_.File("clocks")}});
   }
   void SetClocks(const std::string& to) const { box_.Write("clocks", to); }
-  // Written, and by rename: the next AM reads it.
+  // Waits until this many attempts have started.
   void WaitForAttempts(size_t attempts) const {
     ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(box_.File("attempts"))) == attempts; }));
   }
@@ -24,7 +24,7 @@ class ClockTest : public TonyTest {
 
 class AskersClockTest : public ClockTest, public testing::WithParamInterface<const char*> {};
 
-TEST_P(AskersClockTest, AKillIsDueAfterItsDelayWhateverTheAskersClockSays) {
+TEST_P(AskersClockTest, ADelayedKillDoesNotDependOnTheClientsClock) {
   const auto client = Hold(One(HoldUntilGo()));
   SetClocks(GetParam());
   Succeeds({"kill", Job(), "--delay", "5", "--reason", "late"}, ClocksOf("tony"));
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Steps, AskersClockTest, testing::Values(kEightHoursBack
 
 class MastersClockTest : public ClockTest, public testing::WithParamInterface<const char*> {};
 
-TEST_P(MastersClockTest, ABackOffIsNeitherLongerNorLostWhenTheNextMasterFindsAnotherTime) {
+TEST_P(MastersClockTest, ABackOffKeepsItsLengthWhenTheNextMasterHasAnotherTime) {
   const auto client = box_.StartTony(One("echo x >> " + box_.File("attempts") + "; [ $TONY_ATTEMPT = 3 ]",
                                          {"tony.restart.task.budget=2", "tony.restart.backoff-ms=6000"}),
                                      ClocksOf("tony-am"));
@@ -57,7 +57,7 @@ TEST_P(MastersClockTest, ABackOffIsNeitherLongerNorLostWhenTheNextMasterFindsAno
 INSTANTIATE_TEST_SUITE_P(Steps, MastersClockTest, testing::Values(kEightHoursBack, kEightHoursOn),
                          [](const auto& test) { return *test.param == '-' ? "Back" : "On"; });
 
-TEST_F(ClockTest, WhatCameDueWhileTheMachineSleptComesWhenItWakes) {
+TEST_F(ClockTest, ADelayedKillThatExpiredDuringSleepIsDoneOnWakeUp) {
   const auto client = box_.StartTony(One(HoldUntilGo()), ClocksOf("tony-am"));
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
   Succeeds({"kill", Job(), "--delay", "3600", "--reason", "slept"});
@@ -69,7 +69,7 @@ TEST_F(ClockTest, WhatCameDueWhileTheMachineSleptComesWhenItWakes) {
   ExpectNothingLeft();
 }
 
-TEST_F(ClockTest, AStepOfTheClockUnderARunningMasterIsNotNoticed) {
+TEST_F(ClockTest, AClockChangeDoesNotAffectARunningMaster) {
   const auto client = box_.StartTony(One(HoldUntilGo()), ClocksOf("tony-am"));
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
   Succeeds({"kill", Job(), "--delay", "3600"});

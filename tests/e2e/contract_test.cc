@@ -1,5 +1,5 @@
-// The contract with workflow engines, through the built programs: a request finds its job, nobody ends another's job,
-// and nothing is lost between a kill and a submit that pass each other.
+// The contract with workflow engines, through the built programs: a request finds its job, no client ends another
+// client's job, and a kill and a submit that run at the same time do not miss each other.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -15,14 +15,14 @@ class ContractTest : public TonyTest {
   static Words Number(int number) { return {"--submission", std::to_string(number)}; }
   static Words Policy(const std::string& policy) { return {"--on-existing", policy}; }
 
-  // Submits a job that runs until "go", and waits until it does.
+  // Submits a job that runs until Go(), and waits until its task runs.
   std::string StartHolding(const std::string& owner, const Words& more = {}) {
     const auto answer = Json(One(HoldUntilGo()) + Under(owner, more) + Words{"--detach"});
     EXPECT_EQ(Text(answer, "/decision"), "created");
     EXPECT_TRUE(WaitForRunning(1));
     return Text(answer, "/job");
   }
-  // Submits a job of `command` and waits for its end.
+  // Submits a job that runs `command`, and waits for its end.
   std::string RunToEnd(const std::string& command, const std::string& owner, int exit) {
     return Text(Json(One(command) + Under(owner), exit), "/job");
   }
@@ -36,9 +36,9 @@ class ContractTest : public TonyTest {
   }
 };
 
-// ---- the table
+// ---- the decision table of submit
 
-TEST_F(ContractTest, ARunningJobIsAttachedToUnderItsNewOwner) {
+TEST_F(ContractTest, ASubmitAttachesToARunningJobAndBecomesItsOwner) {
   const std::string job = StartHolding("first");
   for (const char* policy : {"adopt", "attach"}) {
     const std::string owner = std::string("of-") + policy;
@@ -62,7 +62,7 @@ TEST_F(ContractTest, ADifferentSpecIsAWarning) {
   EndAll();
 }
 
-TEST_F(ContractTest, WithNeverARunningJobIsReplaced) {
+TEST_F(ContractTest, PolicyNeverReplacesARunningJob) {
   const std::string old = StartHolding("first");
   const auto answer = SubmitDetached("true", "second", Policy("never"));
   EXPECT_EQ(Text(answer, "/decision"), "created");
@@ -71,7 +71,7 @@ TEST_F(ContractTest, WithNeverARunningJobIsReplaced) {
   EndAll();
 }
 
-TEST_F(ContractTest, AHigherNumberReplacesARunningJobThatIsGoneBeforeTheNewOnesTasksStart) {
+TEST_F(ContractTest, AJobReplacedByAHigherNumberHasExitedBeforeTheNewTasksStart) {
   const std::string old = StartHolding("first");
   const pid_t task = std::stoi(ReadText(Running("worker-0")));
   const std::string look = "kill -0 " + std::to_string(task) + " 2>/dev/null && echo alive || echo gone";
@@ -84,7 +84,7 @@ TEST_F(ContractTest, AHigherNumberReplacesARunningJobThatIsGoneBeforeTheNewOnesT
   ExpectNothingLeft();
 }
 
-TEST_F(ContractTest, AfterAFailureOrAKillEveryPolicyCreates) {
+TEST_F(ContractTest, EveryPolicyCreatesAJobAfterAFailureOrAKill) {
   std::set<std::string> jobs = {RunToEnd("exit 3", "first", 1)};
   for (const char* policy : {"adopt", "attach", "never"}) {
     const auto answer = Json(One("exit 3") + Under("again", Policy(policy)), 1);
@@ -97,7 +97,7 @@ TEST_F(ContractTest, AfterAFailureOrAKillEveryPolicyCreates) {
   EndAll();
 }
 
-TEST_F(ContractTest, ASuccessIsAdoptedAcknowledgedOrNotAndCreatesOtherwise) {
+TEST_F(ContractTest, ASuccessIsAdoptedEvenIfAcknowledgedUnlessThePolicyForbidsIt) {
   const std::string job = RunToEnd("true", "first", 0);
   const auto adopted = Json(One("true") + Under("second"));
   ExpectJson(adopted, {{"/decision", "adopted"}, {"/job", job}, {"/verdict/state", "SUCCEEDED"}});
@@ -130,7 +130,7 @@ TEST_F(ContractTest, ALowerNumberThanTheNewestIsRefused) {
   EXPECT_EQ(box_.Jobs().size(), 1u);
 }
 
-// ---- races
+// ---- simultaneous requests
 
 TEST_F(ContractTest, TwentySubmitsOfOneRequestAtOnceMakeOneJob) {
   std::vector<std::unique_ptr<Background>> submits;
@@ -171,7 +171,7 @@ TEST_F(ContractTest, AKilledSubmitLeavesNothingOrAJobThatTheRequestFinds) {
   ExpectNothingLeft();
 }
 
-TEST_F(ContractTest, CtrlCKillsTheJobOnlyOfAClientThatStillOwnsIt) {
+TEST_F(ContractTest, CtrlCKillsAJobOnlyIfTheClientStillOwnsIt) {
   const auto first = Hold(One(HoldUntilGo()) + Under("first"));
   EXPECT_EQ(Text(SubmitDetached(HoldUntilGo(), "second", {}), "/decision"), "attached");
   first->Signal(SIGTERM);
@@ -186,7 +186,7 @@ TEST_F(ContractTest, CtrlCKillsTheJobOnlyOfAClientThatStillOwnsIt) {
   ExpectNothingLeft();
 }
 
-// ---- kill
+// ---- kills
 
 TEST_F(ContractTest, ALateKillByAnOldOwnerDoesNothing) {
   const std::string job = StartHolding("first");
@@ -208,7 +208,7 @@ TEST_F(ContractTest, AKillOfAJobThatHasSucceededKillsNothing) {
   EXPECT_EQ(At(Json({"kill", job, "--if-owner", "first"}), "/killed"), value(false));
 }
 
-TEST_F(ContractTest, AKillWithoutWaitingIsRecordedAlsoWhereNobodyRules) {
+TEST_F(ContractTest, AKillWithNoWaitKillsTheJob) {
   const std::string job = StartHolding("first");
   const auto killed = Json({"kill", job, "--if-owner", "first", "--no-wait"});
   EXPECT_EQ(At(killed, "/killed"), value(true));
@@ -216,7 +216,7 @@ TEST_F(ContractTest, AKillWithoutWaitingIsRecordedAlsoWhereNobodyRules) {
   EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(ContractTest, ADelayedKillIsVoidWhenAnotherWatcherLooks) {
+TEST_F(ContractTest, ADelayedKillIsVoidOnceAnotherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "stalled"});
   const auto planned =
@@ -232,7 +232,7 @@ TEST_F(ContractTest, ADelayedKillIsVoidWhenAnotherWatcherLooks) {
   EXPECT_EQ(StateOf(job), "SUCCEEDED");
 }
 
-TEST_F(ContractTest, ADelayedKillIsDoneWhenNobodyElseLooks) {
+TEST_F(ContractTest, ADelayedKillIsDoneIfNoOtherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "only"});
   const auto planned = Json({"kill", job, "--if-watcher", "only", "--delay", "0.5", "--reason", "cancelled"});
@@ -241,11 +241,11 @@ TEST_F(ContractTest, ADelayedKillIsDoneWhenNobodyElseLooks) {
   ExpectNothingLeft();
 }
 
-// ---- watching
+// ---- client activity
 
-TEST_F(ContractTest, AJobThatNobodyLooksAtIsAbandoned) {
+TEST_F(ContractTest, AJobWithoutClientActivityIsAbandoned) {
   const std::string job = Text(SubmitDetached(HoldUntilGo(), "first", {"--watch-timeout", "1"}), "/job");
-  // Only its files are read, which is no look.
+  // Only reads files of the job, because a `tony status` would count as client activity.
   ASSERT_TRUE(WaitFor(
       [&] { return ReadText(box_.JobFolder(job) / "status.json").find("\"abandoned\"") != std::string::npos; }));
   EXPECT_EQ(Text(Json({"wait", job}, 1), "/verdict/class"), "abandoned");
@@ -277,9 +277,9 @@ TEST_F(ContractTest, AWaitOfAFormerOwnerReturnsAtOnce) {
   EndAll();
 }
 
-// ---- finding
+// ---- finding jobs
 
-TEST_F(ContractTest, OneUnknownJobAmongManyHidesNoneOfTheOthers) {
+TEST_F(ContractTest, AnUnknownJobDoesNotHideTheOtherJobs) {
   const std::string job = RunToEnd("true", "first", 0);
   const Ran ran = Fails(66, {"status", "local-unknown", job, "--json"});
   const auto answer = ParseJson(ran.out);
@@ -302,7 +302,7 @@ TEST_F(ContractTest, FindNamesTheNewestJobOfARequest) {
   ExpectJson(found, {{"/job", job}, {"/state", "SUCCEEDED"}, {"/submission", 4}, {"/adopter", "third"}});
 }
 
-TEST_F(ContractTest, AckIsForAnEndedJobAndItsOwner) {
+TEST_F(ContractTest, OnlyTheOwnerCanAcknowledgeAnEndedJob) {
   const std::string job = StartHolding("first");
   Fails(65, {"ack", job, "--owner", "first"});
   Fails(64, {"ack", job});
@@ -316,12 +316,13 @@ TEST_F(ContractTest, AckIsForAnEndedJobAndItsOwner) {
 
 class UnruledTest : public ContractTest {
  protected:
-  // A job whose task runs, and whose keeper and AM do not.
+  // Starts a job and kills its keeper and AM. Its task runs on.
   void SetUp() override {
     job_ = StartHolding("first");
     ASSERT_TRUE(WaitForFile(box_.JobFolder(job_) / "status.json"));
     ASSERT_TRUE(WaitFor([&] {
-      for (const int signal : {SIGSTOP, SIGKILL}) {  // so that none brings the other back
+      // All processes are stopped first, so that neither program restarts the other.
+      for (const int signal : {SIGSTOP, SIGKILL}) {
         for (const char* program : {"tony-keeper", "tony-am"}) SignalAll(program, signal);
       }
       return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty();
@@ -331,7 +332,7 @@ class UnruledTest : public ContractTest {
   std::string job_;
 };
 
-TEST_F(UnruledTest, RecoverBringsItBack) {
+TEST_F(UnruledTest, RecoverRestartsTheMaster) {
   const auto answer = Json({"recover"});
   ASSERT_EQ(At(answer, "/jobs").as_array().size(), 1u);
   ExpectJson(answer, {{"/jobs/0/job", job_}, {"/jobs/0/recovery", "brought_back"}});
@@ -343,14 +344,14 @@ TEST_F(UnruledTest, RecoverBringsItBack) {
   EXPECT_EQ(StateOf(job_), "SUCCEEDED");
 }
 
-TEST_F(UnruledTest, ASubmitUnderItsRequestBringsItBackAndAttaches) {
+TEST_F(UnruledTest, ASubmitOfItsRequestRestartsTheMasterAndAttaches) {
   const auto answer = SubmitDetached(HoldUntilGo(), "second", {});
   ExpectJson(answer, {{"/decision", "attached"}, {"/job", job_}});
   EXPECT_EQ(Text(StatusOf(job_), "/owner"), "second");
   EndAll();
 }
 
-TEST_F(UnruledTest, AConditionalKillBringsItBackAndEndsIt) {
+TEST_F(UnruledTest, AConditionalKillRestartsTheMasterAndEndsTheJob) {
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "other"}), "/fenced"), value(true));
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "first"}), "/killed"), value(true));
   ExpectNothingLeft();

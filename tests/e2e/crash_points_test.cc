@@ -1,8 +1,9 @@
-// One of our processes killed at each of its writes, syncs and sends in turn, through the built programs. Whatever the
-// point: the same verdict, every attempt's process started exactly once, nothing left. tests/shim does the killing.
+// Kills a process of ours at each of its writes, syncs and sends in turn, through the built programs. The death of a
+// process at any point must not change the verdict, must start the process of every attempt exactly once, and must
+// leave no process. A library of tests/shim kills the process.
 //
-// Each sweep is dealt out to several tests that may run side by side. The default is a part of the points, another part
-// for each sweep; TONY_SWEEP=all takes all of them.
+// Each sweep is split into several tests that may run in parallel. By default each sweep runs a part of its points;
+// TONY_SWEEP=all runs all of them.
 #include <array>
 #include <cstdlib>
 #include <regex>
@@ -14,19 +15,23 @@ namespace {
 
 constexpr int kShards = 2;
 
-// What is run, and how it ends however often one of our processes dies.
+// A job and its expected result, which does not depend on the point at which a process dies.
 struct Sweep {
   const char* name;
   Words submit;
   int exit = 0;
   std::string verdict = "SUCCEEDED success";
-  std::string started;  // regular expression: attempts of worker 0 and worker 1 whose processes ran: "1 2;1 2"
+  // A regular expression for the attempts of worker 0 and of worker 1 whose processes ran, e.g. "1 2;1 2".
+  std::string started;
   int most_restarts = 0;
   std::string program = "tony-am";
-  Words before;    // points at which processes of `program` die before the one that is swept
-  int stride = 1;  // the default takes each so many points
+  // Points at which earlier processes of `program` die, before the swept process starts.
+  Words before;
+  // By default every `stride`-th point is run.
+  int stride = 1;
 
-  size_t process() const { return before.size() + 1; }  // the one that is swept: 1, 2, ...
+  // number of the swept process, from 1
+  size_t process() const { return before.size() + 1; }
   std::string CrashAt(const std::string& at) const {
     std::string list;
     for (const std::string& point : before) list += point + ",";
@@ -34,7 +39,8 @@ struct Sweep {
   }
 };
 
-// "start" notes an attempt once its process runs; "both" waits until both workers have noted their first.
+// The shell function "start" appends the attempt to a file once its process runs; "both" waits until each worker has
+// done so.
 constexpr const char* kPrelude =
     "start() { echo $TONY_ATTEMPT >> $NOTES-$TASK_INDEX; }; "
     "both() { until [ -s $NOTES-0 ] && [ -s $NOTES-1 ]; do sleep 0.01; done; }; start; ";
@@ -59,7 +65,8 @@ Words Restarting() {
          Words{"-conf", "tony.restart.gang.budget=1"};
 }
 
-// What a container was about may be lost with a keeper or an executor; then its task, or the gang, starts once more.
+// The death of a keeper or an executor may lose the state of a container. Its task, or the gang, is then started once
+// more.
 constexpr const char* kOnceOrTwice = "(1|2|1 2);(1|2|1 2)";
 constexpr const char* kEachAtMostOnce = "(1 ?)?(2 ?)?3?;(1 ?)?(2 ?)?3?";
 
@@ -103,17 +110,18 @@ const std::vector<Sweep>& Sweeps() {
 }
 
 struct Point {
-  std::string at;    // as SHIM_CRASH_AT says it: "12", "12h"
-  std::string call;  // "write journal"
+  // The point as in SHIM_CRASH_AT, e.g. "12", "12h".
+  std::string at;
+  std::string call;  // e.g. "write journal"
 };
 
 struct Seen {
   Ran submit;
   std::string verdict, started, left;
   int64_t restarts = -1;
-  std::vector<std::string> points;  // of the swept process
+  std::vector<std::string> points;  // points of the swept process
   bool died = false;
-  size_t epochs = 0;  // AMs that there were
+  size_t epochs = 0;  // number of AMs
 };
 
 std::string Joined(const std::string& lines) {
@@ -136,7 +144,7 @@ std::string VerdictOf(const json::value& status) {
   return text;
 }
 
-// One job, in which the process that is swept dies at `at`; "0": nowhere.
+// Runs a job in which the swept process dies at `at`; it does not die if `at` is "0".
 Seen RunJob(const Sweep& sweep, const std::string& at) {
   const Sandbox box;
   const std::string notes = box.File("started");
@@ -147,7 +155,8 @@ Seen RunJob(const Sweep& sweep, const std::string& at) {
                                                          {"NOTES", notes}});
   Seen seen;
   seen.submit = box.Tony(sweep.submit, variables);
-  // Nothing is left when the client returns; only a keeper that dies while it tidies up leaves that to the next one.
+  // No process is left when the client returns, except after the death of a keeper that was cleaning up: the next
+  // keeper finishes that later.
   if (sweep.program == "tony-keeper") WaitFor([&] { return box.Processes().empty(); });
   seen.left = ToString(box.Processes());
   const std::vector<std::string> jobs = box.Jobs();
@@ -158,12 +167,12 @@ Seen RunJob(const Sweep& sweep, const std::string& at) {
   seen.restarts = Number(status, "/restart_count");
   seen.started = Joined(ReadText(notes + "-0")) + ";" + Joined(ReadText(notes + "-1"));
   seen.points = LinesOf(box.File("shim/points." + std::to_string(sweep.process())));
-  // Another thread may meet points of its own between this note and the death.
+  // Another thread may append points between this note and the death, so the note need not be the last line.
   seen.died = std::ranges::find(seen.points, "died") != seen.points.end();
   return seen;
 }
 
-// All points of a run in which the swept process lives. Writes and sends can be cut in half, too.
+// Returns all points that the swept process reaches without a death. A write or a send can also be interrupted halfway.
 std::vector<Point> PointsOf(const Seen& quiet) {
   std::vector<Point> points;
   for (const std::string& line : quiet.points) {
@@ -193,7 +202,7 @@ class CrashPointTest : public testing::TestWithParam<std::tuple<size_t, int>> {
   }
 };
 
-TEST_P(CrashPointTest, AnyPointChangesNothing) {
+TEST_P(CrashPointTest, ADeathAtAnyPointDoesNotChangeTheResult) {
   const auto& [number, shard] = GetParam();
   const Sweep& sweep = Sweeps()[number];
   const Seen quiet = RunJob(sweep, "0");
@@ -211,7 +220,7 @@ TEST_P(CrashPointTest, AnyPointChangesNothing) {
     if (!seen.died) ++missed;
   }
   RecordProperty("points", runs);
-  // Runs differ by a few calls, so the last points are not always met.
+  // Runs differ by a few calls, so a run may end before it reaches one of the last points.
   EXPECT_LE(missed, 1 + runs / 5) << "of " << runs << " points were never met";
 }
 

@@ -1,4 +1,5 @@
-// Tasks that leave daemons behind, attempt after attempt: each attempt looks for those of all before it.
+// Tasks that leave daemons behind in each attempt. Each attempt checks that the daemons of all previous attempts are
+// dead.
 #include "tests/e2e/tony_test.h"
 #include "tests/support/rough_daemon.h"
 
@@ -9,12 +10,12 @@ constexpr Limit kManyDaemons{100'000};
 
 class DaemonsTest : public TonyTest {
  protected:
-  // Says in the file "alive" which daemons live that attempts of `before` have left, below "locks".
+  // A command that appends to the file "alive" which daemons below "locks"/`before` still live.
   std::string Check(const std::string& before) const {
     return "for d in " + box_.File("locks") + "/" + before + "; do [ ! -d $d ] || " + TestProgram("rough_daemon") +
            " check $d 2>>" + box_.File("alive") + "; done; ";
   }
-  // Leaves one below "locks"/`folder`.
+  // A command that starts a daemon, which holds a lock below "locks"/`folder`.
   std::string Leave(const std::string& kind, const std::string& folder) const {
     const std::string path = box_.File("locks") + "/" + folder;
     return "mkdir -p " + path + "; " + TestProgram("rough_daemon") + " " + kind + " " + path +
@@ -33,7 +34,7 @@ class DaemonsTest : public TonyTest {
   }
 };
 
-TEST_F(DaemonsTest, OfAnAttemptThatFailedNoneLivesWhenTheNextBegins) {
+TEST_F(DaemonsTest, DaemonsOfAFailedAttemptAreDeadBeforeTheNextAttempt) {
   const std::string own = "$TASK_INDEX";
   Succeeds(Workers(4, Check(own) + Leave("refork", own) + "exit $((TONY_ATTEMPT < 25))",
                    {"tony.application.framework=standalone", "tony.application.distributed-mode=FCFS",
@@ -42,8 +43,8 @@ TEST_F(DaemonsTest, OfAnAttemptThatFailedNoneLivesWhenTheNextBegins) {
   ExpectNoneLived(100);
 }
 
-// The others are stopped while they have daemons of their own.
-TEST_F(DaemonsTest, OfAGangNoneLivesWhenItFormsAgain) {
+// The other workers are stopped while their daemons live.
+TEST_F(DaemonsTest, DaemonsOfAGangAreDeadBeforeTheGangRestarts) {
   const std::string earlier = "g$((TONY_GENERATION - 1))", own = "g$TONY_GENERATION", have = box_.File("have-" + own);
   Succeeds(Workers(3,
                    Check(earlier) + Leave("refork,noterm,bare,quiet", own) + "echo >> " + have +
@@ -55,8 +56,8 @@ TEST_F(DaemonsTest, OfAGangNoneLivesWhenItFormsAgain) {
   ExpectNoneLived(24);
 }
 
-// $PPID of the command is its executor.
-TEST_F(DaemonsTest, OfAnAttemptWhoseExecutorWasKilledNoneLivesWhenTheNextBegins) {
+// $PPID of the command is the pid of its executor.
+TEST_F(DaemonsTest, DaemonsOfAKilledExecutorAreDeadBeforeTheNextAttempt) {
   const std::string own = "all";
   Succeeds(
       One(Check(own) + Leave("refork,bare,quiet", own) + "[ $TONY_ATTEMPT = 6 ] && exit 0; kill -9 $PPID; sleep 1000",

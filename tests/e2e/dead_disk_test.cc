@@ -1,4 +1,4 @@
-// The file system of $TONY_HOME dies, or becomes read-only, while a job runs. The ledger is on another one.
+// The file system of $TONY_HOME fails or becomes read-only while a job runs. The ledger is on another file system.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -8,12 +8,12 @@
 namespace tony {
 namespace {
 
-// EXT4_IOC_SHUTDOWN: from then on everything fails with EIO.
+// EXT4_IOC_SHUTDOWN: all later operations on the file system fail with EIO.
 constexpr unsigned kShutDown = 0x8004587d;
 
 class DeadDiskE2eTest : public OwnDiskTest {
  public:
-  // A job of which the task runs; its grace is short. Other homes are on a sound disk.
+  // Starts a job with a short grace period and waits until its task runs. Other homes are on a disk that works.
   void Begin() {
     MountAt(box_.home());
     if (IsSkipped()) return;
@@ -27,7 +27,7 @@ class DeadDiskE2eTest : public OwnDiskTest {
     close(folder);
     ASSERT_TRUE(std::ifstream(box_.JobFolder(job_) / "spec.json").get() < 0) << "its disk is dead";
   }
-  // As the kernel does after a first error.
+  // Makes the file system read-only, as the kernel does after its first error.
   void BecomeReadOnly() const {
     const std::string device = "$(findmnt -no SOURCE " + place_.string() + ")";
     ASSERT_EQ(Shell("echo 1 > /sys/fs/ext4/$(basename " + device + ")/trigger_fs_error"), 0);
@@ -72,7 +72,7 @@ class DeadDiskE2eTest : public OwnDiskTest {
     ExpectTheDiskTells("SUCCEEDED");
   }
 
-  // `harm` damages the disk, and `end` ends the job.
+  // Starts a job, damages the disk with `harm`, and ends the job with `end`.
   void RunWith(void (DeadDiskE2eTest::*harm)() const, void (DeadDiskE2eTest::*end)(), bool full_rounds) {
     if (full_rounds && Rounds(10) == 1) GTEST_SKIP() << "takes a minute, or is in tests/faults; with $TONY_FULL_ROUNDS";
     Begin();
@@ -92,15 +92,15 @@ TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsReadOnly) {
   RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectAKillEndsIt, false);
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsDead_FullRounds) {
+TEST_F(DeadDiskE2eTest, RootOnlySigtermToTheKeeperEndsAJobWhoseDiskIsDead_FullRounds) {
   RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectATermEndsIt, true);
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsReadOnly_FullRounds) {
+TEST_F(DeadDiskE2eTest, RootOnlySigtermToTheKeeperEndsAJobWhoseDiskIsReadOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectATermEndsIt, true);
 }
 
-// Its master waits for half a minute that somebody mends the disk.
+// The master waits half a minute for the repair of the disk.
 TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask_FullRounds) {
   RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }

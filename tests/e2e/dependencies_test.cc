@@ -1,5 +1,5 @@
-// Roles that wait for each other, with real processes: TonY's stages, any order, readiness, groups that others may not
-// outlive, and the task before all others.
+// Roles that wait for each other, with real processes: TonY's stages, arbitrary orders, readiness, groups that other
+// roles may not outlive, and the preprocessing task.
 #include <regex>
 
 #include "tests/e2e/script.h"
@@ -7,7 +7,8 @@
 namespace tony {
 namespace {
 
-// %R has a role of one task with the least memory: `%Rdata`. Each runs %S: the script in the test's folder.
+// %Rdata stands for the keys of a role "data" of one task with the least memory. Each task runs the script that the
+// test's folder has; %S stands for the beginning of that submit.
 const TestRow kDependencies[] = {
     {"TonysStagesRunOneAfterTheOther",
      {{"write task.sh `case $JOB_NAME in dbloader) sleep 0.1; echo 42 > data ;; db) while :; do sleep 0.05; done ;; "
@@ -19,7 +20,7 @@ const TestRow kDependencies[] = {
        "err~worker waits for dbloader"},
       {"log worker-0 stdout", "~read 42 && ~\"db\":[\"127.0.0.1: && !dbloader"},
       {"left", ""}}},
-    {"WhatWaitsHasNothingYetAndAnotherMasterKnowsThat",
+    {"AWaitingRoleStartsOnlyAfterItsDependencyDespiteANewMaster",
      {{"write task.sh `%H`", ""},
       {"& %S %Rdata %Rworker tony.worker.depends-on=data", ""},
       {"until file running-data-0", "~\n"},
@@ -48,20 +49,21 @@ const TestRow kDependencies[] = {
       {"end", "1"},
       {"missing running-worker-0", ""},
       {"left", ""}}},
-    {"StagesNeedNoMoreOfTheMachineThanTheLargerOne",
+    {"ConsecutiveStagesNeedOnlyTheMemoryOfTheLargerOne",
      {{"machine {\"memory_mb\":1000}", ""},
       {"submit -executes true tony.data.instances=1 tony.data.memory=800m tony.worker.instances=1 "
        "tony.worker.memory=900m "
        "tony.worker.depends-on=data",
        ""}}},
-    {"ACircleIsRefusedAndNamed",
+    {"ADependencyCycleIsRefusedAndNamed",
      {{"%S %Ra %Rb tony.a.depends-on=b tony.b.depends-on=a", "65 && err~roles wait for each other: a -> b -> a"},
       {"jobs 0", ""}}},
-    {"ThePlanSaysTheOrder",
+    {"ThePlanShowsTheOrder",
      {{"plan -executes true %Rdata %Rhead %Rworker tony.worker.depends-on=data,head:ready",
        "err~order: worker after data, head (ready)"}}},
-    // As ray-on-tony: the head runs until the last worker is done, and its address is in CLUSTER_SPEC.
-    {"AWorkerThatIsFasterThanItsHeadWaitsForIt",
+    // The same order as in ray-on-tony: the head runs until the last worker is done, and its address is in
+    // CLUSTER_SPEC.
+    {"AWorkerWaitsUntilItsHeadIsReady",
      {{"write task.sh `case $JOB_NAME in head) sleep 0.2; touch listens; echo \"$CLUSTER_SPEC\" > head-spec; echo "
        "READY=here:1 >> \"$TONY_PUBLISH_FILE\"; until [ -e done ]; do sleep 0.02; done ;; worker) [ -e listens ] || "
        "exit 7; "
@@ -76,7 +78,7 @@ const TestRow kDependencies[] = {
       {"%S %Rhead %Rworker tony.worker.depends-on=head:ready tony.application.distributed-mode=FCFS", ""},
       {"file seen", "~here:1 && ~\"head\":[\"127.0.0.1:"},
       {"file head-spec", "~\"head\":[\"127.0.0.1:"}}},
-    {"WhatIsPreprocessedOnceReachesEveryTask",
+    {"TheResultOfThePreprocessingReachesEveryTask",
      {{"write task.sh `if [ \"$PREPROCESSING_JOB\" = true ]; then echo once >> preprocessed; echo 'log: Model "
        "parameters: "
        "{\"depth\": 3, \"rate\": 0.1}'; echo 'Model parameters: never mind'; else echo \"[$MODEL_PARAMS] of "
@@ -88,7 +90,7 @@ const TestRow kDependencies[] = {
       {"log chief-0 stdout", "out=[{\"depth\": 3, \"rate\": 0.1}] of 2\n"},
       {"log worker-0 stdout", "out=[{\"depth\": 3, \"rate\": 0.1}] of 2\n"},
       {"left", ""}}},
-    {"WhatFailsToPreprocessFailsTheJob",
+    {"AFailedPreprocessingFailsTheJob",
      {{"write task.sh `[ -z \"$PREPROCESSING_JOB\" ] || exit 5; touch trained`", ""},
       {"%S %Rworker tony.application.enable-preprocess=true tony.am.memory=150m",
        "1 && err~preprocess:0 failed && err~exit code 5"},

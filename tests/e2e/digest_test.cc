@@ -1,5 +1,5 @@
-// Results are never stale: what was edited trains again, what is only tried again does not. Each training of the test's
-// program adds a line to a file.
+// Results are never stale: an edited program trains again, a repeated try does not. Each training of the test's program
+// appends a line to a file.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -29,7 +29,7 @@ class DigestTest : public TonyTest {
     return ParseJson(ran.out);
   }
   std::string Decision(Who who, const Words& more = {}) { return Text(Answer(Submit(who, more)), "/decision"); }
-  // Of the newest try's job.
+  // Acknowledges the result as the owner of the newest try.
   void Acknowledge() { Answer({"ack", Job(), "--owner", "try-" + std::to_string(tries_)}); }
 
   std::string source_ = box_.File("src");
@@ -47,7 +47,7 @@ TEST_F(DigestTest, AnEditedProgramTrainsAgainForAPersonAndForAFirstTry) {
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, AConsumedResultIsForLaterTriesAlone) {
+TEST_F(DigestTest, AnAcknowledgedResultIsAdoptedOnlyByLaterTries) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   EXPECT_EQ(Decision(Who::kFirstTry), "adopted") << "nobody has consumed it";
   Acknowledge();
@@ -57,8 +57,8 @@ TEST_F(DigestTest, AConsumedResultIsForLaterTriesAlone) {
   EXPECT_EQ(Trained(), "first\nfirst\n");
 }
 
-// Where the first try of the next run dies before it comes here, no result of the run before is the later try's.
-TEST_F(DigestTest, AResultOfAnotherRunIsNoLaterTrys) {
+// The first try of a new run may die before it submits. Its later try must not get the result of the previous run.
+TEST_F(DigestTest, AResultOfAnotherRunIsNotAdopted) {
   const Words monday = {"--run", "monday"}, tuesday = {"--run", "tuesday"};
   EXPECT_EQ(Decision(Who::kFirstTry, monday), "created");
   EXPECT_EQ(Decision(Who::kLaterTry, monday), "adopted");
@@ -67,8 +67,8 @@ TEST_F(DigestTest, AResultOfAnotherRunIsNoLaterTrys) {
   EXPECT_EQ(Trained(), "first\nfirst\n");
 }
 
-// An engine dies between the end of the training and its own record of it.
-TEST_F(DigestTest, ALaterTryDoesNotTrainTwiceWhateverDiffersByItself) {
+// The engine died after the end of the training and before its own record of the result.
+TEST_F(DigestTest, ALaterTryAdoptsTheResultDespiteItsDifferences) {
   const Words first = {"-shell_env", "TRY=1", "-shell_env", "API_TOKEN=old"};
   const Words later = {"-shell_env", "TRY=2", "-shell_env", "API_TOKEN=new"};
   EXPECT_EQ(Decision(Who::kFirstTry, first), "created");
@@ -79,7 +79,7 @@ TEST_F(DigestTest, ALaterTryDoesNotTrainTwiceWhateverDiffersByItself) {
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, WhatIsNoneOfTheProgramsDoesNotCount) {
+TEST_F(DigestTest, DifferencesOutsideTheProgramDoNotCount) {
   EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
   fs::create_directory(source_ + "/__pycache__");
   box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");
@@ -96,7 +96,7 @@ TEST_F(DigestTest, WhatIsNoneOfTheProgramsDoesNotCount) {
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, WhatRunsIsReplacedForAFirstTryTakenForALaterOneAndRefusedToAPerson) {
+TEST_F(DigestTest, AnEditedProgramReplacesARunningJobOnlyForAFirstTry) {
   EditToHold();
   const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
   ASSERT_TRUE(WaitForRunning(1));
@@ -118,13 +118,13 @@ TEST_F(DigestTest, WhatRunsIsReplacedForAFirstTryTakenForALaterOneAndRefusedToAP
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, ALaterTryWhoseSourcesAreGoneGoesOnWithWhatRuns) {
+TEST_F(DigestTest, ALaterTryWithEmptySourcesAttachesToTheRunningJob) {
   EditToHold();
   const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
   ASSERT_TRUE(WaitForRunning(1));
   fs::rename(source_, box_.File("away"));
   const Ran later = box_.Tony(Submit(Who::kLaterTry, {"--detach", "--json"}));
-  // What is not there at all is refused before anybody looks for a job, as it always was.
+  // A missing source folder is refused before a job is searched.
   EXPECT_EQ(later.exit, 65) << later.out;
   fs::create_directory(source_);
   EXPECT_EQ(Text(Answer(Submit(Who::kLaterTry, {"--detach"})), "/job"), job);
@@ -139,7 +139,7 @@ class TaskSecretTest : public TonyTest {
  protected:
   static constexpr const char* kSecret = "s3cr3t-of-the-task";
 
-  // A shell opens descriptor 9, and the file is gone before the job begins.
+  // Arguments of a shell that opens descriptor 9 and deletes the file before the job starts.
   Words Submit(const std::string& json, const std::string& command, const Words& more = {}) const {
     const std::string file = box_.Write("given.json", json);
     const std::string line = "exec 9<" + file + "; rm " + file + "; exec \"$0\" \"$@\"";
@@ -147,7 +147,7 @@ class TaskSecretTest : public TonyTest {
   }
   static std::string Given() { return std::string("{\"DB_PASSWORD\":\"") + kSecret + "\"}"; }
   Ran Run(const Words& words) const { return Background(words, box_.Environment(), box_.folder()).Wait(); }
-  // Files below the sandbox that hold the secret.
+  // Files below the sandbox's folder that contain the secret.
   std::vector<std::string> FilesWithIt() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(box_.folder())) {
@@ -160,7 +160,7 @@ class TaskSecretTest : public TonyTest {
 
 constexpr const char* kHasIt = "[ \"$DB_PASSWORD\" = s3cr3t-of-\"the-task\" ]";
 
-TEST_F(TaskSecretTest, ATaskGetsItAndWhenTheJobHasEndedItStandsNowhere) {
+TEST_F(TaskSecretTest, ATaskGetsTheSecretAndNoFileHasItAfterTheEnd) {
   const std::string look = "find " + box_.home().string() + " -name secrets -printf '%m\n'";
   const Ran ran = Run(Submit(Given(), std::string(kHasIt) + " && " + look + " && [ ! -e /proc/self/fd/9 ]"));
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
@@ -181,7 +181,7 @@ TEST_F(TaskSecretTest, ASecondAttemptUnderANewMasterGetsItAgain) {
   EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
 }
 
-TEST_F(TaskSecretTest, WhatIsNoneIsRefusedWithoutAWordOfIt) {
+TEST_F(TaskSecretTest, InvalidSecretsAreRefusedWithoutQuotingThem) {
   const std::string secret = kSecret;
   for (const std::string& json : {"[\"" + secret + "\"]", "{\"A\":{\"b\":\"" + secret + "\"}}",
                                   "{\"TONY_TASK\":\"" + secret + "\"}", "{\"A\":\"" + secret}) {

@@ -1,4 +1,4 @@
-// What is known of jobs that have ended, with no process of theirs left: `tony history` without a JOB, and `tony list`.
+// Records of jobs that have ended and have no process left: `tony history` without a JOB, and `tony list`.
 #include <fcntl.h>
 
 #include "tests/e2e/script.h"
@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-// %n is a key for the job's name.
+// %n stands for the key of the job's name.
 const TestRow kEnded[] = {
     {"HistoryListsJobsThatSucceededFailedAndWereKilled",
      {{"history", "out=no jobs\n"},
@@ -51,8 +51,8 @@ const TestRow kEnded[] = {
      {{"one true %n=told", ""},
       {"history %J --conf", "out~tony.application.name = told"},
       {"history %J --conf --json", "/state=SUCCEEDED && ~{\"key\":\"tony.application.name\",\"value\":\"told\""}}},
-    // Folders with later names. The oldest job has not ended.
-    {"ListShowsAllThatRunAndOnlyTheNewestOthers",
+    // The copied folders have later names than the running job's folder, which is the oldest.
+    {"ListShowsAllRunningJobsAndTheNewestEndedOnes",
      {{"& one `%H` %n=runs", ""},
       {"running 1", ""},
       {"& one true %n=over", ""},
@@ -77,7 +77,7 @@ class EndedLogTest : public TonyTest {
   }
   fs::path Log() const { return box_.home() / "history/ended.log"; }
 
-  // Kills all processes of all jobs, so that none brings another back.
+  // Kills all processes of all jobs. All are stopped first, so that none of them restarts another one.
   void KillAll() const {
     ASSERT_TRUE(WaitFor([&] {
       for (const Process& process : box_.Processes()) kill(process.pid, SIGSTOP);
@@ -87,7 +87,7 @@ class EndedLogTest : public TonyTest {
   }
 };
 
-TEST_F(EndedLogTest, AJobThatARebootEndedIsListedOnceSomebodyHasSeenIt) {
+TEST_F(EndedLogTest, AJobEndedByARebootIsListedOnceAClientHasFoundIt) {
   HoldDetached(One(HoldUntilGo()) + Named("lost"));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
@@ -95,8 +95,8 @@ TEST_F(EndedLogTest, AJobThatARebootEndedIsListedOnceSomebodyHasSeenIt) {
   EXPECT_THAT(Names({"--class", "node_lost"}), ElementsAre("lost"));
 }
 
-TEST_F(EndedLogTest, AKeeperThatDiesBeforeItsLastWordsIsFollowedByOneThatSaysThem) {
-  // As somebody who writes the log anew: the keeper waits for us for two seconds, just before it says them.
+TEST_F(EndedLogTest, ARestartedKeeperWritesTheMissingHistoryEntry) {
+  // Takes the lock that a rewrite of the log takes. The keeper waits two seconds for it before it appends its entry.
   fs::create_directories(Log().parent_path());
   const int log = open(Log().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   struct flock lock = {};
@@ -136,7 +136,7 @@ TEST_F(EndedLogTest, ReindexAndGcFindWhatTheLogLacks) {
   EXPECT_EQ(Names().size(), 2u) << "lines stay when folders go";
 }
 
-TEST_F(EndedLogTest, CollectionsAtOnceAllSucceed) {
+TEST_F(EndedLogTest, ConcurrentGarbageCollectionsAllSucceed) {
   Succeeds(One("true"));
   const fs::path first = box_.JobFolder(Job());
   for (int i = 0; i < 100; ++i) {

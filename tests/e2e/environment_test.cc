@@ -1,11 +1,12 @@
-// What the user's process finds in its environment, by the contract: each task of a real job writes its own down.
+// The environment of the user's process, as the contract defines it: each task of a real job writes its environment
+// into a file.
 #include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-// The three ways of giving datasets: a step's properties, tony.xml, the command line. TonY gave them after worker_env, and a
-// comma would have split its lists.
+// The three ways to set datasets: properties of a step, tony.xml, and the command line. TonY let datasets override
+// worker_env, and would have split their lists at commas.
 const TestRow kEnvironment[] = {
     {"AllTasksFindTheDatasetsOfAnAzkabanStep",
      {{"write train.job `type=tony\nazkaban.input.dataset=/data/a,/data/b\nazkaban.output.dataset=/out\n"
@@ -56,7 +57,7 @@ class TaskEnvironmentTest : public TonyTest {
   }
 };
 
-TEST_F(TaskEnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
+TEST_F(TaskEnvironmentTest, TheEnvironmentIdentifiesTheTaskAndItsFiles) {
   Succeeds(Workers(2, Dump(), {"tony.ps.instances=1"}));
   const std::map<std::string, std::string> tasks = {{"worker-0-1", "worker:0"}, {"worker-1-1", "worker:1"}};
   for (const auto& [file, task] : tasks) {
@@ -87,7 +88,7 @@ TEST_F(TaskEnvironmentTest, EachTaskFindsWhoItIsAndWhereItsFilesAre) {
             (box_.JobFolder(Job()) / "work/worker-0/1/tony-output.json").string());
 }
 
-TEST_F(TaskEnvironmentTest, ARestartedTaskFindsItsAttemptAndWhereToGoOnFrom) {
+TEST_F(TaskEnvironmentTest, ARestartedTaskGetsItsAttemptAndItsCheckpoint) {
   const std::string saved = box_.File("saved");
   fs::create_directory(saved);
   Succeeds(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2"),

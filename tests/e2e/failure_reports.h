@@ -1,5 +1,5 @@
-// Failures that are injected into real jobs, and what the report of each has to say: the list that a change of policy
-// or of words must not shorten.
+// Failures that are injected into real jobs, with the words that the report of each failure must have. A change of
+// policy or wording must not shorten this list.
 #pragma once
 
 #include <string>
@@ -11,15 +11,21 @@ enum class Need { kNothing, kPython, kRoot, kMemoryLimit };
 
 struct InjectedFailure {
   std::string name;
-  // As for `bash -c`, in each task. @F is failing_program, @D a folder that the tasks of the job share.
+  // A command for `bash -c` in each task. @F is the path of failing_program, @D is a folder that the tasks of the job
+  // share.
   std::string command;
   std::string cls = "user_error";
-  std::vector<std::string> says;         // in the line of the first cause
-  std::vector<std::string> shows = {};   // in the last words on stderr or stdout, or in a restart's reason
-  std::vector<std::string> denies = {};  // nowhere in the report
-  std::string task = "worker:0";         // the first cause; "": no task's
-  int tasks = 1;                         // more than one: a collective of workers
-  std::vector<std::string> conf = {};    // KEY=VALUE
+  // Texts that the line of the first cause must have.
+  std::vector<std::string> says;
+  // Words in the last output lines (stderr or stdout) of the report, or in the reason of a restart.
+  std::vector<std::string> shows = {};
+  // The report must not have any of these texts.
+  std::vector<std::string> denies = {};
+  // The task that is the first cause; empty if the cause is not a task.
+  std::string task = "worker:0";
+  // The number of tasks; more than one run as workers of one collective operation.
+  int tasks = 1;
+  std::vector<std::string> conf = {};  // KEY=VALUE
   Need need = Need::kNothing;
 };
 

@@ -1,4 +1,5 @@
-// Each injected failure is a real job, and its report has to name the first cause: task, class, and what was said.
+// Each injected failure is a real job. Its report must name the first cause: the task, the class, and the task's own
+// words.
 #include "tests/e2e/failure_reports.h"
 
 #include <sys/mount.h>
@@ -17,7 +18,7 @@ namespace {
 constexpr size_t kAtOnce = 4;
 constexpr Limit kLongest{90'000};
 
-// A disk of its own for the job, so small that the task fills it.
+// A file system for the job that is small enough for the task to fill it.
 class SmallDisk {
  public:
   explicit SmallDisk(const fs::path& folder) : folder_(folder) {
@@ -61,7 +62,7 @@ std::string Replaced(std::string text, const std::string& mark, const std::strin
 
 class FailureReportsTest : public TonyTest {
  protected:
-  // What is wrong with its report; "" if nothing is.
+  // Runs the job and returns the errors of its report; "" if the report is right.
   std::string Inject(const InjectedFailure& failure, const std::string& folder) {
     const auto filled = [&](const std::string& text) {
       return Replaced(Replaced(text, "@F", TestProgram("failing_program")), "@D", folder);
@@ -136,12 +137,12 @@ class FailureReportsTest : public TonyTest {
   }
 };
 
-TEST_F(FailureReportsTest, OfShells) { ExpectAllReported(FailuresOfShells()); }
-TEST_F(FailureReportsTest, OfSignals) { ExpectAllReported(FailuresBySignals()); }
-TEST_F(FailureReportsTest, OfNativeCode) { ExpectAllReported(FailuresOfNativeCode()); }
-TEST_F(FailureReportsTest, OfPython) { ExpectAllReported(FailuresOfPython()); }
-TEST_F(FailureReportsTest, OfMachines) { ExpectAllReported(FailuresOfMachines()); }
-TEST_F(FailureReportsTest, OfCollectives) { ExpectAllReported(FailuresOfCollectives()); }
+TEST_F(FailureReportsTest, FailuresOfShellsAreReported) { ExpectAllReported(FailuresOfShells()); }
+TEST_F(FailureReportsTest, FailuresBySignalsAreReported) { ExpectAllReported(FailuresBySignals()); }
+TEST_F(FailureReportsTest, FailuresOfNativeCodeAreReported) { ExpectAllReported(FailuresOfNativeCode()); }
+TEST_F(FailureReportsTest, FailuresOfPythonAreReported) { ExpectAllReported(FailuresOfPython()); }
+TEST_F(FailureReportsTest, FailuresOfMachinesAreReported) { ExpectAllReported(FailuresOfMachines()); }
+TEST_F(FailureReportsTest, FailuresOfCollectivesAreReported) { ExpectAllReported(FailuresOfCollectives()); }
 
 }  // namespace
 }  // namespace tony

@@ -1,4 +1,4 @@
-// What machines do to tasks, and tasks to each other.
+// Failures that machines cause in tasks, and failures that tasks cause in each other.
 #include "tests/e2e/failure_reports.h"
 #include "tests/e2e/tony_test.h"
 
@@ -9,13 +9,14 @@ using Failures = std::vector<InjectedFailure>;
 
 constexpr int kWorkers = 3;
 
-// worker:2 leads and ends in one of the ways of failing_program; the others are connected to it.
+// A command for all workers: worker:2 is the leader and ends in the way `how` of failing_program; the other workers are
+// connected to it.
 std::string LedBy(const std::string& how) {
   return "if [ $TASK_INDEX = 2 ]; then exec @F lead @D/port-$TONY_GENERATION 2 " + how +
          "; else exec @F follow @D/port-$TONY_GENERATION; fi";
 }
 
-// A task that waits until all of them run, then does `what`; the others go on for ever.
+// A command for three workers: each waits until all of them run. Worker `index` runs `what` then, and the others sleep.
 std::string OneOf(int index, const std::string& what) {
   return "touch @D/runs-$TASK_INDEX; until [ -e @D/runs-0 ] && [ -e @D/runs-1 ] && [ -e @D/runs-2 ]; do sleep 0.05; "
          "done; "

@@ -1,4 +1,4 @@
-// What single programs do to fail: shells, signals, native code, Python.
+// Failures of single programs: shells, signals, native code, Python.
 #include "tests/e2e/failure_reports.h"
 
 namespace tony {
@@ -6,10 +6,11 @@ namespace {
 
 using Failures = std::vector<InjectedFailure>;
 
-// A program of some lines.
+// A command that runs a Python program of several lines.
 std::string Python(const std::string& text) { return "python3 - <<'END'\n" + text + "\nEND"; }
 
-// Sanitizers of this build are not to say it in their own words.
+// A command that makes failing_program fail. Sanitizers of this build must not handle the signals, because they would
+// report them in their own words.
 std::string Native(const std::string& kind) {
   const std::string off = "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0";
   return "export ASAN_OPTIONS=" + off + " TSAN_OPTIONS=" + off + "; ulimit -c 0; exec @F " + kind;

@@ -1,5 +1,5 @@
-// The file system of the history does not answer: a frozen one, on which a writer sleeps so that no signal ends it.
-// Jobs end all the same, and what they had of the machine is free.
+// The file system of the history is frozen: a writer sleeps in the kernel and no signal ends it. Jobs must still end
+// and free their memory.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -9,7 +9,7 @@
 namespace tony {
 namespace {
 
-// Of which a process of ours that writes there cannot be killed.
+// A process of ours that writes to the history cannot be killed while the file system is frozen.
 class FrozenHistoryTest : public OwnDiskTest {
  protected:
   void Freeze() {
@@ -32,7 +32,7 @@ class FrozenHistoryTest : public OwnDiskTest {
       if (entry.path().extension() == ".running" || entry.path().extension() == ".waiting") return false;
     return true;
   }
-  // Not only the job's end: all that it had.
+  // Checks that the job has ended and has freed its reservation, so that the next job runs.
   void ExpectTheNextJobRuns() const {
     EXPECT_TRUE(WaitFor([&] { return LedgerIsEmpty(); }));
     const Ran ran = Fails(0, One("true"));
@@ -47,7 +47,7 @@ class FrozenHistoryTest : public OwnDiskTest {
   int folder_ = -1;
 };
 
-TEST_F(FrozenHistoryTest, RootOnlyAJobEndsAndTheNextHasItsPlace) {
+TEST_F(FrozenHistoryTest, RootOnlyAJobEndsAndFreesItsMemoryForTheNextJob) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
   const auto client = Hold(One(HoldUntilGo()));
@@ -55,7 +55,7 @@ TEST_F(FrozenHistoryTest, RootOnlyAJobEndsAndTheNextHasItsPlace) {
   GoAndEnd(*client);
   ExpectTheNextJobRuns();
   Thaw();
-  // The writers have waited, and finish.
+  // The waiting writers finish after the thaw.
   EXPECT_TRUE(WaitFor([&] { return CountLines(ReadText(box_.home() / "history/ended.log")) == 2; }));
 }
 
@@ -69,12 +69,12 @@ TEST_F(FrozenHistoryTest, RootOnlyAKillIsCarriedOut) {
   ExpectTheNextJobRuns();
 }
 
-TEST_F(FrozenHistoryTest, RootOnlyTheFolderOfTonysFilesKeepsNoMasterAlive) {
+TEST_F(FrozenHistoryTest, RootOnlyAFrozenFolderOfTonysFilesDoesNotBlockTheNextMaster) {
   MountAt(box_.folder() / "tony");
   if (IsSkipped()) return;
   Freeze();
   const auto client = Hold(One(HoldUntilGo(), {"tony.history.location=" + (box_.folder() / "tony").string()}));
-  // One that waited for that disk would keep the next from the job.
+  // A master that waits for the frozen disk must not prevent the start of the next master.
   SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return client->err().find("restarted (epoch 2)") != std::string::npos; })) << client->err();
   GoAndEnd(*client);
@@ -89,7 +89,7 @@ TEST_F(FrozenHistoryTest, RootOnlyTheFolderOfTonysFilesKeepsNoMasterAlive) {
   EXPECT_EQ(ended, 1u);
 }
 
-TEST_F(FrozenHistoryTest, RootOnlyWhoFindsALostJobIsTold) {
+TEST_F(FrozenHistoryTest, RootOnlyAClientThatFindsALostJobGetsItsVerdict) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
   Fails(0, One(HoldUntilGo()) + Words{"--detach"});

@@ -1,4 +1,4 @@
-// An installation of its own for a test, in which some of our programs are scripts: slow, hanging or broken ones.
+// A private installation for a test, in which some of our programs are replaced by scripts that are slow, hang or fail.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,8 @@ namespace tony {
 
 class Installation {
  public:
-  // `scripts`: program to what /bin/sh runs in its place. The other programs are as built.
+  // `scripts` maps a program to the script that /bin/sh runs in its place. The other programs are copies of the built
+  // ones.
   Installation(const Sandbox& box, const std::map<std::string, std::string>& scripts)
       : box_(box), bin_(box.folder() / "bin") {
     std::filesystem::create_directory(bin_);
@@ -41,7 +42,7 @@ class Installation {
   const std::filesystem::path bin_;
 };
 
-// What a program's script says to become the program as it was built.
+// The last line of such a script: it becomes the built program.
 inline std::string BecomeBuilt(const std::string& program) {
   return "exec " + ProgramFolder() + "/" + program + " \"$@\"";
 }

@@ -1,4 +1,4 @@
-// What TonY's portal and Dr. Elephant find of a job, read by the stock Avro library.
+// The history files that TonY's portal and Dr. Elephant read, read here by the standard Avro library.
 #include <sys/wait.h>
 
 #include "tests/e2e/tony_test.h"
@@ -18,7 +18,7 @@ class JhistE2eTest : public TonyTest {
   static Ran Run(const Words& words) { return Background(words, {}, fs::temp_directory_path()).Wait(); }
 
   Words WithHistory() const { return Conf("tony.history.location=" + box_.File("tony")); }
-  fs::path Folder() const {  // of the only job
+  fs::path Folder() const {  // folder of the only job
     for (const auto& entry : fs::directory_iterator(box_.folder() / "tony/intermediate")) return entry.path();
     return {};
   }
@@ -28,7 +28,7 @@ class JhistE2eTest : public TonyTest {
     return ParseJson(ran.out);
   }
 
-  // "TASK_FINISHED worker:0 SUCCEEDED"
+  // Returns a line for each event, e.g. "TASK_FINISHED worker:0 SUCCEEDED".
   static Words Lines(const json::value& history) {
     Words lines;
     const json::value events = At(history, "/events");
@@ -45,7 +45,7 @@ class JhistE2eTest : public TonyTest {
   static json::value Event(const json::value& history, size_t index) { return At(history, "/events").at(index); }
 };
 
-TEST_F(JhistE2eTest, AJobThatSucceededIsToldToTonysReaders) {
+TEST_F(JhistE2eTest, ASuccessfulJobCanBeReadByTonysReaders) {
   const Ran ran =
       Succeeds(One("sleep 0.2") + WithHistory() + Confs({"tony.worker.memory=150m", "tony.worker.vcores=2"}) +
                Words{"-shell_env", "API_KEY=hidden"});
@@ -71,7 +71,7 @@ TEST_F(JhistE2eTest, AJobThatSucceededIsToldToTonysReaders) {
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "conf.json"), testing::Not(HasSubstr("hidden")));
 }
 
-TEST_F(JhistE2eTest, EachAttemptOfATaskThatFailedIsTold) {
+TEST_F(JhistE2eTest, EachAttemptOfAFailedTaskIsInTheHistory) {
   Fails(1, One("exit 3") + WithHistory() + Confs({"tony.restart.task.budget=1", "tony.restart.backoff-ms=1"}));
   const json::value history = Read();
 
@@ -83,7 +83,7 @@ TEST_F(JhistE2eTest, EachAttemptOfATaskThatFailedIsTold) {
   EXPECT_EQ(Number(Event(history, 5), "/event/failedTasks"), 1);
 }
 
-TEST_F(JhistE2eTest, AJobThatRunsIsInProgressThroughTheDeathOfItsApplicationMasterAndAKillEndsIt) {
+TEST_F(JhistE2eTest, AHistoryStaysInProgressWhenTheMasterDiesAndAKillFinishesIt) {
   const auto client = Hold(One(HoldUntilGo()) + WithHistory());
   ASSERT_TRUE(WaitFor([&] { return fs::exists(box_.folder() / "tony/intermediate") && !Folder().empty(); }));
   ASSERT_TRUE(WaitFor([&] { return Run({"/bin/sh", "-c", "ls " + Folder().string() + "/*.inprogress"}).exit == 0; }));
@@ -102,7 +102,7 @@ TEST_F(JhistE2eTest, AJobThatRunsIsInProgressThroughTheDeathOfItsApplicationMast
   ExpectNothingLeft();
 }
 
-TEST_F(JhistE2eTest, AHistoryThatIsGoneIsExportedOnceMore) {
+TEST_F(JhistE2eTest, ARemovedHistoryCanBeExportedAgain) {
   Succeeds(One("true") + WithHistory());
   const std::string folder = Folder().string();
   fs::remove_all(folder);
@@ -111,7 +111,7 @@ TEST_F(JhistE2eTest, AHistoryThatIsGoneIsExportedOnceMore) {
   EXPECT_EQ(Lines(Read()).size(), 4u);
 }
 
-TEST_F(JhistE2eTest, AFolderThatCannotBeWrittenIsNotTheJobsFault) {
+TEST_F(JhistE2eTest, AnUnwritableHistoryFolderDoesNotFailTheJob) {
   box_.Write("tony", "a file");
   Succeeds(One("true") + WithHistory());
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "keeper.log"), HasSubstr(box_.File("tony")));

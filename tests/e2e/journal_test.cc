@@ -1,4 +1,4 @@
-// The journal on a full disk, damaged, cut short; and what it tells of a job that is over.
+// A journal on a full disk, a damaged journal, a truncated journal, and the history of a job that has ended.
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -9,7 +9,8 @@ namespace {
 
 class JournalE2eTest : public TonyTest {
  protected:
-  // Two workers run until Go(). The AM, and no other process, finds its disk full while the file "full" is there.
+  // Starts two workers that run until Go(). While the file "full" exists, the AM, and no other process, gets "no space
+  // left".
   void Begin() {
     fs::create_directory(box_.File("shim"));
     BeginWith(WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")}, {"SHIM_FULL_WHILE", box_.File("full")}}));
@@ -34,7 +35,7 @@ class JournalE2eTest : public TonyTest {
   }
   fs::path Journal() const { return box_.JobFolder(Job()) / "journal"; }
 
-  // The AM dies, and before there is another one its journal is changed.
+  // Kills the AM and changes its journal before the next AM starts.
   void ReplaceAm(const std::function<void(std::string& journal)>& change) {
     const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
     ASSERT_EQ(keeper.size(), 1u);
@@ -47,7 +48,8 @@ class JournalE2eTest : public TonyTest {
     std::ofstream(Journal(), std::ios::binary | std::ios::trunc) << changed_;
     kill(keeper[0], SIGCONT);
   }
-  // A journal that no AM can rule by: said, and nothing is touched until somebody wants it.
+  // Checks that an unusable journal is reported, and that the tasks run on and the journal stays as it is until a
+  // client kills the job.
   void ExpectTasksUntouched(const std::string& complaint) {
     ASSERT_TRUE(WaitFor([&] { return StatusText().find(complaint) != std::string::npos; })) << StatusText();
     EXPECT_TRUE(TasksLive());
@@ -141,7 +143,7 @@ TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
   ExpectNothingLeft();
 }
 
-// A disk of one megabyte for the jobs, which only this process and its children see.
+// A file system of one megabyte for the jobs, which only this process and its children see.
 class JournalSmallDiskTest : public JournalE2eTest {
  protected:
   void SetUp() override {
@@ -177,7 +179,7 @@ TEST_F(JournalSmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, HistoryTellsOfAJobThatIsOver) {
+TEST_F(JournalE2eTest, HistoryShowsAnEndedJob) {
   Fails(1, Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5"));
   ExpectNothingLeft();
 
@@ -192,7 +194,7 @@ TEST_F(JournalE2eTest, HistoryTellsOfAJobThatIsOver) {
   EXPECT_THAT(events.out, testing::ContainsRegex("job_stopping +FAILED: worker:0 failed"));
 }
 
-TEST_F(JournalE2eTest, TheLedgerOfTimeAddsUpToTheTimeFromSubmissionToEnd) {
+TEST_F(JournalE2eTest, ThePhasesOfAJobAddUpToItsTotalTime) {
   Succeeds(One("sleep 0.2"));
 
   const auto told = ParseJson(box_.Tony({"history", Job(), "--json", "--events"}).out);

@@ -1,4 +1,4 @@
-// Reading the JSON that `tony` prints, for assertions: a missing member is a failure, not a crash.
+// Reads the JSON that `tony` prints, for assertions. A missing member fails the test and does not crash it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ inline boost::json::value ParseJson(const std::string& text) {
   return value;
 }
 
-// JSON pointer: "/verdict/class". Null if there is none.
+// The value at a JSON pointer, e.g. "/verdict/class"; null if the pointer leads nowhere.
 inline boost::json::value At(const boost::json::value& value, const std::string& pointer) {
   boost::json::error_code error;
   const boost::json::value* found = value.find_pointer(pointer, error);
@@ -46,7 +46,7 @@ struct ExpectedMember {
   const char* pointer;
   boost::json::value value;
 };
-// Compares the values at these places, and shows the whole document where one differs.
+// Compares the values at these JSON pointers. Each failure shows the whole document.
 inline void ExpectJson(const boost::json::value& document, const std::vector<ExpectedMember>& expected) {
   for (const ExpectedMember& each : expected) {
     EXPECT_EQ(serialize(At(document, each.pointer)), serialize(each.value))

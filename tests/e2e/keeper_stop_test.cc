@@ -1,4 +1,4 @@
-// A service manager, or a person, stops a job by a signal to its keeper.
+// A service manager or a person stops a job with a signal to its keeper (the supervisor of the job).
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -6,7 +6,7 @@ namespace {
 
 class KeeperStopTest : public TonyTest {
  protected:
-  // A task that needs a while to stop, and says when it has.
+  // A task that needs half a second to stop, and then writes the file "stopped".
   std::string StopsInGoodOrder() const {
     return "trap 'sleep 0.5; touch " + box_.File("stopped") + "; exit 0' TERM; echo $$ > " +
            box_.File("running-worker-0") + "; while :; do sleep 0.02; done";
@@ -21,7 +21,7 @@ class KeeperStopTest : public TonyTest {
   }
 };
 
-TEST_F(KeeperStopTest, TermEndsTheJobInGoodOrderAndTheVerdictSaysWhoSentIt) {
+TEST_F(KeeperStopTest, SigtermStopsTheJobGracefullyAndTheVerdictNamesTheSender) {
   const auto client = Hold(One(StopsInGoodOrder()));
   kill(Keeper(), SIGTERM);
   Ends(*client, 1);
@@ -33,7 +33,7 @@ TEST_F(KeeperStopTest, TermEndsTheJobInGoodOrderAndTheVerdictSaysWhoSentIt) {
   ExpectNothingLeft();
 }
 
-TEST_F(KeeperStopTest, AnotherTermChangesNothing) {
+TEST_F(KeeperStopTest, ASecondSigtermChangesNothing) {
   const auto client = Hold(One(StopsInGoodOrder()));
   const pid_t keeper = Keeper();
   kill(keeper, SIGTERM);
@@ -47,7 +47,7 @@ TEST_F(KeeperStopTest, AnotherTermChangesNothing) {
   ExpectNothingLeft();
 }
 
-TEST_F(KeeperStopTest, AJobThatWasStoppedIsNotBroughtBack) {
+TEST_F(KeeperStopTest, AStoppedJobIsNotRestarted) {
   HoldDetached(One(StopsInGoodOrder()));
   kill(Keeper(), SIGTERM);
   ASSERT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());

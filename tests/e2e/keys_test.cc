@@ -1,5 +1,5 @@
-// Every key of the table through the built programs: what `tony plan` makes of it, what is said of one that is not
-// honoured, and which test runs a job with it.
+// Every configuration key through the built programs: its effect on `tony plan`, the warning if it has no effect, and
+// the test that runs a job with it.
 #include "runtime/config/keys.h"
 
 #include <regex>
@@ -10,11 +10,11 @@
 namespace tony {
 namespace {
 
-// For each test that runs the keys below it ("hadoop": a suite of tests/conformance/hadoop names them) KEY=VALUE, where the
-// plan's spec shows it, and what is set beside a job of one worker. "refuses": the value forbids this job; "elsewhere": it
-// says nothing to a plan.
+// The keys, grouped by the test that runs a job with them ("hadoop": a suite of tests/conformance/hadoop names them).
+// Each line has KEY=VALUE | pointer and value in the plan's spec | more keys of the planned job, which has one worker.
+// "refuses": a plan with this value is refused; "elsewhere": the value does not change a plan.
 constexpr const char* kKeys = R"(
-CompletionTest.TonysRuleIsOneKey
+CompletionTest.ASingleKeySelectsTonysCompletionRule
   tony.application.completion-rule=tony | /completion_rule="tony"
   tony.application.fail-on-worker-failure-enabled=true | /roles/0/min_failed=1 | tony.application.completion-rule=tony
   tony.application.stop-on-failure-jobtypes=worker | /roles/0/min_failed=1 | tony.application.completion-rule=tony
@@ -23,9 +23,9 @@ PlanTruthTest.EachProcessIsStartedAsPlanned
   tony.application.framework=PyTorch | /framework="pytorch"
   tony.worker.instances=3 | /roles/0/instances=3
   tony.worker.nproc-per-node=2 | /roles/0/processes=2 | tony.application.framework=pytorch
-TonyDefectsTest.AJobsNameIsNoCommand
+TonyDefectsTest.AJobsNameIsNotRunAsACommand
   tony.application.name=mine | /name="mine"
-TonyScenariosTest.ASidecarThatFailsFailsNothing
+TonyScenariosTest.AFailedSidecarDoesNotFailTheJob
   tony.application.sidecar.jobtypes=ps | /roles/0/completion="sidecar" | tony.ps.instances=1
 KeysRunTest.ATaskFindsItsFilesAndItsVariables
   tony.application.tags=a,b | /tags=["a","b"]
@@ -40,18 +40,18 @@ KeysRunTest.ATaskFindsItsFilesAndItsVariables
   tony.worker.resources=@FILE | /roles/0/files/0/source="@FILE"
 TonyMethodTest.TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd
   tony.application.tensorboard-log-dir=/logs | /roles/0/name="tensorboard"
-LimitsTest.TheWholeJobsLimitNamesWhoWasSilent
+LimitsTest.TheTimeLimitOfTheJobIsReportedWithItsKey
   tony.application.timeout=5000 | /timeout_ms=5000
 TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped
   tony.application.untracked.jobtypes=db | /roles/0/completion="untracked" | tony.db.instances=1
   tony.worker.command=own | /roles/0/command="own"
-YarnClientTest.WithoutAConfigurationAJobOfYarnIsRefusedByItsKey
+YarnClientTest.AYarnJobWithoutAConfigurationIsRefused
   tony.scheduler=yarn | /scheduler="yarn"
 TonyScenariosTest.WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
-DependenciesTest.WhatIsPreprocessedOnceReachesEveryTask
+DependenciesTest.TheResultOfThePreprocessingReachesEveryTask
   tony.application.enable-preprocess=true | /roles/0/name="preprocess"
 DependenciesTest.TonysStagesRunOneAfterTheOther
   tony.application.prepare-stage=chief | /roles/1/depends_on/0/role="chief" | tony.chief.instances=1
@@ -69,17 +69,17 @@ LimitsTest.CapsRefuseAJobBeforeAnythingStarts
   tony.task.max-total-vcores=0 | refuses
 QueueTest.TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther
   tony.worker.memory=3g | /roles/0/memory_mb=3072
-CompletionTest.OneFailureTooManyFailsTheJobAndTheFirstIsNamed
+CompletionTest.TooManyFailuresFailTheJobAndTheFirstIsNamed
   tony.worker.min-failed=2 | /roles/0/min_failed=2 | tony.worker.instances=2
-CompletionTest.BatchInferenceSucceedsWhenEnoughShardsDidAndTheRestIsStopped
+CompletionTest.BatchInferenceSucceedsWithEnoughShardsAndStopsTheOthers
   tony.worker.min-succeeded=1 | /roles/0/min_succeeded=1
-BoardTest.ItRunsOnWithItsAddressWhenTheGangStartsAgain
+BoardTest.TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts
   tony.ps.outlives-restarts=true | /roles/0/outlives_restarts=true | tony.ps.instances=1 tony.application.sidecar.jobtypes=ps
-KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn
+KeysRunTest.RolesAndTonysRetryCountHaveTheirOwnRestartBudgets
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
-BackgroundTest.TheJobMayHaveItOtherwise
+BackgroundTest.TheJobMayConfigureItsBackgroundWork
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
   tony.task.log-limit=2g | /log_limit_mb=2048
@@ -88,46 +88,46 @@ KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn
   tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
   tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
   tony.am.resources=@FILE | /am_files/0/source="@FILE"
-TonyFinalTest.EachRoleHasItsRequestsWhateverKeysTheyCameFrom
+TonyFinalTest.EachRolesResourcesAreWrittenWhateverKeysSetThem
   tony.am.vcores=2 | /roles/0/vcores=2 | tony.worker.instances=0
-LimitsTest.AMasterThatHangsFromItsStartIsEndedWithItsKey
+LimitsTest.AMasterThatHangsAtItsStartEndsTheJobAndNamesTheKey
   tony.am.startup-timeout=20000 | /startup_timeout_ms=20000
-LivenessTest.AnApplicationMasterWithoutItsKeeperStopsRulingAndComesBack
+LivenessTest.AMasterLosesItsLeaseWithoutItsKeeperAndRegainsIt
   tony.am.lease-ms=20000 | /timers/am_lease_ms=20000
-LimitsTest.ItsContainersLimitHoldsAsWellUnderBothTonysNames
+LimitsTest.TheAllocationTimeoutOfTony046LimitsTheRegistration
   tony.compat.version=0.4.6 | /registration_timeout_ms=5 | tony.container.allocation.timeout=5
   tony.container.registration.timeout=5 | /registration_timeout_ms=5
 LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey
   tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
 MemoryTest.NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers
   tony.local.memory-limits=off | /memory_limits=false
-KeysRunTest.AJobOfAHigherPriorityGoesBeforeItsUsersOthers
+KeysRunTest.AJobOfHigherPriorityRunsBeforeItsUsersOtherJobs
   tony.local.priority=5 | /priority=5
-TonyMethodTest.ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver
+TonyMethodTest.MissedHeartbeatsOfATaskFailTheJob
   tony.task.cutoff-after-ms=31000 | /timers/cutoff_after_ms=31000
   tony.task.max-missed-heartbeats=100 | /timers/lost_after_ms=100000
 LimitsTest.ATaskThatRunsTooLongIsEndedWithItsWholeTree
   tony.task.executor.execution-timeout-ms=2000 | /timers/execution_limit_ms=2000
 LimitsTest.ATaskThatHangsBeforeItRegistersIsNamedWithItsKey
   tony.task.executor.registry-timeout-sec=2 | /registry_timeout_ms=2000
-KeysRunTest.ATaskIsSuspectAfterItsTimeAndCleared
+KeysRunTest.ASilentTaskIsSuspectUntilItsNextHeartbeat
   tony.task.heartbeat-interval-ms=2000 | /timers/heartbeat_ms=2000
   tony.task.suspect-after-ms=5 | /timers/suspect_after_ms=5
-LivenessTest.AnApplicationMasterThatSleptHarmsNothing
+LivenessTest.ASleepingMasterDoesNotRestartTasks
   tony.task.lost-after-ms=90000 | /timers/lost_after_ms=90000
-TonyMethodTest.AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask
+TonyMethodTest.AnExecutorWithoutAMasterStopsItsTask
   tony.task.orphan-timeout-ms=5 | /timers/orphan_timeout_ms=5
   tony.task.record-fresh-ms=5 | /timers/record_fresh_ms=5
-LimitsTest.ATaskThatMindsNoSignalIsKilledAfterItsGrace
+LimitsTest.ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod
   tony.task.stop-grace-ms=5 | /timers/grace_ms=5
-LimitsTest.TheOlderTonysKeyIsTheSameLimitForEveryRole
+LimitsTest.TheOlderKeyOfTonySetsTheSameLimitForEveryRole
   tony.worker.timeout=2000 | /timers/execution_limit_ms=2000
-ResumeTest.ARestartedTaskIsToldTheNewestCheckpoint
+ResumeTest.ARestartedTaskGetsTheNewestCheckpoint
   tony.checkpoint.dir=@FOLDER | /checkpoint/directory="@FOLDER"
   tony.checkpoint.pattern=ck* | /checkpoint/pattern="ck*" | tony.checkpoint.dir=@FOLDER
-ResumeTest.AJobThatMakesNoCheckpointsStartsFromTheBeginningAndThenGivesUp
+ResumeTest.AJobWithoutCheckpointsRestartsFromTheBeginningAndGivesUp
   tony.checkpoint.fruitless-restarts=5 | /checkpoint/most_fruitless=5 | tony.checkpoint.dir=@FOLDER
-ResumeTest.TheLatestCheckpointOfAnybodyIsResumedFromWhereThatIsAskedFor
+ResumeTest.TheLatestCheckpointOfAnyJobIsResumedOnRequest
   tony.checkpoint.resume=latest | /checkpoint/resume="latest" | tony.checkpoint.dir=@FOLDER
 KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow
   tony.restart.backoff-ms=5 | /restart/backoff_ms=5
@@ -141,29 +141,29 @@ KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow
   tony.restart.gang.window-ms=5 | /restart/gang/window_ms=5
   tony.restart.job.budget=5 | /restart/job/most=5
   tony.restart.job.window-ms=5 | /restart/job/window_ms=5
-FailureReportsTest.OfCollectives
+FailureReportsTest.FailuresOfCollectivesAreReported
   tony.restart.settle-ms=5 | /restart/settle_ms=5
-FailureTest.TheJobsOwnRuleEndsInTheVerdict
+FailureTest.TheJobsOwnFailureRuleDecidesTheVerdict
   tony.failure.exit.77=infra | /failure_rules/0/exit_code=77
-FailureReportsTest.OfPython
+FailureReportsTest.FailuresOfPythonAreReported
   tony.failure.pattern.mine=boom => infra | /failure_rules/0/pattern="boom"
-KeysRunTest.ARuleForASignalDecides
+KeysRunTest.AFailureRuleForASignalDecidesTheVerdict
   tony.failure.signal.9=infra | /failure_rules/0/signal=9
 HistoryFolderTest.ThePortalsKeysAreNotWarnedOf
   tony.history.finished=@FOLDER | elsewhere
-KeyEffectTest.TheHistoryIsWhereTheIntermediateKeySays
+KeyEffectTest.TheIntermediateKeySetsTheHistoryFolder
   tony.history.intermediate=/h | /history_folder="/h"
-JhistE2eTest.AJobThatSucceededIsToldToTonysReaders
+JhistE2eTest.ASuccessfulJobCanBeReadByTonysReaders
   tony.history.location=/h | /history_folder="/h/intermediate"
 StepRequestTest.ReplaceOlderIsTrueOrFalse
   tony.azkaban.replace-older=true | elsewhere
-AzkabanEndTest.AJobWhoseAdapterWasKilledEndsAsAbandonedWhenNobodyComesBack
+AzkabanEndTest.AJobIsAbandonedIfNoNewAdapterFollowsAKilledOne
   tony.azkaban.watch-timeout=60 | elsewhere
 AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep
   tony.job.id=x | elsewhere
   tony.job.logs=x | elsewhere
   tony.job.url=x | elsewhere
-AzkabanStepTest.WhatTheChiefWroteIsTextForTheNextStep
+AzkabanStepTest.OutputsOfTheChiefBecomePropertiesOfTheNextStep
   tony.model.path=x | elsewhere
   tony.output.accuracy=x | elsewhere
 hadoop
@@ -182,7 +182,7 @@ hadoop
   tony.yarn.view-acl=ann | /yarn/view_acl="ann"
 NoFreeRestartTest.AKilledExecutorFailsTheJobAndLeavesNothing
   tony.restart.lost.budget=5 | /restart/lost/most=5
-KeyEffectTest.WhatIsLostHasAWindowOfItsOwn
+KeyEffectTest.RestartsOfLostTasksHaveTheirOwnWindow
   tony.restart.lost.window-ms=5 | /restart/lost/window_ms=5
 )";
 
@@ -234,7 +234,7 @@ class KeysTest : public TonyTest {
     for (const std::string& setting : settings) words = words + Conf(setting);
     return box_.Tony(words + more);
   }
-  // The plan as one line of JSON.
+  // Returns the plan as JSON.
   json::value Planned(const Words& settings) const {
     const Ran ran = Plan(settings, {"--json", "--explain"});
     EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -253,7 +253,7 @@ class KeysTest : public TonyTest {
   }
 };
 
-// A row's own name with letters for what stands for any.
+// Returns the name of the key; a placeholder like <role> becomes a name.
 std::string Instance(const Key& row) {
   std::string name(row.name);
   for (size_t at = name.find('<'); at != std::string::npos; at = name.find('<'))
@@ -304,7 +304,7 @@ TEST_F(KeysTest, EveryKeyThatIsHonouredHasItsEffectInThePlan) {
   }
 }
 
-TEST_F(KeysTest, AKeyOfAnotherSchedulerIsTold) {
+TEST_F(KeysTest, AKeyOfAnotherSchedulerIsAWarning) {
   for (const KeyCase& one : Cases()) {
     const KeyEffect effect = FindKey(one.key)->effect;
     if (effect != KeyEffect::kYarn && effect != KeyEffect::kLocal) continue;
@@ -315,7 +315,7 @@ TEST_F(KeysTest, AKeyOfAnotherSchedulerIsTold) {
   }
 }
 
-TEST_F(KeysTest, WhatHasNoEffectChangesNoPlanAndIsToldWhereSomebodyMayWaitForOne) {
+TEST_F(KeysTest, KeysWithoutEffectChangeNoPlanAndWarnUnlessTheyAreNotNeeded) {
   const std::string without = json::serialize(At(Planned({}), "/spec"));
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kNone && row.effect != KeyEffect::kNotNeeded) continue;
@@ -327,7 +327,7 @@ TEST_F(KeysTest, WhatHasNoEffectChangesNoPlanAndIsToldWhereSomebodyMayWaitForOne
   }
 }
 
-TEST_F(KeysTest, WhatWouldRunTheWrongThingIsRefusedWithTheReason) {
+TEST_F(KeysTest, KeysThatWouldRunTheWrongThingAreRefusedWithTheReason) {
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kRefused) continue;
     const std::string key = Instance(row);
@@ -337,7 +337,7 @@ TEST_F(KeysTest, WhatWouldRunTheWrongThingIsRefusedWithTheReason) {
   }
 }
 
-TEST_F(KeysTest, ADefaultIsNeverTold) {
+TEST_F(KeysTest, ADefaultValueIsNeverAWarning) {
   for (const Key& row : AllKeys()) {
     if (row.default_value.empty()) continue;
     const std::string key = Instance(row);
@@ -347,7 +347,7 @@ TEST_F(KeysTest, ADefaultIsNeverTold) {
   }
 }
 
-TEST_F(KeysTest, TheExplanationMarksWhatHasNoEffect) {
+TEST_F(KeysTest, TheExplanationMarksKeysWithoutEffect) {
   const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
   EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n",
                                "tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n",
@@ -376,12 +376,13 @@ TEST_F(KeysTest, EveryKeyHasATestThatRunsIt) {
   const std::string tests = SourcesIn("/tests/e2e") + SourcesIn("/tests/unit");
   const std::string hadoop = SourcesIn("/tests/conformance/hadoop");
   for (const KeyCase& one : Cases()) {
-    if (one.test == "hadoop") {  // who may end an application: by hand
+    // tony.yarn.modify-acl decides who may end an application, and is tested by hand.
+    if (one.test == "hadoop") {
       EXPECT_TRUE(one.key == "tony.yarn.modify-acl" || hadoop.find(one.key) != std::string::npos) << one.key;
       continue;
     }
     const std::string suite = one.test.substr(0, one.test.find('.')), name = one.test.substr(suite.size() + 1);
-    // A row of a table (tests/support/table_test.h) is a test, too.
+    // A row of a table (tests/support/table_test.h) is also a test.
     const bool is_row = tests.find("TABLE_TEST(" + suite + ",") != std::string::npos &&
                         tests.find("{\"" + name + "\",") != std::string::npos;
     EXPECT_TRUE(is_row || tests.find("(" + suite + ", " + name + ")") != std::string::npos)
@@ -389,9 +390,9 @@ TEST_F(KeysTest, EveryKeyHasATestThatRunsIt) {
   }
 }
 
-// ---- jobs
+// ---- keys of real jobs
 
-// %T begins the submit of a job whose worker fails in its first two attempts.
+// %T stands for the beginning of the submit of a job whose worker fails in its first two attempts.
 const TestRow kKeysRun[] = {
     {"ATaskFindsItsFilesAndItsVariables",
      {{"write src/here", ""},
@@ -416,7 +417,8 @@ const TestRow kKeysRun[] = {
       {"log driver-0 stdout", "out=3\n"},
       {"submit tony.am.command=true tony.am.gpus=1 tony.am.memory=1001m", "65 && err~tony.am.memory"},
       {"submit tony.am.command=true tony.am.memory=999m tony.am.gpus=2", "65 && err~tony.am.gpus"}}},
-    // Two restarts by a budget of one, as the first is soon too long ago.
+    // A window of one millisecond has passed before the second failure, so a budget of one restart allows both
+    // restarts.
     {"EachLevelOfRestartsHasABudgetAndAWindow",
      {{"%T tony.restart.scope=task tony.restart.task.budget=1 tony.restart.task.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=task"},
@@ -426,11 +428,11 @@ const TestRow kKeysRun[] = {
        "/restart_count=2 && /restarts/1/scope=gang"},
       {"%T tony.restart.scope=job tony.restart.job.budget=1 tony.restart.job.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=job"}}},
-    {"ARoleAndTonysRetriesHaveTheirOwn",
+    {"RolesAndTonysRetryCountHaveTheirOwnRestartBudgets",
      {{"%T tony.restart.scope=gang tony.worker.restart.scope=role tony.worker.restart.budget=2 --json",
        "/restart_count=2 && /restarts/1/scope=role"},
       {"%T tony.restart.scope=job tony.am.retry-count=2 --json", "/restart_count=2 && /restarts/1/scope=job"}}},
-    {"ATaskIsSuspectAfterItsTimeAndCleared",
+    {"ASilentTaskIsSuspectUntilItsNextHeartbeat",
      {{"& one `%H` tony.task.suspect-after-ms=200 tony.task.heartbeat-interval-ms=50", ""},
       {"running 1", ""},
       {"signal STOP tony-executor", ""},
@@ -439,7 +441,7 @@ const TestRow kKeysRun[] = {
       {"until status %J --json", "/tasks/0/suspect=false"},
       {"go", ""},
       {"end", ""}}},
-    {"AJobOfAHigherPriorityGoesBeforeItsUsersOthers",
+    {"AJobOfHigherPriorityRunsBeforeItsUsersOtherJobs",
      {{"machine {\"memory_mb\":1000}", ""},
       {"& one `%H` tony.worker.memory=900m", ""},
       {"running 1", ""},
@@ -451,7 +453,7 @@ const TestRow kKeysRun[] = {
       {"end 0", ""},
       {"end 1", ""},
       {"end 2", ""}}},
-    {"ARuleForASignalDecides",
+    {"AFailureRuleForASignalDecidesTheVerdict",
      {{"one `kill -USR1 $$` `tony.failure.signal.SIGUSR1=user_config, no licence` --json",
        "1 && verdict=user_config && /verdict/message~no licence"}}},
 };
@@ -464,7 +466,7 @@ TABLE_TEST(KeysRunTest, kKeysRun, [](const TestRow& row) {
 
 class KeyEffectTest : public TonyTest {};
 
-TEST_F(KeyEffectTest, WhatIsLostHasAWindowOfItsOwn) {
+TEST_F(KeyEffectTest, RestartsOfLostTasksHaveTheirOwnWindow) {
   const auto client =
       box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
                                          "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));
@@ -477,7 +479,7 @@ TEST_F(KeyEffectTest, WhatIsLostHasAWindowOfItsOwn) {
   GoAndEnd(*client);
 }
 
-TEST_F(KeyEffectTest, TheHistoryIsWhereTheIntermediateKeySays) {
+TEST_F(KeyEffectTest, TheIntermediateKeySetsTheHistoryFolder) {
   Succeeds(One("true", {"tony.history.intermediate=" + box_.File("histories")}));
   Words names;
   for (const auto& entry : fs::recursive_directory_iterator(box_.File("histories")))

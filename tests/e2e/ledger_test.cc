@@ -1,11 +1,11 @@
-// Jobs that share one machine's ledger.
+// Jobs that share the ledger (the queue) of one machine.
 #include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
 const TestRow kLedger[] = {
-    {"AnAskBeyondTheMachineIsRefusedWithBothNumbersBeforeAnythingStarts",
+    {"ARequestThatExceedsTheMachineIsRefusedWithBothNumbers",
      {{"workers 3 true tony.worker.memory=500m",
        "65 && refused && err=tony: the job asks for 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has "
        "1000 "
@@ -13,10 +13,10 @@ const TestRow kLedger[] = {
     {"MoreGpusThanTheMachineHasAreRefusedToo",
      {{"one true tony.worker.memory=1m tony.worker.gpus=3",
        "65 && err~asks for 3 GPUs (1 task: worker 1 x 3), this machine has 2; set tony.worker.gpus"}}},
-    {"PlanWarnsOfWhatSubmitWouldRefuse",
+    {"PlanWarnsAboutRequestsThatSubmitRefuses",
      {{"plan -executes true tony.worker.instances=3 tony.worker.memory=500m",
        "err~tony: warning: the job asks for 1500 MB of memory"}}},
-    {"TheQueueShowsWhoRunsWhoWaitsAndWhy",
+    {"TheQueueShowsRunningAndWaitingJobsWithTheReason",
      {{"& one `%H` tony.worker.memory=600m", ""},
       {"running 1", ""},
       {"& one true tony.worker.memory=600m", ""},
@@ -31,18 +31,18 @@ const TestRow kLedger[] = {
       {"go", ""},
       {"end 0", ""},
       {"end 1", ""}}},
-    {"AnEmptyQueueSaysWhatIsFree",
+    {"AnEmptyQueueShowsTheFreeMemoryAndGpus",
      {{"list --queue", "out=1000 of 1000 MB of memory and 2 of 2 GPUs are free\nno jobs\n"}}},
     {"ARelativeLedgerIsRefused",
      {{"TONY_LEDGER=here one true", "65 && err~TONY_LEDGER=here: expected an absolute path"}}},
     {"ALedgerThatCannotBeMadeIsRefusedByItsPath",
      {{"TONY_LEDGER=/proc/no/ledger one true", "73 && err~/proc/no"}, {"jobs 0", ""}}},
-    {"AMachineFileThatCannotBeReadIsSaidAndLeftOut",
+    {"AnUnreadableMachineFileIsReportedAndIgnored",
      {{"machine {", ""}, {"one true %M", "err~machine.json is left out: "}}},
-    {"ARefusalSaysThatTheMachineFileIsLeftOut",
+    {"ARefusalMentionsTheIgnoredMachineFile",
      {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is left out: "}}},
-    // It only looks.
-    {"TheDoctorFindsNothingInTheWayHere",
+    // The doctor changes nothing: home/jobs stays missing.
+    {"TheDoctorFindsThisMachineHealthy",
      {{"doctor --json",
        "/healthy=true && !\"health\":\"fail\" && /checks/0/name=home && /checks/1/name=old jobs && "
        "/checks/2/name=ledger && "
@@ -50,7 +50,7 @@ const TestRow kLedger[] = {
        "/checks/7/name=open files && /checks/8/name=processes && /checks/9/name=inotify && /checks/10/name=programs && "
        "/checks/11/name=service && /checks/12=null"},
       {"missing home/jobs", ""}}},
-    {"TheDoctorSaysWhatAnOrdinaryTaskNeedsWhereItDoesNotFit",
+    {"TheDoctorWarnsIfADefaultTaskDoesNotFit",
      {{"doctor",
        "out~warn  defaults: a task requests 2048 MB by default; 0 fit here && "
        "out~-> state what a task needs: -conf tony.worker.memory=512m"}}},
@@ -71,7 +71,7 @@ class LedgerTurnsTest : public TonyTest {
   value Queue() const { return Json({"list", "--queue"}); }
 };
 
-TEST_F(LedgerTurnsTest, AfterEverythingWasKilledTheNextJobHasTheMachine) {
+TEST_F(LedgerTurnsTest, KilledJobsFreeTheMachineForTheNextJob) {
   auto first = Hold(Sixty(HoldUntilGo()));
   auto second = box_.StartTony(Sixty("true"));
   ASSERT_TRUE(WaitFor([&] { return Text(Queue(), "/jobs/1/state") == "waiting"; }));

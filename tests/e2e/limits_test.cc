@@ -1,4 +1,5 @@
-// The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
+// The limits of a task and of a job, with real processes: each limit ends the job, and the message names the task and
+// the key.
 #include "tests/e2e/script.h"
 
 namespace tony {
@@ -9,13 +10,13 @@ const TestRow kLimits[] = {
      {{"one `echo step 7 >&2; sleep 600 & sleep 600` tony.task.executor.execution-timeout-ms=500",
        "1 && verdict=timeout && ~worker:0 && ~ran longer than 0.5 s && ~step 7 && "
        "~tony.task.executor.execution-timeout-ms"}}},
-    {"TheOlderTonysKeyIsTheSameLimitForEveryRole",
+    {"TheOlderKeyOfTonySetsTheSameLimitForEveryRole",
      {{"submit -executes `sleep 600` tony.worker.timeout=500 tony.chief.instances=1 tony.chief.memory=10m",
        "1 && verdict=timeout && ~chief:0 && ~ran longer than 0.5 s && !warning"}}},
-    {"ATaskThatMindsNoSignalIsKilledAfterItsGrace",
+    {"ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod",
      {{"one `trap '' TERM; while :; do sleep 600; done` tony.worker.timeout=500 tony.task.stop-grace-ms=300",
        "1 && verdict=timeout && ~ran longer than 0.5 s"}}},
-    {"TheProgramIsToldWhyInItsNoticeFile",
+    {"TheNoticeFileNamesTheReason",
      {{"one `trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done` tony.worker.timeout=500",
        "1 && verdict=timeout && ~ran longer than 0.5 s"},
       {"log worker-0 stdout", "~tony.task.executor.execution-timeout-ms"}}},
@@ -24,24 +25,24 @@ const TestRow kLimits[] = {
        "tony.restart.backoff-ms=0",
        ""},
       {"left", ""}}},
-    {"AnEndWithinTheLimitIsWhatItIs", {{"one true tony.worker.timeout=20000", ""}, {"left", ""}}},
+    {"ATaskThatEndsWithinItsLimitSucceeds", {{"one true tony.worker.timeout=20000", ""}, {"left", ""}}},
     {"ATaskThatHangsBeforeItRegistersIsNamedWithItsKey",
      {{"replace tony-executor `exec sleep 1000`", ""},
       {"one true tony.task.executor.registry-timeout-sec=1",
        "1 && verdict=timeout && ~worker:0 did not register within 1.0 s of its container's start && "
        "~tony.task.executor.registry-timeout-sec"}}},
-    {"ItsContainersLimitHoldsAsWellUnderBothTonysNames",
+    {"TheAllocationTimeoutOfTony046LimitsTheRegistration",
      {{"replace tony-executor `exec sleep 1000`", ""},
       {"workers 2 true tony.container.allocation.timeout=700 tony.compat.version=0.4.6 "
        "tony.application.completion-rule=strict",
        "1 && verdict=timeout && ~not every task registered within 0.7 s && ~worker:0, worker:1 && "
        "~tony.container.registration.timeout && !warning"}}},
-    {"AMasterThatHangsFromItsStartIsEndedWithItsKey",
+    {"AMasterThatHangsAtItsStartEndsTheJobAndNamesTheKey",
      {{"replace tony-am `exec sleep 1000`", ""},
       {"one true tony.am.startup-timeout=1500",
        "1 && verdict=timeout && ~the application master had not started 1.5 s after the submission && "
        "~(tony.am.startup-timeout=1500)"}}},
-    {"AMasterThatHasStartedInTimeHasNoLimit", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
+    {"TheStartupLimitEndsOnceTheMasterHasStarted", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
     {"ATaskThatGetsNoContainerIsNamedWithItsKey",
      {{"machine `{\"memory_mb\":1000}`", ""},
       {"& one `%H` tony.worker.memory=900m", ""},
@@ -51,7 +52,7 @@ const TestRow kLimits[] = {
       {"go", ""},
       {"end", ""},
       {"left", ""}}},
-    {"TheWholeJobsLimitNamesWhoWasSilent",
+    {"TheTimeLimitOfTheJobIsReportedWithItsKey",
      {{"one `sleep 600` tony.application.timeout=1500",
        "1 && verdict=timeout && ~longer than 1.5 s && ~tony.application.timeout"}}},
     {"CapsRefuseAJobBeforeAnythingStarts",
@@ -78,7 +79,7 @@ class HangingMasterTest : public TonyTest {
     EXPECT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); }));
     return Job();
   }
-  // Well below the 30 s of silence after which a keeper gives its master up.
+  // A keeper gives its silent master up after 30 s; a kill must be much faster.
   void ExpectKilled(const Words& arguments) {
     const auto kills = box_.StartTony(arguments);
     EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty(); }, Limit(15'000)));
@@ -93,7 +94,7 @@ TEST_F(HangingMasterTest, AKillEndsTheJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(HangingMasterTest, TheKillOfItsOwnerDoesAndAnotherOwnersDoesNot) {
+TEST_F(HangingMasterTest, OnlyAKillByTheOwnerEndsTheJob) {
   const std::string job = SubmitAs("o1");
   Succeeds({"kill", job, "--if-owner", "o2", "--no-wait"});
   EXPECT_FALSE(box_.Pids("tony-keeper").empty());
@@ -101,11 +102,11 @@ TEST_F(HangingMasterTest, TheKillOfItsOwnerDoesAndAnotherOwnersDoesNot) {
   ExpectNothingLeft();
 }
 
-TEST_F(HangingMasterTest, AKillEndsAlsoTheJobOfAMasterThatStandsStill) {
+TEST_F(HangingMasterTest, AKillEndsTheJobOfAStoppedMaster) {
   const auto client = Hold(One(HoldUntilGo()));
   kill(box_.Pids("tony-am").front(), SIGSTOP);
   ExpectKilled({"kill", Job(), "--reason", "no use"});
-  // The job is over; its submitter may need a moment more to say so.
+  // The job has ended, and its submitting client may need a moment more to print that.
   Ends(*client, 1);
   ExpectNothingLeft();
 }

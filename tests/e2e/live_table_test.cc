@@ -1,4 +1,4 @@
-// What a person at a terminal sees while a job runs.
+// The table that a person at a terminal sees while a job runs.
 #include "tests/e2e/terminal_run.h"
 #include "tests/e2e/tony_test.h"
 
@@ -64,7 +64,7 @@ TEST_F(LiveTableTest, MoreTasksThanLinesAreCounted) {
   EXPECT_EQ(tony.Wait(), 0);
 }
 
-TEST_F(LiveTableTest, CtrlCKillsTheJobAndSaysSoAboveTheTable) {
+TEST_F(LiveTableTest, CtrlCKillsTheJobAndReportsItAboveTheTable) {
   TerminalRun tony(box_, Workers(2, HoldUntilGo()), kSize, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();
   tony.Type("\x03");
@@ -105,12 +105,13 @@ TEST_F(LiveTableTest, ADumbTerminalGetsLines) {
   EXPECT_THAT(tony.bytes(), Not(HasSubstr("\x1b")));
 }
 
-TEST_F(LiveTableTest, WhatTasksPrintReachesTheTerminalWithoutTheirEscapeSequences) {
+TEST_F(LiveTableTest, EscapeSequencesOfTasksDoNotReachTheTerminal) {
   const std::string evil = R"(printf '\033]0;owned\007\033[2Jtext\n')";
   Fails(1, Workers(2, evil + "; " + evil + " >&2; [ $TASK_INDEX = 0 ] || exit 3"));
   for (const Words& arguments : {Words{"logs", Job()}, Words{"logs", Job(), "-f"}, Words{"logs", Job(), "worker:0"},
                                  Words{"status", Job()}, Words{"wait", Job()}, Words{"list"}}) {
-    TerminalRun tony(box_, arguments, kSize, {{"TERM", "xterm"}});  // the screen fails on what it must not get
+    // The ScreenReader fails if it receives an escape sequence that must not reach a terminal.
+    TerminalRun tony(box_, arguments, kSize, {{"TERM", "xterm"}});
     tony.Wait();
     EXPECT_EQ(tony.bytes().find('\a'), std::string::npos) << arguments[0];
     EXPECT_EQ(tony.bytes().find("\x1b]"), std::string::npos) << arguments[0];

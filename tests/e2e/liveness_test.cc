@@ -1,4 +1,5 @@
-// Any process may die or hang at any instant, alone or with another: same verdict, and no attempt runs twice.
+// Any process may die or hang at any moment, alone or together with another one: the verdict is the same, and no
+// attempt runs twice.
 #include <tuple>
 
 #include "tests/e2e/tony_test.h"
@@ -8,7 +9,8 @@ namespace {
 
 class LivenessTest : public TonyTest {
  protected:
-  // Two workers that note each start. A program that is killed counts as the program's failure, hence the budget.
+  // Starts two workers that append each start to a file. A killed program counts as a failure of the program, so the
+  // gang has a restart budget.
   void StartJob(const Words& more = {}) {
     const std::string note = "echo $TASK_INDEX $TONY_ATTEMPT >> " + box_.File("starts") + "; ";
     client_ =
@@ -44,7 +46,7 @@ std::string NameOfTwo(const testing::TestParamInfo<Two>& info) {
   return name;
 }
 
-TEST_P(AnyTwoTest, MayDieAtTheSameInstant) {
+TEST_P(AnyTwoTest, AnyTwoProcessesMayDieAtTheSameMoment) {
   StartJob();
   std::vector<pid_t> victims = Victims(std::get<0>(GetParam()));
   for (const pid_t pid : Victims(std::get<1>(GetParam()))) victims.push_back(pid);
@@ -64,8 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Pairs, AnyTwoTest,
 
 class WhileStartingTest : public LivenessTest, public testing::WithParamInterface<Two> {};
 
-// The first is killed; as soon as another in its place is seen, that one and the second are killed.
-TEST_P(WhileStartingTest, AnotherMayDie) {
+// Kills the first program. As soon as its successor exists, kills the successor and the second program.
+TEST_P(WhileStartingTest, ARestartedProcessAndAnotherMayDieTogether) {
   StartJob();
   const std::string first = std::get<0>(GetParam()), second = std::get<1>(GetParam());
   const std::vector<pid_t> old = box_.Pids(first);
@@ -90,13 +92,13 @@ INSTANTIATE_TEST_SUITE_P(Pairs, WhileStartingTest,
                                          Two("tony-executor", "tony-am"), Two("tony-executor", "tony-keeper")),
                          NameOfTwo);
 
-TEST_F(LivenessTest, KeeperAndApplicationMasterMayDieTogetherMoreOftenThanAClientTriesInARow) {
+TEST_F(LivenessTest, KeeperAndMasterMayDieTogetherMoreOftenThanAClientRetries) {
   StartJob();
   for (int round = 0; round < 7; ++round) {
     ASSERT_TRUE(WaitFor([&] { return Reachable(); })) << client_->err();
     std::vector<pid_t> victims = box_.Pids("tony-keeper");
     for (const pid_t pid : box_.Pids("tony-am")) victims.push_back(pid);
-    // Or the one that dies later might have brought the other back.
+    // All processes are stopped first. Otherwise the process that dies later might restart the other one.
     SignalAll(victims, SIGSTOP);
     SignalAll(victims, SIGKILL);
     ASSERT_TRUE(WaitFor([&] {
@@ -110,7 +112,7 @@ TEST_F(LivenessTest, KeeperAndApplicationMasterMayDieTogetherMoreOftenThanAClien
   ExpectSuccess();
 }
 
-TEST_F(LivenessTest, TwoWaitsThatBringAJobBackAtOnceStartOneKeeper) {
+TEST_F(LivenessTest, TwoSimultaneousWaitsRestartOnlyOneKeeper) {
   StartJob();
   client_->Signal(SIGKILL);
   client_->Wait();
@@ -127,7 +129,7 @@ TEST_F(LivenessTest, TwoWaitsThatBringAJobBackAtOnceStartOneKeeper) {
   EXPECT_EQ(ReadText(box_.JobFolder(Job()) / "epoch"), "2\n");
 }
 
-TEST_F(LivenessTest, AnApplicationMasterWithoutItsKeeperStopsRulingAndComesBack) {
+TEST_F(LivenessTest, AMasterLosesItsLeaseWithoutItsKeeperAndRegainsIt) {
   StartJob(Conf("tony.am.lease-ms=700"));
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   SignalAll(keeper, SIGSTOP);
@@ -139,14 +141,15 @@ TEST_F(LivenessTest, AnApplicationMasterWithoutItsKeeperStopsRulingAndComesBack)
   EXPECT_EQ(ReadText(box_.JobFolder(Job()) / "epoch"), "1\n");
 }
 
-// Stopped for longer than all timers of its executors, then woken: nobody has noticed, and nothing is done twice.
-TEST_F(LivenessTest, AnApplicationMasterThatSleptHarmsNothing) {
+// The AM is stopped for longer than all timers of its executors, and then continues: no task is restarted, and nothing
+// is done twice.
+TEST_F(LivenessTest, ASleepingMasterDoesNotRestartTasks) {
   StartJob(Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
                   "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500", "tony.task.lost-after-ms=7800"}));
   const std::string before = ReadText(Running("worker-0")) + ReadText(Running("worker-1"));
   const std::vector<pid_t> am = box_.Pids("tony-am");
   SignalAll(am, SIGSTOP);
-  // Past lost_after.
+  // The pause is longer than tony.task.lost-after-ms.
   WaitFor([] { return false; }, Limit(8200));
   SignalAll(am, SIGCONT);
   ASSERT_TRUE(WaitFor([&] { return Reachable(); })) << client_->err();
@@ -156,8 +159,8 @@ TEST_F(LivenessTest, AnApplicationMasterThatSleptHarmsNothing) {
   EXPECT_THAT(client_->err(), testing::Not(HasSubstr("restart ")));
 }
 
-// Neither brings the other back: the keeper is dead and its AM hangs. Whoever waits notices.
-TEST_F(LivenessTest, AKilledKeeperIsReplacedAlsoWhereItsApplicationMasterHangs) {
+// The keeper is dead and its AM hangs, so neither restarts the other. The waiting client notices that.
+TEST_F(LivenessTest, AKilledKeeperIsReplacedEvenIfItsMasterHangs) {
   StartJob();
   const std::vector<pid_t> am = box_.Pids("tony-am");
   SignalAll(am, SIGSTOP);
@@ -170,12 +173,13 @@ TEST_F(LivenessTest, AKilledKeeperIsReplacedAlsoWhereItsApplicationMasterHangs) 
   ExpectSuccess();
 }
 
-// Its lock and its place in the ledger are held by a process that does nothing. Whoever waits ends it, and says so.
+// A stopped process holds the keeper's lock and its reservation in the ledger. The client that waits for the keeper
+// ends that process, and reports it.
 TEST_F(LivenessTest, AKillReplacesAKeeperThatIsStopped) {
   StartJob();
   const std::string keeper = "process " + std::to_string(box_.Pids("tony-keeper").front()) + " (tony-keeper)";
   SignalAll("tony-keeper", SIGSTOP);
-  constexpr Limit kReplaced(90'000);  // three times what is promised
+  constexpr Limit kReplaced(90'000);  // three times the promised time
   const Ran killed = box_.StartTony({"kill", Job()})->Wait(kReplaced);
   EXPECT_EQ(killed.exit, 0) << killed.err;
   EXPECT_THAT(killed.err, HasAll({"waits for the keeper of job " + Job() + ", " + keeper, "stopped (state T)"}));
@@ -185,7 +189,8 @@ TEST_F(LivenessTest, AKillReplacesAKeeperThatIsStopped) {
 
 class DamagedJournalTest : public LivenessTest {
  protected:
-  // Both tasks run, and the AM is replaced by one that finds its journal damaged in the middle.
+  // Starts a job, waits until both tasks run, and replaces the AM by a new one, which finds its journal damaged in the
+  // middle.
   void StartAndDamage() {
     StartJob();
     ASSERT_TRUE(WaitFor([&] { return client_->err().find("job running") != std::string::npos; }));
@@ -202,7 +207,7 @@ class DamagedJournalTest : public LivenessTest {
   }
 };
 
-TEST_F(DamagedJournalTest, IsSaidWhileTheTasksRunOnAndInTheVerdict) {
+TEST_F(DamagedJournalTest, ADamagedJournalIsReportedWhileTheTasksRunAndInTheVerdict) {
   StartAndDamage();
   EXPECT_THAT(client_->err(), HasSubstr("damaged at byte "));
   EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("  trouble: "));

@@ -1,4 +1,4 @@
-// The kernel's own killer at a container's memory limit, and what a person is told of it.
+// The kernel's OOM killer at the memory limit of a container, and the messages about it.
 #include "runtime/base/strings.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/cgroup_look.h"
@@ -6,9 +6,9 @@
 namespace tony {
 namespace {
 
-// In MB. Executors with sanitizers take more than 64 MB themselves.
+// The limit in MB. Executors with sanitizers need more than 64 MB themselves.
 std::string MemoryLimit() { return SanitizedPrograms() ? "400" : "64"; }
-// Keeps all that it reads, as there is no end of a line in it.
+// Fills the memory: `tail` keeps all its input, because the input has no line ends.
 std::string TakeTooMuch() {
   return StrCat("head -c ", SanitizedPrograms() ? "900M" : "300M", " /dev/zero | tail > /dev/null");
 }
@@ -42,13 +42,13 @@ TEST_F(MemoryTest, NeedsWritableCgroupTaskBelowItsLimitIsLeftAlone) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
-TEST_F(MemoryTest, NeedsWritableCgroupChildThatTheProgramSurvivesIsNotTheCause) {
+TEST_F(MemoryTest, NeedsWritableCgroupAKilledChildThatTheProgramSurvivesIsNotTheCause) {
   const Ran ran = Run("(" + TakeTooMuch() + ") 2> /dev/null; exit 3");
   EXPECT_EQ(ran.exit, 1) << ran.err;
   EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");
 }
 
-TEST_F(MemoryTest, NeedsWritableCgroupOneTaskAboveItsLimitHarmsNoOther) {
+TEST_F(MemoryTest, NeedsWritableCgroupATaskAboveItsLimitDoesNotHarmTheOthers) {
   Fails(1, Workers(2,
                    "if [ $TASK_INDEX = 1 ]; then " + TakeTooMuch() + "; else until grep -q -s oom " +
                        box_.File("never") + "; do sleep 0.02; done; fi",
@@ -57,7 +57,8 @@ TEST_F(MemoryTest, NeedsWritableCgroupOneTaskAboveItsLimitHarmsNoOther) {
   ExpectJson(status, {{"/verdict/task", "worker:1"}, {"/tasks/0/outcome/class", "killed"}});
 }
 
-// The kernel frees no memory by killing whoever wrote it, so it goes on until it comes to the executor.
+// The kernel frees no memory by killing the process that wrote the file, so it kills more processes until it reaches
+// the executor.
 TEST_F(MemoryTest, NeedsWritableCgroupAFileInSharedMemoryAboveTheLimitIsOutOfMemoryAtOnce) {
   const std::string file = StrCat("/dev/shm/tony-test-", getpid());
   const Ran ran = Run(StrCat("head -c 900M /dev/zero > ", file));
@@ -72,13 +73,14 @@ TEST_F(MemoryTest, NeedsWritableCgroupAFileInSharedMemoryAboveTheLimitIsOutOfMem
   ExpectNothingLeft();
 }
 
-// Each is smaller than the executor, which lives on and tells the end. The shell's exit code is that of one of them.
+// Each process is smaller than the executor, which survives and reports the end. The shell exits with 137, the code of
+// a killed process.
 TEST_F(MemoryTest, NeedsWritableCgroupTheExecutorOutlivesManySmallProcesses) {
   const Ran ran = Run(StrCat("mkfifo wait; v=$(head -c 700000 /dev/zero | tr '\\0' x); for i in $(seq $((2 * ",
                              MemoryLimit(), "))); do (v=$v$i; read -r x <>wait) & done; exit 137"));
   EXPECT_EQ(ran.exit, 1) << ran.err;
   EXPECT_EQ(Text(Status(), "/verdict/class"), "oom");
-  // An executor with sanitizers outgrows the size by which it set the scores of its processes.
+  // With sanitizers an executor becomes larger than the size from which it computed the OOM scores of its processes.
   if (!SanitizedPrograms())
     EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("tony.worker.memory sets it")) << "by the executor";
   ExpectNothingLeft();
@@ -105,7 +107,7 @@ class SharedMemoryE2eTest : public TonyTest {
   }
 };
 
-TEST_F(SharedMemoryE2eTest, OfTwoJobsEachLosesItsOwnFilesWithItsEnd) {
+TEST_F(SharedMemoryE2eTest, SharedMemoryFilesAreRemovedWithTheLastJobThatHasThemOpen) {
   const std::string one = Submit("one"), two = Submit("two");
   box_.Tony({"kill", one});
   box_.Tony({"wait", one});

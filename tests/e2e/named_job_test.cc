@@ -1,4 +1,4 @@
-// A job that is asked for by its name, by the beginning of its id, or as the last one.
+// Jobs that a command names by their name, by a part of their id, or as "last".
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -6,7 +6,7 @@ namespace {
 
 class NamedJobTest : public TonyTest {
  protected:
-  // Its id.
+  // Runs a job to its end and returns its id.
   std::string Run(const std::string& name, const std::string& command) const {
     const Ran ran = Succeeds(One(command, {"tony.application.name=" + name}));
     return ran.out.substr(0, ran.out.find('\n'));
@@ -14,7 +14,7 @@ class NamedJobTest : public TonyTest {
   static std::string EndOf(const std::string& id) { return id.substr(id.rfind('-') + 1); }
 };
 
-TEST_F(NamedJobTest, IsTheNewestOfItsNameTheOneThatBeginsSoOrTheLast) {
+TEST_F(NamedJobTest, AJobIsFoundByNameByPartOfItsIdOrAsTheLast) {
   const std::string first = Run("train", "echo one"), second = Run("train", "echo two"),
                     third = Run("other", "echo three");
   const Ran by_name = Succeeds({"logs", "train"});
@@ -26,10 +26,10 @@ TEST_F(NamedJobTest, IsTheNewestOfItsNameTheOneThatBeginsSoOrTheLast) {
   const Ran end = Succeeds({"wait", EndOf(first)});
   EXPECT_THAT(end.err, StartsWith("tony: " + EndOf(first) + " is " + first + "\n"));
   EXPECT_THAT(box_.Tony({"watch", "last"}).out, HasSubstr(third));
-  EXPECT_EQ(box_.Tony({"status", first}).err, "");  // an id is not looked for
+  EXPECT_EQ(box_.Tony({"status", first}).err, "");  // A full id needs no search.
 }
 
-TEST_F(NamedJobTest, WhatMeansNoneOrSeveralIsUnknown) {
+TEST_F(NamedJobTest, UnknownAndAmbiguousNamesAreRefused) {
   EXPECT_EQ(box_.Tony({"kill", "last"}).err, "tony: last: there is no job\n");
   const std::string first = Run("a", "true"), second = Run("b", "true");
   const Ran several = Fails(66, {"kill", "local-"});

@@ -1,4 +1,4 @@
-// Whole jobs where the kernel's newer calls are missing: pidfds, close_range and others.
+// Whole jobs on a kernel without the newer system calls: pidfds, close_range and others.
 #include <cstdlib>
 #include <optional>
 
@@ -15,7 +15,7 @@ size_t Count(const std::string& text, const std::string& piece) {
   return count;
 }
 
-// How many filters see the system calls of this process; nothing where the kernel does not say (before 5.10). A
+// Returns the number of seccomp filters of a process; nullopt on a kernel that does not show it (before 5.10). A
 // container may have filters of its own.
 std::optional<int> Filters(const std::string& process) {
   const std::string field = "\nSeccomp_filters:\t";
@@ -31,14 +31,15 @@ class OldKernelTest : public TonyTest {
     return std::make_unique<Background>(Words{TestProgram("old_kernel"), ProgramFolder() + "/tony"} + arguments,
                                         box_.Environment(), box_.folder());
   }
-  // Two workers that note each start, and are started anew together.
+  // Starts two workers that append each start to a file. A failure restarts both.
   void StartJob() {
     const std::string note = "echo $TASK_INDEX $TONY_ATTEMPT >> " + box_.File("starts") + "; ";
     client_ = StartOld(Workers(2, note + HoldUntilGo(), {"tony.restart.gang.budget=5", "tony.restart.backoff-ms=10"}));
     ASSERT_TRUE(WaitForRunning(2)) << client_->err();
     ExpectFiltered();
   }
-  // By the filter of old_kernel, which has tried it before it starts the first program.
+  // Checks that our programs have one filter more than this test: the filter of old_kernel, which tries the filter
+  // before it starts the first program.
   void ExpectFiltered() const {
     const auto ours = Filters("self");
     if (!ours) return;
@@ -59,7 +60,7 @@ class OldKernelTest : public TonyTest {
   std::unique_ptr<Background> client_;
 };
 
-TEST_F(OldKernelTest, AGangIsStartedAnew) {
+TEST_F(OldKernelTest, AGangIsRestarted) {
   StartJob();
   KillAll("tony-executor");
   ASSERT_TRUE(WaitFor([&] { return Starts() == 4; })) << client_->err();
@@ -67,7 +68,7 @@ TEST_F(OldKernelTest, AGangIsStartedAnew) {
   EXPECT_THAT(client_->err(), HasSubstr("restart 1 (gang)"));
 }
 
-TEST_F(OldKernelTest, MasterAndKeeperDieAndTheTasksDoNotNotice) {
+TEST_F(OldKernelTest, TasksRunOnWhenMasterAndKeeperDie) {
   StartJob();
   KillAll("tony-keeper");
   KillAll("tony-am");
@@ -76,7 +77,7 @@ TEST_F(OldKernelTest, MasterAndKeeperDieAndTheTasksDoNotNotice) {
   EXPECT_EQ(Starts(), 2u);
 }
 
-TEST_F(OldKernelTest, AnAdoptedExecutorThatDiesIsSeen) {
+TEST_F(OldKernelTest, TheDeathOfAnAdoptedExecutorIsDetected) {
   StartJob();
   KillAll("tony-keeper");
   ASSERT_TRUE(WaitFor([&] { return Count(KeeperLog(), "adopted: pid") == 2; })) << client_->err() << KeeperLog();

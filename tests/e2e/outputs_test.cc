@@ -1,42 +1,43 @@
-// What the chief leaves in $TONY_OUTPUT_FILE, and what `tony outputs` makes of it afterwards.
+// The outputs that the chief writes into $TONY_OUTPUT_FILE, and the answers of `tony outputs`.
 #include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
 const TestRow kOutputs[] = {
-    {"TheObjectOfTheChiefIsThereWhenAllHasExited",
+    {"OutputsOfTheChiefAreAvailableAfterTheEnd",
      {{"workers 2 `test $TASK_INDEX = 1 || printf '{\"model\": \"/m/7\",\\n \"loss\": 0.10}\\n' > $TONY_OUTPUT_FILE`",
        "out!outputs"},
       {"left", ""},
       {"outputs %J --json", "/schema=1 && /job=%J && /task=worker:0 && /outputs/model=/m/7"},
       {"outputs %J", "out={\n  \"model\": \"/m/7\",\n  \"loss\": 0.10\n}\n"}}},
-    {"NothingWrittenIsNoMistake", {{"one true", ""}, {"outputs %J --json", "/outputs={}"}, {"outputs %J", "out={}\n"}}},
-    {"WhatCameWithTheSourcesIsNotAnOutput",
+    {"AJobWithoutOutputsHasAnEmptyObject",
+     {{"one true", ""}, {"outputs %J --json", "/outputs={}"}, {"outputs %J", "out={}\n"}}},
+    {"AnOutputFileAmongTheSourcesIsIgnored",
      {{"write src/tony-output.json {\"old\":1}", ""},
       {"one true -src_dir src", ""},
       {"outputs %J --json", "/outputs={}"}}},
     {"AJobWithoutRolesLeavesOutputsToo",
      {{"submit -executes `printf '{\"a\":1}' > $TONY_OUTPUT_FILE`", ""}, {"outputs %J --json", "/outputs/a=1"}}},
-    {"OfAFileThatIsTooLongWhatFitsIsKept",
+    {"ValuesThatFitAreKeptIfTheFileIsTooLong",
      {{"one `(printf '{\"model.path\":\"/m\",\"big\":\"'; head -c 2000000 /dev/zero | tr '\\0' x; printf '\"}') > "
        "$TONY_OUTPUT_FILE`",
        ""},
       {"outputs %J --json", "/outputs={\"model.path\":\"/m\"} && /problems/0/name=big"}}},
-    {"BrokenJsonIsNamedWithItsPlace",
+    {"MalformedJsonIsReportedWithItsPosition",
      {{"one `printf '{\"loss\":\\n 0.1.2}' > $TONY_OUTPUT_FILE`", "out~line 2, offset 13: expected , or }"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 2, offset 13: expected , or } && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 2, offset 13: expected , or }"}}},
-    {"AnythingButAnObjectIsRefused",
+    {"OutputsThatAreNotAnObjectAreRefused",
      {{"one `echo 42 > $TONY_OUTPUT_FILE`", "out~line 1, offset 0: expected a JSON object"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 1, offset 0: no JSON object begins "
        "here && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
-    {"OfAFileThatIsTooLargeOnlyItsSizeIsKept",
+    {"OnlyTheSizeOfAFileThatIsTooLargeIsKept",
      {{"one `truncate -s 3G $TONY_OUTPUT_FILE`", "out~it has 3221225472 bytes, and at most 1048576 are kept"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it has 3221225472 bytes, and at most "
@@ -45,27 +46,27 @@ const TestRow kOutputs[] = {
       {"status %J --json",
        "/state=SUCCEEDED && /outputs_problem~it has 3221225472 bytes, and at most 1048576 are kept"},
       {"missing %F/logs/worker-0/1/output.json", ""}}},
-    {"APipeInItsPlaceHoldsNobodyUp",
+    {"APipeAsOutputFileDoesNotBlock",
      {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~it is no regular file"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is no regular file && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is no regular file"}}},
-    {"ALinkInItsPlaceShowsNobodyAnotherFile",
+    {"ALinkAsOutputFileIsNotFollowed",
      {{"one `ln -s /etc/passwd $TONY_OUTPUT_FILE`", "out~it is a symbolic link"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is a symbolic link && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is a symbolic link"}}},
-    {"OfAChiefThatWasStartedAgainTheAttemptThatSucceededCounts",
+    {"OutputsOfTheSuccessfulAttemptCount",
      {{"one `printf '{\"attempt\":%s}' $TONY_ATTEMPT > $TONY_OUTPUT_FILE; test $TONY_ATTEMPT = 2` "
        "tony.restart.task.budget=1",
        ""},
       {"outputs %J --json", "/outputs/attempt=2"}}},
     {"AFailedChiefHasNone",
      {{"one `echo '{\"a\":1}' > $TONY_OUTPUT_FILE; exit 3`", "1"}, {"outputs %J --json", "/outputs={} && /task=null"}}},
-    // The keeper cannot start a new master while it is stopped itself. The outputs are there before the outcome.
-    {"TheyOutliveAnApplicationMasterThatDiesBetweenTheChiefsEndAndTheJobs",
+    // The stopped keeper cannot start a new master. The outputs are written before the outcome.
+    {"OutputsSurviveAMasterThatDiesAfterTheChiefsEnd",
      {{"& one `%H; echo '{\"a\":1}' > $TONY_OUTPUT_FILE`", ""},
       {"running 1", ""},
       {"signal STOP tony-keeper", ""},
@@ -77,7 +78,7 @@ const TestRow kOutputs[] = {
       {"signal CONT tony-keeper", ""},
       {"end", ""},
       {"outputs %J --json", "/outputs/a=1"}}},
-    {"AJobThatHasNotEndedHasNoneYet",
+    {"ARunningJobHasNoOutputsYet",
      {{"& one `%H`", ""},
       {"running 1", ""},
       {"outputs %J", "69 && line && err~has not ended (RUNNING)"},
@@ -93,7 +94,7 @@ class OutputFilesTest : public TonyTest {
   value Outputs() const { return Json({"outputs", Job()}); }
 };
 
-TEST_F(OutputFilesTest, TheJobsRecordServesWhereTheChiefsFolderIsGoneAndTheFolderWhereTheRecordIsDamaged) {
+TEST_F(OutputFilesTest, OutputsAreReadFromTheJobsRecordOrTheChiefsFile) {
   Leave(R"({"a":1})");
   const fs::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
   fs::rename(copy, folder / "aside");
@@ -104,7 +105,7 @@ TEST_F(OutputFilesTest, TheJobsRecordServesWhereTheChiefsFolderIsGoneAndTheFolde
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
-TEST_F(OutputFilesTest, OneBadValueCostsOnlyItselfAndIsNamedEverywhere) {
+TEST_F(OutputFilesTest, OnlyABadValueIsDroppedAndItIsNamedEverywhere) {
   const Ran job =
       Succeeds(One(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)"));
   const auto outputs = Outputs();

@@ -1,4 +1,5 @@
-// Tests with a file system of their own, an ext4 in a file, which only they and their children see. Root only.
+// A fixture for tests that need a file system of their own: an ext4 in a file, mounted in a mount namespace that only
+// the test and its children see. Only root can run them.
 #pragma once
 
 #include <sys/mount.h>
@@ -11,7 +12,8 @@ class OwnDiskTest : public TonyTest {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs to be root, to mount a file system";
-    // Jobs run one at a time: the next one is admitted when the one before has given back its place.
+    // The machine has room for one job at a time: the next one is admitted when the previous one has given back its
+    // memory.
     box_.SetMachine(R"({"memory_mb":2048})");
   }
   void TearDown() override {

@@ -1,5 +1,5 @@
-// The address of a job's page, and the token in it, while masters and keepers die: whoever waits for the port gets
-// neither.
+// The address of a job's page, and the token in it, survive the death of masters and keepers. A process that waits for
+// the port gets neither.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// A socket of its own: somebody else's process may do the same.
+// Tries to take a port with a new socket, as a foreign process would.
 bool MayBeTaken(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
@@ -32,7 +32,7 @@ bool MayBeTaken(int port) {
   return taken;
 }
 
-// Binds a port again and again from a thread.
+// Tries to bind a port again and again in a thread.
 class Spinner {
  public:
   explicit Spinner(int port)
@@ -45,10 +45,11 @@ class Spinner {
  private:
   std::atomic<bool> taken_{false};
   std::atomic<int> tries_{0};
-  std::jthread thread_;  // last: it uses the others
+  // The last member, because the thread uses the other members.
+  std::jthread thread_;
 };
 
-// A browser: connects, asks, and waits for the answer.
+// A browser: connects, sends a request, and waits for the answer.
 class Visit {
  public:
   Visit(int port, const std::string& path) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -84,7 +85,8 @@ class PagePortTest : public TonyTest {
     ASSERT_THAT(url_, StartsWith("http://127.0.0.1:"));
   }
 
-  std::string Url() const {  // as the job says it now; "" while no master answers
+  // The URL in the current status; "" while no master answers.
+  std::string Url() const {
     const auto status = Status();
     return At(status, "/am_reachable") == value(true) ? Text(status, "/tracking_url") : "";
   }
@@ -100,7 +102,7 @@ class PagePortTest : public TonyTest {
   std::string url_;
 };
 
-TEST_F(PagePortTest, NobodyGetsThePortOfAMasterThatDiesAgainAndAgain) {
+TEST_F(PagePortTest, RepeatedDeathsOfTheMasterNeverFreeThePort) {
   const Spinner spinner(PortOf(url_));
   for (int64_t epoch = 2; epoch <= 11; ++epoch) {
     KillTogether({"tony-am"});
@@ -113,7 +115,7 @@ TEST_F(PagePortTest, NobodyGetsThePortOfAMasterThatDiesAgainAndAgain) {
   EndWell();
 }
 
-TEST_F(PagePortTest, WhoAsksWhileThereIsNoMasterIsAnsweredByTheNext) {
+TEST_F(PagePortTest, ARequestDuringAMasterRestartIsAnsweredByTheNextMaster) {
   SignalAll("tony-keeper", SIGSTOP);
   KillTogether({"tony-am"});
   const Visit visit(PortOf(url_), PathOf(url_) + "status.json");
@@ -123,7 +125,7 @@ TEST_F(PagePortTest, WhoAsksWhileThereIsNoMasterIsAnsweredByTheNext) {
   EndWell();
 }
 
-TEST_F(PagePortTest, ANewKeeperHoldsThePortForTheMastersToCome) {
+TEST_F(PagePortTest, ANewKeeperKeepsThePortReserved) {
   const Spinner spinner(PortOf(url_));
   for (int64_t epoch = 2; epoch <= 4; ++epoch) {
     KillTogether({"tony-keeper"});
@@ -139,11 +141,12 @@ TEST_F(PagePortTest, ANewKeeperHoldsThePortForTheMastersToCome) {
   EndWell();
 }
 
-TEST_F(PagePortTest, WhereThePortDidBecomeFreeAddressAndTokenAreNewAndTheOldTokenIsWorthNothing) {
+TEST_F(PagePortTest, AfterThePortWasFreedAddressAndTokenAreNewAndTheOldTokenIsInvalid) {
   client_->Signal(SIGKILL);
   client_->Wait();
   KillTogether();
-  EXPECT_TRUE(WaitFor([&] { return MayBeTaken(PortOf(url_)); }));  // who dies loses its name before its files
+  // A dying process loses its name before it closes its files, so the port becomes free a moment later.
+  EXPECT_TRUE(WaitFor([&] { return MayBeTaken(PortOf(url_)); }));
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
   const std::string url = Url();

@@ -1,6 +1,5 @@
-// What `tony plan --task` says of a task, against /proc/PID/cmdline and /proc/PID/environ of its process: word for
-// word, and variable for variable, nothing more and nothing less. What nobody can know before is named here:
-// Normalized().
+// Compares `tony plan --task` with /proc/PID/cmdline and /proc/PID/environ of the real process: all words and variables
+// must be equal, with none missing and none added. Normalized() lists the values that no plan can know.
 #include <regex>
 
 #include "tests/e2e/tony_test.h"
@@ -11,7 +10,7 @@ namespace {
 using Environment = std::map<std::string, std::string>;
 
 constexpr const char* kMask = "********";
-// Each is one port, of the task's own or of its leader; the others hold addresses, HOST:PORT.
+// kPorts: variables with a port of the task or of its leader. kAddresses: variables with addresses, HOST:PORT.
 constexpr const char* kPorts[] = {"LIGHTGBM_LOCAL_LISTEN_PORT", "MASTER_PORT", "TB_PORT", "DMLC_TRACKER_PORT"};
 constexpr const char* kAddresses[] = {
     "CLUSTER_SPEC",      "INIT_METHOD", "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS",
@@ -21,7 +20,8 @@ struct Shape {
   std::string name;
   Words job;  // options of plan and submit
   std::map<std::string, std::string> secrets = {};
-  Words shells_child = {};  // what a shell that was started as planned has started itself
+  // The arguments of a process that the planned shell starts itself.
+  Words shells_child = {};
 };
 void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 
@@ -38,7 +38,8 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
         R"("secrets":{"LICENSE":"hunter2"},"env":{"MY_TOKEN":"hunter3","PLAIN":"seen"}})");
   }
 
-  // The processes of the job's tasks: each leads a session of its own. "worker:1/0" to its pid.
+  // Returns the pids of the job's task processes by name, e.g. "worker:1/0". Each task process leads a session of its
+  // own.
   std::map<std::string, pid_t> TaskProcesses() const {
     std::map<std::string, pid_t> found;
     for (const Process& process : box_.Processes()) {
@@ -70,7 +71,8 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
       text.replace(at, what.size(), with);
     return text;
   }
-  // Of a real process, as a plan can say it: the job's id and folder, the container's, and ports.
+  // Replaces the values of a real process that a plan cannot know or show: the job's id and folder, the container's id,
+  // ports and secrets.
   Environment Normalized(Environment environment) const {
     const std::string container = environment["CONTAINER_ID"];
     EXPECT_EQ(environment["TONY_CONTAINER"], Job() + "/" + container);
@@ -98,7 +100,7 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
     for (const auto& [name, secret] : GetParam().secrets) EXPECT_EQ(ran.out.find(secret), std::string::npos) << name;
     return ParseJson(ran.out);
   }
-  // Returns how many processes the task has.
+  // Returns the number of processes of the task.
   int ExpectAsPlanned(const std::string& task, const std::map<std::string, pid_t>& real) const {
     const json::value plan = Plan({"--task", task});
     const json::array processes = At(plan, "/task/processes").as_array();
@@ -149,10 +151,10 @@ TEST_P(PlanTruthTest, EachProcessIsStartedAsPlanned) {
   ExpectNothingLeft();
 }
 
-// All wait until they are killed: some as a shell, others as the program that a shell would become.
+// All commands wait until they are killed: some in a shell, others in a program that replaces the shell.
 const Words kWait = {"-executes", "sleep 1000"};
 const Words kWaitInShell = {"-executes", "while :; do sleep 0.1; done"};
-// What the head publishes is what a plan has in its place.
+// A plan shows <READY> instead of a published value, so the head publishes that text.
 const Words kReadyHead =
     kWaitInShell + Confs({"tony.head.instances=1", "tony.worker.instances=2", "tony.worker.depends-on=head:ready",
                           "tony.head.command=echo 'READY=<READY>' >> $TONY_PUBLISH_FILE; while :; do sleep 0.1; done"});
@@ -197,16 +199,17 @@ INSTANTIATE_TEST_SUITE_P(
 
 class PlanTaskTest : public TonyTest {};
 
-TEST_F(PlanTaskTest, PeopleReadTheCommandAndItsVariables) {
+TEST_F(PlanTaskTest, ThePlanOfATaskShowsItsCommandAndVariables) {
   const Ran ran = Succeeds({"plan", "-executes", "a\nb", "-shell_env", "KEY_SECRET=x", "--task", "driver:0"});
   EXPECT_THAT(ran.out, testing::StartsWith("in <folder>/work/driver-0/1: /bin/bash -c a b\n  APPID=<job>\n"));
   EXPECT_THAT(ran.out, HasSubstr("\n  KEY_SECRET=********\n"));
 }
 
-TEST_F(PlanTaskTest, ATaskThatTheJobDoesNotHaveIsNamed) {
+TEST_F(PlanTaskTest, AnUnknownTaskIsNamed) {
   for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
     const Ran ran = Fails(64, {"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
-    EXPECT_EQ(ran.err, std::string("tony: --task ") + task + ": not a task of the job; expected ROLE:INDEX of 2 worker\n");
+    EXPECT_EQ(ran.err,
+              std::string("tony: --task ") + task + ": not a task of the job; expected ROLE:INDEX of 2 worker\n");
   }
 }
 

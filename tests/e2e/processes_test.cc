@@ -1,10 +1,11 @@
-// Tasks of several processes: two workers of three each, beside a driver of one.
+// Tasks of several processes: two workers of three processes each, and a driver of one process.
 #include "tests/e2e/staged_test.h"
 
 namespace tony {
 namespace {
 
-// The driver ends at once. Each process of a worker says in two ways who it is, and does what is said for its rank.
+// The driver exits at once. Each process of a worker prints its rank, and writes its identity into a file; a test may
+// append commands.
 constexpr std::string_view kSayWho = R"(
 if [ "$JOB_NAME" = driver ]; then
   echo ADDRESS=here >> "$TONY_PUBLISH_FILE"
@@ -16,7 +17,8 @@ echo "$STAGED_SIZE $TONY_TASK $TONY_PROCESS_INDEX $TONY_PROCESS_COUNT $STAGED_PR
 mv "new-$STAGED_RANK" "rank-$STAGED_RANK-$TONY_ATTEMPT"
 )";
 
-// Of the second worker's first attempt the second process fails once all six run; the third ignores SIGTERM.
+// In the first attempt the second process of worker:1 fails once all six processes run, and the third one ignores
+// SIGTERM.
 constexpr std::string_view kFailOnce = R"(
 [ "$TONY_ATTEMPT" = 1 ] || exit 0
 [ "$STAGED_RANK" = 6 ] && trap '' TERM
@@ -35,7 +37,7 @@ class ProcessesTest : public StagedJobTest {
  protected:
   std::string Logs(const Words& more) const { return box_.Tony(Words{"logs", job_} + more).out; }
 
-  // Those of the workers follow the driver's.
+  // Checks the rank, the task and the port of each worker process. The ranks of workers follow the driver's rank.
   void ExpectRanks(int attempt) const {
     std::vector<std::string> ports;
     for (int rank = 1; rank <= 6; ++rank) {
@@ -49,7 +51,7 @@ class ProcessesTest : public StagedJobTest {
   }
 };
 
-TEST_F(ProcessesTest, EachHasItsRankItsPortAndItsLogs) {
+TEST_F(ProcessesTest, EachProcessHasItsRankItsPortAndItsLogs) {
   Submit(kSayWho, 3);
   Ends(*client_);
   ExpectNothingLeft();
@@ -61,7 +63,7 @@ TEST_F(ProcessesTest, EachHasItsRankItsPortAndItsLogs) {
   EXPECT_THAT(Logs({"worker:1", "--json"}), HasSubstr(R"("stream":"stderr","process":2,"text":"err of 6\n")"));
 }
 
-TEST_F(ProcessesTest, WhenOneFailsTheOthersEndAndTheJobSaysWhichItWas) {
+TEST_F(ProcessesTest, AFailedProcessEndsTheOthersAndIsNamedInTheVerdict) {
   Submit(std::string(kSayWho) + std::string(kFailOnce), 3, Conf("tony.task.stop-grace-ms=1000"));
   const Ran ran = client_->Wait();
   EXPECT_NE(ran.exit, 0);
@@ -74,7 +76,7 @@ TEST_F(ProcessesTest, WhenOneFailsTheOthersEndAndTheJobSaysWhichItWas) {
   EXPECT_THAT(Logs({"worker:1"}), HasSubstr("worker:1/1 ! boom of 5\n"));
 }
 
-TEST_F(ProcessesTest, AGangThatFormsAgainHasAllOfThemAnew) {
+TEST_F(ProcessesTest, AGangRestartRestartsAllProcesses) {
   Submit(std::string(kSayWho) + std::string(kFailOnce), 3,
          Confs({"tony.task.stop-grace-ms=1000", "tony.restart.gang.budget=1"}));
   Ends(*client_);

@@ -1,4 +1,5 @@
-// Other programs are installed while a job runs: it goes on with those that it began with, whoever dies.
+// New programs are installed while a job runs: the job continues with the programs that it started with, even if its
+// processes die.
 #include <sys/mount.h>
 
 #include "tests/e2e/tony_test.h"
@@ -8,7 +9,7 @@ namespace {
 
 class ProgramsE2eTest : public TonyTest {
  protected:
-  // An installation and a store of programs that no other test has.
+  // Makes an installation and a store of programs that no other test uses.
   void SetUp() override {
     fs::remove(box_.home() / "programs");
     fs::create_directory(bin_);
@@ -21,7 +22,7 @@ class ProgramsE2eTest : public TonyTest {
   }
   Ran Installed(const Words& arguments) const { return StartInstalled(arguments)->Wait(); }
 
-  // A program that says that it was started, and fails.
+  // Replaces a program by a script that records its start and fails.
   void Replace(const fs::path& program, bool in_place) const {
     const fs::path written = in_place ? program : fs::path(program.string() + ".new");
     std::ofstream file(written, std::ios::trunc);
@@ -34,7 +35,8 @@ class ProgramsE2eTest : public TonyTest {
   void ReplaceAll(bool in_place) const {
     for (const auto& program : fs::directory_iterator(bin_)) Replace(program.path(), in_place);
   }
-  std::string Replaced() const { return box_.File("replaced"); }  // each start of one
+  // Has a line for each start of a replaced program.
+  std::string Replaced() const { return box_.File("replaced"); }
 
   void Begin(const Words& more = {}) {
     const Ran ran = Installed(Workers(2, HoldUntilGo()) + more + Words{"--detach"});
@@ -43,7 +45,7 @@ class ProgramsE2eTest : public TonyTest {
     pids_ = TaskPids();
   }
 
-  // Where the programs that run lie.
+  // Returns the folders of the running programs of this name.
   std::vector<std::string> Folders(const std::string& program) const {
     std::vector<std::string> folders;
     for (const pid_t pid : box_.Pids(program)) {
@@ -84,7 +86,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieTogether) {
   ExpectSuccess(*waiting);
 }
 
-TEST_P(ReplacedProgramsTest, AreNotStartedWhenOneDiesAfterTheOther) {
+TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieInTurn) {
   Begin();
   ReplaceAll(GetParam());
   for (int64_t epoch = 2; epoch <= 3; ++epoch) {
@@ -98,7 +100,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedWhenOneDiesAfterTheOther) {
   ExpectSuccess(*waiting);
 }
 
-TEST_P(ReplacedProgramsTest, AreNotStartedForATaskThatStartsAgain) {
+TEST_P(ReplacedProgramsTest, AreNotStartedForARestartedTask) {
   Begin();
   ReplaceAll(GetParam());
   KillTogether({"tony-am"});
@@ -120,7 +122,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedForATaskThatStartsAgain) {
 INSTANTIATE_TEST_SUITE_P(Ways, ReplacedProgramsTest, testing::Values(false, true),
                          [](const auto& test) { return test.param ? "InPlace" : "ByRename"; });
 
-TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack) {
+TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseContinuesWithTheClientsPrograms) {
   Begin();
   const fs::path file = box_.JobFolder(Job()) / "submission.json";
   auto submission = ParseJson(ReadText(file));
@@ -134,7 +136,7 @@ TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedIsBroughtBackAllTheSame) {
+TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedContinuesWithTheClientsPrograms) {
   Begin();
   KillTogether();
   fs::remove(fs::path(Entry()) / "tony-am");
@@ -145,13 +147,13 @@ TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedIsBroughtBackAllTheSame) {
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, AreKeptForARequestToo) {
+TEST_F(ProgramsE2eTest, ProgramsAreAlsoKeptForARequest) {
   const Ran ran = Installed(One("true") + Words{"--request-id", "k", "--owner", "o"});
   ASSERT_EQ(ran.exit, 0) << ran.err;
   EXPECT_TRUE(fs::exists(fs::path(Entry()) / "tony-am"));
 }
 
-TEST_F(ProgramsE2eTest, ThatAreDamagedAreMadeAnewByTheNextSubmit) {
+TEST_F(ProgramsE2eTest, DamagedProgramsAreRepairedByTheNextSubmit) {
   ASSERT_EQ(Installed(One("true")).exit, 0);
   const fs::path keeper = fs::path(Entry()) / "tony-keeper";
   fs::permissions(keeper, fs::perms(0700));
@@ -161,9 +163,9 @@ TEST_F(ProgramsE2eTest, ThatAreDamagedAreMadeAnewByTheNextSubmit) {
   EXPECT_EQ(fs::file_size(keeper), fs::file_size(bin_ / "tony-keeper"));
 }
 
-TEST_F(ProgramsE2eTest, StayAsLongAsAJobMayBeBroughtBackByThem) {
+TEST_F(ProgramsE2eTest, ProgramsStayWhileAJobMayNeedThem) {
   Begin();
-  // An entry that is not too young to go.
+  // `tony gc` removes an entry whose name begins with a dot without a check of its age.
   fs::create_directory(box_.home() / "programs/.entry");
   const fs::path file = box_.JobFolder(Job()) / "submission.json";
   auto submission = ParseJson(ReadText(file));
@@ -178,7 +180,7 @@ TEST_F(ProgramsE2eTest, StayAsLongAsAJobMayBeBroughtBackByThem) {
   EXPECT_FALSE(fs::exists(box_.home() / "programs/.entry"));
 }
 
-// A home that only this process and its children see.
+// A file system for the home that only this process and its children see.
 class MountedHomeTest : public ProgramsE2eTest {
  protected:
   bool Mount(unsigned long flags, const char* options) const {
@@ -188,7 +190,7 @@ class MountedHomeTest : public ProgramsE2eTest {
   void TearDown() override { umount2(box_.home().c_str(), MNT_DETACH); }
 };
 
-TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndThatIsSaid) {
+TEST_F(MountedHomeTest, RootOnlyANoexecHomeUsesTheInstalledProgramsWithAWarning) {
   if (!Mount(MS_NOEXEC, "mode=700,size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -197,7 +199,7 @@ TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndT
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 
-TEST_F(MountedHomeTest, RootOnlyWhereThereIsNoRoomTheInstalledOnesAreUsedAndThatIsSaid) {
+TEST_F(MountedHomeTest, RootOnlyAFullHomeUsesTheInstalledProgramsWithAWarning) {
   if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;

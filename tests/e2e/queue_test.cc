@@ -1,4 +1,5 @@
-// Jobs that share one machine: who waits, what he is told, and who comes next, whatever dies meanwhile.
+// Jobs that share one machine: which job waits, which reason it shows, and which job is next, even if processes die
+// meanwhile.
 #include <regex>
 
 #include "tests/e2e/script.h"
@@ -6,8 +7,8 @@
 namespace tony {
 namespace {
 
-// A machine of 1000 MB; jobs of 600 MB (%S) take turns. `%HOLD(name)` says with which GPUs a task runs, in the file
-// "runs-name-INDEX", and waits for the file "go-name".
+// The machine has 1000 MB, so jobs of 600 MB (%S) run one after the other. `%HOLD(name)` is a command that writes its
+// GPUs into the file "runs-name-INDEX" and waits for the file "go-name".
 const TestRow kQueue[] = {
     {"TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther",
      {{"& one `%HOLD(first)` %S", ""},
@@ -22,7 +23,7 @@ const TestRow kQueue[] = {
       {"write go-second", ""},
       {"end 1", ""},
       {"left", ""}}},
-    // The killed one counts no more.
+    // The killed job does not count in the queue any more.
     {"KillingAWaitingJobIsQuickAndLeavesTheOthersAlone",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
@@ -36,8 +37,8 @@ const TestRow kQueue[] = {
       {"write go-first", ""},
       {"end 0", ""},
       {"end 2", ""}}},
-    // There is room for a single task of the gang.
-    {"GangThatFitsOnlyInPartWaitsWhole",
+    // The free memory is enough for a single task of the gang.
+    {"AGangThatFitsOnlyPartlyStartsNoTask",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& workers 2 `%HOLD(gang)` tony.worker.memory=300m", ""},
@@ -56,7 +57,7 @@ const TestRow kQueue[] = {
       {"until file runs-first-1", "~\n"},
       {"one `sort %B/runs-first-0 %B/runs-first-1` %M --logs", "out~\n0,1\n2,3\n"},
       {"& one `%HOLD(without)` %M", ""},
-      {"until file runs-without-0", "out=\n"},  // sees none
+      {"until file runs-without-0", "out=\n"},  // the task sees no GPU
       {"& one `%HOLD(next)` %M tony.worker.gpus=1", ""},
       {"until status %2 --json", "/delay~GPU"},
       {"write go-first", ""},
@@ -66,7 +67,7 @@ const TestRow kQueue[] = {
       {"end 0", ""},
       {"end 1", ""},
       {"end 2", ""}}},
-    {"GpusThatTheShellChoseAreTheOnesThatTheJobGets",
+    {"AJobGetsTheGpusThatTheShellSelected",
      {{"& CUDA_VISIBLE_DEVICES=2 one `%HOLD(first)` %M tony.worker.gpus=1", ""},
       {"until file runs-first-0", "out=2\n"},
       {"& CUDA_VISIBLE_DEVICES=2,3 one `%HOLD(second)` %M tony.worker.gpus=1", ""},
@@ -86,14 +87,14 @@ const TestRow kQueue[] = {
       {"end 0", ""},
       {"end 1", ""},
       {"end 2", ""}}},
-    // Without the variables of its job a task is known by the keeper that it descends from.
+    // A task without the variables of its job is recognized by the keeper among its ancestors.
     {"AJobThatATaskSubmitsRunsOrIsRefusedAtOnce",
      {{"one `%RUN 300m -- true; echo small $?; %RUN 500m -- true; echo large $?; env -i PATH=$PATH HOME=$HOME "
        "TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER %RUN 500m -- true; echo bare $?` %S --logs",
        "out~\nsmall 0\n && out~\nlarge 69\n && out~\nbare 69\n && "
        "out~which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"}}},
-    // The job above holds nothing yet.
-    {"AJobThatATaskSubmittedEndsWhereItHasToWaitAfterAll",
+    // The job of the submitting task (%1) waits as well, so it has no reservation yet.
+    {"AJobSubmittedByATaskEndsIfItWouldHaveToWait",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& one `%HOLD(outer)` %S", ""},
@@ -105,7 +106,7 @@ const TestRow kQueue[] = {
       {"write go-outer", ""},
       {"end 1", ""},
       {"end 0", ""}}},
-    {"WhatTheUserSaysOfGpusStaysWhereHeAskedForNone",
+    {"AJobWithoutGpusKeepsTheUsersCudaVisibleDevices",
      {{"one `echo $CUDA_VISIBLE_DEVICES` %M -shell_env CUDA_VISIBLE_DEVICES=7", ""},
       {"log worker-0 stdout", "out=7\n"}}},
 };
@@ -125,7 +126,7 @@ class QueueDeathTest : public TonyTest {
  protected:
   QueueDeathTest() { box_.SetMachine(R"({"memory_mb":1000})"); }
 
-  // Says that it runs and with which GPUs, then waits for Go(name).
+  // A command that writes the file "runs-NAME-INDEX" and waits for Go(name).
   std::string Hold(const std::string& name) const {
     return "echo > " + box_.File("runs-" + name) + "-$TASK_INDEX; until [ -e " + box_.File("go-" + name) +
            " ]; do sleep 0.02; done";
@@ -160,13 +161,14 @@ class QueueDeathTest : public TonyTest {
   }
 };
 
-TEST_F(QueueDeathTest, KillingAllOfTheFirstLetsTheSecondRun) {
+TEST_F(QueueDeathTest, KillingTheFirstJobLetsTheSecondRun) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const auto second = box_.StartTony(Sixty(Hold("second")));
   ASSERT_TRUE(Waits(JobOf(*second)));
   const std::string job = JobOf(*first);
-  first->Signal(SIGKILL);  // it would bring the keeper back
+  // A living client would restart the keeper.
+  first->Signal(SIGKILL);
   ASSERT_TRUE(WaitFor([&] {
     const auto left = PidsOf(job, "");
     for (const pid_t pid : left) kill(pid, SIGKILL);
@@ -192,7 +194,7 @@ TEST_F(QueueDeathTest, TenJobsRunInTheOrderInWhichTheyCame) {
   EXPECT_EQ(ReadText(box_.File("order")), in_order);
 }
 
-TEST_F(QueueDeathTest, WaitingJobWhoseKeeperIsKilledKeepsWaitingAndRunsInItsTurn) {
+TEST_F(QueueDeathTest, AWaitingJobWhoseKeeperIsKilledKeepsItsQueuePosition) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const auto second = box_.StartTony(Sixty(Hold("second")));
@@ -214,7 +216,7 @@ TEST_F(QueueDeathTest, WaitingJobWhoseKeeperIsKilledKeepsWaitingAndRunsInItsTurn
   ExpectSuccess(*second);
 }
 
-TEST_F(QueueDeathTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
+TEST_F(QueueDeathTest, ARunningJobWhoseKeeperIsKilledKeepsItsReservation) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const std::string job = JobOf(*first);

@@ -1,6 +1,6 @@
-"""Reads a job's folder of TonY's history with the stock Avro library, as TonY's portal and Dr. Elephant read it in Java.
+"""Reads a job in TonY's history with the standard Avro library, as TonY's portal and Dr. Elephant read it in Java.
 
-    read_history.py FOLDER   prints {"name":..., "events":[...], "configuration":{...}}; exit 1 says what is not TonY's
+    read_history.py FOLDER   prints {"name":..., "events":[...], "configuration":{...}}; exit 1: not TonY's format
 """
 import json
 import pathlib
@@ -34,7 +34,7 @@ def check(condition, what):
 
 
 def named(type_, records):
-    """The type with records in it as their names; the records, with their fields, into `records`."""
+    """Returns the type with each record replaced by its name, and adds the records with their fields to `records`."""
     if isinstance(type_, dict) and type_["type"] == "record":
         records[type_["name"]] = [(field["name"], named(field["type"], records)) for field in type_["fields"]]
         for field in type_["fields"]:
@@ -61,7 +61,7 @@ def check_schema(schema):
 
 
 def check_name(name):
-    """As TonY's ParserUtils.isValidHistFileName."""
+    """Checks the name as TonY's ParserUtils.isValidHistFileName does."""
     parts = name[: name.index(".")].split("-")
     check(re.fullmatch(r"application_\d+_\d+", parts[0]) and parts[1].isdigit(), name)
     if name.endswith(".inprogress"):
@@ -70,7 +70,7 @@ def check_name(name):
 
 
 def read_configuration(file):
-    """As TonY's ParserUtils.parseConfig, which fails where one of the four is missing."""
+    """Reads the file as TonY's ParserUtils.parseConfig does, which fails if any of the four elements is missing."""
     return {
         entry.findall("name")[0].text: {what: entry.findall(what)[0].text for what in ("value", "final", "source")}
         for entry in xml.etree.ElementTree.parse(file).getroot().iter("property")

@@ -1,4 +1,5 @@
-// After the machine was restarted a job that ran is lost: said so, never shown as running, never run a second time.
+// A job that ran when its machine was restarted is lost: it is reported as lost, never shown as running, and never run
+// a second time.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -6,12 +7,13 @@ namespace {
 
 class RebootTest : public TonyTest {
  protected:
-  // A job that ran when its machine went down: no process of it lives, and its boot is another.
+  // Makes a job look as after a restart of its machine: it has no process, and its boot id is another one.
   void SetUp() override {
     HoldDetached(Workers(2, HoldUntilGo()) + kRequest, 2);
     ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "status.json"));
     ASSERT_TRUE(WaitFor([&] {
-      for (const Process& process : box_.Processes()) kill(process.pid, SIGSTOP);  // so that none brings another back
+      // All processes are stopped first, so that none of them restarts another one.
+      for (const Process& process : box_.Processes()) kill(process.pid, SIGSTOP);
       for (const Process& process : box_.Processes()) kill(process.pid, SIGKILL);
       return box_.Processes().empty();
     }));
@@ -30,7 +32,7 @@ class RebootTest : public TonyTest {
   std::string before_;
 };
 
-TEST_F(RebootTest, StatusAndListReportItAndWriteNothing) {
+TEST_F(RebootTest, StatusAndListReportTheLostJobAndWriteNothing) {
   ExpectLost(box_.Tony({"status", Job()}), 0);
   ExpectLost(box_.Tony({"list"}), 0);
   const auto status = Status();
@@ -38,7 +40,7 @@ TEST_F(RebootTest, StatusAndListReportItAndWriteNothing) {
   EXPECT_EQ(Stored(), before_);
 }
 
-TEST_F(RebootTest, WaitEndsAtOnceAndWritesItDown) {
+TEST_F(RebootTest, WaitReturnsAtOnceAndRecordsTheLostJob) {
   ExpectLost(box_.Tony({"wait", Job()}), 1);
   EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
   const std::string written = Stored();
@@ -46,29 +48,29 @@ TEST_F(RebootTest, WaitEndsAtOnceAndWritesItDown) {
   EXPECT_EQ(Stored(), written);
 }
 
-TEST_F(RebootTest, KillFindsItEnded) {
+TEST_F(RebootTest, KillFindsALostJobEnded) {
   const Ran ran = box_.Tony({"kill", Job()});
   ExpectLost(ran, 0);
   EXPECT_THAT(ran.out, HasSubstr("had already ended"));
   EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
 }
 
-// What is not synced while a job runs may be there by its name alone.
-TEST_F(RebootTest, FilesThatThePowerCutLeftEmptyHoldNobodyUp) {
+// A file that was not synced may exist and be empty after a power cut.
+TEST_F(RebootTest, FilesEmptiedByAPowerCutDoNotBlockCommands) {
   for (const char* name : {"status.json", "am.lease", "clock", "epoch"})
     std::ofstream(box_.JobFolder(Job()) / name, std::ios::trunc) << "";
   ExpectLost(box_.Tony({"status", Job()}), 0);
   Succeeds(One("true") + kRequest);
 }
 
-TEST_F(RebootTest, RecoverSettlesOneWhoseStatusThePowerCutLeftEmpty) {
+TEST_F(RebootTest, RecoverFinalizesALostJobWithAnEmptyStatus) {
   std::ofstream(box_.JobFolder(Job()) / "status.json", std::ios::trunc) << "";
   const Ran ran = box_.Tony({"recover"});
   EXPECT_THAT(ran.out, HasSubstr(Job() + " FAILED settled")) << ran.err;
   ExpectLost(box_.Tony({"status", Job()}), 0);
 }
 
-TEST_F(RebootTest, FollowedLogsEnd) {
+TEST_F(RebootTest, FollowedLogsOfALostJobEnd) {
   const Ran ran = box_.Tony({"logs", Job(), "-f"});
   EXPECT_EQ(ran.exit, 1) << "as of the job";
   EXPECT_THAT(ran.out + ran.err, HasSubstr("the machine was restarted at "));

@@ -1,12 +1,12 @@
-// What `kill -9` of any of our own processes must not do.
+// Recovery after `kill -9` of our own processes: no task is lost or started twice.
 #include "tests/e2e/installation.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
 namespace {
 
-// On a busy machine a keeper takes its time from its start to its lock.
-TEST_F(TonyTest, AJobWhoseKeeperOnlyBeginsIsRuledAndGetsNoOther) {
+// On a busy machine a keeper may need a long time from its start to its lock.
+TEST_F(TonyTest, AJobWhoseKeeperIsStartingGetsNoSecondKeeper) {
   const Installation slow(box_, {{"tony-keeper", "until [ -e " + box_.File("go") + " ]; do sleep 0.05; done\n" +
                                                      BecomeBuilt("tony-keeper")}});
   ASSERT_EQ(slow.Tony(One("sleep 0.1") + Words{"--detach"}).exit, 0);
@@ -54,8 +54,8 @@ TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, ATaskThatEndsWhileNobodyRulesIsNotForgotten) {
-  // The keeper cannot start a new AM while it is stopped itself.
+TEST_F(RecoveryTest, TheEndOfATaskIsNotLostWithoutAMaster) {
+  // The stopped keeper cannot start a new AM.
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
   kill(keeper[0], SIGSTOP);
@@ -67,7 +67,7 @@ TEST_F(RecoveryTest, ATaskThatEndsWhileNobodyRulesIsNotForgotten) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, AKilledExecutorCostsARestartOfTheGangAndNobodysBudget) {
+TEST_F(RecoveryTest, AKilledExecutorRestartsTheGangWithoutACharge) {
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);
   kill(executors[0], SIGKILL);
@@ -84,7 +84,7 @@ TEST_F(RecoveryTest, AKilledExecutorCostsARestartOfTheGangAndNobodysBudget) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, StatusOnlyReportsAJobThatNobodyRulesAndWaitBringsItBack) {
+TEST_F(RecoveryTest, StatusReportsAMissingMasterAndWaitRestartsIt) {
   client_->Signal(SIGKILL);
   client_->Wait();
   KillTogether();

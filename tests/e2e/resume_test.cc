@@ -1,14 +1,14 @@
-// What a restarted task is told about checkpoints, and what ends a job that makes none.
+// The checkpoint that a restarted task gets, and the end of a job that makes no checkpoints.
 #include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
-// %C has the folder of checkpoints, "saved". What a task does first notes what it was told, in the file "told-TASK-ATTEMPT":
-// %T COMMAND.
+// %C stands for the keys of the checkpoint folder, "saved". %T COMMAND writes the checkpoint variables of the task into
+// the file "told-ROLE-INDEX-ATTEMPT" before it runs COMMAND.
 const TestRow kResume[] = {
-    // A first start resumes nothing.
-    {"ARestartedTaskIsToldTheNewestCheckpoint",
+    // The first attempt does not resume from the earlier job's checkpoint.
+    {"ARestartedTaskGetsTheNewestCheckpoint",
      {{"write saved/ckpt-5 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 2 ] || { cd $TONY_CHECKPOINT_DIR; touch ckpt-7 ckpt-12 ckpt-13.tmp other-99; exit 3; "
        "}` "
@@ -17,7 +17,7 @@ const TestRow kResume[] = {
       {"file told-worker-0-1", "out=none %B/saved 1 0\n"},
       {"file told-worker-0-2", "out~%B/saved/ckpt-12 %B/saved "},
       {"left", ""}}},
-    {"AGangGoesOnFromOneCheckpoint",
+    {"AGangResumesFromTheSameCheckpoint",
      {{"workers 2 `%T [ $TONY_ATTEMPT = 2 ] && exit 0; if [ $TASK_INDEX = 1 ]; then until [ -e %B/saved/ckpt-4 ]; do "
        "sleep "
        "0.02; done; exit 3; fi; mkdir -p %B/saved; touch %B/saved/ckpt-4; exec sleep 100` %C "
@@ -29,14 +29,14 @@ const TestRow kResume[] = {
       {"file told-worker-0-2", "out=%B/saved/ckpt-4 %B/saved 2 1\n"},
       {"file told-worker-1-2", "out=%B/saved/ckpt-4 %B/saved 2 1\n"},
       {"left", ""}}},
-    // Three restarts, and no fourth.
-    {"AJobThatMakesNoCheckpointsStartsFromTheBeginningAndThenGivesUp",
+    // The job gives up after three restarts.
+    {"AJobWithoutCheckpointsRestartsFromTheBeginningAndGivesUp",
      {{"one `%T exit 3` %C tony.restart.task.budget=100 --json",
        "1 && /state=FAILED && /verdict/message~without a newer checkpoint in %B/saved && /verdict/exit_code=3"},
       {"file told-worker-0-4", "out=none %B/saved 1 0\n"},
       {"missing told-worker-0-5", ""},
       {"left", ""}}},
-    {"ANewCheckpointGivesTheJobNewTries",
+    {"ANewCheckpointAllowsNewRestarts",
      {{"one `%T mkdir -p $TONY_CHECKPOINT_DIR; touch $TONY_CHECKPOINT_DIR/ckpt-$TONY_ATTEMPT; [ $TONY_ATTEMPT = 6 ]` "
        "%C "
        "tony.checkpoint.fruitless-restarts=1 tony.restart.task.budget=5",
@@ -44,7 +44,7 @@ const TestRow kResume[] = {
       {"file told-worker-0-6", "out~%B/saved/ckpt-5 "},
       {"left", ""}}},
 
-    // ---- whose a checkpoint is
+    // ---- jobs that wrote a checkpoint
     {"AnEarlierJobsCheckpointIsNotResumedFrom",
      {{"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 3 ] && exit 0; [ $TONY_ATTEMPT = 1 ] || touch $TONY_CHECKPOINT_DIR/ckpt-12; exit 3` "
@@ -53,20 +53,20 @@ const TestRow kResume[] = {
        "/checkpoint/resumed_from/path=%B/saved/ckpt-12 && /checkpoint/resumed_from/writer=this_job"},
       {"file told-worker-0-2", "out=none %B/saved 1 0\n"},
       {"file told-worker-0-3", "out=%B/saved/ckpt-12 %B/saved 1 0\n"}}},
-    {"WhatTheJobWritesOverAnEarlierJobsCheckpointIsItsOwn",
+    {"AnOverwrittenCheckpointOfAnEarlierJobIsResumed",
      {{"write saved/ckpt-7/weights `of an earlier job`", ""},
       {"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 2 ] || { echo more >> $TONY_CHECKPOINT_DIR/ckpt-7/weights; exit 3; }` %C "
        "tony.restart.task.budget=1",
        ""},
       {"file told-worker-0-2", "out=%B/saved/ckpt-7 %B/saved 1 0\n"}}},
-    {"TheLatestCheckpointOfAnybodyIsResumedFromWhereThatIsAskedFor",
+    {"TheLatestCheckpointOfAnyJobIsResumedOnRequest",
      {{"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 1 ]` %C tony.checkpoint.resume=latest --json",
        "/checkpoint/resumed_from/writer=others"},
       {"file told-worker-0-1", "out=%B/saved/ckpt-99 %B/saved 1 0\n"}}},
-    // With another number somebody wants it done again.
-    {"AnEnginesNextTryGoesOnWhereItsJobBeforeWas",
+    // With another submission number the job runs from the beginning.
+    {"AnEnginesNextTryResumesFromItsPreviousJob",
      {{"write saved/ckpt-99 `of an earlier job`", ""},
       {"& one `%T touch $TONY_CHECKPOINT_DIR/ckpt-12; exit 3` %C --request-id run/train --submission 0", ""},
       {"end 0", "1"},

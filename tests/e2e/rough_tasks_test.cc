@@ -1,5 +1,6 @@
-// Tasks that behave badly, and places that cannot be written: the job still ends with a true verdict, and nothing of it
-// is left. What is refused before a job is made is in bad_input_test.cc, staging_test.cc and ledger_test.cc too.
+// Tasks that behave badly, and folders that cannot be written: the job still ends with a correct verdict, and no
+// process is left. bad_input_test.cc, staging_test.cc and ledger_test.cc also test input that is refused before a job
+// is stored.
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -10,7 +11,8 @@ namespace {
 
 int64_t LineBytes() { return SanitizedPrograms() ? 40'000'000 : 200'000'000; }
 long MostClientMemoryKb() { return (SanitizedPrograms() ? 2048 : 64) * 1024; }
-constexpr Limit kLong{100'000};  // for what takes ten seconds on a machine that does other things too
+// A limit for tests that take ten seconds, with room for a busy machine.
+constexpr Limit kLong{100'000};
 
 class RoughTest : public TonyTest {
  protected:
@@ -39,11 +41,12 @@ class RoughTest : public TonyTest {
 
 class LongLineTest : public RoughTest {
  protected:
-  // LineBytes() bytes and the word END, without the end of a line.
+  // A command that prints LineBytes() bytes and the word END, without a line end.
   static std::string WriteIt() {
     return "head -c " + std::to_string(LineBytes()) + " /dev/zero | tr '\\0' x; printf END";
   }
-  // `tony` with its output counted, so that it is not in our memory, which each program we start begins with.
+  // Starts `tony` and counts its output with wc. If this process kept the output, each program that it starts would
+  // begin with the same memory peak.
   std::unique_ptr<Background> StartCounting(const Words& arguments) const {
     const Words counted = {"/bin/bash", "-c", "exec \"$@\" > >(wc -c)", "bash", ProgramFolder() + "/tony"};
     return std::make_unique<Background>(counted + arguments, box_.Environment(), box_.folder());
@@ -58,7 +61,7 @@ class LongLineTest : public RoughTest {
   }
 };
 
-TEST_F(LongLineTest, IsShownWholeInBoundedMemoryWhileItIsWrittenAndLater) {
+TEST_F(LongLineTest, ALongLineIsShownWholeInBoundedMemory) {
   Succeeds(Workers(2, "if [ $TASK_INDEX = 0 ]; then " + WriteIt() + "; else echo short; fi") + Words{"--detach"});
   ExpectAll(*StartCounting({"logs", "-f", Job()}));
   Succeeds({"wait", Job()});
@@ -68,7 +71,7 @@ TEST_F(LongLineTest, IsShownWholeInBoundedMemoryWhileItIsWrittenAndLater) {
   ExpectAll(*StartCounting({"logs", Job(), "worker:0", "--stdout"}));
 }
 
-TEST_F(LongLineTest, BeyondTheLimitOfItsLogIsCutOnTheDiskAndItsEndIsKept) {
+TEST_F(LongLineTest, ALineBeyondTheLogLimitIsCutOnTheDiskAndItsEndIsKept) {
   const Ran submit = box_.Tony(One(WriteIt(), {"tony.task.log-limit=16m"}), {}, kLong);
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const fs::path folder = box_.JobFolder(Job()) / "logs/worker-0/1";
@@ -89,7 +92,7 @@ TEST_F(LongLineTest, BeyondTheLimitOfItsLogIsCutOnTheDiskAndItsEndIsKept) {
 
 class RoughTaskTest : public RoughTest {};
 
-TEST_F(RoughTaskTest, ThatClosesItsOutputRunsOnAndEndsAsAnyOther) {
+TEST_F(RoughTaskTest, ATaskThatClosesItsOutputSucceeds) {
   const auto client = Hold(One("exec >&- 2>&-; " + HoldUntilGo()));
   const auto logs = box_.StartTony({"logs", "-f", Job()});
   EXPECT_EQ(Text(Status(), "/tasks/0/attempt_state"), "running");
@@ -100,13 +103,13 @@ TEST_F(RoughTaskTest, ThatClosesItsOutputRunsOnAndEndsAsAnyOther) {
   ExpectNothingLeft();
 }
 
-TEST_F(RoughTaskTest, ThatIgnoresTermAndHasClosedItsOutputIsGoneWhenKillReturns) {
+TEST_F(RoughTaskTest, ATaskThatIgnoresSigtermHasExitedWhenKillReturns) {
   const auto client = Hold(One("trap '' TERM; exec >&- 2>&-; " + HoldUntilGo(), {"tony.task.stop-grace-ms=300"}));
   ExpectKillEnds(*client);
 }
 
-// Half of them are orphans, which the executor has to reap.
-TEST_F(RoughTaskTest, ThatForksTenThousandShortChildrenSucceeds) {
+// Half of the children become orphans, which the executor has to reap.
+TEST_F(RoughTaskTest, ATaskThatForksTenThousandShortChildrenSucceeds) {
   const Ran ran = box_.Tony(One("for ((i = 0; i < 5000; ++i)); do (: &); done; echo all"), {}, kLong);
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(LogText("worker-0", "stdout"), "all\n");
@@ -120,14 +123,14 @@ class SleepersTest : public RoughTest {
   static std::string LeaveThem() { return "for ((i = 0; i < 1000; ++i)); do (setsid sleep 1000 &); done; "; }
 };
 
-TEST_F(SleepersTest, AThousandInSessionsOfTheirOwnAreGoneWhenTheJobHasSucceeded) {
+TEST_F(SleepersTest, AThousandBackgroundSessionsHaveExitedWhenTheJobSucceeds) {
   const Ran ran = box_.Tony(One(LeaveThem() + "true", {"tony.task.background=end"}), {}, kLong);
   EXPECT_EQ(ran.exit, 0) << ran.err;
   ExpectVerdict("SUCCEEDED", "success");
   ExpectNothingLeft();
 }
 
-TEST_F(SleepersTest, AThousandInSessionsOfTheirOwnAreGoneWhenKillReturns) {
+TEST_F(SleepersTest, AThousandBackgroundSessionsHaveExitedWhenKillReturns) {
   const auto client = box_.StartTony(One(LeaveThem() + HoldUntilGo()));
   ASSERT_TRUE(WaitFor([&] { return !ReadText(Running("worker-0")).empty(); }, kLong)) << client->err();
   ExpectKillEnds(*client);
@@ -142,13 +145,13 @@ class RoughVenvTest : public RoughTest {
   }
 };
 
-TEST_F(RoughVenvTest, OfAPythonThatIsNotHereIsRefused) {
+TEST_F(RoughVenvTest, AnEnvironmentWithAMissingPythonIsRefused) {
   fs::create_symlink("/opt/none/python3.7", Program());
   ExpectRefused(Job(), 65,
                 AllOf(HasSubstr("venv/bin/python3: it leads to /opt/none/python3.7"), HasSubstr("another Python")));
 }
 
-TEST_F(RoughVenvTest, WhosePythonMayNotBeExecutedIsRefused) {
+TEST_F(RoughVenvTest, AnEnvironmentWithANonExecutablePythonIsRefused) {
   box_.Write("env/bin/python3",
              "\x7f"
              "ELF");
@@ -158,11 +161,12 @@ TEST_F(RoughVenvTest, WhosePythonMayNotBeExecutedIsRefused) {
 TEST_F(RoughTest, AResourceThatCannotBeReadIsRefused) {
   std::string resource = box_.Write("data", "x");
   fs::permissions(resource, fs::perms::none);
-  if (geteuid() == 0) resource = "/proc/self/mem";  // root reads all files but those that fail
+  // Root can read all files except those whose reads fail.
+  if (geteuid() == 0) resource = "/proc/self/mem";
   ExpectRefused(One("true", {"tony.containers.resources=" + resource}), 65, HasSubstr(resource));
 }
 
-// Small disks that only this process and its children see.
+// Small file systems that only this process and its children see.
 class SmallDiskTest : public RoughTest {
  protected:
   void SetUp() override {
@@ -175,7 +179,7 @@ class SmallDiskTest : public RoughTest {
   void Mount(const std::string& options, unsigned long flags = 0) const {
     ASSERT_EQ(mount("none", place_.c_str(), "tmpfs", flags, options.c_str()), 0);
   }
-  // All but `left` bytes.
+  // Fills the file system up to the last `left` bytes.
   void Fill(const std::string& name, int64_t left = 0) const {
     std::ofstream filler(place_ / name, std::ios::binary);
     while (filler << std::string(512, 'x') << std::flush) continue;
@@ -211,11 +215,11 @@ class FilledByItsTaskTest : public SmallDiskTest {
     SmallDiskTest::SetUp();
     if (!IsSkipped()) Mount("mode=700,size=16m");
   }
-  // What it says on standard error has room where the line before it is.
+  // The error message of the task has room in the block that the line "begin" has allocated.
   static std::string FillIt() { return "echo begin >&2; cat /dev/zero > big; "; }
 };
 
-// The room that was set aside for it is enough for the end of the job to be written.
+// The space that was reserved for the job is enough to record its end.
 TEST_F(FilledByItsTaskTest, RootOnlyTheJobEndsWithItsTasksOwnError) {
   const auto client = box_.StartTony(One(FillIt() + "exit 3"));
   const Ran ran = Ends(*client, 1);
@@ -257,7 +261,7 @@ TEST_F(SmallLedgerTest, RootOnlyAReadOnlyLedgerIsRefused) {
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("read-only file system")));
 }
 
-TEST_F(SmallLedgerTest, RootOnlyAFullLedgerIsSaidOnceAndTheJobCanBeKilled) {
+TEST_F(SmallLedgerTest, RootOnlyAFullLedgerIsReportedOnceAndTheJobCanBeKilled) {
   const auto client = SubmitWithoutRoom();
   EXPECT_FALSE(WaitFor([&] { return TimesSaid(*client) > 1; }, Limit(2500))) << client->err();
   ExpectKillEnds(*client);

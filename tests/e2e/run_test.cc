@@ -1,4 +1,4 @@
-// `tony run`: a job from a command line alone; `tony init`: one to begin with.
+// `tony run` runs a job from a command line alone; `tony init` writes a first job.
 #include "runtime/base/strings.h"
 #include "tests/e2e/tony_test.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class RunTest : public TonyTest {
  protected:
-  // In the folder of a program.
+  // Runs `tony run` in the folder "program".
   Ran Run(const Words& words, const Sandbox::Variables& variables = {}) const {
     const Words command = Words{ProgramFolder() + "/tony", "run", "--memory", "150m"} + words;
     return Background(command, box_.Environment(variables), box_.File("program")).Wait();
@@ -26,7 +26,7 @@ TEST_F(RunTest, TheWorkersRunTheCommandInCopiesOfItsFolder) {
   ExpectNothingLeft();
 }
 
-TEST_F(RunTest, AWordAloneIsALineForTheShell) {
+TEST_F(RunTest, ASingleWordIsAShellCommand) {
   EXPECT_EQ(
       Run({"--conf", "tony.application.framework=standalone", "--shell_env", "A=b c", "--", "echo \"$A\"; exit 3"})
           .exit,
@@ -34,7 +34,7 @@ TEST_F(RunTest, AWordAloneIsALineForTheShell) {
   EXPECT_EQ(LogText("worker-0", "stdout"), "b c\n");
 }
 
-TEST_F(RunTest, WhatIsNotUnderstoodStartsNothing) {
+TEST_F(RunTest, InvalidArgumentsStartNoJob) {
   const Ran bare = Run({"sh", "train.sh", "--name", "x"});
   EXPECT_EQ(bare.exit, 64);
   EXPECT_EQ(bare.err, "tony: run: stray word \"sh\"; the command goes behind --\n");
@@ -58,8 +58,8 @@ class InitTest : public TonyTest {
   }
 };
 
-// Those with a framework are run with it by tests/e2e/sample_run.
-TEST_F(InitTest, WhatItWritesRuns) {
+// tests/e2e/sample_run runs the kinds that need a framework.
+TEST_F(InitTest, InitWritesAJobThatRuns) {
   const Ran init = In("batch", {"init", "batch"});
   EXPECT_EQ(init.exit, 0) << init.err;
   EXPECT_EQ(init.out, "wrote job.yaml and work.py\nnext: tony submit job.yaml\n");
@@ -74,7 +74,7 @@ TEST_F(InitTest, WhatItWritesRuns) {
   }
 }
 
-TEST_F(InitTest, NothingIsWrittenOverAndNoKindGuessed) {
+TEST_F(InitTest, InitOverwritesNothingAndGuessesNoKind) {
   fs::create_directory(box_.File("here"));
   box_.Write("here/train.py", "mine");
   const Ran over = In("here", {"init"});

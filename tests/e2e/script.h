@@ -1,30 +1,42 @@
-// Tests through the built programs as rows of steps, for TABLE_TEST(Suite, rows, RunScript): each case is a step and what
-// has to come of it. The first step that fails ends its test.
+// Tests of the built programs as rows of steps, for TABLE_TEST(Suite, rows, RunScript): each case of a row is a step
+// with its expected result. The first step that fails ends its test.
 //
-//   one COMMAND WORD...            submits a job of one task of COMMAND; `workers 2 COMMAND WORD...` one of two workers
-//   VERB WORD...                   another verb of `tony`
-//   NAME=VALUE... VERB WORD...     with these variables
-//   file FILE, log worker-0 stdout the text of a file
-//   until STEP                     one of these, as often as it takes until what is expected comes
-//   & one ...                      in the background: `& one ...` is client 0, the next one client 1
-//   end 1                          client 1 has ended; without a number the newest
-//   says 1 TEXT                    client 1 has said TEXT
-//   running 2                      two workers of %H run; `go` ends them
-//   signal KILL tony-am            to all processes of that program; `gone tony-am`: they have ended
-//   killed                         keeper and master of all jobs die together
-//   write FILE TEXT, remove FILE, copy FILE FILE: in the folder of the test, as all files
-//   replace tony-am SCRIPT         from now on by an installation in which that program is this script
-//   exists FILE, missing FILE, left, jobs 2, machine JSON
+// Steps:
+//   workers 2 COMMAND WORD...      submits a job of two workers that run COMMAND; `one COMMAND WORD...`: of one task
+//   VERB WORD...                   runs another verb of `tony`
+//   NAME=VALUE... VERB WORD...     runs a verb with these environment variables
+//   file FILE, log worker-0 stdout reads a file; its text is the output
+//   until STEP                     repeats a step of the kinds above until its result is the expected one
+//   & one ...                      runs `tony` in the background: the first one is client 0, the next one client 1
+//   end 1                          waits for the exit of client 1; without a number, for the newest client
+//   says 1 TEXT                    waits until client 1 has printed TEXT
+//   running 2                      waits until two workers run %H; `go` ends them
+//   signal KILL tony-am            sends a signal to all processes of a program
+//   gone tony-am                   waits until all processes of a program have exited
+//   killed                         kills the keepers and masters of all jobs at once
+//   write FILE TEXT, remove FILE, copy FILE FILE      change the test's folder; all FILEs are relative to it
+//   replace tony-am SCRIPT         from now on uses an installation in which SCRIPT is that program
+//   exists FILE, missing FILE      checks whether a file exists
+//   left                           checks that no process is left
+//   jobs 2                         checks the number of stored jobs
+//   machine JSON                   sets the size of the machine
 //
-// A word in `backquotes` may have blanks, and one as tony.a=b is the value of -conf. %H is a command that runs until `go`,
-// %B the test's folder, %J the only job, %F its folder, %0 the job of client 0, %M a key for the least memory,
-// %P the pid of the first worker that runs %H.
+// A word in `backquotes` may contain blanks. A word like tony.a=b becomes a value of -conf. Names in words:
+//   %H  a command that runs until `go`      %B  the test's folder         %M  a key for the least memory
+//   %J  the only job                        %F  the only job's folder     %0  the job of client 0
+//   %P  the pid of the first worker that runs %H
 //
-// The parts of what is expected stand between " && ": the exit code, if it is not 0; ~TEXT and !TEXT, which the output
-// has and has not, in out~TEXT, err!TEXT one of the two; out=TEXT, all of it; `lines=2` on standard error, `outlines=2` on standard
-// output; `line`: `lines=1`;
-// `refused`: that line is of `tony`, nothing else is printed, and there is no job; /pointer=VALUE and /pointer~TEXT, in the
-// object on standard output; `tasks=ps:0 killed, worker:0 failed`: all of the only job, or `tasks~`; `verdict=CLASS`: of the only job, of which nothing is left.
+// Expected results are parts with " && " between them:
+//   3                                       the exit code, if it is not 0
+//   ~TEXT, !TEXT                            the output has, or does not have, TEXT
+//   out~TEXT, err!TEXT                      standard output has TEXT, standard error does not
+//   out=TEXT                                TEXT is all of standard output
+//   lines=2, outlines=2                     the number of lines on standard error, on standard output
+//   line                                    `lines=1`
+//   refused                                 `tony` prints one line of its own and nothing else, and no job is stored
+//   /pointer=VALUE, /pointer~TEXT           a member of the object on standard output
+//   tasks=ps:0 killed, worker:0 failed      the states of all tasks of the only job; `tasks~TEXT` compares a part
+//   verdict=CLASS                           the verdict class of the only job; no process is left
 #pragma once
 
 #include <optional>
@@ -92,7 +104,7 @@ class Script : public TonyTest {
   }
 
  protected:
-  // A verb that only some suites have.
+  // Runs a step whose verb only some suites have. False if this suite does not know the verb.
   virtual bool More(const Words&, const std::string&) { return false; }
 
   Ran Answer(const Words& words) const {
@@ -161,7 +173,7 @@ class Script : public TonyTest {
     return {variables, command};
   }
 
-  // Says what differs from `expected`; "" if nothing does.
+  // Returns the differences from `expected`, with the output of the program; "" if all parts hold.
   std::string Wrong(const std::string& expected, const Ran& ran) const {
     std::string wrong;
     int exit = 0;
@@ -208,7 +220,7 @@ class Script : public TonyTest {
   std::optional<Installation> installation_;
 };
 
-// `more`: names that the steps have beside those above, and what they stand for. `prepare` fills the test's folder.
+// Runs a row. `more` maps additional names that the steps may use to their values. `prepare` fills the test's folder.
 template <class OfSuite = Script>
 void RunScriptWith(const std::vector<std::pair<std::string, std::string>>& more, const TestRow& row,
                    const std::function<void(const fs::path&)>& prepare = {}) {

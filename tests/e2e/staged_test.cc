@@ -4,7 +4,8 @@
 namespace tony {
 namespace {
 
-// The driver listens at its port "control", publishes where, and greets two workers, who say whom they have met.
+// The driver listens at its port "control", publishes the address, and greets two workers. Each worker writes the
+// greeting and the driver's address into a file.
 constexpr std::string_view kTask = R"(
 if [ "$JOB_NAME" = driver ]; then
   control=${STAGED_PORTS#control=}
@@ -60,10 +61,10 @@ TEST_F(StagedTest, WorkersStartWithWhatTheDriverHasPublished) {
   EXPECT_THAT(history, HasSubstr("driver:0#1: ADDRESS=127.0.0.1:"));
 }
 
-TEST_F(StagedTest, WhatIsPublishedWhileThereIsNoMasterIsToldToTheNext) {
+TEST_F(StagedTest, ValuesPublishedWithoutAMasterReachTheNextMaster) {
   const std::vector<pid_t> keeper = PidsOf("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
-  kill(keeper.front(), SIGSTOP);  // it starts no master meanwhile
+  kill(keeper.front(), SIGSTOP);  // the stopped keeper starts no master
   const std::vector<pid_t> master = PidsOf("tony-am");
   ASSERT_EQ(master.size(), 1u);
   kill(master.front(), SIGKILL);

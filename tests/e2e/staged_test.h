@@ -1,5 +1,6 @@
-// Jobs of the framework that is for tests of TonY itself. No property asks for it: a job waits for room, gets it by its
-// spec, and the master that replaces its first one goes by that.
+// A fixture for jobs of the framework "staged", which exists only for tests of TonY itself. No property can select
+// it, so the test changes the stored spec while the job waits for memory, and kills the master: the next master follows
+// the new spec.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,8 @@ namespace tony {
 
 class StagedJobTest : public TonyTest {
  protected:
-  // One driver and two workers, who run `task` in the sandbox's folder. Returns once it is to start.
+  // Submits a job with one driver and two workers, which run `task` in the sandbox's folder. Returns once the job may
+  // start.
   void Submit(std::string_view task, int processes_of_worker = 1, const Words& more = {}) {
     box_.SetMachine(R"({"memory_mb":1000})");
     holder_ = box_.StartTony(One(HoldUntilGo(), {"tony.worker.memory=600m"}));

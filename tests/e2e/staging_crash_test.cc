@@ -1,5 +1,5 @@
-// A submit with files, and `tony gc`, killed at each of their writes, syncs and renames in turn: whatever the point,
-// the next submit of the same sources runs with whole files, and the next gc leaves nothing but what jobs refer to.
+// Kills a submit with files, or `tony gc`, at each of its writes, syncs and renames in turn. After a death at any point
+// the next submit of the same sources runs with whole files, and the next gc keeps only the entries that jobs refer to.
 #include <cstdlib>
 
 #include "tests/e2e/tony_test.h"
@@ -7,7 +7,8 @@
 namespace tony {
 namespace {
 
-constexpr int kStride = 7;  // the default takes each so many points; TONY_SWEEP=all all of them
+// By default every seventh point is run; TONY_SWEEP=all runs all points.
+constexpr int kStride = 7;
 
 class Store {
  public:
@@ -47,7 +48,7 @@ class Store {
     fs::remove(folder / "value");
     fs::permissions(folder, fs::perms(0555));
   }
-  // What a submit left that was killed while it made the entry.
+  // Makes the files that a submit leaves if it is killed while it makes the entry.
   void LeaveAHalf() const {
     const std::string name = Entry().filename();
     const fs::path half = Folder() / (".new-" + name + ".0123abcd") / "package";
@@ -73,7 +74,7 @@ class Store {
     EXPECT_EQ(next.exit, 0) << next.err;
     const std::string job = Text(ParseJson(next.out), "/job");
     EXPECT_EQ(ReadText(box_.JobFolder(job) / "logs/worker-0/1/stdout"), "whole\n");
-    // A job of the submit that was killed may still be on its way out.
+    // A job of the killed submit may still be exiting.
     EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
     EXPECT_EQ(box_.Tony({"gc"}).exit, 0);
     const std::string name = Entry().filename();
@@ -92,9 +93,9 @@ class Store {
 
 struct StagingCase {
   const char* name;
-  bool has_run;  // the entry is there
+  bool has_run;  // the entry exists
   void (*prepare)(const Store&);
-  Words words;  // none: a submit
+  Words words;  // empty: a submit
 };
 
 class StagingCrashTest : public testing::TestWithParam<StagingCase> {
@@ -113,11 +114,12 @@ class StagingCrashTest : public testing::TestWithParam<StagingCase> {
   }
 };
 
-TEST_P(StagingCrashTest, AnyPointLeavesWholeFilesForTheNext) {
+TEST_P(StagingCrashTest, ADeathAtAnyPointLeavesWholeFilesForTheNextSubmit) {
   const int points = RunOne(0);
   ASSERT_GT(points, 3);
   const bool all = std::getenv("TONY_SWEEP") != nullptr && std::string(std::getenv("TONY_SWEEP")) == "all";
-  const int last = points - 1;  // the end of the program is one too, and may come after what follows a submit
+  // The end of the program is also a point. It is left out, because the job may start before it.
+  const int last = points - 1;
   for (int point = 1; point < last && !HasFailure(); point += all ? 1 : kStride) RunOne(point);
 }
 

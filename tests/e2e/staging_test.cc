@@ -1,4 +1,4 @@
-// A job's files from where they were written to the folder of a task, through the built programs.
+// The files of a job on their way from the user's folder to the folder of a task, through the built programs.
 #include <cstdlib>
 
 #include "tests/e2e/tony_test.h"
@@ -25,14 +25,15 @@ class StagingTest : public TonyTest {
     BuildArchive(box_.File(name), form, entries);
     return box_.File(name);
   }
-  // "env", with a package of its own.
+  // Makes the Python environment "env", which has a package of its own.
   void MakeEnvironment() const {
     const std::string make = "python3 -m venv --without-pip " + box_.File("env") + " && for site in " +
                              box_.File("env") +
                              "/lib/python3*/site-packages; do echo 'value = 42' > $site/packed.py; done";
     ASSERT_EQ(std::system(make.c_str()), 0);
   }
-  // Names, inodes and change times of everything in the store: the same only if nobody touched it.
+  // Returns the names, inodes and change times of all files in the store, which stay the same only if no file was
+  // touched.
   std::map<std::string, std::pair<ino_t, int64_t>> StoreState() const {
     std::map<std::string, std::pair<ino_t, int64_t>> state;
     std::error_code error;
@@ -58,7 +59,7 @@ class StagingTest : public TonyTest {
   }
 };
 
-TEST_F(StagingTest, FolderBecomesTheTasksOwnAndTheSecondSubmitCopiesNothing) {
+TEST_F(StagingTest, ATaskGetsItsOwnCopyOfTheFolderAndASecondSubmitStagesNothing) {
   Write("app/train.py",
         "import pathlib, helper\nprint(helper.name, open('data/x.txt').read())\n"
         "print(pathlib.Path(helper.__file__).parent == pathlib.Path.cwd())\n"
@@ -91,7 +92,7 @@ TEST_F(StagingTest, ArchiveAsSourceKeepsBitsAndLinks) {
   EXPECT_EQ(ReadText(box_.File("out")), "from the archive\nfrom the archive\n");
 }
 
-TEST_F(StagingTest, ResourcesAreThereUnderTheirNamesAndForTheirRoles) {
+TEST_F(StagingTest, ResourcesAppearUnderTheirNamesForTheirRoles) {
   Write("data.csv", "1,2\n");
   Write("only.txt", "for ps\n");
   Write("folder/inner/deep.txt", "deep\n");
@@ -110,7 +111,7 @@ TEST_F(StagingTest, ResourcesAreThereUnderTheirNamesAndForTheirRoles) {
   EXPECT_EQ(info.st_mode & 0777, 0444u);
 }
 
-TEST_F(StagingTest, PlanAndSubmitTellWhatTravelsAndWhatDoesNot) {
+TEST_F(StagingTest, PlanAndSubmitReportStagedAndIgnoredFiles) {
   Write("app/run.sh", "ls *.txt; cat data/x\n");
   for (const std::string name : {"a.txt", "a.log", "data/x", "data/y", ".git/config"})
     Write("app/" + name, name + "\n");
@@ -166,7 +167,7 @@ TEST_F(StagingTest, HostileArchiveIsRefusedBeforeAnythingStarts) {
   EXPECT_EQ(StagedEntries(), 0u);
 }
 
-TEST_F(StagingTest, ResourceThatIsGoneIsOneLine) {
+TEST_F(StagingTest, AMissingResourceIsReportedInOneLine) {
   Write("data.csv", "1");
   const Words job = One("true", {"tony.containers.resources=" + box_.File("data.csv")});
   Succeeds(Words{"plan"} + Words(job.begin() + 1, job.end()));
@@ -176,9 +177,10 @@ TEST_F(StagingTest, ResourceThatIsGoneIsOneLine) {
   EXPECT_THAT(box_.Jobs(), IsEmpty());
 }
 
-TEST_F(StagingTest, InterruptWhileStagingLeavesNoJobAndNoPart) {
+TEST_F(StagingTest, AnInterruptDuringStagingLeavesNoJobAndNoFiles) {
   Write("app/large", "");
-  fs::resize_file(box_.File("app/large"), int64_t{8} << 30);  // zeros without blocks: minutes to hash
+  // The file has no blocks, so it needs no disk, and its hash takes minutes.
+  fs::resize_file(box_.File("app/large"), int64_t{8} << 30);
   const auto submit = box_.StartTony(One("true") + Words{"-src_dir", box_.File("app")});
   ASSERT_TRUE(WaitFor([&] { return submit->err().find("staging src_dir") != std::string::npos; })) << submit->err();
   submit->Signal(SIGTERM);
@@ -188,7 +190,7 @@ TEST_F(StagingTest, InterruptWhileStagingLeavesNoJobAndNoPart) {
   EXPECT_EQ(StagedEntries(), 0u);
 }
 
-TEST_F(StagingTest, DamageIsMendedByTheNextSubmitBesideAJobThatUsesTheEntry) {
+TEST_F(StagingTest, ADamagedEntryIsRepairedWhileAnotherJobUsesIt) {
   Write("data/part", "1");
   Write("data/whole", "2");
   const Words resource = Conf("tony.containers.resources=" + box_.File("data"));

@@ -1,12 +1,12 @@
-// `status`, `list` and `wait`, also for jobs without an application master and for jobs that cannot be read.
+// The verbs `status`, `list` and `wait`, also for jobs without an application master and for jobs that cannot be read.
 #include "tests/e2e/script.h"
 
 namespace tony {
 namespace {
 
 const TestRow kStatus[] = {
-    // The client has heard of both tasks, and of nothing else to come.
-    {"OfARunningJobItTellsEachTaskAndItsProcess",
+    // The client has to report both tasks before the status is compared.
+    {"StatusOfARunningJobShowsEachTaskAndItsProcess",
      {{"& workers 2 `%H`", ""},
       {"running 2", ""},
       {"says 0 `worker:0 running on 127.0.0.1 (pid `", ""},
@@ -17,11 +17,11 @@ const TestRow kStatus[] = {
       {"status %J", "out~worker:1"},
       {"go", ""},
       {"end", ""}}},
-    {"OfAnEndedJobItNeedsNoProcess",
+    {"StatusOfAnEndedJobNeedsNoProcess",
      {{"one `echo oops >&2; exit 9`", "1 && verdict=user_error"},
       {"status %J --json", "/state=FAILED && /verdict/exit_code=9 && /verdict/retryable~e"},
       {"status %J", "out~oops"}}},
-    // The ids of one second sort by chance.
+    // Ids of the same second sort at random.
     {"ListShowsTheNewestFirst",
      {{"list --json", "/jobs=[]"},
       {"& one true tony.application.name=first", ""},
@@ -34,9 +34,10 @@ const TestRow kStatus[] = {
     {"WaitReturnsTheFinalDocumentAndTheJobsExitCode",
      {{"one `exit 2` --detach", ""},
       {"wait %J --json", "1 && /verdict/state=FAILED"},
-      {"wait %J --json", "1 && /verdict/state=FAILED"},  // of an ended job it returns at once
+      // The second wait returns at once, because the job has ended.
+      {"wait %J --json", "1 && /verdict/state=FAILED"},
       {"left", ""}}},
-    // The document is printed all the same.
+    // The status document is printed after a timeout, too.
     {"WaitGivesUpAfterItsTimeout",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
@@ -47,7 +48,7 @@ const TestRow kStatus[] = {
 TABLE_TEST(StatusTest, kStatus, RunScript);
 
 const TestRow kList[] = {
-    {"AJobThatNobodyRulesIsListedAsSuch",
+    {"AJobWithoutAMasterIsListedAsUnruled",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"list", "out!unruled"},
@@ -57,7 +58,7 @@ const TestRow kList[] = {
       {"list --json", "out~\"unruled\":true"},
       {"go", ""},
       {"wait %J", ""}}},
-    {"ADamagedJobHidesNoOtherAndIsNotSuccess",
+    {"ADamagedJobIsAnErrorAndDoesNotHideOthers",
      {{"& one true", ""},
       {"end", ""},
       {"one true", ""},
@@ -79,7 +80,7 @@ class AnswerTest : public TonyTest {};
 
 TEST_F(AnswerTest, WaitSinceReturnsAtTheNextChange) {
   HoldDetached(One(HoldUntilGo()));
-  // The job comes to rest in the state in which every task runs.
+  // The status does not change any more once every task runs.
   auto status = Json({"wait", Job(), "--since", "0"});
   while (Text(status, "/tasks/0/attempt_state") != "running")
     status = Json({"wait", Job(), "--since", std::to_string(Number(status, "/seq"))});
@@ -91,7 +92,7 @@ TEST_F(AnswerTest, WaitSinceReturnsAtTheNextChange) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(AnswerTest, WaitFollowPrintsOneDocumentAChange) {
+TEST_F(AnswerTest, WaitFollowPrintsADocumentForEachChange) {
   Succeeds(One("true") + Words{"--detach"});
   const Ran ran = Succeeds({"wait", Job(), "--follow", "--json"});
   std::string last;
@@ -105,7 +106,7 @@ TEST_F(AnswerTest, WaitFollowPrintsOneDocumentAChange) {
   EXPECT_EQ(Text(ParseJson(last), "/verdict/state"), "SUCCEEDED");
 }
 
-TEST_F(AnswerTest, AJobOfAnotherMachineIsNamedAsSuch) {
+TEST_F(AnswerTest, StatusOfAJobOnAnotherMachineNamesTheMachine) {
   HoldDetached(One(HoldUntilGo()));
   const auto submission = box_.JobFolder(Job()) / "submission.json";
   const std::string ours = ReadText(submission);
@@ -122,7 +123,7 @@ TEST_F(AnswerTest, AJobOfAnotherMachineIsNamedAsSuch) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(AnswerTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
+TEST_F(AnswerTest, LostOutputFailsQueriesAndNotASubmit) {
   const auto shell = [&](const std::string& words) {
     const std::string line = ProgramFolder() + "/tony " + words;
     return Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();

@@ -1,4 +1,5 @@
-// Ending a job before its time: by signals to the waiting client, by `tony kill`, and what must be gone afterwards.
+// Jobs that are stopped before their end by a signal to the waiting client or by `tony kill`: no process is left
+// afterwards.
 #include <cstring>
 
 #include "tests/e2e/tony_test.h"
@@ -8,7 +9,7 @@ namespace {
 
 class StopTest : public TonyTest {
  protected:
-  // Ignores TERM, and so do its children.
+  // A command that ignores SIGTERM, as its children do.
   std::string Stubborn() const { return "trap '' TERM; " + HoldUntilGo(); }
 
   std::unique_ptr<Background> StartRunning(const Words& submit, int workers) {
@@ -36,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(AllThree, StopSignalTest, testing::Values(SIGINT, SIGTE
                            return std::string("SIG") + sigabbrev_np(signal.param);
                          });
 
-TEST_F(StopTest, CtrlCAtATerminalReachesTheWholeGroupAndStillEndsInOrder) {
+TEST_F(StopTest, CtrlCSentToTheWholeProcessGroupKillsTheJobGracefully) {
   const auto client = StartRunning(One(HoldUntilGo()), 1);
   client->SignalGroup(SIGINT);
   Ends(*client, 130);
@@ -83,7 +84,7 @@ TEST_F(StopTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, ATaskMayTidyUpWhenItIsAskedToStop) {
+TEST_F(StopTest, ATaskMayCleanUpAfterSigterm) {
   const auto client = StartRunning(One("trap 'echo tidied; exit 0' TERM; " + HoldUntilGo()), 1);
   client->Signal(SIGINT);
   Ends(*client, 130);
@@ -132,7 +133,7 @@ TEST_F(StopTest, KillWithoutWaitingReturnsWhileTheTaskStillStops) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, WhatEscapedIntoASessionOfItsOwnIsGoneAfterSuccess) {
+TEST_F(StopTest, EscapedSessionsHaveExitedAfterASuccess) {
   const std::string escapee = "setsid sh -c 'sleep 1000; : " + box_.File("x") + "' & ";
   Succeeds(One(escapee + "setsid env -i sh -c 'touch " + box_.File("escaped") + "; sleep 1000; :' & until [ -e " +
                    box_.File("escaped") + " ]; do sleep 0.02; done",
@@ -140,7 +141,7 @@ TEST_F(StopTest, WhatEscapedIntoASessionOfItsOwnIsGoneAfterSuccess) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, WhatEscapedIntoASessionOfItsOwnIsGoneAfterAKill) {
+TEST_F(StopTest, EscapedSessionsHaveExitedAfterAKill) {
   const auto client = StartRunning(
       One("(setsid env -i sh -c 'trap \"\" TERM; sleep 1000; : " + box_.File("x") + "' &); " + HoldUntilGo(),
           {"tony.task.stop-grace-ms=300"}),

@@ -1,5 +1,5 @@
-// A submit under a request id, killed at each of its writes, syncs and renames in turn: nothing is left of it, or a job
-// that the request finds; the next submit ends with one job, whose task was started once.
+// Kills a submit under a request id at each of its writes, syncs and renames in turn. A death at any point leaves
+// nothing, or a job that the request finds. The next submit ends with one job, whose task has started once.
 #include <cstdlib>
 
 #include "tests/e2e/tony_test.h"
@@ -8,11 +8,13 @@ namespace tony {
 namespace {
 
 constexpr int kSubmitShards = 2;
-constexpr int kSubmitStride = 3;  // the default takes each so many points; TONY_SWEEP=all all of them
+// By default every third point is run; TONY_SWEEP=all runs all points.
+constexpr int kSubmitStride = 3;
 
 struct SubmitPoint {
-  std::string at;    // as SHIM_CRASH_AT says it: "12", "12h"
-  std::string call;  // "rename requests/.../record.json"
+  // The point as in SHIM_CRASH_AT, e.g. "12", "12h".
+  std::string at;
+  std::string call;  // e.g. "rename requests/.../record.json"
 };
 
 Words Submit(const std::string& command, const std::string& owner, int number) {
@@ -33,7 +35,7 @@ Words Submit(const std::string& command, const std::string& owner, int number) {
           std::to_string(number)};
 }
 
-// The first parameter: whether a job of a lower number runs, and has to make way.
+// Parameters: true if a job of a lower submission number runs and has to be replaced; the shard of the points.
 class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
  protected:
   std::vector<SubmitPoint> RunOne(const std::string& at) {
@@ -80,7 +82,7 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
     EXPECT_EQ(ran.exit, 0) << ran.err;
     EXPECT_EQ(ReadText(box.File("starts")), "started\n");
     EXPECT_EQ(box.Jobs().size(), replaces_ ? 2u : 1u);
-    // An adopted result is told at once; the job's keeper may still be on its way out.
+    // A submit that adopts a result returns at once, and the keeper of the job may still be exiting.
     EXPECT_TRUE(WaitFor([&] { return box.Processes().empty(); })) << ToString(box.Processes());
     if (!replaces_) return;
     EXPECT_EQ(Text(ParseJson(box.Tony({"status", old, "--json"}).out), "/state"), "KILLED");
@@ -108,7 +110,7 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
   const bool replaces_ = std::get<0>(GetParam());
 };
 
-TEST_P(SubmitCrashTest, AnyPointLeavesNothingOrAJobThatTheRequestFinds) {
+TEST_P(SubmitCrashTest, ADeathAtAnyPointLeavesNothingOrAJobThatTheRequestFinds) {
   const std::vector<SubmitPoint> points = RunOne("0");
   ASSERT_GT(points.size(), 20u);
   ASSERT_FALSE(HasFailure());
@@ -119,7 +121,7 @@ TEST_P(SubmitCrashTest, AnyPointLeavesNothingOrAJobThatTheRequestFinds) {
     RunOne(points[i].at);
     ++runs;
   }
-  // Runs differ by a few calls, so the last points are not always met.
+  // Runs differ by a few calls, so a run may end before it reaches one of the last points.
   EXPECT_GE(deaths(), runs - 1 - runs / 5) << "of " << runs << " points";
 }
 

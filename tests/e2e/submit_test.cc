@@ -1,4 +1,4 @@
-// From a command line to tasks that ran, and what they found.
+// `tony submit`, from the command line to tasks that run, and the environment of these tasks.
 #include "tests/e2e/script.h"
 
 namespace tony {
@@ -12,7 +12,7 @@ const TestRow kSubmit[] = {
     {"ATaskStartsWithDefaultSignalsAndNoForeignDescriptors",
      {{"one `grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/$$/fd; true`", ""},
       {"log worker-0 stdout", "out=SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n1\n2\n"}}},
-    {"HadoopXmlAndJavaPropertiesSayTheSameJob",
+    {"HadoopXmlAndJavaPropertiesDescribeTheSameJob",
      {{"write job.xml `<?xml version=\"1.0\"?><configuration>\n"
        "<property><name>tony.application.framework</name><value>standalone</value></property>\n"
        "<property><name>tony.worker.instances</name><value>1</value></property>\n"
@@ -26,7 +26,7 @@ const TestRow kSubmit[] = {
       {"plan job.properties", "out~  worker      1  2048 MB      1     0  echo a > out.txt; cat out.txt\n"},
       {"submit job.properties", ""},
       {"log worker-0 stdout", "out=a\n"}}},
-    {"TheProgramsFolderMayBeBesideTheJobFileAndALineSaysWhichItIs",
+    {"TheSourceFolderMayBeBesideTheJobFileAndIsNamed",
      {{"write project/src/data `of the project\n`", ""},
       {"write project/job.properties `tony.application.framework=standalone\ntony.worker.instances=1\n"
        "tony.src-dir=src\ntony.worker.command=cat data\n`",
@@ -37,10 +37,10 @@ const TestRow kSubmit[] = {
       {"submit --logs %B/project/job.properties",
        "out~of this folder\n && "
        "err~tony: tony.src-dir src is the one of this folder, not that beside %B/project/job.properties\n"}}},
-    // Nobody holds the client's output open.
-    {"DetachedItPrintsTheJobIdAloneAndTheJobGoesOn",
+    // The detached job does not hold the client's output open.
+    {"ADetachedSubmitPrintsOnlyTheJobId",
      {{"one `%H` --detach", "out=%J\n"}, {"running 1", ""}, {"go", ""}, {"wait %J", ""}, {"left", ""}}},
-    // The id is said as soon as the job is recorded.
+    // The id is printed on standard error as soon as the job is recorded.
     {"WithJsonStandardOutputIsExactlyTheFinalStatus",
      {{"one `exit 3` --json",
        "1 && outlines=1 && /schema=1 && /job=%J && /state=FAILED && /verdict/class=user_error && /verdict/exit_code=3 "
@@ -60,7 +60,7 @@ TABLE_TEST(SubmitTest, kSubmit, RunScript);
 
 class SubmitTextTest : public TonyTest {};
 
-TEST_F(SubmitTextTest, WhateverTheUmaskNoFolderOfAJobIsOpenToOthers) {
+TEST_F(SubmitTextTest, JobFoldersArePrivateWhateverTheUmask) {
   const mode_t before = umask(0);
   const Ran ran = box_.Tony(One("umask"));
   umask(before);

@@ -1,4 +1,4 @@
-// Runs the built `tony` on a terminal of its own, as a person would, and reads its screen.
+// Runs the built `tony` on a pseudo-terminal, as a person would, and reads its screen.
 #pragma once
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ class TerminalRun {
   }
   TerminalRun(const TerminalRun&) = delete;
 
-  // Reads until the screen says so.
+  // Reads until `condition` holds for the screen. False if the time is up or the terminal was closed.
   bool WaitFor(const std::function<bool(const ScreenReader&)>& condition, Limit limit = kGenerous) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!condition(screen_)) {
@@ -74,7 +74,7 @@ class TerminalRun {
     terminal_ = -1;
   }
 
-  // Reads the rest and returns the exit code as a shell says it.
+  // Reads the rest of the output and returns the exit code as a shell would: 128 + the signal's number after a signal.
   int Wait(Limit limit = Limit(60'000)) {
     const auto end = std::chrono::steady_clock::now() + limit;
     bool open = terminal_ >= 0;
@@ -102,7 +102,7 @@ class TerminalRun {
     return {static_cast<unsigned short>(size.rows), static_cast<unsigned short>(size.columns), 0, 0};
   }
 
-  // False: the terminal was closed.
+  // False if the terminal was closed.
   bool ReadSome(Limit limit) {
     pollfd fd = {terminal_, POLLIN, 0};
     if (poll(&fd, 1, static_cast<int>(limit.count())) == 0) return true;

@@ -1,5 +1,5 @@
-// What was wrong with TonY and is not with ours, where no other test shows it: tests/conformance/README.md has them
-// all.
+// Defects of TonY that this implementation does not have and that no other test covers. tests/conformance/README.md
+// lists all of them.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -7,7 +7,7 @@ namespace {
 
 class TonyDefectsTest : public TonyTest {
  protected:
-  // In ticks of the kernel's clock, user and system.
+  // Returns the processor time, user and system, in ticks of the kernel's clock.
   static long CpuTicks(pid_t pid) {
     const std::string stat = ReadText("/proc/" + std::to_string(pid) + "/stat");
     std::istringstream fields(stat.substr(stat.rfind(')') + 2));
@@ -29,15 +29,15 @@ class TonyDefectsTest : public TonyTest {
   }
 };
 
-// 0.5.3 put the name into a shell line, unquoted: "(" failed every executor, ";" ran a command in each container.
-TEST_F(TonyDefectsTest, AJobsNameIsNoCommand) {
+// TonY 0.5.3 put the name into a shell line, unquoted: "(" failed every executor, ";" ran a command in each container.
+TEST_F(TonyDefectsTest, AJobsNameIsNotRunAsACommand) {
   const std::string name = "nightly (ctr); touch " + box_.File("harm") + " & echo '`\"$HOME";
   const Ran ran = Succeeds(One("true", {"tony.application.name=" + name}) + Words{"--json"});
   EXPECT_EQ(Text(ParseJson(ran.out), "/name"), name);
   EXPECT_FALSE(fs::exists(box_.File("harm")));
 }
 
-// 0.4.6 noticed the end of a task with the next of its ticks of 5 s, and told its client within a second more.
+// TonY 0.4.6 noticed the end of a task at the next of its ticks of 5 s, and notified its client within a second more.
 TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
   const Ran ran = Succeeds(Workers(2, "true") + Words{"--json"});
   const json::value status = ParseJson(ran.out);
@@ -47,8 +47,8 @@ TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
   EXPECT_LT(least, std::chrono::milliseconds(2500)) << "as late as TonY on average";
 }
 
-// The published 0.5.3 had one core busy for each task that it waited for.
-TEST_F(TonyDefectsTest, WhoWaitsForATaskUsesNoProcessor) {
+// The published TonY 0.5.3 kept a core busy for each task that it waited for.
+TEST_F(TonyDefectsTest, WaitingForATaskUsesNoProcessorTime) {
   const auto client = Hold(Workers(1, HoldUntilGo()));
   std::map<pid_t, long> before;
   for (const Process& process : box_.Processes())
@@ -60,7 +60,7 @@ TEST_F(TonyDefectsTest, WhoWaitsForATaskUsesNoProcessor) {
   GoAndEnd(*client);
 }
 
-// It left ID-tony-final.xml and tony_src_ID.zip where its client had been started.
+// TonY left ID-tony-final.xml and tony_src_ID.zip in the folder in which its client had been started.
 TEST_F(TonyDefectsTest, ASubmitLeavesNothingInTheCurrentFolder) {
   fs::create_directory(box_.File("src"));
   box_.Write("src/train.sh", "true\n");

@@ -1,8 +1,8 @@
-// The 34 methods of TonY's end-to-end test, through the built programs on one machine: the 27 of 0.4.6 and the 7 that
-// 0.5.3 added. Each test has the method's conf, tests/corpus/method-*.properties, and names the method it stands for.
-// Where TonY had a test hook in Java, here a real process is killed, paused, or slow.
+// The 34 methods of TonY's end-to-end test, through the built programs on one machine: 27 methods of TonY 0.4.6 and 7
+// that 0.5.3 added. Each test uses the configuration of a method, tests/corpus/method-*.properties, and names the
+// method. Where TonY has a test hook in Java, the test here kills, pauses or delays a real process.
 //
-// Expected is what TonY's table says, and where that is weak, more. Not here: Horovod, which is refused in one line.
+// The tests expect the results in TonY's table, and more where the table is weak. Horovod is refused in one line.
 #include <sched.h>
 
 #include "tests/e2e/script.h"
@@ -13,11 +13,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A task that is silent is lost after 7.4 s: the cut-off, the grace, and five seconds. And that ends the job.
+// A silent task is lost after 7.4 s: the cut-off, the grace period, and five seconds. The budget of zero makes the lost
+// task end the job.
 const Words kQuickTimers = {"-conf", "tony.task.record-fresh-ms=600",  "-conf", "tony.task.stop-grace-ms=100",
                             "-conf", "tony.task.cutoff-after-ms=2300", "-conf", "tony.restart.lost.budget=0"};
 
-// Keeps this thread, and all that it starts, on one processor.
+// Keeps this thread and all programs that it starts on one processor.
 class OneProcessor {
  public:
   OneProcessor() {
@@ -34,7 +35,7 @@ class OneProcessor {
   cpu_set_t before_;
 };
 
-// The confs, and the files that they name.
+// Copies the configurations and the files that they name.
 void CopyMethods(const fs::path& folder) {
   const fs::path corpus = fs::path(SourceFolder()) / "tests/corpus";
   fs::copy(corpus / "files", folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
@@ -48,34 +49,36 @@ void CopyMethods(const fs::path& folder) {
   }
 }
 
-// `submit method-NAME.properties` submits the conf tests/corpus/method-NAME.properties, whose tasks wait for the file $UNTIL.
+// `submit method-NAME.properties` submits the configuration tests/corpus/method-NAME.properties. Its tasks wait for the
+// file $UNTIL.
 const TestRow kScenarios[] = {
     // --- A job without roles
 
-    // testNullAMRpcClient: the client never had an application master to talk to.
-    {"AClientThatComesAfterTheApplicationMasterHasLeftHearsTheEnd",
+    // testNullAMRpcClient: the client never reached an application master.
+    {"AClientThatComesAfterTheMasterHasExitedGetsTheVerdict",
      {{"submit method-single-node.properties --detach", ""}, {"gone tony-keeper", ""}, {"wait %J", ""}, {"left", ""}}},
 
     // --- The application master dies
 
-    // testAMCrashTonyShouldFail: each one that YARN started crashed.
+    // testAMCrashTonyShouldFail: every application master that YARN started crashed.
     {"AnApplicationMasterThatCrashesWheneverItIsStartedFailsTheJob",
      {{"replace tony-am `kill -SEGV $$`", ""},
       {"submit method-single-node.properties --json", "1 && verdict=infra && /verdict/message~application master"}}},
-    // testAMThrowExceptionCrashTonYShouldFail
+    // TonY's testAMThrowExceptionCrashTonYShouldFail
     {"AnApplicationMasterThatGivesUpWheneverItIsStartedFailsTheJob",
      {{"replace tony-am `echo 'it throws' >&2; exit 1`", ""},
       {"submit method-single-node.properties --json", "1 && verdict=infra && /verdict/message~application master"}}},
 
     // --- Parameter servers and workers
 
-    // testPSWorkerTrainingShouldPass
+    // TonY's testPSWorkerTrainingShouldPass
     {"AWorkerFindsItsVariableAndItsPythonEnvironment",
      {{"submit method-worker-with-venv.properties", ""}, {"left", ""}}},
-    // testPSWorkerTrainingShouldFail
+    // TonY's testPSWorkerTrainingShouldFail
     {"WhenAllTasksFailTheJobFails",
      {{"submit method-ps-worker-fail.properties --json", "1 && verdict=user_error && /verdict/message~exit code 1"}}},
-    // testNonChiefWorkerFail, whose conf was the one before, so that the chief failed too: here it does not.
+    // testNonChiefWorkerFail. TonY used the configuration of the previous method, so its chief failed, too; here the
+    // chief does not fail.
     {"AWorkerThatIsNotTheChiefFailsTheJobAndTheChiefIsStopped",
      {{"submit method-non-chief-fails.properties --json",
        "1 && verdict=user_error && /verdict/message~worker:0 failed on 127.0.0.1: exit code 1 && "
@@ -83,15 +86,16 @@ const TestRow kScenarios[] = {
 
     // --- Frameworks
 
-    // testWorkerTrainingPyTorchShouldPass
+    // TonY's testWorkerTrainingPyTorchShouldPass
     {"WorkersOfPyTorchFindTheirRanks", {{"submit method-pytorch.properties", ""}, {"left", ""}}},
-    // testStandaloneRuntimeModeShouldPass
-    {"OneStandaloneTaskRuns", {{"submit method-standalone.properties", ""}, {"left", ""}}},
-    // testStandaloneRuntimeWithMultiInstancesShouldFail; earlier than TonY, before anything has started.
+    // TonY's testStandaloneRuntimeModeShouldPass
+    {"ASingleStandaloneTaskRuns", {{"submit method-standalone.properties", ""}, {"left", ""}}},
+    // testStandaloneRuntimeWithMultiInstancesShouldFail. Unlike TonY, this implementation refuses the job before
+    // anything starts.
     {"TwoStandaloneTasksAreRefused",
      {{"submit bad-method-standalone-two.properties", "65 && refused && ~standalone && ~1 slave, 1 worker"}}},
-    // testTonyHorovodShouldPass, testTonyHorovodWithDebugModeShouldPass, testTonyHorovodDriverCrashShouldFailAndStopAM: to
-    // run such a job as another framework's would be wrong.
+    // testTonyHorovodShouldPass, testTonyHorovodWithDebugModeShouldPass, testTonyHorovodDriverCrashShouldFailAndStopAM.
+    // To run such a job with another framework would be wrong.
     {"HorovodIsRefused",
      {{"submit bad-method-horovod.properties", "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
       {"submit bad-method-horovod-debug.properties",
@@ -101,26 +105,27 @@ const TestRow kScenarios[] = {
 
     // --- Files and TensorBoard
 
-    // testTonyResourcesFlag
-    {"ResourcesAreThereByTheirNamesAndUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
+    // TonY's testTonyResourcesFlag
+    {"ResourcesHaveTheirNamesAndAreUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
 
-    // --- Who counts
+    // --- Tasks that decide the verdict
 
-    // testTonyClientCallbackHandler: whoever follows a job hears its id, then each task, then how each ended. TonY said
-    // FINISHED of a ps that it had stopped.
-    {"AFollowerHearsTheIdAndTheTasksAndHowEachEnded",
+    // testTonyClientCallbackHandler: a client that follows a job gets its id, then each task, then the end of each
+    // task. TonY reported FINISHED for a ps that it had stopped.
+    {"AFollowingClientGetsTheIdTheTasksAndTheirEnds",
      {{"submit method-callback.properties --detach", ""},
       {"wait %J --follow --json",
        "out~{\"schema\":1,\"job\":\"%J\" && out~\"task\":\"ps:0\" && out~\"task\":\"worker:0\""},
       {"status %J --json", "tasks=ps:0 killed, worker:0 succeeded"},
       {"left", ""}}},
-    // testTonyPSCrashShouldFailAndStopAM
+    // TonY's testTonyPSCrashShouldFailAndStopAM
     {"AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped",
      {{"submit method-ps-crash.properties --json",
        "1 && verdict=user_error && /verdict/message~ps:0 failed on 127.0.0.1: exit code 1 && "
        "tasks=ps:0 failed, worker:0 killed"}}},
-    // testTonySidecarExecutorCrashShouldPass. It may fail before the worker, which starts at the same time, is heard to run.
-    {"ASidecarThatFailsFailsNothing",
+    // testTonySidecarExecutorCrashShouldPass. The sidecar may fail before the worker, which starts at the same time, is
+    // reported as running.
+    {"AFailedSidecarDoesNotFailTheJob",
      {{"& submit method-sidecar-crash.properties -shell_env UNTIL=%B/go", ""},
       {"until status %0 --json", "tasks~sidecarexecutor:0 failed"},
       {"until status %0 --json", "tasks~worker:0 running"},
@@ -129,17 +134,18 @@ const TestRow kScenarios[] = {
       {"status %J --json", "tasks=sidecarexecutor:0 failed, worker:0 succeeded"},
       {"left", ""}}},
 
-    // testTonyFinalConfWithNonExistentHDFSClasspath: there is no Java, so no class path; one that is wrong harms nothing.
-    {"AClassPathThatIsNotThereIsNoMistake", {{"submit method-hdfs-classpath.properties", ""}, {"left", ""}}},
+    // testTonyFinalConfWithNonExistentHDFSClasspath. Our programs use no Java class path, so a wrong path does no harm.
+    {"AMissingClassPathIsIgnored", {{"submit method-hdfs-classpath.properties", ""}, {"left", ""}}},
 
-    // --- What 0.5.3 added
+    // --- Methods that 0.5.3 added
 
-    // testTonyAllocationTimeoutShouldFail: what there can never be is refused.
-    {"AnAskThatCanNeverBeMetIsRefused",
+    // testTonyAllocationTimeoutShouldFail: a request that can never be met is refused.
+    {"ARequestThatCanNeverBeMetIsRefused",
      {{"machine {\"memory_mb\":100000}", ""},
       {"submit method-allocation-timeout.properties tony.application.completion-rule=strict",
        "65 && refused && ~20480000 MB && ~100000 MB && ~tony.worker.instances"}}},
-    // And what others have: LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey; here of a whole gang.
+    // Resources that other jobs hold: here for a whole gang, in LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey
+    // for a task.
     {"AGangThatGetsNoContainersFailsAfterItsLimit",
      {{"machine {\"memory_mb\":4096}", ""},
       {"& submit method-sidecar-crash.properties -shell_env UNTIL=%B/go", ""},
@@ -149,25 +155,25 @@ const TestRow kScenarios[] = {
       {"go", ""},
       {"end", ""},
       {"left", ""}}},
-    // testTonyAMStartupTimeoutShouldFail, whose client was made to see an application that is never started.
+    // testAMStartupTimeoutShouldFail. TonY simulated an application that is never started.
     {"AnApplicationMasterThatDoesNotStartFailsTheJobAfterItsLimit",
      {{"replace tony-am `exec sleep 1000`", ""},
       {"submit method-am-startup-timeout.properties tony.am.startup-timeout=1500 --json",
        "1 && verdict=timeout && /verdict/message~tony.am.startup-timeout"}}},
-    // testGroupDependencyTimeoutShouldPass, which is one of a failure
+    // testGroupDependencyTimeoutShouldPass, which expects a failure despite its name.
     {"WorkersThatOutliveTheirChiefForTooLongFailTheJob",
      {{"submit method-outlives-group.properties --json",
        "1 && /verdict/message~role worker ran on for longer than 1.0 s after chief had ended"},
       {"left", ""}}},
-    // testTaskWithDependencyTimeoutButIgnoredShouldPass
+    // TonY's testTaskWithDependencyTimeoutButIgnoredShouldPass
     {"WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver",
      {{"submit method-outlives-group-ignored.properties", "tasks=chief:0 succeeded, worker:0 killed, worker:1 killed"},
       {"left", ""}}},
-    // testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
-    {"SoTheyAreBesideAParameterServerThatNeverEnds",
+    // TonY's testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
+    {"WorkersThatOutliveTheirChiefAreStoppedBesideAParameterServer",
      {{"submit method-outlives-group-ignored-ps.properties", "tasks~ps:0 killed"}, {"left", ""}}},
-    // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which is one of a failure too
-    {"AWorkerThatIsNotWaitedForAnyMoreAndFailsFailsTheJobAllTheSame",
+    // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which also expects a failure despite its name.
+    {"AFailureOfAWorkerThatOutlivesItsChiefFailsTheJob",
      {{"submit method-outlives-group-and-fails.properties --json", "1 && /verdict/message~worker:"}, {"left", ""}}},
 };
 TABLE_TEST(TonyScenariosTest, kScenarios, [](const TestRow& row) { RunScriptWith({}, row, CopyMethods); });
@@ -176,11 +182,11 @@ class TonyMethodTest : public TonyTest {
  protected:
   TonyMethodTest() { CopyMethods(box_.folder()); }
 
-  // submit's arguments, of the conf tests/corpus/method-NAME.properties.
+  // The arguments of a submit with the configuration tests/corpus/method-NAME.properties.
   static Words Method(const std::string& name) { return {"submit", "method-" + name + ".properties"}; }
   Words Until(const std::string& file) const { return {"-shell_env", "UNTIL=" + box_.File(file)}; }
 
-  // "ps:0 killed": each task with what became of its newest attempt.
+  // Returns each task with the state of its newest attempt, e.g. "ps:0 killed".
   Words Tasks() const {
     Words tasks;
     const json::value all = At(Status(), "/tasks");
@@ -197,7 +203,7 @@ class TonyMethodTest : public TonyTest {
     EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
     ExpectNothingLeft();
   }
-  // TonY's client ended with -1; the verdict and its first cause are ours.
+  // TonY's client exited with -1. The verdict and its first cause are new here.
   void ExpectFailed(const Ran& ran, const testing::Matcher<std::string>& message) const {
     EXPECT_FALSE(ran.timed_out);
     EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
@@ -210,7 +216,8 @@ class TonyMethodTest : public TonyTest {
       if (process.program == program && process.command_line.find(" " + task + " ") != std::string::npos)
         return process.pid;
     ADD_FAILURE() << "no " << program << " of " << task << ": " << ToString(box_.Processes());
-    return -1;  // of all processes; see Signal()
+    // kill() would take -1 for all processes; Signal() ignores it.
+    return -1;
   }
   static void Signal(pid_t pid, int signal) {
     if (pid > 0) kill(pid, signal);
@@ -223,21 +230,21 @@ class TonyMethodTest : public TonyTest {
   }
 };
 
-// testSingleNodeTrainingShouldPass
+// TonY's testSingleNodeTrainingShouldPass
 TEST_F(TonyMethodTest, NeedsPythonOneProgramWithoutRolesSucceeds) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectSucceeded(box_.Tony(Method("single-node-pass")));
   EXPECT_THAT(Tasks(), ElementsAre("driver:0 succeeded"));
 }
 
-// testSingleNodeTrainingShouldFail; beyond it: the program's own code is told.
+// testSingleNodeTrainingShouldFail. Beyond TonY's test, the exit code of the program is checked.
 TEST_F(TonyMethodTest, NeedsPythonOneProgramWithoutRolesFails) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectFailed(box_.Tony(Method("single-node-fail")), HasSubstr("driver:0"));
   EXPECT_EQ(Number(Status(), "/verdict/exit_code"), 1);
 }
 
-// Beyond both: one that crashes now and then costs nothing.
+// Beyond TonY's tests: a master that crashes now and then costs no task.
 TEST_F(TonyMethodTest, AnApplicationMasterThatCrashesOnceIsReplacedAndItsTaskRunsOn) {
   const auto client = box_.StartTony(Method("sidecar-crash") + Until("go"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
@@ -249,9 +256,9 @@ TEST_F(TonyMethodTest, AnApplicationMasterThatCrashesOnceIsReplacedAndItsTaskRun
   ExpectSucceeded(client->Wait());
 }
 
-// testPSWorkerTrainingShouldFailMissedHeartbeat, whose script failed without any heartbeat missed: here only the
-// executor is silent. It is paused, so nobody sees an end of it either.
-TEST_F(TonyMethodTest, ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver) {
+// testPSWorkerTrainingShouldFailMissedHeartbeat. TonY's script failed without a missed heartbeat; here only the
+// executor is silent. The executor is paused, so its end is not seen either.
+TEST_F(TonyMethodTest, MissedHeartbeatsOfATaskFailTheJob) {
   const auto client =
       box_.StartTony(Method("missed-heartbeats") + kQuickTimers + Conf("tony.task.heartbeat-interval-ms=50"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
@@ -269,7 +276,7 @@ TEST_F(TonyMethodTest, ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOve
   EXPECT_NE(kill(program, 0), 0) << "the lost task is ended too";
 }
 
-// testPSSkewedWorkerTrainingShouldPass: a task that comes late is waited for.
+// testPSSkewedWorkerTrainingShouldPass: the gang waits for a late task.
 TEST_F(TonyMethodTest, AGangWaitsForItsSlowestMember) {
   const Installation slow(box_,
                           {{"tony-executor", "case \" $* \" in *' worker:0 '*) until [ -e " + box_.File("go") +
@@ -283,23 +290,24 @@ TEST_F(TonyMethodTest, AGangWaitsForItsSlowestMember) {
   EXPECT_THAT(Tasks(), ElementsAre("ps:0 killed", "worker:0 succeeded", "worker:1 succeeded"));
 }
 
-// testTaskCompletionNotificationDelayed: the task has ended, and who starts containers says so much later. Here that is
-// the keeper, which is paused for longer than the missed heartbeats would take.
-TEST_F(TonyMethodTest, ATaskThatHasEndedDoesNotExpireWhileItsContainersEndIsNotHeardOf) {
+// testTaskCompletionNotificationDelayed: the task has ended, and the launcher of its container reports that much later.
+// Here the keeper is the launcher, and is paused for longer than the limit of missed heartbeats.
+TEST_F(TonyMethodTest, AnEndedTaskDoesNotExpireBeforeItsContainersEndIsReported) {
   const auto client = box_.StartTony(Method("late-completion") + kQuickTimers + Until("go") +
                                      Confs({"tony.worker.command=sh wait_until.sh", "tony.am.lease-ms=60000"}));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   SignalAll("tony-keeper", SIGSTOP);
   Go();
   ASSERT_TRUE(WaitForTask("worker:0 succeeded")) << client->err();
-  WaitFor([] { return false; }, Limit(7600));  // past lost_after
+  // A silent task would be lost after 7.4 s.
+  WaitFor([] { return false; }, Limit(7600));
   SignalAll("tony-keeper", SIGCONT);
   ExpectSucceeded(client->Wait());
   EXPECT_EQ(Number(Status(), "/restart_count"), 0);
 }
 
-// testAMStopsJobAfterWorker0Killed: as the kernel does it where memory is short.
-// Without a budget for what is nobody's fault, as TonY had none.
+// testAMStopsJobAfterWorker0Killed: SIGKILL, as the kernel sends it when memory is short.
+// The budget for lost tasks is zero, because TonY had no such budget.
 TEST_F(TonyMethodTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
   const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
@@ -308,7 +316,7 @@ TEST_F(TonyMethodTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
   EXPECT_EQ(Number(Status(), "/verdict/signal"), 9);
 }
 
-// The same where all of the container goes, executor first.
+// The same method with a kill of the executor, which ends the whole container.
 TEST_F(TonyMethodTest, AWorkerWhoseExecutorIsKilledFailsTheJobAtOnce) {
   const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
@@ -316,7 +324,8 @@ TEST_F(TonyMethodTest, AWorkerWhoseExecutorIsKilledFailsTheJobAtOnce) {
   ExpectFailed(client->Wait(), HasSubstr("worker:0"));
 }
 
-// testTonyAMSchedulerShouldPass; beyond it: nobody of the second stage started before the first had ended.
+// testTonyAMSchedulerShouldPass. Beyond TonY's test, no task of the second stage starts before the first stage has
+// ended.
 TEST_F(TonyMethodTest, StagesRunOneAfterTheOther) {
   ExpectSucceeded(box_.Tony(Method("stages")));
   const json::value all = At(Status(), "/tasks");
@@ -328,7 +337,7 @@ TEST_F(TonyMethodTest, StagesRunOneAfterTheOther) {
   EXPECT_LE(prepared, began);
 }
 
-// testTensorBoardPortSetOnlyOnChiefWorker: each task says what it has.
+// testTensorBoardPortSetOnlyOnChiefWorker: each task prints its TB_PORT.
 TEST_F(TonyMethodTest, TheChiefAloneHasATensorBoardPort) {
   const auto client = box_.StartTony(Method("tb-port") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0"})
@@ -339,7 +348,7 @@ TEST_F(TonyMethodTest, TheChiefAloneHasATensorBoardPort) {
   for (const char* task : {"ps-0", "worker-0"}) EXPECT_EQ(LogText(task, "stdout"), "TB_PORT=not set\n") << task;
 }
 
-// testAttachedTensorboardShouldPass: the sidecar has the port, the folder and no say in the job's end.
+// testAttachedTensorboardShouldPass: the sidecar has the port and the folder, and does not decide the end of the job.
 TEST_F(TonyMethodTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd) {
   const auto client = box_.StartTony(Method("attached-tensorboard") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0", "worker-1", "tensorboard-0"})
@@ -353,7 +362,7 @@ TEST_F(TonyMethodTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd) {
   EXPECT_THAT(Tasks(), testing::Contains("tensorboard:0 killed"));
 }
 
-// testTonyFinalConf: tony-final.xml, of a job that also runs.
+// testTonyFinalConf: the tony-final.xml of a job, which also runs here.
 TEST_F(TonyMethodTest, TheFinalConfigurationHoldsOptionsAndKeys) {
   ExpectSucceeded(box_.Tony(Method("final-conf") + Conf("tony.history.location=" + box_.File("history"))));
   std::string final;
@@ -371,10 +380,10 @@ TEST_F(TonyMethodTest, TheFinalConfigurationHoldsOptionsAndKeys) {
   has("tony.containers.resources", AllOf(HasSubstr("common.zip"), HasSubstr("test.zip")));
 }
 
-// testLostConnectionWithAMJobShouldFail, which is disabled in TonY: its executors lived on. Here nobody brings the
-// application master back, so the executor gives up and takes its task along; who then asks is told. All on one
-// processor, on which TonY's could not end at all.
-TEST_F(TonyMethodTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask) {
+// testLostConnectionWithAMJobShouldFail, which TonY disables because its executors lived on. Here the application
+// master is not restarted, so the executor gives up and ends its task; the next client gets the verdict. All processes
+// share a processor, on which TonY's executor could not end.
+TEST_F(TonyMethodTest, AnExecutorWithoutAMasterStopsItsTask) {
   const OneProcessor one;
   Fails(0, Method("lost-am") +
                Confs({"tony.task.orphan-timeout-ms=300", "tony.task.record-fresh-ms=300",

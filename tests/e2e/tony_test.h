@@ -1,5 +1,5 @@
-// What the end-to-end tests have in common: a sandbox each, short ways to say which job, and the check that nothing is
-// left behind. The names of GoogleMock and of the standard library that nearly all of them use are here, too.
+// The base of the end-to-end tests: a sandbox for each test, short ways to name jobs, and the check that no process is
+// left. It also imports the names of GoogleMock and of the standard library that nearly all these tests use.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ inline Words operator+(Words left, const Words& right) {
   return left;
 }
 
-// "-conf" before each of these keys with their values
+// Returns "-conf" before each of the `keys`, which have the form KEY=VALUE.
 inline Words Confs(const Words& keys) {
   Words words;
   for (const std::string& key : keys) words = words + Words{"-conf", key};
@@ -50,10 +50,10 @@ inline Words Confs(const Words& keys) {
 }
 inline Words Conf(const std::string& key_and_value) { return Confs({key_and_value}); }
 
-// What the least task asks for: with sanitizers its executor alone has more than a limit of 64 MB.
+// The memory key of the smallest task. With sanitizers the executor alone exceeds a limit of 64 MB.
 inline std::string LittleMemory() { return SanitizedPrograms() ? "tony.worker.memory=150m" : "tony.worker.memory=10m"; }
 
-// A text with each of these in it
+// Matches a text that contains each of `texts`.
 inline testing::Matcher<std::string> HasAll(const Words& texts) {
   std::vector<testing::Matcher<std::string>> each;
   for (const std::string& text : texts) each.push_back(HasSubstr(text));
@@ -62,7 +62,7 @@ inline testing::Matcher<std::string> HasAll(const Words& texts) {
 
 class TonyTest : public testing::Test {
  protected:
-  // submit arguments of a job of one task, of N workers, each with keys of its own
+  // The arguments of `submit` for a job of one task, or of `count` workers, with additional keys.
   static Words One(const std::string& command, const Words& keys = {}) {
     return Words{"submit", "-executes", command} +
            Confs({"tony.application.framework=standalone", "tony.worker.instances=1"}) + Confs(keys);
@@ -73,7 +73,7 @@ class TonyTest : public testing::Test {
            Confs(keys);
   }
 
-  // A command that says that it runs (file "running-<role>-<index>"), then waits for the file "go".
+  // A command that writes its pid into the file "running-<role>-<index>" and waits until the file "go" exists.
   std::string HoldUntilGo() const {
     return "echo $$ > " + box_.File("running-") + "$JOB_NAME-$TASK_INDEX; until [ -e " + box_.File("go") +
            " ]; do sleep 0.02; done";
@@ -82,7 +82,7 @@ class TonyTest : public testing::Test {
   void Go() const { box_.Write("go", ""); }
   bool WaitForRunning(int workers) const {
     for (int i = 0; i < workers; ++i) {
-      // Not only there but written: it holds the pid.
+      // The file must not only exist but contain the pid.
       const std::string file = Running("worker-" + std::to_string(i));
       if (!WaitFor([&] { return CountLines(ReadText(file)) == 1; })) return false;
     }
@@ -90,7 +90,7 @@ class TonyTest : public testing::Test {
   }
   std::string TaskPids() const { return ReadText(Running("worker-0")) + ReadText(Running("worker-1")); }
 
-  // Runs `tony`, which has to succeed.
+  // Runs `tony`, which must succeed.
   Ran Succeeds(const Words& words, const Sandbox::Variables& variables = {}, Limit limit = kGenerous) const {
     const Ran ran = box_.Tony(words, variables, limit);
     EXPECT_EQ(ran.exit, 0) << testing::PrintToString(words) << "\n" << ran.err << ran.out;
@@ -106,7 +106,7 @@ class TonyTest : public testing::Test {
     EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
     return ran;
   }
-  // Starts a job of so many workers that run until Go(), and waits until they run.
+  // Starts a job of `workers` tasks that run until Go(), and waits until they run.
   std::unique_ptr<Background> Hold(const Words& words, int workers = 1) const {
     auto client = box_.StartTony(words);
     EXPECT_TRUE(WaitForRunning(workers)) << client->err();
@@ -125,14 +125,14 @@ class TonyTest : public testing::Test {
     Go();
     return Ends(client);
   }
-  // The answer to a program: an object in one line.
+  // Runs `tony` with --json and returns its output, which must be one object in one line.
   value Json(const Words& words, int exit = 0) const {
     const Ran ran = box_.Tony(words + Words{"--json"});
     EXPECT_EQ(ran.exit, exit) << testing::PrintToString(words) << "\n" << ran.err << ran.out;
     EXPECT_EQ(CountLines(ran.out), 1u) << ran.out;
     return ParseJson(ran.out);
   }
-  // It is refused in one line that has all of `texts`, and no job is made.
+  // Checks that `tony` refuses these arguments with one line that has all of `texts`, and that no job is stored.
   void ExpectRefused(const Words& words, int exit, const Words& texts, const Sandbox::Variables& variables = {}) const {
     const Ran ran = box_.Tony(words, variables);
     EXPECT_EQ(ran.exit, exit) << testing::PrintToString(words) << "\n" << ran.err;
@@ -144,7 +144,7 @@ class TonyTest : public testing::Test {
     ExpectNothingLeft();
   }
 
-  std::string Job() const {  // the only one
+  std::string Job() const {  // the only job
     const std::vector<std::string> jobs = box_.Jobs();
     EXPECT_EQ(jobs.size(), 1u);
     return jobs.empty() ? "" : jobs.front();
@@ -165,7 +165,7 @@ class TonyTest : public testing::Test {
     for (const pid_t pid : pids) kill(pid, signal);
   }
   void SignalAll(const std::string& program, int signal) const { SignalAll(box_.Pids(program), signal); }
-  // Kills all processes of these programs so that none brings another back, and waits until they are gone.
+  // Kills all processes of these programs, so that none of them restarts another one, and waits until they have exited.
   void KillTogether(const Words& programs = {"tony-keeper", "tony-am"}) const {
     std::vector<pid_t> victims;
     for (const std::string& program : programs)
@@ -178,7 +178,7 @@ class TonyTest : public testing::Test {
       });
     }));
   }
-  // When a command that waited for a job returns, nothing of the job lives any more: no waiting here.
+  // Does not wait: when a command that waited for a job returns, no process of the job may be left.
   void ExpectNothingLeft() const {
     const std::vector<Process> left = box_.Processes();
     EXPECT_TRUE(left.empty()) << ToString(left);

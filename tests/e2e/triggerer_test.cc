@@ -1,5 +1,5 @@
-// What a workflow engine's triggerer relies on: one `tony watch` follows its jobs, and of two triggerers that both
-// think a job theirs, the one that has begun later decides.
+// The behaviour that the triggerer of a workflow engine relies on: a single `tony watch` follows its jobs, and if two
+// triggerers both consider a job theirs, the triggerer that started later decides.
 #include <fcntl.h>
 
 #include <thread>
@@ -9,7 +9,7 @@
 namespace tony {
 namespace {
 
-// `tony watch -` under a watcher's name, with an input that stays open.
+// A `tony watch -` with a watcher's name and a standard input that stays open.
 class Triggerer {
  public:
   Triggerer(const Sandbox& box, const std::string& watcher) {
@@ -28,7 +28,7 @@ class Triggerer {
     const std::string text = line + "\n";
     EXPECT_EQ(write(input_, text.data(), text.size()), ssize_t(text.size()));
   }
-  // Waits until its newest line has that text there.
+  // Waits until the value at `pointer` in the newest line is `text`.
   bool Says(const std::string& pointer, const std::string& text) const {
     return WaitFor([&] {
       const value newest = Newest();
@@ -61,7 +61,7 @@ class TriggererTest : public TonyTest {
  protected:
   static constexpr const char* kRequest = "airflow://nightly/run 1/train/-1";
 
-  // Submits a job that runs until "go", or attaches to it.
+  // Submits a job that runs until Go(), or attaches to it.
   std::string Submit(const std::string& owner, const std::string& watch_timeout = "600") {
     const auto answer = Json(One(HoldUntilGo()) + Words{"--detach", "--request-id", kRequest, "--owner", owner,
                                                         "--watch-timeout", watch_timeout});
@@ -75,13 +75,12 @@ class TriggererTest : public TonyTest {
   bool WatcherIs(const std::string& job, const std::string& watcher) {
     return WaitFor([&] { return Text(StatusOf(job), "/watcher") == watcher; });
   }
-  std::string StoredStatus(const std::string& job) const {  // which is no look
-    return ReadText(box_.JobFolder(job) / "status.json");
-  }
+  // Reads the file, because `tony status` would count as client activity.
+  std::string StoredStatus(const std::string& job) const { return ReadText(box_.JobFolder(job) / "status.json"); }
   void Strike(const std::string& program) const { SignalAll(program, SIGKILL); }
 };
 
-TEST_F(TriggererTest, OneThatWasStoppedAndGoesOnMayNotKillWhatAnotherHasTaken) {
+TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatANewerOneWatches) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -90,7 +89,8 @@ TEST_F(TriggererTest, OneThatWasStoppedAndGoesOnMayNotKillWhatAnotherHasTaken) {
   const Triggerer taker(box_, "WB");
   taker.Type(job);
   ASSERT_TRUE(WatcherIs(job, "WB")) << taker.err();
-  // What the stopped one waits for comes meanwhile. Once it has told of the next change, too, it has asked again.
+  // The change that the stopped watch waits for comes now. Once the watch has also printed the next change, it has sent
+  // a new request.
   Submit("second");
   stalled.Continue();
   ASSERT_TRUE(stalled.Says("/owner", "second")) << stalled.err();
@@ -107,7 +107,7 @@ TEST_F(TriggererTest, OneThatWasStoppedAndGoesOnMayNotKillWhatAnotherHasTaken) {
   EXPECT_EQ(Text(taker.Newest(), "/verdict/message"), "marked failed");
 }
 
-TEST_F(TriggererTest, OneThatWasStoppedWhileTheMasterDiedIsNotTheNewestEither) {
+TEST_F(TriggererTest, AWatcherStoppedDuringAMasterRestartIsNotTheNewest) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -123,14 +123,15 @@ TEST_F(TriggererTest, OneThatWasStoppedWhileTheMasterDiedIsNotTheNewestEither) {
   Submit("second");
   ASSERT_TRUE(stalled.Says("/owner", "second")) << stalled.err();
   EXPECT_EQ(At(Kill("second", "WA", "1"), "/fenced"), value(true));
-  stalled.Type(job);  // the engine has given the job back to it
+  // The engine has given the job back to WA.
+  stalled.Type(job);
   EXPECT_TRUE(WatcherIs(job, "WA"));
   EXPECT_EQ(At(Kill("second", "WB", "1"), "/fenced"), value(true));
   Go();
   ASSERT_TRUE(stalled.Says("/state", "SUCCEEDED"));
 }
 
-TEST_F(TriggererTest, WhatOneHasPlannedIsVoidOnceAnotherBegins) {
+TEST_F(TriggererTest, APlannedKillIsVoidOnceANewerWatcherStarts) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -159,7 +160,7 @@ TEST_F(TriggererTest, AJobIsNotAbandonedWhileItIsWatched) {
   EXPECT_EQ(At(end, "/verdict/retryable"), value(true)) << "an engine that returns may run it again";
 }
 
-TEST_F(TriggererTest, AJobThatNobodyRulesIsBroughtBack) {
+TEST_F(TriggererTest, AWatcherRestartsAMissingMaster) {
   const std::string job = Submit("first");
   const Triggerer early(box_, "WA");
   early.Type(job);

@@ -1,4 +1,4 @@
-// What tasks use, and the room that their logs take, as a person sees it.
+// The resources that tasks use, and the size of their logs, as a person sees them.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -9,7 +9,7 @@ class UsageE2eTest : public TonyTest {
   fs::path LogFile(const std::string& name) const { return box_.JobFolder(Job()) / "logs/worker-0/1" / name; }
 };
 
-TEST_F(UsageE2eTest, WhatATaskUsesIsShownWhileItRunsAndKeptWhenItHasEnded) {
+TEST_F(UsageE2eTest, TheUsageOfATaskIsShownWhileItRunsAndKeptAfterItsEnd) {
   constexpr int64_t kHeld = 60'000'000;
   const auto client = Hold(One("x=$(head -c 60000000 /dev/zero | tr '\\0' x); echo $$ > " + Running("worker-0") +
                                "; until [ -e " + box_.File("go") + " ]; do :; done"));
@@ -32,7 +32,7 @@ TEST_F(UsageE2eTest, WhatATaskUsesIsShownWhileItRunsAndKeptWhenItHasEnded) {
   ExpectNothingLeft();
 }
 
-TEST_F(UsageE2eTest, ATaskThatIsOverAtOnceHasItsTimeAndItsPeak) {
+TEST_F(UsageE2eTest, AShortTaskHasProcessorTimeAndPeakMemory) {
   Succeeds(One("true"));
   const auto status = Json({"status", Job()});
   EXPECT_GT(Number(status, "/tasks/0/usage/most_memory_bytes"), 0);

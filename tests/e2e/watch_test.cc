@@ -8,7 +8,7 @@ namespace {
 
 class WatchTest : public TonyTest {
  protected:
-  // Jobs that run until they are let go, in the order of their ids.
+  // Submits jobs that run until LetGo(), and returns them in the order of their ids.
   std::vector<std::string> Submit(int count) {
     const std::string hold = "until [ -e " + box_.File("go-") + "$TONY_JOB_ID ]; do sleep 0.05; done";
     for (int i = 0; i < count; ++i) Succeeds(One(hold, {LittleMemory()}) + Words{"--detach"});
@@ -16,7 +16,7 @@ class WatchTest : public TonyTest {
   }
   void LetGo(const std::string& job) { box_.Write("go-" + job, ""); }
 
-  // With a pipe as its standard input, which Type() writes to.
+  // Starts `tony watch` with a pipe as its standard input, into which Type() writes.
   std::unique_ptr<Background> WatchByInput() {
     const std::string pipe = box_.File("input");
     EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -50,12 +50,12 @@ class WatchTest : public TonyTest {
     }
     return documents;
   }
-  // Null where there is no line of that job yet.
+  // Returns the newest document of a job; null if the job has no line yet.
   static json::value Newest(const std::string& out, const std::string& job) {
     Documents documents = Of(out, job);
     return documents.empty() ? value() : std::move(documents.back());
   }
-  // Waits until the newest line of the job has that text there.
+  // Waits until the value at `pointer` in the job's newest line is `text`.
   static bool Says(const Background& watch, const std::string& job, const std::string& pointer,
                    const std::string& text) {
     return WaitFor([&] { return Text(Newest(watch.out(), job), pointer) == text; });
@@ -64,7 +64,7 @@ class WatchTest : public TonyTest {
   int input_ = -1;
 };
 
-TEST_F(WatchTest, TenJobsAreFollowedByOneProcessWhoseInputSaysWhich) {
+TEST_F(WatchTest, ASingleWatchFollowsTenJobsNamedOnItsInput) {
   const auto jobs = Submit(10);
   ASSERT_EQ(jobs.size(), 10u);
   const auto watch = WatchByInput();
@@ -75,7 +75,8 @@ TEST_F(WatchTest, TenJobsAreFollowedByOneProcessWhoseInputSaysWhich) {
 
   Type("-" + jobs[9]);
   Type("no-such-job");
-  ASSERT_TRUE(Says(*watch, "no-such-job", "/error/class", "not_found"));  // what was typed before has been done, too
+  // Lines are handled in order, so the line before this one was handled, too.
+  ASSERT_TRUE(Says(*watch, "no-such-job", "/error/class", "not_found"));
   const size_t told = Of(watch->out(), jobs[9]).size();
   LetGo(jobs[9]);
   Succeeds({"wait", jobs[9]});
@@ -97,7 +98,7 @@ TEST_F(WatchTest, TenJobsAreFollowedByOneProcessWhoseInputSaysWhich) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, AJobThatIsAddedOnceMoreIsToldOnceMore) {
+TEST_F(WatchTest, AJobThatIsAddedAgainIsReportedAgain) {
   const auto jobs = Submit(1);
   const auto watch = WatchByInput();
   Type(jobs[0]);
@@ -126,7 +127,7 @@ TEST_F(WatchTest, JobsOfTheCommandLineAreFollowedToTheirEnds) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, AFileOfJobsDoesAsAPipeDoes) {
+TEST_F(WatchTest, AFileOfJobsWorksLikeAPipe) {
   const auto jobs = Submit(1);
   box_.Write("list", "  " + jobs[0] + "  \n\nno-such-job");
   const auto watch = Shell("exec tony watch --json - < list");
@@ -136,12 +137,12 @@ TEST_F(WatchTest, AFileOfJobsDoesAsAPipeDoes) {
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
-TEST_F(WatchTest, WithoutAnyJobItEndsWithItsInput) {
+TEST_F(WatchTest, AWatchWithoutJobsEndsWithItsInput) {
   const Ran ran = Succeeds({"watch", "--json"});
   EXPECT_THAT(ran.out, IsEmpty());
 }
 
-TEST_F(WatchTest, ASignalEndsItAtOnceAndTouchesNoJob) {
+TEST_F(WatchTest, ASignalEndsTheWatchAndNoJob) {
   const auto jobs = Submit(2);
   const std::pair<int, int> signals[] = {{SIGINT, 130}, {SIGTERM, 143}};
   for (const auto& [signal, exit] : signals) {
@@ -156,7 +157,7 @@ TEST_F(WatchTest, ASignalEndsItAtOnceAndTouchesNoJob) {
   }
 }
 
-TEST_F(WatchTest, AReaderThatGoesAwayEndsItQuietlyAlsoWhileNothingHappens) {
+TEST_F(WatchTest, AClosedOutputPipeEndsTheWatchSilently) {
   const auto jobs = Submit(1);
   const auto watch =
       Shell("set -o pipefail; tony watch --json " + jobs[0] + " | grep -m1 '\"attempt_state\":\"running\"'");
@@ -166,9 +167,9 @@ TEST_F(WatchTest, AReaderThatGoesAwayEndsItQuietlyAlsoWhileNothingHappens) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, AReaderThatDoesNotReadHoldsUpNoSignal) {
+TEST_F(WatchTest, AFullOutputPipeDoesNotDelaySignals) {
   const auto jobs = Submit(1);
-  // More than a pipe holds: the same job's line again and again.
+  // The answers to 3000 unknown jobs are more than a pipe holds.
   box_.Write("list", [&] {
     std::string list;
     for (int i = 0; i < 3000; ++i) list += "no-such-job-" + std::to_string(i) + "\n";
@@ -190,7 +191,7 @@ TEST_F(WatchTest, AReaderThatDoesNotReadHoldsUpNoSignal) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, PeopleReadALineForEachChange) {
+TEST_F(WatchTest, WithoutJsonAWatchPrintsALineForEachChange) {
   const auto jobs = Submit(1);
   const auto watch = box_.StartTony({"watch", jobs[0]});
   ASSERT_TRUE(WaitFor([&] { return watch->out().find(jobs[0] + " worker:0 running") != std::string::npos; }))

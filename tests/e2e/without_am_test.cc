@@ -1,4 +1,4 @@
-// Kills of a job whose journal is damaged; and jobs whose folder is removed under them.
+// Kills of a job whose journal is damaged, and jobs whose folder is removed while they run.
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -19,7 +19,7 @@ class WithoutAmTest : public TonyTest {
     return Json(Words{"kill", "--request-id", "engine://run/1", "--if-owner", owner, "--reason", "no use"} + more);
   }
   void Strike(const std::string& program, int signal) const { SignalAll(program, signal); }
-  // The AM is dead from the first line on, whatever it has just answered.
+  // Kills the AM and damages its journal while the keeper is stopped. Returns once the status reports the damage.
   void Damage() {
     Strike("tony-keeper", SIGSTOP);
     Strike("tony-am", SIGKILL);
@@ -32,7 +32,8 @@ class WithoutAmTest : public TonyTest {
     Strike("tony-keeper", SIGCONT);
     ASSERT_TRUE(WaitFor([&] { return Stored().find("damaged at byte") != std::string::npos; }));
   }
-  std::string Stored() const { return ReadText(box_.JobFolder(Job()) / "status.json"); }  // reading it is no look
+  // Reading the file does not count as client activity.
+  std::string Stored() const { return ReadText(box_.JobFolder(Job()) / "status.json"); }
   bool TaskRuns() const { return kill(std::stoi(ReadText(Running("worker-0"))), 0) == 0; }
   void ExpectEnded(const std::string& state, const std::string& message) {
     ASSERT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
@@ -44,7 +45,7 @@ class WithoutAmTest : public TonyTest {
   Words more_;
 };
 
-TEST_F(WithoutAmTest, APlainKillEndsItAndOneWithAConditionIsRefusedInWords) {
+TEST_F(WithoutAmTest, OnlyAnUnconditionalKillEndsAJobWithADamagedJournal) {
   const std::string job = Submit("o1");
   EXPECT_EQ(At(Kill("o1", {"--delay", "2", "--no-wait"}), "/planned"), value(true));
   Damage();
@@ -62,7 +63,7 @@ TEST_F(WithoutAmTest, APlainKillEndsItAndOneWithAConditionIsRefusedInWords) {
 
 class RemovedFolderTest : public WithoutAmTest {
  protected:
-  // By default an executor without a master waits 15 seconds, and a keeper 30.
+  // By default an executor waits 15 seconds for a new master, and a keeper 30 seconds.
   RemovedFolderTest() {
     more_ = Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
                    "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500"});
@@ -79,12 +80,12 @@ class RemovedFolderTest : public WithoutAmTest {
   }
 };
 
-TEST_F(RemovedFolderTest, EverythingOfTheJobLeaves) {
+TEST_F(RemovedFolderTest, AllProcessesOfTheJobExit) {
   Remove(Submit("o1"));
   EXPECT_TRUE(EverythingLeft()) << ToString(box_.Processes());
 }
 
-TEST_F(RemovedFolderTest, AMasterWithoutItsKeeperLeavesAsItsExecutorsDo) {
+TEST_F(RemovedFolderTest, AMasterWithoutItsKeeperExitsWithItsExecutors) {
   const std::string job = Submit("o1");
   Strike("tony-am", SIGSTOP);
   Strike("tony-keeper", SIGKILL);

@@ -1,4 +1,4 @@
-// Commands about YARN where no cluster answers. tests/conformance/hadoop has those on a real cluster.
+// Commands about YARN without a cluster that answers. tests/conformance/hadoop tests them on a real cluster.
 #include "tests/e2e/script.h"
 
 namespace tony {
@@ -9,36 +9,38 @@ const std::string kSite =
     "dfs.namenode.http-address</name><value>127.0.0.1:1</value></property><property><name>"
     "yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property></configuration>";
 
-// With %C the step knows a cluster that does not answer.
+// With %C the step is configured for a cluster that does not answer.
 const TestRow kYarnClient[] = {
-    {"WithoutAConfigurationAJobOfYarnIsRefusedByItsKey",
+    {"AYarnJobWithoutAConfigurationIsRefused",
      {{"status application_1700000000000_0001",
        "65 && line && ~job application_1700000000000_0001: HADOOP_CONF_DIR is not set"},
       {"wait application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
       {"kill application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
       {"logs application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
       {"one true tony.scheduler=yarn", "65 && refused && err~tony: HADOOP_CONF_DIR is not set"}}},
-    {"AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged",
+    {"AnUnreachableClusterIsNamedBeforeAnythingIsStaged",
      {{"%C one true tony.scheduler=yarn -src_dir %B",
        "69 && refused && ~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
       {"missing home/staged", ""}}},
-    {"WarningsAreSaidOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
-    {"AClusterThatDoesNotAnswerHidesNoJobOfThisMachine",
+    {"WarningsArePrintedOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
+    {"AnUnreachableClusterDoesNotHideLocalJobs",
      {{"one true --request-id k", ""},
       {"%C list", "69 && out~local- && err~127.0.0.1:1"},
       {"%C find --request-id k", ""},
-      {"%C find --request-id unknown", "69"}}},  // the cluster may know it
-    {"TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer",
+      {"%C find --request-id unknown", "69"}}},  // the cluster may know the request
+    {"TheLocalQueueIsShownIfAClusterIsUnreachable",
      {{"%C list --queue", "69 && out~MB of memory && err~127.0.0.1:1"}, {"list --queue", ""}}},
-    {"TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt",
+    {"TheDoctorReportsClusterProblemsAndTheirFixes",
      {{"%C doctor --yarn",
        "1 && out~ok    configuration: by HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
-       "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  && "
+       "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  "
+       "&& "
        "out~else set dfs.namenode.http-address in hdfs-site.xml"},
       {"doctor --yarn",
        "1 && out~fail  configuration: HADOOP_CONF_DIR is not set && out~-> set HADOOP_CONF_DIR to the folder"}}},
-    // Nobody knows about the jobs of the cluster; a line says so, and one is of the job that came back.
-    {"AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack",
+    // The jobs of the cluster stay unknown: a line on standard error reports that, and another line names the restarted
+    // job.
+    {"RecoverRestartsLocalJobsIfAClusterIsUnreachable",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"killed", ""},
@@ -61,7 +63,7 @@ TABLE_TEST(YarnClientTest, kYarnClient, [](TestRow row) {
 
 class YarnNamesTest : public TonyTest {};
 
-TEST_F(YarnNamesTest, ANameServerThatHangsHoldsNobody) {
+TEST_F(YarnNamesTest, AHangingNameServerDoesNotBlockCommands) {
   fs::create_directories(box_.folder() / "conf");
   box_.Write("conf/core-site.xml", kSite);
   Sandbox::Variables variables = WithShim("names_shim", {{"HADOOP_CONF_DIR", box_.File("conf")}});

@@ -1,5 +1,6 @@
-// The disk of a job's folder dies while the job runs: from some moment on every operation fails. A real keeper, with
-// scripts in the place of AM and executor, and this test as the AM's scheduler. The ledger lies on a sound disk.
+// The disk of a job's folder dies while the job runs: from some moment on every operation fails. The test has a real
+// keeper (supervisor of one job on one machine), scripts in place of AM and executor, and acts as the AM's scheduler
+// itself. The ledger is on a sound disk.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ class NoLauncher : public AmLauncher {
   std::string KeeperFailureHint(const JobRecords&) const override { return ""; }
 };
 
-// One job, from its submit to the end of its keeper.
+// A job from its submission until its keeper exits.
 class DyingDisk {
  public:
   DyingDisk() {
@@ -57,7 +58,7 @@ class DyingDisk {
   fs::path home() const { return temp_.path() / "home"; }
   std::vector<pid_t> OfJob() const { return ProcessesWithEnvironment(StrCat(kJobMark, "=", records_.job().value)); }
 
-  // With one container that runs.
+  // Starts the keeper and one container that runs.
   void Begin() {
     lock_ = *JobFolder(records_).Lock("keeper.lock");
     AmOptions options{.program = (temp_.path() / "bin/tony-am").string()};
@@ -80,7 +81,7 @@ class DyingDisk {
   }
   void KillAm() const { SignalAll(ProcessesWithEnvironment(StrCat(kAmMark, "=", records_.job().value)), SIGKILL); }
 
-  // Until the keeper has left.
+  // Runs the loop until the keeper has exited.
   bool Ends() {
     const bool ended = RunUntil(loop_, [this] { return done_; });
     scheduler_.reset();
@@ -95,7 +96,7 @@ class DyingDisk {
         names.push_back(entry.path().filename().string());
     return names;
   }
-  // With a sound disk again.
+  // Expects that the end is found once the disk is sound again.
   void ExpectEndIsFound(FinalState state) const {
     const auto before = LocalArbiter().UnwrittenEnd(records_);
     ASSERT_TRUE(FinalizeIfLost(records_).ok());
@@ -117,7 +118,7 @@ class DyingDisk {
   bool started_ = false, done_ = false;
 };
 
-// How a job ends whose disk is dead since the n-th operation after its task began to run.
+// Expects that the job ends in `state` if its disk is dead from the n-th operation on after its task began to run.
 void TryEachMoment(const std::function<void(DyingDisk&)>& end, FinalState state, std::vector<DiskFault> faults) {
   for (const DiskFault& fault : faults) {
     auto job = std::make_unique<DyingDisk>();
@@ -135,7 +136,8 @@ void TryEachMoment(const std::function<void(DyingDisk&)>& end, FinalState state,
     EXPECT_EQ(job->InLedger(".end-").size(), 1u);
     disk.Repair();
     job->ExpectEndIsFound(state);
-    job.reset();  // with its threads, before the disk
+    // The job and its threads must end before the disk.
+    job.reset();
   }
 }
 
@@ -145,16 +147,16 @@ std::vector<DiskFault> EachMoment() {
   return faults;
 }
 
-TEST(DeadDiskTest, ATermEndsTheJobAndItsEndIsFoundLater) {
+TEST(DeadDiskTest, SigtermEndsTheJobAndItsEndIsFoundLater) {
   TryEachMoment([](DyingDisk&) { kill(getpid(), SIGTERM); }, FinalState::kKilled, EachMoment());
 }
 
-TEST(DeadDiskTest, WhatItsMasterCouldNotWriteIsFoundLater) {
+TEST(DeadDiskTest, AVerdictThatTheMasterCouldNotWriteIsFoundLater) {
   TryEachMoment([](DyingDisk& job) { job.FinishAsAm(FinalState::kSucceeded); }, FinalState::kSucceeded, EachMoment());
 }
 
-// Before the next master has its number.
-TEST(DeadDiskTest, WithoutAMasterTheJobEndsWithItsTasks) {
+// The AM dies before the next AM has its epoch.
+TEST(DeadDiskTest, AJobWithoutAMasterFailsAndItsTasksEnd) {
   TryEachMoment([](DyingDisk& job) { job.KillAm(); }, FinalState::kFailed,
                 {{.nth = 1, .error = EROFS}, {.nth = 1, .error = EIO}});
 }

@@ -89,7 +89,7 @@ class FaultyDisk::Hook : public FileHook {
   const DiskFault fault_;
   bool is_sound_;
   int count_ = 0;
-  int half_written_ = -1;  // a descriptor: its next write fails
+  int half_written_ = -1;  // The descriptor whose next write fails.
   std::string failed_, path_;
 };
 
@@ -110,7 +110,7 @@ std::ptrdiff_t OpenDescriptors() {
   return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
 }
 
-// Without what is random in their names. Locks, and what is being removed, may stay.
+// Returns names of hidden files without their random parts. Locks and files that are being removed may stay.
 std::multiset<std::string> HiddenFiles(const fs::path& folder) {
   std::multiset<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -132,7 +132,7 @@ std::multiset<std::string> HiddenWithoutFault(const FailingCall& failing) {
   return HiddenFiles(folder.path());
 }
 
-// False: it did not come to the fault.
+// Returns false if the call ended before the fault.
 bool Try(const FailingCall& failing, const DiskFault& fault, const std::multiset<std::string>& usual) {
   const TempFolder folder(MemoryFolder());
   failing.prepare(folder.path());

@@ -1,6 +1,6 @@
-// A disk that fails. From its making to Repair() the n-th operation on files below one folder fails, once or with all
-// that come after it. Operations are those of tests/support/file_front.h, but close. Syncs that do not fail are left
-// out: they take most of the time, and power cuts are tests/power's.
+// A disk that fails. Between construction and Repair() the n-th operation on files below one folder fails, alone or
+// with all later operations. Operations are those of tests/support/file_front.h except close. Successful syncs do not
+// sync, because they would take most of the time; tests/power tests power cuts.
 #pragma once
 
 #include <filesystem>
@@ -13,25 +13,29 @@
 namespace tony {
 
 struct DiskFault {
-  int nth = 1;    // of the operations that may fail so, counted from 1
-  int error = 0;  // EIO, EINTR: any; ENOSPC: what needs room, and of a write one half is written; EMFILE: what opens;
-                  // EROFS: what changes something
-  bool stays = true;  // else once
+  // The number of the first failing operation, counted from 1 over all operations that can fail with `error`.
+  int nth = 1;
+  // EIO and EINTR: any operation fails. ENOSPC: operations that need space fail, and a failing write still writes half.
+  // EMFILE: opens fail. EROFS: operations that change something fail.
+  int error = 0;
+  bool stays = true;  // false: only one operation fails
 };
 
-// One at a time; made and destroyed while no other thread uses files.
+// At most one FaultyDisk exists. It is made and destroyed while no other thread uses files.
 class FaultyDisk {
  public:
-  // Operations are counted from now on, or from Break() on where the disk is sound at first.
+  // Operations are counted from now on; if `is_sound`, from Break() on.
   FaultyDisk(const std::filesystem::path& folder, const DiskFault& fault, bool is_sound = false);
   ~FaultyDisk();
   FaultyDisk(const FaultyDisk&) = delete;
 
   void Break();
-  void Repair();               // no operation fails any more
-  bool HasFailed() const;      // there were as many operations
-  std::string failed() const;  // the name of the operation that failed first
-  std::string point() const;   // for people: "EIO at operation 4, rename of .../record.json, once"
+  void Repair();           // From now on no operation fails.
+  bool HasFailed() const;  // True if an operation has failed.
+  // Returns the name of the operation that failed first.
+  std::string failed() const;
+  // Returns a text for people, e.g. "EIO at operation 4, rename of .../record.json, once".
+  std::string point() const;
 
  private:
   class Hook;
@@ -43,21 +47,24 @@ Status StatusOf(const Result<T>& result) {
   return result.ok() ? Ok() : Status(result.error());
 }
 
-// A call that is tried on such a disk.
+// A call to test on such a disk.
 struct FailingCall {
-  std::function<void(const std::filesystem::path&)> prepare;  // makes what is there before, on a sound disk
+  // Makes the initial state on a sound disk.
+  std::function<void(const std::filesystem::path&)> prepare;
   std::function<Status(const std::filesystem::path&)> call;
-  // Reads what is there, on a sound disk. `done`: the call said so. If not, it may be done all the same, or not at all.
+  // Checks the result on a sound disk. `done`: the call reported success. A call that failed may still have done its
+  // work, or none of it.
   std::function<void(const std::filesystem::path&, bool done)> look = [](const std::filesystem::path&, bool) {};
-  bool names_the_file = true;      // an error does
-  bool tells_every_fault = false;  // but that of an access: it does more then
+  // Errors name a path below the folder.
+  bool names_the_file = true;
+  // The call reports each failing operation except access, after which it does more.
+  bool tells_every_fault = false;
 };
 
-// Does the call on a new folder for each fault: for every n, each error, once and for good. Each time it expects that
-// an error names a path below the folder, that a sync that failed is told, that the call leaks no descriptor, and that
-// it succeeds on the disk when that is sound again. After a fault that came once it expects no file with a leading dot
-// that is not there without a fault, unless it was the removal that failed. It looks after the fault and after the
-// success.
+// Runs the call in a new folder for each fault: for every n and each error, once and permanently. Each time it expects
+// that an error names a path below the folder, that a failed sync is reported, that the call leaks no descriptor, and
+// that the call succeeds after the repair. After a fault that happened once it expects no additional file with a
+// leading dot, except if the failed operation was the removal. It calls `look` after the fault and after the success.
 void TryEveryFault(const FailingCall& failing);
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// The log of ended jobs on a disk on which each operation fails in turn.
+// The log of ended jobs on a disk where each operation fails in turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,26 +40,26 @@ void ExpectFirstAndIfDoneSecond(const fs::path& folder, bool done) {
   }
 }
 
-TEST(EndedLogFaultsTest, ALineIsAppendedWholeAndNoOtherIsLost) {
+TEST(EndedLogFaultsTest, ALineIsAppendedWholeAndKeepsEarlierOnes) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Append(Ended("second", 2)); },
                  .look = ExpectFirstAndIfDoneSecond});
 }
 
-TEST(EndedLogFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
+TEST(EndedLogFaultsTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Rewrite({Ended("second", 2)}, FromMillis(0)); },
                  .look = ExpectFirstAndIfDoneSecond});
 }
 
-// gc removes a job's folder then.
-TEST(EndedLogFaultsTest, WhatMayNotSurviveAPowerCutIsNotSaidToBeSynced) {
+// After a successful Sync(), gc removes the job's folder.
+TEST(EndedLogFaultsTest, ASyncReportsEveryFault) {
   TryEveryFault({.prepare = [](auto& folder) { AppendFirst(folder / "home"); },
                  .call = [](auto& folder) { return EndedLog(folder / "home").Sync(); },
                  .tells_every_fault = true});
 }
 
-TEST(EndedLogFaultsTest, ItIsReadWholeOrNotAtAll) {
+TEST(EndedLogFaultsTest, TheLogIsReadWholeOrNotAtAll) {
   TryEveryFault({.prepare = AppendFirst, .call = [](auto& folder) -> Status {
                    const auto log = EndedLog(folder).Read();
                    if (!log.ok()) return log.error();

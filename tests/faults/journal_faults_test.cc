@@ -1,4 +1,4 @@
-// The journal of an application master on a disk on which each operation fails in turn.
+// The journal of an application master on a disk where each operation fails in turn.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -36,7 +36,7 @@ void WriteFirst(const fs::path& folder) {
   opened->file->NoteWritten(text.size());
 }
 
-TEST(JournalFaultsTest, ARecordIsAppendedWholeOrCutOffByTheNext) {
+TEST(JournalFaultsTest, ARecordIsAppendedWholeOrCutOffByTheNextWriter) {
   TryEveryFault({.prepare = WriteFirst,
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const auto opened, OpenJournalFile(JournalIn(folder)));
@@ -55,7 +55,7 @@ TEST(JournalFaultsTest, ARecordIsAppendedWholeOrCutOffByTheNext) {
                  .names_the_file = false});
 }
 
-TEST(JournalFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
+TEST(JournalFaultsTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
   TryEveryFault({.prepare = WriteFirst,
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const auto opened, OpenJournalFile(JournalIn(folder)));
@@ -69,8 +69,8 @@ TEST(JournalFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
                  .names_the_file = false});
 }
 
-// The journal is the file that has its name, whichever it is by then.
-TEST(JournalFaultsTest, WhatIsAppendedAfterwardsIsInTheFileThatIsThere) {
+// Replace() may fail before or after its rename. Later records go to the file that then has the journal's name.
+TEST(JournalFaultsTest, ARecordAfterAFailedReplaceIsInTheCurrentFile) {
   for (int nth = 1;; ++nth) {
     const TempFolder folder(MemoryFolder());
     WriteFirst(folder.path());
@@ -86,7 +86,7 @@ TEST(JournalFaultsTest, WhatIsAppendedAfterwardsIsInTheFileThatIsThere) {
   }
 }
 
-TEST(JournalFaultsTest, AWriteThatASignalInterruptsGoesOn) {
+TEST(JournalFaultsTest, AWriteInterruptedByASignalIsContinued) {
   const TempFolder folder(MemoryFolder());
   WriteFirst(folder.path());
   const auto opened = OpenJournalFile(JournalIn(folder.path()));
@@ -104,7 +104,8 @@ ino_t InodeOf(const fs::path& file) {
   return info.st_ino;
 }
 
-// A decision is told to be written when it is in the file, however often the disk refuses it. False: it never did.
+// Expects that a decision is reported as written only when it is in the file, however often the disk refuses it.
+// Returns false if no operation failed.
 bool TryToWriteTheEnd(const DiskFault& fault) {
   const TempFolder folder(MemoryFolder());
   EventLoop loop;
@@ -124,7 +125,8 @@ bool TryToWriteTheEnd(const DiskFault& fault) {
   disk.Repair();
   EXPECT_TRUE(RunUntil(loop, [&] { return written == 2 && trouble.empty(); })) << disk.point();
   EXPECT_EQ(DecisionsIn(folder.path()), 2u) << disk.point();
-  // The kernel may have dropped what it could not write, and call the next sync of the same file a success.
+  // The kernel may have dropped data that it could not write, and may report success for the next sync of the same
+  // file.
   if (disk.failed() == "fdatasync") {
     EXPECT_NE(InodeOf(JournalIn(folder.path())), before) << disk.point();
   }
@@ -132,7 +134,7 @@ bool TryToWriteTheEnd(const DiskFault& fault) {
   return disk.HasFailed();
 }
 
-TEST(JournalFaultsTest, WhatIsToldToBeWrittenIsInTheFile) {
+TEST(JournalFaultsTest, ADecisionReportedAsWrittenIsInTheFile) {
   for (const int error : {EIO, ENOSPC}) {
     for (const bool stays : {false, true}) {
       int nth = 1;

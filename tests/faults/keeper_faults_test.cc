@@ -1,4 +1,5 @@
-// What a keeper writes down for the one after it, on a disk on which each operation fails in turn.
+// Records that a keeper (supervisor of one job on one machine) writes for its successor, on a disk where each operation
+// fails in turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ ContainerRecord RecordIn(const fs::path& folder) {
   return records.ok() && !records->empty() ? records->front() : ContainerRecord();
 }
 
-TEST(ContainerRecordFaultsTest, AnExecutorIsKnownByItsWholeNameOrNotAtAll) {
+TEST(ContainerRecordFaultsTest, AnExecutorIsRecordedWithPidAndStartTimeOrNotAtAll) {
   TryEveryFault(
       {.prepare = Launch,
        .call = [](auto& folder) { return ContainerRecords(JobIn(folder)).Started(kContainer, 4'000'010, "123456789"); },
@@ -43,12 +44,12 @@ TEST(ContainerRecordFaultsTest, AnExecutorIsKnownByItsWholeNameOrNotAtAll) {
            }});
 }
 
-TEST(ContainerRecordFaultsTest, AnEndIsKnownThoughWhatStoodBeforeItWasCutShort) {
+TEST(ContainerRecordFaultsTest, AnEndIsReadBehindATruncatedLine) {
   const ContainerExited exited = {kContainer, ExitStatus{ExitStatus::Kind::kExited, 3}, ""};
   TryEveryFault({.prepare = Launch,
                  .call = [&](auto& folder) -> Status {
                    const ContainerRecords records(JobIn(folder));
-                   (void)records.Started(kContainer, 4'000'010, "123456789");  // the disk may take half of it
+                   (void)records.Started(kContainer, 4'000'010, "123456789");  // the disk may take half
                    return records.Exited(exited);
                  },
                  .look =
@@ -61,7 +62,7 @@ TEST(ContainerRecordFaultsTest, AnEndIsKnownThoughWhatStoodBeforeItWasCutShort) 
                      }});
 }
 
-TEST(AmDeathFaultsTest, ADeathIsRecordedAndNoOtherIsLost) {
+TEST(AmDeathFaultsTest, RecordingADeathKeepsEarlierOnes) {
   const AmDeath first = {FromMillis(1'700'000'000'000), AmDeath::Kind::kCrashed};
   const AmDeath second = {FromMillis(1'700'000'001'000), AmDeath::Kind::kKilled};
   TryEveryFault({.prepare =

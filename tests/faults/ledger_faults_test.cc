@@ -1,4 +1,4 @@
-// The ledger of the machine on a disk on which each operation fails in turn.
+// The ledger (queue) of a machine on a disk where each operation fails in turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class LedgerFaultsTest : public testing::Test {
     TRY_ASSIGN(held, session.Add(Ask(job, number)));
     return Ok();
   }
-  // Two entries of live keepers, of which the first is admitted.
+  // Adds two entries of live keepers and admits the first.
   void AddTwo(const fs::path& folder) {
     one_.reset();
     two_.reset();
@@ -54,8 +54,8 @@ class LedgerFaultsTest : public testing::Test {
   std::optional<HeldEntry> one_, two_;
 };
 
-// An entry that is not seen is room that is given away twice, and a machine without its limits has room that is
-// nobody's to give. One that cannot be read is left out and named; a shortage of descriptors is not its fault.
+// An entry that is overlooked has its resources given away twice, and a machine without its limits has no resources to
+// give. An entry that cannot be read is left out with a warning; a shortage of descriptors must not count as such.
 Status ExpectAllSeen(const LedgerView& view) {
   const bool all = view.ledger.entries().size() == 2 && view.dead == 0 && view.ledger.machine().memory_mb == 1000;
   const std::string warning = view.warnings.empty() ? "" : view.warnings.front();
@@ -64,7 +64,7 @@ Status ExpectAllSeen(const LedgerView& view) {
   return Ok();
 }
 
-TEST_F(LedgerFaultsTest, ALookSeesEveryLiveEntryOrFails) {
+TEST_F(LedgerFaultsTest, AReadReturnsEveryLiveEntryOrFails) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const LedgerView view, FolderIn(folder).Read());
@@ -73,7 +73,7 @@ TEST_F(LedgerFaultsTest, ALookSeesEveryLiveEntryOrFails) {
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }
 
-TEST_F(LedgerFaultsTest, NoLiveEntryIsRemovedForOneThatNobodyHolds) {
+TEST_F(LedgerFaultsTest, RemovingADeadEntryKeepsLiveOnes) {
   TryEveryFault({.prepare =
                      [this](auto& folder) {
                        AddTwo(folder);
@@ -102,17 +102,19 @@ TEST_F(LedgerFaultsTest, AnEntryIsAddedWholeOrNotAtAll) {
                        ASSERT_TRUE(view.ok()) << view.error().message;
                        EXPECT_EQ(view->dead, is_there ? 1 : 0);
                        EXPECT_THAT(view->warnings, testing::IsEmpty());
-                       EXPECT_TRUE(FolderIn(folder).Lock()->Read().ok());  // and removes what nobody holds
+                       // Read() under the lock removes entries without a holder.
+                       EXPECT_TRUE(FolderIn(folder).Lock()->Read().ok());
                        EXPECT_TRUE(fs::is_empty(folder / "ledger"));
                      }});
 }
 
-TEST_F(LedgerFaultsTest, AnEntryIsTakenOverOrStaysWithWhoHasIt) {
+TEST_F(LedgerFaultsTest, AnEntryIsTakenOverOrKeepsItsHolder) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
                    TRY_ASSIGN(const auto taken, session.TakeOver({"local-1"}));
-                   EXPECT_TRUE(taken && taken->entry.admitted());  // who has none adds another one
+                   // a job without an entry adds another
+                   EXPECT_TRUE(taken && taken->entry.admitted());
                    return Ok();
                  },
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});

@@ -1,4 +1,4 @@
-// What the local scheduler makes of the machine's processes, on a machine whose processes are played.
+// How the local scheduler judges the machine's processes, on a machine with simulated processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ constexpr pid_t kKeeper = 4'000'010, kExecutor = 4'000'020, kTask = 4'000'030, k
 constexpr uid_t kStranger = 4711;
 const JobId kJob{"local-1"};
 
-// ---- who witnesses an entry of the ledger ----
+// ---- process checks of ledger entries ----
 
 class PlayedWitnessTest : public PlayedMachineTest {
  protected:
@@ -42,12 +42,12 @@ class PlayedWitnessTest : public PlayedMachineTest {
   static LedgerEntry Entry() { return {.job = kJob, .user = kStranger, .keeper = {.pid = kKeeper, .start = "100"}}; }
 };
 
-TEST_F(PlayedWitnessTest, AKeeperThatRunsTheJobIsAWitness) {
+TEST_F(PlayedWitnessTest, AKeeperWithTheJobsCommandLineProvesItsEntry) {
   machine_.Add(kKeeper, Keeper());
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kRuns);
 }
 
-TEST_F(PlayedWitnessTest, WhoHasTheNumberOfADeadKeeperIsNone) {
+TEST_F(PlayedWitnessTest, AnotherProcessWithADeadKeepersPidProvesNoEntry) {
   machine_.Add(kKeeper, {.start = "900", .name = "python3", .command_line = "/h/jobs/local-1", .user = kStranger});
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
   PlayedProcess other = Keeper();
@@ -56,14 +56,14 @@ TEST_F(PlayedWitnessTest, WhoHasTheNumberOfADeadKeeperIsNone) {
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedWitnessTest, AZombieIsNone) {
+TEST_F(PlayedWitnessTest, AZombieKeeperProvesNoEntry) {
   PlayedProcess keeper = Keeper();
   keeper.state = 'Z';
   machine_.Add(kKeeper, keeper);
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperIsOne) {
+TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperProvesTheEntry) {
   PlayedProcess executor = Keeper();
   executor.name = "tony-executor";
   machine_.Add(kExecutor, executor);
@@ -72,7 +72,7 @@ TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperIsOne) {
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedWitnessTest, OneThatEndsBetweenTwoLooksIsNoneAndHidesNobody) {
+TEST_F(PlayedWitnessTest, AProcessThatExitsDuringTheCheckHidesNoOther) {
   machine_.Add(kKeeper, Keeper());
   machine_.Add(kExecutor, Keeper());
   for (const char* file : {"stat", "status", "cmdline"}) {
@@ -82,7 +82,7 @@ TEST_F(PlayedWitnessTest, OneThatEndsBetweenTwoLooksIsNoneAndHidesNobody) {
   }
 }
 
-TEST_F(PlayedWitnessTest, AJobsKeeperIsFoundByItsWholeFolderAndItsUser) {
+TEST_F(PlayedWitnessTest, AKeeperIsFoundByItsFullJobIdAndItsUser) {
   machine_.Add(kKeeper, Keeper());
   const auto found = FindKeeper(kJob, kStranger);
   ASSERT_TRUE(found);
@@ -95,7 +95,7 @@ TEST_F(PlayedWitnessTest, AJobsKeeperIsFoundByItsWholeFolderAndItsUser) {
   EXPECT_FALSE(FindKeeper(kJob, kStranger));
 }
 
-// ---- whom a sweep ends ----
+// ---- leftover processes that a sweep ends ----
 
 class PlayedSweepTest : public PlayedMachineTest {
  protected:
@@ -114,7 +114,7 @@ class PlayedSweepTest : public PlayedMachineTest {
   std::vector<pid_t> Leftovers() { return FindLeftovers(ListProcesses(), Scope("/h/jobs/local-1/logs")).pids; }
 };
 
-TEST_F(PlayedSweepTest, ADaemonThatWritesToTheLogsIsOneHoweverItCutItsTies) {
+TEST_F(PlayedSweepTest, ADaemonThatWritesToTheJobsLogsIsALeftover) {
   AddKeeperAndExecutor();
   machine_.Add(kOther, {.files = {{STDERR_FILENO, "/h/jobs/local-1/logs/worker-0/1/stderr"}}});
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
@@ -122,7 +122,7 @@ TEST_F(PlayedSweepTest, ADaemonThatWritesToTheLogsIsOneHoweverItCutItsTies) {
   EXPECT_THAT(Leftovers(), IsEmpty());
 }
 
-TEST_F(PlayedSweepTest, WhoseParentIsNotListedIsLeftToTheNextLook) {
+TEST_F(PlayedSweepTest, AProcessWithAnUnlistedParentIsLeftToTheNextCheck) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.parent = kExecutor});
   machine_.Add(kOther, {.parent = kTask, .files = {{STDOUT_FILENO, "/h/jobs/local-1/logs/worker-0/1/stdout"}}});
@@ -134,18 +134,19 @@ TEST_F(PlayedSweepTest, WhoseParentIsNotListedIsLeftToTheNextLook) {
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
 }
 
-TEST_F(PlayedSweepTest, WhoseEnvironmentIsNotOursToReadIsFoundByItsDescent) {
+TEST_F(PlayedSweepTest, AProcessWithAnUnreadableEnvironmentIsFoundByItsParent) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.parent = kKeeper, .environment = {"TONY_CONTAINER=local-1/1-1"}});
   machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
   machine_.errors[StrCat(kOther, "/environ")] = EACCES;
   EXPECT_THAT(Leftovers(), IsEmpty());
-  machine_.Find(kOther)->parent = kKeeper;  // which adopts what below it has lost its parent
+  // The keeper adopts orphans of its descendants.
+  machine_.Find(kOther)->parent = kKeeper;
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
 }
 
-TEST_F(PlayedSweepTest, OneThatIsReplacedAfterTheLookIsNotKilled) {
+TEST_F(PlayedSweepTest, AProcessThatReusesAListedPidIsNotKilled) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
   machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
@@ -156,11 +157,11 @@ TEST_F(PlayedSweepTest, OneThatIsReplacedAfterTheLookIsNotKilled) {
   EXPECT_THAT(Signalled(), ElementsAre(kOther));
 }
 
-// ---- what a keeper ends when a container has ended ----
+// ---- processes that a keeper ends after their container has ended ----
 
 class PlayedContainersTest : public PlayedMachineTest {
  protected:
-  // Of two executors of an earlier keeper one has ended, and the other has left us a daemon.
+  // An earlier keeper had two executors. One still lives and has left us a daemon, and the other has ended.
   PlayedContainersTest() {
     std::filesystem::create_directories(folder_.path() / "local-1/containers");
     const ContainerRecords records(job_);
@@ -169,7 +170,7 @@ class PlayedContainersTest : public PlayedMachineTest {
     machine_.Add(kExecutor, {.environment = {"TONY_CONTAINER=local-1/1-1"}});
     machine_.Add(kTask, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-1"}});
   }
-  // Whether a container ends within this time.
+  // True if a container ends within this time.
   bool OneEnds(Duration limit = std::chrono::seconds(20)) {
     return RunUntil(
         loop_, [this] { return !ended_.empty(); }, limit);
@@ -205,12 +206,12 @@ TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsSpared) {
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-TEST_F(PlayedContainersTest, ADaemonThatCannotBeLookedAtIsSparedAndLookedAtAgain) {
+TEST_F(PlayedContainersTest, ADaemonThatCannotBeCheckedIsSparedAndCheckedAgain) {
   SweepWith({{StrCat(kTask, "/environ"), EMFILE}});
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-TEST_F(PlayedContainersTest, WhoGetsTheNumberOfAnExecutorIsNotAdopted) {
+TEST_F(PlayedContainersTest, AProcessWithAnExecutorsReusedPidIsNotAdopted) {
   machine_.Reap(kTask);
   At(StrCat("hold ", kExecutor), 1, [&] { machine_.Add(kExecutor, {.start = "900"}); });
   ASSERT_TRUE(containers_.Adopt().ok());
@@ -219,8 +220,8 @@ TEST_F(PlayedContainersTest, WhoGetsTheNumberOfAnExecutorIsNotAdopted) {
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-// One that forks and ends without pause is in no list of all processes once the numbers begin anew.
-TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileTheKernelHasAChildOfIt) {
+// A process that forks and ends without pause escapes every list of all processes once pids wrap around.
+TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileAnUnlistedChildLives) {
   constexpr pid_t kStuck = kOther + 10;
   machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
   machine_.unlisted.insert(kStuck);
@@ -231,7 +232,7 @@ TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileTheKernelHasAChildOfIt) {
   EXPECT_THAT(ended_, ElementsAre("1-2"));
 }
 
-TEST_F(PlayedContainersTest, WhatTheKernelHoldsIsNamedAndNotWaitedForButKeptInSight) {
+TEST_F(PlayedContainersTest, AProcessBlockedInTheKernelIsReportedAndDoesNotDelayTheEnd) {
   constexpr pid_t kStuck = kOther + 10;
   machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
   ASSERT_TRUE(containers_.Adopt().ok());
@@ -247,7 +248,7 @@ TEST_F(PlayedContainersTest, WhatTheKernelHoldsIsNamedAndNotWaitedForButKeptInSi
   EXPECT_FALSE(told_["1-2"].left);
 }
 
-TEST_F(PlayedContainersTest, WhatIsAnotherUsersIsNamedWithHim) {
+TEST_F(PlayedContainersTest, AnotherUsersProcessIsReportedWithItsUser) {
   constexpr pid_t kRoots = kOther + 10;
   machine_.Add(kRoots, {.parent = getpid(), .name = "sleep", .user = kStranger});
   machine_.errors[StrCat("signal ", kRoots)] = EPERM;
@@ -258,8 +259,9 @@ TEST_F(PlayedContainersTest, WhatIsAnotherUsersIsNamedWithHim) {
                                        UserName(geteuid()), ": \"kill -9 ", kRoots, "\" as root ends it"));
 }
 
-// It is of no container that can be told: whose end is told first has it, and the others have nothing left.
-TEST_F(PlayedContainersTest, AnothersProcessIsLeftByOneContainerOnly) {
+// No container can be named as the process's own: the container whose end is reported first gets it, and the others
+// have nothing left.
+TEST_F(PlayedContainersTest, AnotherUsersProcessIsReportedByOneContainerOnly) {
   constexpr pid_t kRoots = kOther + 10;
   machine_.Reap(kExecutor);
   machine_.Reap(kTask);
@@ -271,7 +273,7 @@ TEST_F(PlayedContainersTest, AnothersProcessIsLeftByOneContainerOnly) {
   EXPECT_FALSE(containers_.AnyToEnd());
 }
 
-// ---- who is in a container's cgroup ----
+// ---- members of a container's cgroup ----
 
 class PlayedCgroupTest : public PlayedMachineTest {
  protected:
@@ -281,7 +283,7 @@ class PlayedCgroupTest : public PlayedMachineTest {
   const TempFolder cgroup_{MemoryFolder()};
 };
 
-TEST_F(PlayedCgroupTest, WhoGetsTheNumberOfAMemberIsNotKilled) {
+TEST_F(PlayedCgroupTest, AProcessThatReusesAMembersPidIsNotKilled) {
   machine_.Add(kTask, Member());
   machine_.Add(kOther, Member());
   At(StrCat("hold ", kTask), 1, [&] { machine_.Add(kTask, {.start = "900"}); });
@@ -291,7 +293,7 @@ TEST_F(PlayedCgroupTest, WhoGetsTheNumberOfAMemberIsNotKilled) {
   EXPECT_FALSE(KillCgroup(cgroup_.path())) << "nothing lives in it";
 }
 
-TEST_F(PlayedCgroupTest, WhoeverForksAtEachKillIsStoppedFirst) {
+TEST_F(PlayedCgroupTest, AForkBombIsStoppedBeforeItIsKilled) {
   constexpr pid_t kMost = kOther + 200;
   pid_t last = kOther;
   machine_.Add(kOther, Member());
@@ -310,7 +312,7 @@ TEST_F(PlayedCgroupTest, WhoeverForksAtEachKillIsStoppedFirst) {
   EXPECT_LT(last, kMost);
 }
 
-TEST_F(PlayedCgroupTest, OneThatCannotBeHeldIsTriedAgain) {
+TEST_F(PlayedCgroupTest, AMemberThatCannotBeHeldIsRetried) {
   machine_.Add(kTask, Member());
   machine_.errors[StrCat("hold ", kTask)] = ENOMEM;
   EXPECT_TRUE(KillCgroup(cgroup_.path()));
@@ -320,7 +322,7 @@ TEST_F(PlayedCgroupTest, OneThatCannotBeHeldIsTriedAgain) {
   EXPECT_FALSE(KillCgroup(cgroup_.path()));
 }
 
-TEST_F(PlayedCgroupTest, OneInStateDKeepsItFull) {
+TEST_F(PlayedCgroupTest, AMemberInStateDKeepsTheCgroupPopulated) {
   PlayedProcess stuck = Member();
   stuck.state = 'D';
   machine_.Add(kTask, stuck);

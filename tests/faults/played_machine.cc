@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-extern "C" {  // glibc 2.36's header does not say so itself
+extern "C" {  // glibc 2.36's header lacks extern "C"
 #include <sys/pidfd.h>
 }
 
@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the kernel's list has the first process, behind the other files of /proc.
+// The position of the first process in the kernel's list, behind the other files of /proc.
 constexpr off_t kFirstProcess = 256;
 constexpr off_t kEndOfList = off_t{1} << 40;
 constexpr const char* kOtherFile = "meminfo";
@@ -54,7 +54,7 @@ class PlayedMachine::Hook : public FileHook {
   explicit Hook(PlayedMachine& machine) : machine_(machine) {}
 
   struct Entry {
-    int serial = 0;  // tells those apart that have had one number
+    int serial = 0;  // distinguishes processes with the same pid
     PlayedProcess process;
     std::vector<int> pidfds;
   };
@@ -116,7 +116,7 @@ class PlayedMachine::Hook : public FileHook {
     opened_[static_cast<int>(result)] = {pid, entry ? entry->serial : 0, rest, 0};
   }
 
-  // Nothing: it is no list of ours.
+  // nullopt: the descriptor is not our list
   std::optional<off_t> Seek(int fd, off_t offset, int whence) {
     const auto found = opened_.find(fd);
     if (found == opened_.end() || found->second.pid != 0) return std::nullopt;
@@ -129,7 +129,7 @@ class PlayedMachine::Hook : public FileHook {
     return Fill(found->second.position, buffer, room);
   }
 
-  // ---- holds and signals: an errno, or 0 ----
+  // ---- holds and signals; they return an errno or 0 ----
 
   int Hold(pid_t pid, int& fd) {
     int error = Told(StrCat("hold ", pid));
@@ -151,16 +151,16 @@ class PlayedMachine::Hook : public FileHook {
     return entry && entry->serial == serial ? Deliver(pid, signal) : ESRCH;
   }
   int Kill(pid_t pid, int signal) {
-    if (pid <= 0) return EPERM;  // groups are not played
+    if (pid <= 0) return EPERM;  // process groups are not simulated
     if (const int error = Told(StrCat("signal ", pid)); error != 0) return error;
     return Find(pid) ? Deliver(pid, signal) : ESRCH;
   }
 
  private:
   struct Opened {
-    pid_t pid = 0;  // 0: the list of all
+    pid_t pid = 0;  // 0: the list of all processes
     int serial = 0;
-    std::string rest;  // "stat"
+    std::string rest;  // e.g. "stat"
     off_t position = 0;
   };
 
@@ -184,7 +184,7 @@ class PlayedMachine::Hook : public FileHook {
     return 0;
   }
 
-  // "12/stat", "" for /proc itself. Nothing: the real one's.
+  // Returns the file's name, e.g. "12/stat", or "" for /proc itself; nullopt: the real file.
   std::optional<std::string> Played(const std::string& path) const {
     constexpr std::string_view kProc = "/proc";
     if (!path.starts_with(kProc)) return std::nullopt;
@@ -205,7 +205,8 @@ class PlayedMachine::Hook : public FileHook {
             file.substr(std::min(slash + 1, file.size()))};
   }
 
-  // Makes the file as it is now, and says where. An open one is of its process, and never of the next with its number.
+  // Writes the file with its present content and returns its place. An open file stays that of its process and never
+  // becomes that of the next process with its pid.
   fs::path Make(const std::string& file) {
     if (file.empty()) return MakeList();
     const auto [pid, rest] = Split(file);
@@ -275,7 +276,8 @@ class PlayedMachine::Hook : public FileHook {
     for (const pid_t pid : in_it) Deliver(pid, SIGKILL);
   }
 
-  // Of a process that is gone the kernel has nothing to tell; else as it is when the reading begins.
+  // Reading fails for a process that has exited, as in the kernel; otherwise the content is that of the moment when the
+  // reading begins.
   int Read(int fd) {
     const auto found = opened_.find(fd);
     if (found == opened_.end() || found->second.pid == 0) return 0;
@@ -291,7 +293,7 @@ class PlayedMachine::Hook : public FileHook {
     for (auto& [pid, entry] : entries_) std::erase(entry.pidfds, fd);
   }
 
-  // The next entry of the list at `position` or behind: its own position and its name.
+  // Returns the next entry of the list at `position` or behind: its own position and its name.
   std::optional<std::pair<off_t, std::string>> EntryFrom(off_t position) const {
     if (position == 0) return std::pair(off_t{0}, std::string(kOtherFile));
     for (const auto& [pid, entry] : entries_) {
@@ -300,7 +302,7 @@ class PlayedMachine::Hook : public FileHook {
     }
     return std::nullopt;
   }
-  // As the kernel does it: where the list goes on is chosen when the last entry that fits is listed.
+  // Like the kernel, chooses where the list continues when the last entry that fits is listed.
   ssize_t Fill(off_t& position, char* buffer, size_t room) const {
     size_t used = 0;
     dirent64* last = nullptr;

@@ -1,8 +1,8 @@
-// A machine whose processes are played, below the real code that reads /proc and signals processes. While a
-// PlayedMachine lives, /proc has its processes and no others, by their numbers, by "self" and by "thread-self"; what
-// /proc has besides is the real one's. pidfds and kill() are for its processes alone.
+// A machine with simulated (played) processes, below the real code that reads /proc and signals processes. While a
+// PlayedMachine lives, /proc has its processes and no others, by their pids, by "self" and by "thread-self"; all other
+// files of /proc are the real ones. pidfds and kill() reach only its processes.
 //
-// Not played: fork, exec, wait, getrusage.
+// fork, exec, wait and getrusage are not simulated.
 #pragma once
 
 #include <sys/types.h>
@@ -24,26 +24,28 @@ struct PlayedProcess {
   pid_t parent = 1;
   std::string start = "100";
   std::vector<std::string> environment = {};  // "NAME=value"
-  char state = 'S';  // as proc(5) has it; Z with more than one thread: only the first has ended
+  // The state as in proc(5). Z with more than one thread: only the first thread has ended.
+  char state = 'S';
   int threads = 1;
-  int forked_by = 0;  // which thread of the parent
+  int forked_by = 0;  // the parent's thread that forked
   std::string name = "played";
   std::string command_line = {};
   uid_t user = geteuid();
-  int64_t ticks = 0, pages = 0;                     // used
-  std::filesystem::path cgroup = {};                // of MakeCgroup()
-  std::map<int, std::filesystem::path> files = {};  // open for writing
-  std::set<int> ignored = {};                       // signals
+  int64_t ticks = 0, pages = 0;                     // resources used
+  std::filesystem::path cgroup = {};                // a folder of MakeCgroup()
+  std::map<int, std::filesystem::path> files = {};  // files open for writing
+  std::set<int> ignored = {};                       // ignored signals
 };
 
 struct PlayedSignal {
   pid_t pid = 0;
-  std::string start;  // of who got it
+  std::string start;  // start time of the receiver
   int signal = 0;
   bool operator==(const PlayedSignal&) const = default;
 };
 
-// One at a time, one thread. It has init and this process, a subreaper, from the start.
+// At most one PlayedMachine exists, used by one thread. From the start it has init and this process, which is a
+// subreaper.
 class PlayedMachine {
  public:
   class Hook;
@@ -52,21 +54,25 @@ class PlayedMachine {
   ~PlayedMachine();
   PlayedMachine(const PlayedMachine&) = delete;
 
-  void Add(pid_t pid, PlayedProcess process);            // in the place of one that had the number before
-  void End(pid_t pid);                                   // it is a zombie then, and its children are ours
-  void Reap(pid_t pid);                                  // it is gone
-  void MakeCgroup(const std::filesystem::path& folder);  // is there: gets cgroup.procs and cgroup.events
-  PlayedProcess* Find(pid_t pid);                        // nullptr: there is none
-  std::vector<pid_t> Living() const;                     // without init and us
+  // Adds a process; it replaces one that had the pid before.
+  void Add(pid_t pid, PlayedProcess process);
+  // Makes the process a zombie; this process adopts its children.
+  void End(pid_t pid);
+  void Reap(pid_t pid);  // Removes the process.
+  // Adds cgroup.procs and cgroup.events to an existing folder.
+  void MakeCgroup(const std::filesystem::path& folder);
+  PlayedProcess* Find(pid_t pid);  // nullptr: unknown pid
+  // Returns the living processes except init and this one.
+  std::vector<pid_t> Living() const;
 
-  // Told before each look for a file of /proc by its name ("12/stat"), before each read of one that is open ("read
-  // 12/stat"), before a process is held ("hold 12") and before a signal reaches it ("signal 12"). It may change
-  // anything.
+  // Called before each use of a file of /proc by its name ("12/stat"), before each read of an open file ("read
+  // 12/stat"), before a process is held ("hold 12"), and before a signal reaches it ("signal 12"). The callback may
+  // change anything.
   std::function<void(const std::string& what)> before;
-  // The same words, and what fails then; "hold": each hold.
+  // Operations that fail, by the same words, and their errno; "hold" means each hold.
   std::map<std::string, int> errors;
-  std::set<pid_t> unlisted;           // /proc does not list these
-  std::vector<PlayedSignal> signals;  // that have reached somebody, without 0
+  std::set<pid_t> unlisted;           // processes missing in /proc's list
+  std::vector<PlayedSignal> signals;  // All delivered signals except signal 0.
 
  private:
   std::unique_ptr<Hook> hook_;

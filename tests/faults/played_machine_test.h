@@ -1,4 +1,4 @@
-// What tests on a played machine have in common.
+// Helpers for tests on a simulated machine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace tony {
 
 class PlayedMachineTest : public testing::Test {
  protected:
-  // Does `fn` before the machine is asked this for the n-th time.
+  // Calls `fn` before the n-th operation `what` of the machine.
   void At(const std::string& what, int nth, const std::function<void()>& fn) {
     machine_.before = [what, left = nth, fn](const std::string& now) mutable {
       if (now == what && --left == 0) fn();

@@ -1,5 +1,5 @@
-// runtime/os and executor/usage_sampler on a machine whose processes are played: what real processes do too
-// rarely, or at no moment that a test could choose.
+// runtime/os and executor/usage_sampler on a machine with simulated processes, which do what real processes do too
+// rarely, or at moments that no test can choose.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using ::testing::UnorderedElementsAre;
 
 const pid_t kUs = getpid();
 
-// Numbers that this process, and a stranger, do not have.
+// Pids that neither this process nor any real process has.
 constexpr pid_t kChild = 4'000'010, kGrandchild = 4'000'020, kOther = 4'000'030, kLate = 4'000'040;
 constexpr const char* kMark = "TONY_CONTAINER=job/1-1";
 
@@ -36,9 +36,9 @@ class PlayedProcessesTest : public PlayedMachineTest {
   void BecomesAStranger(pid_t pid, pid_t parent = 1) { machine_.Add(pid, {.parent = parent, .start = "900"}); }
 };
 
-// ---- numbers that are used again ----
+// ---- reused pids ----
 
-TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeTheSignalIsNotSignalled) {
+TEST_F(PlayedProcessesTest, ADescendantsPidReusedBeforeTheSignalIsNotSignalled) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("signal ", kGrandchild), 1, [&] { BecomesAStranger(kGrandchild); });
@@ -46,7 +46,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeTheSignalIsNotSig
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
 
-TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeItIsHeldIsNotSignalled) {
+TEST_F(PlayedProcessesTest, ADescendantsPidReusedBeforeTheHoldIsNotSignalled) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   for (const int nth : {1, 2}) {
@@ -58,7 +58,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeItIsHeldIsNotSign
   }
 }
 
-TEST_F(PlayedProcessesTest, AStrangersChildIsNotOursWhenBothHaveNumbersOfOurTree) {
+TEST_F(PlayedProcessesTest, AStrangersTreeWithReusedPidsIsNotSignalled) {
   for (const bool seen : {false, true}) {
     machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
     machine_.Add(kGrandchild, {.parent = kChild});
@@ -72,17 +72,17 @@ TEST_F(PlayedProcessesTest, AStrangersChildIsNotOursWhenBothHaveNumbersOfOurTree
   }
 }
 
-TEST_F(PlayedProcessesTest, WhoGetsTheNumberBetweenTheHoldAndTheLookIsNotSignalledWithoutPidfds) {
+TEST_F(PlayedProcessesTest, WithoutPidfdsAPidReusedAfterTheHoldIsNotSignalled) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
-  // A child of the same parent, so only its start time tells it from the one before.
+  // The new process has the same parent, so only its start time differs.
   At(StrCat(kGrandchild, "/stat"), 4, [&] { BecomesAStranger(kGrandchild, kChild); });
   SignalDescendants(SIGTERM);
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
 
-TEST_F(PlayedProcessesTest, ANumberThatWasListedIsNotSignalledForAnotherProcess) {
+TEST_F(PlayedProcessesTest, AListedPidReusedByAnotherProcessIsNotSignalled) {
   machine_.Add(kOther, {});
   machine_.Add(kLate, {});
   const auto seen = ListProcesses();
@@ -91,7 +91,7 @@ TEST_F(PlayedProcessesTest, ANumberThatWasListedIsNotSignalledForAnotherProcess)
   EXPECT_THAT(machine_.signals, ElementsAre(PlayedSignal{kLate, "100", SIGKILL}));
 }
 
-TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfAMarkedProcessIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AReusedPidOfAMarkedProcessIsNotSignalled) {
   machine_.Add(kOther, {.environment = {kMark}});
   machine_.Add(kLate, {.environment = {kMark}});
   At(StrCat("hold ", kOther), 1, [&] { BecomesAStranger(kOther); });
@@ -99,7 +99,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfAMarkedProcessIsNotSignalled) {
   EXPECT_THAT(Signalled(), ElementsAre(kLate));
 }
 
-TEST_F(PlayedProcessesTest, TheEndOfOneIsToldThoughAnotherHasItsNumber) {
+TEST_F(PlayedProcessesTest, TheEndOfAProcessIsReportedAlthoughItsPidIsReused) {
   for (const int error : {0, ENOSYS, EPERM}) {
     if (error != 0) machine_.errors["hold"] = error;
     machine_.Add(kOther, {});
@@ -119,11 +119,11 @@ TEST_F(PlayedProcessesTest, TheEndOfOneIsToldThoughAnotherHasItsNumber) {
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-// ---- forks while somebody looks ----
+// ---- forks during a listing ----
 
-TEST_F(PlayedProcessesTest, AListHasWhoWasForkedByOneThatEndedBeforeItWasLookedAt) {
+TEST_F(PlayedProcessesTest, AListHasTheChildOfAProcessThatExitedDuringTheListing) {
   machine_.Add(kChild, {.parent = kUs, .environment = {kMark}});
-  machine_.Add(kLate, {.parent = 1});  // the kernel has chosen it as the next one by then
+  machine_.Add(kLate, {.parent = 1});  // the kernel's next entry by then
   At(StrCat(kChild, "/stat"), 1, [&] {
     machine_.Add(kGrandchild, {.parent = kUs, .environment = {kMark}});
     machine_.Reap(kChild);
@@ -131,8 +131,8 @@ TEST_F(PlayedProcessesTest, AListHasWhoWasForkedByOneThatEndedBeforeItWasLookedA
   EXPECT_THAT(ProcessesWithEnvironment(kMark), ElementsAre(kGrandchild));
 }
 
-// Who forks whenever it runs while somebody looks, as long as there is room.
-TEST_F(PlayedProcessesTest, ABombThatForksAtEachLookIsStoppedAndKilled) {
+// The process forks whenever it runs during a listing, as long as there is room.
+TEST_F(PlayedProcessesTest, AForkBombIsStoppedAndKilled) {
   constexpr size_t kRoom = 40;
   pid_t last = kChild;
   machine_.Add(kChild, {.parent = kUs});
@@ -153,8 +153,8 @@ TEST_F(PlayedProcessesTest, ABombThatForksAtEachLookIsStoppedAndKilled) {
   EXPECT_LT(last, kChild + 200) << "it forked on after it was to be stopped";
 }
 
-// A shell without a trap, whose program saves something at SIGTERM.
-TEST_F(PlayedProcessesTest, WhatOneLeavesThatEndsOfTheSignalIsSignalledToo) {
+// The case of a shell without a trap, whose program saves its work at SIGTERM.
+TEST_F(PlayedProcessesTest, TheOrphanOfASignalledProcessIsSignalledToo) {
   for (const bool kernel_tells_children : {true, false}) {
     if (!kernel_tells_children) machine_.errors[StrCat(kUs, "/task/", kUs, "/children")] = ENOENT;
     machine_.Add(kChild, {.parent = kUs});
@@ -166,7 +166,7 @@ TEST_F(PlayedProcessesTest, WhatOneLeavesThatEndsOfTheSignalIsSignalledToo) {
   }
 }
 
-TEST_F(PlayedProcessesTest, WhatAHandlerOfTheSignalStartsIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AProcessStartedByASignalHandlerIsNotSignalled) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .ignored = {SIGTERM}});
   machine_.before = [this](const std::string& what) {
@@ -177,7 +177,7 @@ TEST_F(PlayedProcessesTest, WhatAHandlerOfTheSignalStartsIsNotSignalled) {
   ASSERT_THAT(machine_.Living(), Contains(kLate));
 }
 
-TEST_F(PlayedProcessesTest, AChildWhoseParentEndsDuringTheWalkIsLeftToTheNextOne) {
+TEST_F(PlayedProcessesTest, AChildOrphanedDuringTheWalkIsLeftToTheNextWalk) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("hold ", kGrandchild), 1, [&] { machine_.Reap(kChild); });
@@ -188,9 +188,9 @@ TEST_F(PlayedProcessesTest, AChildWhoseParentEndsDuringTheWalkIsLeftToTheNextOne
   EXPECT_THAT(Signalled(), ElementsAre(kGrandchild));
 }
 
-// ---- states ----
+// ---- states of processes ----
 
-TEST_F(PlayedProcessesTest, OneWhoseFirstThreadHasEndedLivesAndHasChildren) {
+TEST_F(PlayedProcessesTest, AProcessWithoutItsFirstThreadStillLivesAndHasChildren) {
   machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
   EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
@@ -200,7 +200,7 @@ TEST_F(PlayedProcessesTest, OneWhoseFirstThreadHasEndedLivesAndHasChildren) {
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, OneThatTheKernelHoldsIsMetAndCounted) {
+TEST_F(PlayedProcessesTest, AProcessBlockedInTheKernelIsCounted) {
   machine_.Add(kChild, {.parent = kUs, .state = 'D'});
   machine_.Add(kGrandchild, {.parent = kChild});
   const TreeWalk walk = KillDescendants();
@@ -210,9 +210,9 @@ TEST_F(PlayedProcessesTest, OneThatTheKernelHoldsIsMetAndCounted) {
   EXPECT_THAT(machine_.Living(), ElementsAre(kChild));
 }
 
-// ---- what cannot be seen ----
+// ---- unreadable processes ----
 
-TEST_F(PlayedProcessesTest, AnEnvironmentThatIsNotOursToReadHidesNobodyElse) {
+TEST_F(PlayedProcessesTest, AnUnreadableEnvironmentHidesNoOtherProcess) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kOther, {.environment = {kMark}, .user = 4711});
   machine_.Add(kLate, {.environment = {kMark}});
@@ -224,7 +224,7 @@ TEST_F(PlayedProcessesTest, AnEnvironmentThatIsNotOursToReadHidesNobodyElse) {
   EXPECT_THAT(listed, ElementsAre(kChild, kOther, kLate)) << "each once";
 }
 
-TEST_F(PlayedProcessesTest, AListThatLacksSomeForAShortageIsNotTakenForWhole) {
+TEST_F(PlayedProcessesTest, AListingCutShortByAShortageFails) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kLate, {.environment = {kMark}});
   ASSERT_TRUE(TryListProcesses().ok());
@@ -241,11 +241,12 @@ TEST_F(PlayedProcessesTest, AListThatLacksSomeForAShortageIsNotTakenForWhole) {
   EXPECT_TRUE(TryListProcesses().ok());
 }
 
-TEST_F(PlayedProcessesTest, InAShortageItIsNotSaidThatThereIsNoChild) {
+TEST_F(PlayedProcessesTest, InAShortageOwnChildrenIsUnknownAndNotEmpty) {
   machine_.Add(kChild, {.parent = kUs});
   for (const std::string& what : {StrCat(kUs, "/task"), StrCat(kUs, "/task/", kUs, "/children")}) {
     ASSERT_EQ(OwnChildren(), std::vector<pid_t>{kChild});
-    bool is_looked_for = false;  // which takes no descriptor
+    // The first access only checks the file, which takes no descriptor.
+    bool is_looked_for = false;
     machine_.before = [&](const std::string& now) {
       if (now == what && (now.ends_with("task") || std::exchange(is_looked_for, true)))
         machine_.errors = {{what, EMFILE}};
@@ -256,7 +257,7 @@ TEST_F(PlayedProcessesTest, InAShortageItIsNotSaidThatThereIsNoChild) {
   }
 }
 
-TEST_F(PlayedProcessesTest, OneThatIsNotListedIsReachedThroughItsParent) {
+TEST_F(PlayedProcessesTest, AnUnlistedProcessIsReachedThroughItsParent) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.unlisted = {kChild};
@@ -265,7 +266,7 @@ TEST_F(PlayedProcessesTest, OneThatIsNotListedIsReachedThroughItsParent) {
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, WhereTheKernelTellsNoChildrenAllAreFoundByTheList) {
+TEST_F(PlayedProcessesTest, WithoutTheKernelsListOfChildrenDescendantsAreFoundInProc) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.Add(kOther, {});
@@ -275,9 +276,9 @@ TEST_F(PlayedProcessesTest, WhereTheKernelTellsNoChildrenAllAreFoundByTheList) {
   EXPECT_THAT(Signalled(), UnorderedElementsAre(kChild, kGrandchild));
 }
 
-// ---- holding ----
+// ---- holding a process ----
 
-TEST_F(PlayedProcessesTest, OnlyAKernelWithoutPidfdsIsHelpedByAFile) {
+TEST_F(PlayedProcessesTest, AFileReplacesAPidfdOnlyOnAKernelWithoutPidfds) {
   machine_.Add(kOther, {});
   const std::string hold = StrCat("hold ", kOther);
   for (const int error : {ESRCH, ENOMEM, EMFILE}) {
@@ -294,7 +295,7 @@ TEST_F(PlayedProcessesTest, OnlyAKernelWithoutPidfdsIsHelpedByAFile) {
   }
 }
 
-TEST_F(PlayedProcessesTest, OneThatIsNotOursToSignalIsToldFromOneThatIsGone) {
+TEST_F(PlayedProcessesTest, AProcessWeMayNotSignalIsDistinguishedFromAnExitedOne) {
   for (const bool with_pidfds : {true, false}) {
     if (!with_pidfds) machine_.errors["hold"] = ENOSYS;
     machine_.Add(kOther, {.user = 0});
@@ -309,7 +310,7 @@ TEST_F(PlayedProcessesTest, OneThatIsNotOursToSignalIsToldFromOneThatIsGone) {
   }
 }
 
-TEST_F(PlayedProcessesTest, OfThoseThatCannotBeHeldOnlyOurOwnChildrenAreSignalled) {
+TEST_F(PlayedProcessesTest, WithoutAHoldOnlyOurOwnChildrenAreSignalled) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   for (const pid_t pid : {kChild, kGrandchild}) machine_.errors[StrCat("hold ", pid)] = ENOMEM;
@@ -317,7 +318,7 @@ TEST_F(PlayedProcessesTest, OfThoseThatCannotBeHeldOnlyOurOwnChildrenAreSignalle
   EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "nobody else can get the number of a child that is not reaped";
 }
 
-TEST_F(PlayedProcessesTest, AReadOfAHeldFileThatFailsIsNotTakenForAnEnd) {
+TEST_F(PlayedProcessesTest, AFailedReadOfAHeldFileDoesNotCountAsAnEnd) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kOther, {});
   EventLoop loop;
@@ -334,9 +335,9 @@ TEST_F(PlayedProcessesTest, AReadOfAHeldFileThatFailsIsNotTakenForAnEnd) {
   EXPECT_TRUE(RunUntil(loop, [&] { return has_ended; }));
 }
 
-// ---- what they use ----
+// ---- resource usage ----
 
-TEST_F(PlayedProcessesTest, AllBelowAreCountedAndOneThatEndsMeanwhileIsNot) {
+TEST_F(PlayedProcessesTest, UsageCountsAllDescendantsExceptOneThatExitsMeanwhile) {
   const executor::UsageSampler sampler;
   const int64_t page = sysconf(_SC_PAGESIZE), ticks = sysconf(_SC_CLK_TCK);
   machine_.Add(kChild, {.parent = kUs, .threads = 2, .ticks = 3 * ticks, .pages = 10});

@@ -1,4 +1,4 @@
-// What runtime/records writes and reads, on a disk on which each operation fails in turn.
+// Files of runtime/records on a disk where each operation fails in turn.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,13 +36,14 @@ void Make(const fs::path& folder) { ASSERT_TRUE(MakeFolder(folder).ok()); }
 
 // ---- the records of a job ----
 
-// Before the call and after it: as a reader finds it.
+// A write of a record. `before` and `after` are the record as a reader finds it before and after the call.
 struct RecordWrite {
   std::string name;
-  std::function<Status(const JobRecords&, bool first)> write;  // first: what is there before
+  std::function<Status(const JobRecords&, bool first)> write;  // `first`: writes the initial state.
   std::function<std::string(const JobRecords&)> read;
   std::string before, after;
-  bool may_be_left_out = false;  // by who reads, one of several that cannot be read
+  // The reader may leave out the record because it is one of several and cannot be read.
+  bool may_be_left_out = false;
 };
 void PrintTo(const RecordWrite& write, std::ostream* out) { *out << write.name; }
 
@@ -122,7 +123,7 @@ class RecordFaultsTest : public testing::TestWithParam<RecordWrite> {
   }
 };
 
-TEST_P(RecordFaultsTest, IsWrittenWholeOrNotAtAll) {
+TEST_P(RecordFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
   TryEveryFault({.prepare = Prepare,
                  .call = [](auto& folder) { return GetParam().write(RecordsIn(folder), false); },
                  .look =
@@ -132,7 +133,7 @@ TEST_P(RecordFaultsTest, IsWrittenWholeOrNotAtAll) {
                      }});
 }
 
-TEST_P(RecordFaultsTest, IsReadAsItIsOrWithAnError) {
+TEST_P(RecordFaultsTest, ARecordIsReadUnchangedOrTheReadFails) {
   TryEveryFault({.prepare = Prepare, .call = [](auto& folder) -> Status {
                    const std::string text = GetParam().read(RecordsIn(folder));
                    if (text == GetParam().before || (text == "none" && GetParam().may_be_left_out)) return Ok();
@@ -155,11 +156,11 @@ void ExpectWhole(const JobRecords& job) {
   EXPECT_TRUE(*job.ReadConfiguration());
 }
 
-TEST(JobStoreFaultsTest, AJobIsMadeWholeOrNotAtAll) {
+TEST(JobStoreFaultsTest, AJobIsCreatedWholeOrNotAtAll) {
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
                  .call = [](auto& folder) -> Status {
                    NewJob job = JobWithSecret();
-                   job.id = {};  // each submit has a new one
+                   job.id = {};  // each submit has a new id
                    return StatusOf(LocalJobStore(HomeIn(folder)).Create(job, RealClock().Now()));
                  },
                  .look =
@@ -171,7 +172,7 @@ TEST(JobStoreFaultsTest, AJobIsMadeWholeOrNotAtAll) {
                      }});
 }
 
-TEST(JobStoreFaultsTest, AJobIsFoundOrItsStoreIsSaidToBeUnreadable) {
+TEST(JobStoreFaultsTest, AJobIsFoundOrTheReadFails) {
   TryEveryFault(
       {.prepare =
            [](auto& folder) { ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok()); },
@@ -221,13 +222,13 @@ TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {
                      }});
 }
 
-TEST(RequestFaultsTest, ALockIsTakenOrNot) {
+TEST(RequestFaultsTest, ALockCanBeTakenAfterAFault) {
   TryEveryFault(
       {.prepare = [](auto& folder) { Make(HomeIn(folder)); },
        .call = [](auto& folder) { return StatusOf(LocalRequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0))); }});
 }
 
-// A request whose job is there and is told not to be would get a second job.
+// A request must never appear without its existing job, because it would get a second job.
 void MakeRequestWithJob(const fs::path& folder) {
   ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());
   RequestRecord record{.newest_number = 2, .job = kJob, .job_number = 2};
@@ -235,7 +236,7 @@ void MakeRequestWithJob(const fs::path& folder) {
   ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
 }
 
-TEST(RequestFaultsTest, ItsJobIsKnownOrTheReadFails) {
+TEST(RequestFaultsTest, ARequestHasItsJobOrTheReadFails) {
   TryEveryFault({.prepare = MakeRequestWithJob, .call = [](auto& folder) -> Status {
                    const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
                    if (!record.ok()) return record.error();
@@ -244,7 +245,7 @@ TEST(RequestFaultsTest, ItsJobIsKnownOrTheReadFails) {
                  }});
 }
 
-TEST(RequestFaultsTest, ASweepForgetsNoRequestWhoseJobIsThere) {
+TEST(RequestFaultsTest, ASweepKeepsARequestWithAnExistingJob) {
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare = MakeRequestWithJob,
                  .call = [&](auto& folder) -> Status {
@@ -283,17 +284,17 @@ void LookAtEntry(const fs::path& folder, bool done) {
   EXPECT_TRUE((!done && !fs::exists(entry)) || (content.ok() && *content == "content"));
 }
 
-TEST(EntryFaultsTest, AnEntryIsThereWholeOrNotAtAll) {
+TEST(EntryFaultsTest, AnEntryIsStoredWholeOrNotAtAll) {
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); }, .call = KeepEntry, .look = LookAtEntry});
 }
 
-TEST(EntryFaultsTest, AnEntryThatIsThereStays) {
+TEST(EntryFaultsTest, AnExistingEntryStays) {
   TryEveryFault({.prepare = [](auto& folder) { ASSERT_TRUE(KeepEntry(folder).ok()); },
                  .call = KeepEntry,
                  .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
 }
 
-TEST(EntryFaultsTest, ADamagedEntryStaysUntilASoundOneHasItsName) {
+TEST(EntryFaultsTest, ADamagedEntryStaysUntilASoundOneReplacesIt) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(KeepEntry(folder).ok());
@@ -307,7 +308,7 @@ TEST(EntryFaultsTest, ADamagedEntryStaysUntilASoundOneHasItsName) {
                      }});
 }
 
-TEST(EntryFaultsTest, ASweepRemovesWhatNobodyKeepsAndNothingElse) {
+TEST(EntryFaultsTest, ASweepKeepsEntriesInUse) {
   const auto find_kept = []() -> Result<std::set<std::string>> { return std::set<std::string>{"entry"}; };
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare =
@@ -332,7 +333,7 @@ std::string HolderIn(const fs::path& folder) {
   return TextOf(HolderOf(HomeIn(folder), "/checkpoints"), [](const CheckpointHolder& h) { return h.job.value; });
 }
 
-TEST(CheckpointHolderFaultsTest, AFolderIsTakenOrNot) {
+TEST(CheckpointHolderFaultsTest, ACheckpointFolderIsTakenOrKeepsItsHolder) {
   TryEveryFault({.prepare = [](auto& folder) { TakeFolder(folder, {"gone"}); },
                  .call = [](auto& folder) -> Status {
                    const auto holder = TakeCheckpointFolder(HomeIn(folder), "/checkpoints", kJob);
@@ -347,7 +348,7 @@ TEST(CheckpointHolderFaultsTest, AFolderIsTakenOrNot) {
                      }});
 }
 
-TEST(CheckpointHolderFaultsTest, ASweepForgetsNoFolderWhoseJobIsThere) {
+TEST(CheckpointHolderFaultsTest, ASweepKeepsTheHolderOfAnExistingJob) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());

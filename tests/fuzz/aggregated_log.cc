@@ -1,4 +1,4 @@
-// What NodeManagers left of an application in HDFS, or who put something in its place.
+// Fuzzes the aggregated log of an application in HDFS: NodeManagers wrote it, or an attacker replaced it.
 #include "runtime/hadoop/aggregated_log.h"
 
 #include "tests/fuzz/fuzz.h"

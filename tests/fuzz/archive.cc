@@ -1,4 +1,4 @@
-// An archive that a job brings along, unpacked into the user's store: nothing may come to lie outside of the new tree.
+// Fuzzes an archive of a job that is unpacked into the user's store: no file may land outside of the new tree.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -1,6 +1,6 @@
-// A whole connection of the application master's server, whose peer is another user or one of the job's programs. The
-// input's first byte says whether the peer knows the token (1), does not read its answers (2) and goes without a word
-// (4), the second in which pieces it sends.
+// Fuzzes a whole connection of the application master's server, with another user or a program of the job as its peer.
+// Bits of the input's first byte: the peer knows the token (1), does not read its answers (2), and disconnects without
+// a message (4). The second byte sets the length of the pieces that the peer sends.
 #include <sys/socket.h>
 
 #include <array>
@@ -16,14 +16,14 @@ namespace tony::fuzz {
 namespace {
 
 constexpr int kKnown = 1, kDoesNotRead = 2, kVanishes = 4;
-// Small, so that short inputs meet them.
+// The limits are small so that short inputs reach them.
 const RpcServerOptions kLimits{.max_frame = 8 << 10,
                                .max_open_calls = 4,
                                .max_unsent = 16 << 10,
                                .stranger_frame = 1 << 10,
                                .stranger_unsent = 4 << 10};
 
-// What is ready now, and what that makes ready.
+// Runs all that is ready now, and all that becomes ready by it.
 void Settle(EventLoop& loop) {
   for (int round = 0; round < 2; ++round) {
     const EventLoop::Timer soon = loop.After(Duration(0), [&loop] { loop.Stop(); });

@@ -1,4 +1,4 @@
-// The tokens and secrets that a container finds in its file, or that a ResourceManager sends.
+// Fuzzes tokens and secrets, which a container reads from its file or a ResourceManager sends.
 #include "runtime/hadoop/credentials.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// A command line, a word a line: what each word is, and what the submit flags among them set.
+// Fuzzes a command line with one word per line: the kind of each word, and the settings that the submit flags make.
 #include <algorithm>
 
 #include "runtime/base/strings.h"

@@ -1,4 +1,4 @@
-// Bytes of a peer, as they come: in pieces, cut into frames.
+// A peer's bytes, which arrive in pieces and are cut into frames.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace tony::fuzz {
 
-// The first byte of `input`, which is not empty, says how long the pieces are. False: what came is no frame.
+// The first byte of `input`, which must not be empty, sets the length of the pieces. Returns false if the bytes are not
+// a frame.
 template <class OnFrame>
 bool ForEachFrame(std::string_view input, size_t most, OnFrame on_frame) {
   const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 16;

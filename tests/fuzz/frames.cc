@@ -1,5 +1,5 @@
-// What a peer of the application master sends before anybody knows it: frames, messages, calls. The first byte says in
-// which pieces the bytes come.
+// Fuzzes the bytes of a peer that the application master does not know yet: frames, messages, calls. The first byte
+// sets the length of the pieces.
 #include <array>
 #include <memory>
 
@@ -23,7 +23,7 @@ class Answers : public CallOrigin {
   void CallEnded(Call&, std::string message) override {
     ++count;
     if (message.empty()) return;
-    // Whatever came in, what goes out is a frame that the other side can read.
+    // For any input, the output is a frame that the other side can read.
     FrameCutter cutter(16 << 20);
     cutter.Add(message);
     const auto frame = cutter.Next();
@@ -32,7 +32,7 @@ class Answers : public CallOrigin {
   size_t count = 0;
 };
 
-// The text of a refusal is the peer's own, but never a part of the master's token.
+// A refusal may repeat the peer's own text, but never a part of the master's token.
 void Dispatch(std::string_view frame, EventLoop& loop, const Dispatcher& dispatcher,
               const std::shared_ptr<Answers>& answers) {
   MessageReader message(frame);
@@ -42,7 +42,7 @@ void Dispatch(std::string_view frame, EventLoop& loop, const Dispatcher& dispatc
   (void)dispatcher.Dispatch(*header, message, call);
 }
 
-// The other direction: what a caller makes of an answer, whoever gave it.
+// The other direction: how a caller reads an answer from any server.
 template <class Result>
 void ReadAnswer(std::string_view frame) {
   MessageReader message(frame);

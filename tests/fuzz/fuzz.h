@@ -1,5 +1,5 @@
-// A fuzz target: one source file with these two functions, linked with the rooms that read such bytes and no others.
-// README.md says how they run.
+// A fuzz target is one source file with Read() and Seeds(), linked only with the rooms that read such bytes. README.md
+// says how targets run.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace tony::fuzz {
 
-// Does what the product does with these bytes. Whatever they are it comes back, and keeps its promises: a broken one
-// is a CHECK, or what the sanitizers say.
+// Does what the product does with these bytes. It returns for any input and keeps its promises: a broken promise fails
+// a CHECK or a sanitizer.
 void Read(std::string_view input);
 
-// Inputs that the reader takes, made by the product's own writers or from test data: where libFuzzer begins.
+// Returns valid inputs, made by the product's own writers or from test data. libFuzzer begins with them.
 std::vector<std::string> Seeds();
 
-// The content of all files of a folder of this repository whose names end so; folders below it, too.
+// Returns the contents of all files below a folder of this repository whose names end with `ending`.
 std::vector<std::string> FilesOf(const std::string& folder, std::string_view ending);
 
 }  // namespace tony::fuzz

@@ -1,4 +1,4 @@
-// libFuzzer has main(); these are what it calls. With --seeds=FOLDER the seeds are written there, and that is all.
+// libFuzzer has main() and calls these functions. With --seeds=FOLDER the program only writes the seeds there.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@ std::vector<std::string> FilesOf(const std::string& folder, std::string_view end
     std::ifstream stream(entry.path(), std::ios::binary);
     contents.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }
-  std::sort(contents.begin(), contents.end());  // the same on each machine
+  std::sort(contents.begin(), contents.end());  // equal order on each machine
   return contents;
 }
 

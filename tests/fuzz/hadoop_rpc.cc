@@ -1,5 +1,5 @@
-// What a server of Hadoop's answers, or who is in its place: frames, headers, the offer of a SASL exchange, the answers
-// of YARN's three protocols. The first byte says in which pieces the bytes come.
+// Fuzzes the answers of a Hadoop server or of an attacker in its place: frames, headers, the offer of a SASL exchange,
+// and the answers of YARN's three protocols. The first byte sets the length of the pieces.
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/rpc_frames.h"
@@ -19,7 +19,7 @@ bool Parse(std::string_view body, Message& message) {
   return message.ParsePartialFromArray(body.data(), static_cast<int>(body.size())) && message.IsInitialized();
 }
 
-// A server that says nothing right never gets further than its offer.
+// A server without the right proof never gets further than its offer.
 void Prove(std::string_view body) {
   hadoop::wire::RpcSasl message;
   if (!Parse(body, message)) return;

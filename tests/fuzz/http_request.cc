@@ -1,11 +1,12 @@
-// What a browser, or whoever else found the port, sends to the job's page. The first byte says in which pieces.
+// Fuzzes the requests to the job's page, from a browser or from any other program that finds the port. The first byte
+// sets the length of the pieces.
 #include "runtime/net/http_server.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {
 namespace {
 
-// Files are looked for under these names.
+// The components become names of files to open.
 void CheckComponents(const HttpRequest& request) {
   for (const std::string& name : request.path) {
     CHECK(name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos);
@@ -27,7 +28,7 @@ void Read(std::string_view input) {
       }
       CheckComponents(read->request);
     }
-    // What is no whole request yet is not more than a header may be.
+    // An incomplete request has at most the longest header.
     CHECK(reader.buffered() <= RequestReader::kLongestHeader + piece);
   }
 }

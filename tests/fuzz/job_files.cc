@@ -1,5 +1,5 @@
-// The small JSON files that programs leave for each other: what is known under a request id, leases, kills, the
-// submission, and the status that a peer sends. What was read is written and read again as the same.
+// Fuzzes the small JSON files that programs leave for each other: request records, leases, kills, the submission, and
+// the status that a peer sends. A file that was read is written and read again with the same result.
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/request_index.h"

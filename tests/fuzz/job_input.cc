@@ -1,5 +1,5 @@
-// What describes a job: a job document in JSON or YAML, properties as a person or Azkaban writes them, a tony.xml,
-// main.args. The first byte says which.
+// Fuzzes descriptions of a job: a job document in JSON or YAML, properties as a person or Azkaban writes them, a
+// tony.xml, and main.args. The first byte chooses the kind.
 #include "runtime/config/job_document.h"
 #include "runtime/config/properties.h"
 #include "runtime/config/submit_flags.h"

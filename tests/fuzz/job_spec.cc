@@ -1,5 +1,6 @@
-// What a job is to be: a person's properties through the one parser, its lists of files, and the spec's own JSON, which
-// executors and the next master read. The first byte says which. A spec is written and read again as the same.
+// Fuzzes the specification of a job: a person's properties through the one parser, the lists of files, and the spec's
+// JSON, which executors and the next master read. The first byte chooses the kind. A spec is written and read again
+// with the same result.
 #include "runtime/framework/framework.h"
 #include "runtime/spec/job_spec_parser.h"
 #include "tests/fuzz/fuzz.h"
@@ -28,7 +29,7 @@ Properties WithFiles(std::string_view list) {
   Properties properties;
   properties.Set("tony.worker.instances", "1", "job.properties");
   properties.Set("tony.worker.command", "true", "job.properties");
-  properties.Set("tony.scheduler", "yarn", "job.properties");  // which takes hdfs:// as well
+  properties.Set("tony.scheduler", "yarn", "job.properties");  // YARN accepts hdfs:// paths
   for (const char* key : {"tony.containers.resources", "tony.worker.resources", "tony.src-dir"})
     properties.Set(key, std::string(list), "job.properties");
   return properties;

@@ -1,5 +1,5 @@
-// The journal of an application master, as it is read after a death: bytes of any damage; and, so that they get past
-// the checksums, records that somebody wrote whole. The first byte says which.
+// Fuzzes the journal of an application master as it is read after a crash: bytes with any damage, and whole records
+// with valid checksums. The first byte chooses the kind.
 #include "runtime/records/journal_format.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/records/sample_decisions.h"
@@ -7,7 +7,7 @@
 namespace tony::fuzz {
 namespace {
 
-constexpr char kRecords = 'R';  // a JSON on each line
+constexpr char kRecords = 'R';  // a JSON per line
 
 std::string Whole(std::string_view lines) {
   std::string journal = EncodeHeader();
@@ -19,7 +19,7 @@ std::string Whole(std::string_view lines) {
   return journal;
 }
 
-// What was read once is read again as the same.
+// A journal that was read is written and read again with the same result.
 void CheckRewritten(const DecodedJournal& journal) {
   std::string bytes = EncodeHeader();
   for (const Decision& decision : journal.decisions) bytes += EncodeTurn({decision});
@@ -30,7 +30,7 @@ void CheckRewritten(const DecodedJournal& journal) {
   CHECK(twice == bytes);
 }
 
-// The JSON of a record, of bytes that are one whole record.
+// Returns the JSON of bytes that are one whole record.
 std::string JsonOf(std::string_view record) { return std::string(record.substr(12)); }
 
 }  // namespace

@@ -1,10 +1,9 @@
-// The files of a journal, after a crash of the machine: the journal's bytes, and those of journal.written beside it,
-// which has as many of the input's bytes as the first one says.
-#include "am/journal.h"
-
+// Fuzzes the files of a journal after a crash of the machine: the journal and journal.written beside it. The input's
+// first byte is the length of journal.written.
 #include <filesystem>
 #include <fstream>
 
+#include "am/journal.h"
 #include "runtime/records/journal_format.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/work_folder.h"

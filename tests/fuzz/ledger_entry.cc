@@ -1,5 +1,5 @@
-// An entry of the machine's ledger, which any user may have written: the file's name on the first line, then its
-// content. What is believed of it stays within bounds, and does not upset the ledger.
+// Fuzzes an entry of the machine's ledger (queue), which any user may have written: the file's name on the first line,
+// followed by its content. Validation keeps the entry's values within bounds, and the ledger still works with it.
 #include "runtime/ledger/ledger.h"
 #include "runtime/ledger/ledger_files.h"
 #include "tests/fuzz/fuzz.h"

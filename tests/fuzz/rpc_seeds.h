@@ -1,4 +1,4 @@
-// A frame of each call, as executors and clients send them.
+// Frames of each call that executors and clients send.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string CallFrame(const std::string& method, const Args& args) {
   return WriteMessage({method, apache::thrift::protocol::T_CALL, 7}, args);
 }
 
-// The generated structs have no copies.
+// The generated structs cannot be copied.
 template <class Args>
 std::string ExecutorFrame(const std::string& method, Args&& args) {
   args.caller = ToThrift(SomeCaller());

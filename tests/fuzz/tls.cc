@@ -1,5 +1,5 @@
-// What comes to either end of TLS before it knows the other one. The input's first byte says which (0: the master's),
-// the second in which pieces it comes.
+// Fuzzes the bytes that either end of TLS receives before it knows the other end. The input's first byte chooses the
+// end (0: the master's), and the second sets the length of the pieces.
 #include "runtime/net/tls.h"
 
 #include <sys/socket.h>
@@ -67,7 +67,7 @@ void Read(std::string_view input) {
   channel->ShutDown();
 }
 
-// The flights of a real handshake.
+// Returns the flights of a real handshake.
 std::vector<std::string> Seeds() {
   Pair to_server = Connect(), to_client = Connect();
   const auto server = *OurJob().server(std::move(to_server.ours));

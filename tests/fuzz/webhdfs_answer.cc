@@ -1,4 +1,4 @@
-// What a NameNode answers, or who is in its place.
+// Fuzzes the answers of a NameNode or of an attacker in its place.
 #include "runtime/hadoop/webhdfs_answer.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,5 @@
-// A folder for the files of one fuzz process, which ./run removes also if the process crashes; and a file without a name.
+// A folder for the files of one fuzz process, and a file without a name. ./run removes the folder also if the process
+// crashes.
 #pragma once
 
 #include <stdlib.h>

@@ -1,19 +1,19 @@
-"""The tests, in units that run side by side where one waits while another computes (tests/lanes/units.toml).
+"""Runs the tests in units. Units run in parallel if one of them mostly waits (tests/lanes/units.toml).
 
-    scripts/test                    the default lane: what everybody runs
-    scripts/test --ci               the default, and what continuous integration adds
-    scripts/test --long             all units, among them those that take long
-    scripts/test --changed [BASE]   what an edit can break, within a minute (tests/lanes/changed.py)
+    scripts/test                    the default lane, which everybody runs
+    scripts/test --ci               the default lane and the units that continuous integration adds
+    scripts/test --long             all units, including the slow ones
+    scripts/test --changed [BASE]   tests that an edit can break, within a minute (tests/lanes/changed.py)
 
     --only REGEX     units, and tests of GoogleTest programs, whose name matches; in all lanes
     --resume         leave out the units that passed for the same sources
-    --part K/N       the K-th of N shares of the units, of about the same length; what they need is built in each
+    --part K/N       the K-th of N shares of the units, of about equal length; each share builds its own needs
     --until 170m     start no unit that would not end in time by its recorded seconds; exit code 75 if some are left
-    --list           name the units with their recorded minutes, and what has been shown for these sources
-    --verdict        say what earlier runs showed for these sources; exit code 75 while a unit lacks a result
+    --list           list the units with their recorded minutes and their results for these sources
+    --verdict        print the results of earlier runs for these sources; exit code 75 while a unit lacks a result
     --record cold    take the seconds of the last runs into tests/lanes/seconds.json and units.md; or warm
 
-A unit that needs something which failed has failed, too. The last line is "N passed, N failed"; the exit code is 0 only if
+A unit whose need failed has failed, too. The last line is "N passed, N failed"; the exit code is 0 only if
 none failed and something ran, 64 for a wrong command line, 75 if --until left units out. Each unit's output is in
 build/logs/lanes/UNIT.log, and build/results.jsonl has a line for each unit that ran."""
 
@@ -82,7 +82,7 @@ def parse(words):
 
 
 def names_in_sources(unit):
-    """The tests of a unit by its sources, for --only before anything is built: "Suite.Name"."""
+    """Returns the tests of a unit from its sources, as "Suite.Name", for --only before anything is built."""
     for source in unit.sources:
         path = units.ROOT / source
         for file in [path] if path.is_file() else sorted(path.rglob("*.cc")):
@@ -90,7 +90,7 @@ def names_in_sources(unit):
 
 
 def matching(only, listed):
-    """The units that --only asks for; of a unit that matches by some of its tests alone, these tests."""
+    """Returns the units that --only chooses. If only some tests of a unit match, the unit keeps only these tests."""
     chosen = []
     for unit in listed.values():
         if only.search(unit.name):
@@ -101,7 +101,7 @@ def matching(only, listed):
 
 
 def dealt(chosen, part, recorded):
-    """The K-th share: each unit goes to the share that is the shortest so far, the longest unit first."""
+    """Returns the K-th share. Each unit, the longest first, goes to the share that is the shortest so far."""
     sums = [0.0] * part[1]
     mine = []
     for unit in sorted(chosen, key=lambda unit: -seconds_of(unit, recorded)["wall"]):
@@ -117,7 +117,7 @@ def seconds_of(unit, recorded):
 
 
 class Run:
-    """One call of scripts/test."""
+    """A call of scripts/test."""
 
     def __init__(self, options):
         self.options = options
@@ -191,7 +191,7 @@ class Run:
         return False
 
     def take_ended(self):
-        """Waits for a unit to end, a second at most; on a terminal the last line shows what runs."""
+        """Waits at most a second for a unit to end. On a terminal the last line shows the running units."""
         if not self.running:
             return []
         poll = select.poll()
@@ -257,7 +257,8 @@ class Run:
         return NOT_ALL_YET if self.left_out else 0
 
     def compare(self):
-        """Against the record, in the recorded machine's seconds. A slow run warns, it does not fail: machines differ."""
+        """Compares the times with the record, in seconds of the recorded machine. A slow run only warns, because
+        machines differ."""
         sums = sum(entry["cpu"] for name, entry in self.recorded["units"].items()
                    if name in {unit.name for unit in units.of_lane(self.listed, "default")} and "cpu" in entry)  # fmt: skip
         mine = record.in_recorded_seconds(self.cpu, self.machine.seconds(), self.recorded)
@@ -277,7 +278,8 @@ class Run:
         return 0
 
     def verdict(self):
-        """What the runs so far, also those of other machines that share build/results.jsonl, say of these sources."""
+        """Prints the results of earlier runs for these sources, including runs of other machines that share
+        build/results.jsonl."""
         missing, red, passed = [], [], 0
         for unit in units.of_lane(self.listed, self.options.lane):
             if unit.counts == "nothing":

@@ -1,5 +1,5 @@
-// Compiled at the beginning of each whole run of the tests, so that seconds of two machines can be compared:
-// schedule and budget count in seconds of the machine whose seconds are recorded.
+// Compiled at the beginning of each whole run of the tests, so that the seconds of two machines can be compared. The
+// schedule and the budget count in seconds of the machine whose seconds are recorded.
 #include <algorithm>
 #include <functional>
 #include <iostream>

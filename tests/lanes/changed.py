@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Tests what changed, nearest first, for a minute: `scripts/test --changed [BASE]`.
+"""Tests the changed files for a minute, the nearest tests first: `scripts/test --changed [BASE]`.
 
   tests/lanes/changed.py [--seconds N] [BASE]
 
-  BASE         what the files are compared with: HEAD, unless it is given; commits since BASE count as changes
-  --seconds N  stops after so many seconds, 60 if not given; the tests of the first program all run
+  BASE         the commit to compare with, HEAD by default; commits since BASE count as changes
+  --seconds N  stops after N seconds, 60 by default; all tests of the first program run
 
-It runs the tests of the file's own folder, a simulation for am, executor and runtime/records, the programs that depend on
-what changed, and the tests through the programs that have the name of the file or use its verb. It says what it did not
-run. The last line is "N passed, N failed"; the exit code is 0 only if none failed."""
+It runs the tests of the file's own folder, a simulation for am, executor and runtime/records, the programs that depend
+on the changed files, and the end-to-end tests that have the name of the file or use its verb. It lists the tests that
+it did not run. The last line is "N passed, N failed"; the exit code is 0 only if none failed."""
 
 import argparse
 import dataclasses
@@ -30,7 +30,7 @@ import gtest_until  # noqa: E402
 import test_names  # noqa: E402
 
 SEEDS = 2000
-SHOWN = 40  # lines of what a test that failed printed
+SHOWN = 40  # lines of a failed test's output
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,13 +40,13 @@ class Parser(argparse.ArgumentParser):
 
 
 class Session:
-    """What ran so far, and how it ended."""
+    """The tests that ran so far, and their results."""
 
     def __init__(self, seconds):
         self.seconds, self.deadline, self.began = seconds, gtest_until.Deadline(seconds - gtest_until.GRACE), time.monotonic()
         self.passed = self.failed = self.count = 0
-        self.left, self.ran = [], {}  # texts of what was not run; by target, the tests that were
-        self.broken = set()  # build steps that failed
+        self.left, self.ran = [], {}  # `left`: texts of tests that did not run; `ran`: the tests that ran, by target
+        self.broken = set()  # failed build steps
 
     def say(self, text, result, began, built=None):
         self.count += 1
@@ -73,7 +73,7 @@ class Session:
         self.judge(command.text, words, "passed", began, {**os.environ, "TONY_BIN_DIR": folder})
 
     def judge(self, text, words, result, began, env=None, built=None):
-        """A command that counts as one test. One that is slower than the others may run on for a while."""
+        """Runs a command that counts as one test. A slow one may run on for a while."""
         try:
             dev_tree.run(words, self.deadline.left() + gtest_until.GRACE, env=env)
         except subprocess.TimeoutExpired:
@@ -137,7 +137,8 @@ class Session:
         return tree.program(part.target), {}
 
     def simulation(self, kind):
-        """In dev an eighth of the seeds, which takes as long as compiling three batches for the others."""
+        """Runs a simulation. The dev preset runs an eighth of the seeds, which takes as long as compiling three batches
+        for other presets."""
         text = f"tony-sim {kind}".rstrip()
         if not self.deadline.left():
             self.left.append(text)
@@ -155,7 +156,7 @@ class Session:
 
 
 def merged(parts):
-    """One part for each program and stage, the nearest first."""
+    """Merges parts into one for each program and stage, the nearest first."""
     found = {}
     for part in sorted(parts):
         other = found.setdefault((part.stage, part.target), part)
@@ -165,7 +166,7 @@ def merged(parts):
 
 
 def choose(files):
-    """(tree, commands, parts, simulations, files without a quick test)."""
+    """Returns (tree, commands, parts, simulations, files without a quick test)."""
     tree, commands, parts, simulations, without = dev_tree.Tree(), [], [], set(), []
     chosen = None
     for file in files:
@@ -201,7 +202,7 @@ def run(files, seconds):
     for command in commands:
         if not command.needs_programs:
             session.command(command)
-    # The nearest program of the folder, and then what a simulation sees, before all that takes longer.
+    # The nearest program of the folder runs first, then the simulation, then everything slower.
     first = [part for part in parts[:1] if part.stage == choice.OWN]
     for part in first:
         session.part(tree, part)

@@ -1,7 +1,8 @@
-"""The processes of one unit, with all that they leave behind.
+"""The processes of one unit, with all their descendants.
 
-A unit runs in a process of its own that is the subreaper of everything below it: what a program of the unit leaves running
-becomes its child. So the unit's CPU time is complete, and at its end nothing of it runs on."""
+A unit runs in a process of its own that is the subreaper of its descendants: a process that a program of the unit
+leaves running becomes its child. So the unit's CPU time is complete, and at its end none of its processes runs on.
+"""
 
 import contextlib
 import ctypes
@@ -13,17 +14,17 @@ import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PAUSE = 0.02  # seconds between two looks at the children
-GRACE = 30  # seconds for a command to clean up after SIGTERM: a cluster has to stop
+PAUSE = 0.02  # seconds between two checks of the children
+GRACE = 30  # seconds for a command to clean up after SIGTERM, e.g. to stop a cluster
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Stopped(BaseException):
-    """The unit is to end, because its limit is over or the whole run is stopped."""
+    """Raised when the unit must end because its limit is over or the whole run is stopped."""
 
 
 def become_unit(log):
-    """In the forked process of a unit: a session and a log of its own."""
+    """Gives the forked process of a unit a session and a log of its own."""
     os.setsid()
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -39,21 +40,24 @@ def become_unit(log):
 
 
 def start(argv, env=None, out=None, cwd=None):
-    """The process id. The process has a session of its own, so that a signal to it reaches its whole group."""
+    """Starts a process and returns its id. The process has a session of its own, so that a signal to it reaches its
+    whole group."""
     process = subprocess.Popen(argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-    process.returncode = 0  # This module waits for it, not the object.
+    process.returncode = 0  # this module waits for the process, not the object
     return process.pid
 
 
 def give_way(pid, nice):
-    """For a process and its session: also where the kernel shares the cores among sessions, and nice counts within one."""
+    """Lowers the priority of a process and its session. This also works on kernels that share the cores among sessions
+    and apply nice values only within a session."""
     os.setpriority(os.PRIO_PROCESS, pid, nice)
     with contextlib.suppress(OSError):
         pathlib.Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 def reap():
-    """{process id: exit code} of the children that have ended, orphans among them; the code is negative after a signal."""
+    """Returns {process id: exit code} of the children that have exited, including orphans; the code is negative after a
+    signal."""
     ended = {}
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -65,7 +69,7 @@ def reap():
 
 
 def wait(pid, limit):
-    """The exit code; None after `limit` seconds."""
+    """Returns the exit code; None after `limit` seconds."""
     end = time.monotonic() + limit
     while True:
         ended = reap()
@@ -98,13 +102,13 @@ def words_of(pid):
 
 
 def kill(pid):
-    """SIGKILL for a process and its group; its orphans live on until the unit ends."""
+    """Sends SIGKILL to a process and its group. Their orphans live until the unit ends."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def end_group(pid):
-    """SIGTERM for a command and its group, then SIGKILL for all that is left below this process."""
+    """Sends SIGTERM to a command and its group, then SIGKILL to everything that is left below this process."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGTERM)
     left_running(GRACE)
@@ -121,7 +125,7 @@ def end_descendants():
 
 
 def left_running(patience):
-    """What still runs `patience` seconds after the unit's command has ended; it is killed then."""
+    """Returns the processes that still run `patience` seconds after the unit's command has ended, and kills them."""
     end = time.monotonic() + patience
     while left := descendants():
         reap()

@@ -1,4 +1,4 @@
-"""Which tests a changed file asks for, nearest first."""
+"""Chooses the tests for a changed file, nearest first."""
 
 import dataclasses
 import pathlib
@@ -14,33 +14,34 @@ OWN, DEPENDENT, END_TO_END = range(3)
 PYTHON = ["/usr/bin/python3", "-B"]
 SIMULATED = {"am": [""], "executor": [""], "am/core": [""], "runtime/records": ["--requests"], "tests/sim": ["", "--requests"]}
 LAYERING = "tests/unit/layering/layering_test.cc"
-# Units of tests/lanes/units.toml for what has no quick test, where their inputs do not tell.
+# Units of tests/lanes/units.toml for files without a quick test, if the units' inputs do not name the file.
 UNITS = {"runtime/python/": "python-all", "docs/": "docs-all", "tests/conformance/airflow/quick/": "airflow-quick",
          "airflow-operator/": "airflow-quick"}
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Part:
-    """Tests of one program: those of some of its sources."""
+    """The tests of one program that are in some of its sources."""
     stage: int
     distance: tuple
     size: int
     target: str
-    file: str  # one of the sources
-    names: tuple = dataclasses.field(compare=False)  # Suite.Name; none for all of the program, unless it is end to end
+    file: str  # a source of these tests
+    # Suite.Name; empty means all tests of the program, unless it is an end-to-end program
+    names: tuple = dataclasses.field(compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A test that is not a gtest program."""
+    """A test that is not a GoogleTest program."""
     text: str
     words: tuple  # {bin} stands for the folder of the programs
     needs_programs: bool = False
-    is_look: bool = False  # whether a file can be read, not whether it does what it should
+    is_look: bool = False  # whether it only checks that a file can be parsed
 
 
 def is_end_to_end(file):
-    """Tests of the built programs."""
+    """Returns whether the tests run the built programs."""
     return file.startswith(("tests/e2e/", "tests/cluster/"))
 
 
@@ -51,7 +52,7 @@ def is_cc(file):
 class Choice:
     def __init__(self, tree, tests, includes, root=ROOT):
         self.tree, self.includes, self.root = tree, includes, root
-        self.names = {}  # of the tests in a file
+        self.names = {}  # names of the tests in a file
         for test in tests:
             self.names.setdefault(test.file, []).append(test.name)
         self.files = {name: [source for source in target.sources if source in self.names]
@@ -59,7 +60,7 @@ class Choice:
         self.files = {name: files for name, files in self.files.items() if files}
 
     def parts(self, file):
-        """Of a C++ file, or of another one that objects are made of."""
+        """Returns the tests for a C++ file, or for another file that objects are generated from."""
         reached = self.includes.all(file) if is_cc(file) else {file}
         changed = {target for each in reached for target in self.tree.makers.get(each, [])}
         if not is_cc(file):
@@ -81,7 +82,7 @@ class Choice:
                 yield self.part(END_TO_END, (2,), target, ends)
 
     def layering(self):
-        """The test that reads the includes of the whole tree."""
+        """Returns the test that reads the includes of the whole tree."""
         return [self.part(DEPENDENT, (0,), target, [LAYERING]) for target, files in self.files.items() if LAYERING in files]
 
     def part(self, stage, distance, target, files):
@@ -90,7 +91,8 @@ class Choice:
         return Part(stage, distance, len(names), target, files[0], () if whole else names)
 
     def distance(self, target, home):
-        """From the targets of the file's folder; the others that include it are further."""
+        """Returns the distance from the targets of the file's folder; targets that only include the file are further
+        away."""
         near = [self.tree.between(each, target) + 1 for each in home if each in self.tree.targets[target].needs]
         return 0 if target in home else min(near, default=10)
 
@@ -98,7 +100,7 @@ class Choice:
         return file.removesuffix(".cc") + ".h" if file.endswith(".cc") else file
 
     def own_files(self, file):
-        """The tests of the folder: tests/unit/client for runtime/client, and tests/unit/am for am/core."""
+        """Returns the tests of the folder: tests/unit/client for runtime/client, and tests/unit/am for am/core."""
         if file in self.names:
             return {file}
         folder = pathlib.PurePosixPath(file).parent
@@ -112,7 +114,7 @@ class Choice:
         return set()
 
     def simulations(self, file):
-        """The arguments of the simulations that run this file."""
+        """Returns the arguments of the simulations that run this file."""
         made = {target for each in self.includes.all(file) for target in self.tree.makers.get(each, [])}
         simulator = self.tree.targets.get("tony-sim")
         if not simulator or not made & {simulator.name, *simulator.needs}:
@@ -120,7 +122,7 @@ class Choice:
         return SIMULATED.get(str(pathlib.PurePosixPath(file).parent), [])
 
     def end_to_end(self, file):
-        """Tests through the programs that have the name of the file or its folder, and those that use its verb."""
+        """Returns the end-to-end tests that have the name of the file or its folder, and those that use its verb."""
         path = pathlib.PurePosixPath(file)
         verbs = (self.root / "runtime/cli/commands.cc").read_text(encoding="utf-8")
         verb = path.stem if str(path.parent) == "runtime/cli" and f'"{path.stem}"' in verbs else None
@@ -139,7 +141,8 @@ class Choice:
         return tuple(f"{bodies[i]}.{bodies[i + 1]}" for i in range(1, len(bodies), 3) if words in bodies[i + 2])
 
     def by_name(self, file, exact=False):
-        """Parts and commands of the tests that name a file which nothing is made of, or else the nearest folder above it."""
+        """Returns parts and commands of the tests that name a file from which no program is built, or else name the
+        nearest folder above it."""
         sources = {each: (self.root / each).read_text(encoding="utf-8", errors="replace")
                    for each in [*self.names, *self.helpers()] if each != file and not each.startswith("tests/lanes/")}
         path = pathlib.PurePosixPath(file)
@@ -151,7 +154,7 @@ class Choice:
         return parts, [command for each in found if each.endswith(".py") for command in commands_of_python(each, self.root)]
 
     def helpers(self):
-        """Modules beside tests in Python."""
+        """Returns the Python modules in the folders of tests."""
         folders = {pathlib.PurePosixPath(each).parent for each in self.names if each.endswith(".py")}
         return [str(each.relative_to(self.root)) for folder in folders for each in (self.root / folder).glob("*.py")]
 
@@ -163,7 +166,7 @@ def shebang(path):
 
 
 def commands(file, root=ROOT):
-    """What looks at a file that is not C++, in a second or two."""
+    """Yields the commands that check a file that is not C++, within a second or two."""
     path = root / file
     if not path.is_file():
         return
@@ -196,7 +199,7 @@ def commands_of_python(file, root):
 
 
 def python_tests_of(file, root=ROOT):
-    """A test is its own; a module beside tests is tested by those that import it."""
+    """Returns the file itself if it is a test, and otherwise the tests that import this module."""
     if python_tests.unit_of(file) or not file.startswith("tests/"):
         return
     if file.endswith("_test.py"):
@@ -209,7 +212,8 @@ def python_tests_of(file, root=ROOT):
 
 
 def unit_of(file):
-    """The unit that runs what this file is for: a sample by its name, and others by the narrowest of their inputs."""
+    """Returns the unit for this file: a sample's by the sample's name, and otherwise the unit with the narrowest inputs
+    that contain the file."""
     listed, groups = units.read()
     if sample := re.match(r"samples/([^/]+)/", file):
         return next((unit.name for unit in listed.values()

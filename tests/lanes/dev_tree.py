@@ -1,4 +1,4 @@
-"""The build folder of a preset: its targets, what they are made of and what depends on them, by CMake's file API."""
+"""The build folder of a preset: its targets, their sources, and their dependencies, from CMake's file API."""
 
 import json
 import os
@@ -12,16 +12,16 @@ import git_files
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-APART = 8  # files at most that are compiled by themselves
+APART = 8  # files at most that are compiled separately
 PACKAGES = ["clang-14", "libclang-rt-14-dev", "llvm-14"]
 
 
 class Failed(Exception):
-    """A step that did not end well, with what it printed."""
+    """A step that failed, with its output."""
 
 
 def run(words, seconds=None, quiet=True, env=None):
-    """What a command printed. Ninja, when it is stopped because the time is over, keeps what is done."""
+    """Returns the output of a command. If Ninja is stopped by the time limit, it keeps its finished steps."""
     out = subprocess.PIPE if quiet else None
     with subprocess.Popen(words, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, text=True,
                           errors="replace") as process:
@@ -45,7 +45,8 @@ class Tree:
         return (self.folder / "build.ninja").exists()
 
     def configure(self, tried=()):
-        """TRIED are sources with tests, for which there are programs without any others: CMakeLists.txt, tony_tried."""
+        """Configures the tree. TRIED are sources with tests that get programs of their own: CMakeLists.txt,
+        tony_tried."""
         run([ROOT / "scripts/setup", *PACKAGES])
         query = self.folder / ".cmake/api/v1/query/codemodel-v2"
         query.parent.mkdir(parents=True, exist_ok=True)
@@ -55,11 +56,11 @@ class Tree:
         self.read()
 
     def apart(self):
-        """Sources that somebody is changing, outside of their batches: CMakeLists.txt says why."""
+        """Returns edited sources that are compiled outside of their batches; CMakeLists.txt explains why."""
         try:
             files = [str(self.root / file) for file in git_files.changed_since("HEAD") if file.endswith(".cc")]
         except ValueError:
-            return []  # not in a checkout of git
+            return []  # this is not a git checkout
         return files if len(files) <= APART else []
 
     def read(self):
@@ -70,7 +71,7 @@ class Tree:
         self.take(targets)
 
     def take(self, targets):
-        """From the targets of a reply; a name's dependencies are all that it needs, not only the nearest."""
+        """Reads the targets of a reply. A target's dependencies include the indirect ones."""
         names = {each["id"]: each["name"] for each in targets}
         for each in targets:
             sources = [source["path"] for source in each.get("sources", [])]
@@ -87,19 +88,20 @@ class Tree:
         return [each.name for each in self.targets.values() if target in each.needs]
 
     def between(self, target, dependent):
-        """How many targets lie between them: how far a program is from a library."""
+        """Returns how many targets lie between a program and a library."""
         return sum(1 for each in self.targets[dependent].needs if target in self.targets[each].needs)
 
     def build(self, targets, seconds=None):
         if not targets:
-            return  # without any, ninja builds all
+            return  # without targets, ninja builds all
         words = ["ninja", "-C", self.folder]
         if jobs := os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL"):
             words += ["-j", jobs]
         run([*words, *([] if os.isatty(1) else ["--quiet"]), *targets], seconds, quiet=not os.isatty(1))
 
     def steps_left(self, targets):
-        """What a build would do; asked of a copy, because ninja would make its own file again first."""
+        """Returns the steps of a build. A copy of the build file is used, because ninja would regenerate its own file
+        first."""
         copy = self.folder / "dry_run.ninja"
         shutil.copyfile(self.folder / "build.ninja", copy)
         try:
@@ -109,13 +111,15 @@ class Tree:
         return re.findall(r"^\[\d+/\d+\] (.*)", said, re.MULTILINE)
 
     def program_for(self, target):
-        """The program with all its tests, or with those alone that are tried, while all would have to be compiled."""
+        """Returns the program with all its tests, or, if these would all have to be compiled, the program with only the
+        tried ones."""
         some = f"try_{target}"
         must_compile = any(f"CMakeFiles/{target}.dir/" in step for step in self.steps_left([target]))
         return some if must_compile and some in self.targets else target
 
     def made_of(self, file):
-        """Targets with an object or a generated source that is made of this file, which no compiler reads itself."""
+        """Returns the targets that have an object or a generated source made from this file, although no compiler reads
+        the file."""
         try:
             said = run(["ninja", "-C", self.folder, "-t", "query", self.root / file])
         except Failed:
@@ -127,8 +131,8 @@ class Tree:
 
 
 def cheapest(wanted, slow=0):
-    """Of the presets that these targets are named for, the tree that is there and has least to do until it has them; so
-    many compile steps are added for dev, where all runs slowly."""
+    """Returns the existing tree, of the presets that these targets are named for, with the fewest steps until it has
+    them. For dev, where everything runs slowly, a number of compile steps is added."""
     costs = {}
     for preset, targets in wanted.items():
         tree = Tree(preset)
@@ -137,7 +141,7 @@ def cheapest(wanted, slow=0):
                 costs[tree] = sum(1 if step.startswith("Building") else 0.1 for step in tree.steps_left(targets))
                 costs[tree] += slow if preset == "dev" else 0
         except Failed:
-            pass  # ninja knows no such target
+            pass  # ninja does not know the target
     return min(costs, key=costs.get)
 
 
@@ -150,12 +154,12 @@ def build_cheapest(wanted, seconds=None, slow=0):
 
 
 def build_programs(seconds=None):
-    """The folder of the programs that jobs on this machine need."""
+    """Builds the programs for jobs on this machine; returns their folder."""
     return build_cheapest({"dev": ["one_machine"], "release": ["one_machine"]}, seconds).folder / "bin"
 
 
 def build_end_to_end(target, names, seconds=None, in_dev=None):
-    """A program with tests of the built programs, and the variable that tells it where those are."""
+    """Builds an end-to-end test program; returns it, and the variable that names the folder of the built programs."""
     needs_dynamic = execution.matcher("tests/e2e/needs_dynamic_programs.txt")
     dynamic = any(needs_dynamic(name) or needs_dynamic(f"Instance/{name}") for name in names)
     programs = ["dynamic_programs"] if dynamic else ["one_machine", "tony-azkaban"]
@@ -171,7 +175,8 @@ class Target:
 
 
 class Includes:
-    """Which files include which, by reading them: ninja knows that only of what it has built in this folder."""
+    """The include graph, from reading the files: ninja knows only the includes of files that it has built in this
+    folder."""
 
     def __init__(self, files, root=ROOT):
         self.users = {}
@@ -185,7 +190,7 @@ class Includes:
         return self.users.get(file, set())
 
     def all(self, file):
-        """FILE, and all that include it by way of any others."""
+        """Returns FILE and all files that include it, directly or not."""
         found, todo = {file}, [file]
         while todo:
             new = self.direct(todo.pop()) - found

@@ -1,4 +1,4 @@
-"""Runs one unit in a process of its own, and says what became of it."""
+"""Runs one unit in a process of its own, and reports its result."""
 
 import collections
 import fnmatch
@@ -18,15 +18,15 @@ from units import ROOT
 
 LOGS = ROOT / "build/logs/lanes"
 TASKS = ROOT / "tests/lanes/tasks.sh"
-PATIENCE = 10  # seconds for what a unit's command has left behind to end by itself
+PATIENCE = 10  # seconds for processes that a unit's command has left to exit by themselves
 SUM = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
-NICE = 5  # of a build: the suites beside it wait most of their time, and want to be woken in time
+NICE = 5  # of a build: the suites next to it mostly wait, and should get a core as soon as they wake up
 
 Result = collections.namedtuple("Result", "passed failed skipped cpu wall listed", defaults=((), 0.0, 0.0, ()))
 
 
 def start(unit):
-    """Forks; the child writes the unit's log and result."""
+    """Forks a process that writes the unit's log and result."""
     LOGS.mkdir(parents=True, exist_ok=True)
     result_file(unit).unlink(missing_ok=True)
     pid = os.fork()
@@ -37,7 +37,8 @@ def start(unit):
         children.become_unit(log_file(unit))
         measured(unit)
         code = 0
-    except BaseException:  # also what stopped the unit: a process that was forked must not go on in its parent's code
+    # also catches the end of a stopped unit: a forked process must not return into its parent's code
+    except BaseException:
         traceback.print_exc()
     finally:
         os._exit(code)
@@ -56,7 +57,7 @@ def times_file(unit):
 
 
 def result_of(unit):
-    """After the unit's process has ended."""
+    """Returns the result after the unit's process has ended."""
     try:
         return Result(**json.loads(result_file(unit).read_text()))
     except (OSError, ValueError, TypeError):
@@ -112,7 +113,7 @@ def environment(unit):
 
 
 def read_lines(text, code):
-    """A suite prints "ok NAME" or "FAILED NAME: why" for each check, and at last its sum."""
+    """Reads the output of a suite: "ok NAME" or "FAILED NAME: why" for each check, and at last the totals."""
     named = re.findall(r"^FAILED (?!\()(.+)$", text, re.M)
     sums = SUM.findall(text)
     if not sums:
@@ -147,7 +148,7 @@ def known_times(unit):
 
 
 def programs_of(unit):
-    """The test programs that are named, or those that a target of the build stands for."""
+    """Returns the test programs that are named, or that belong to a build target."""
     build = ROOT / "build" / unit.preset
     if unit.programs:
         return [str(build / "tests" / name) for name in unit.programs]
@@ -161,7 +162,8 @@ def is_test(path):
 
 
 def chosen(unit, names):
-    """Those that the unit is for: by regular expressions, and by files with a GoogleTest pattern in each line."""
+    """Returns the tests of the unit, chosen by regular expressions, and by files with a GoogleTest pattern in each
+    line."""
     tests = [(not unit.only, re.compile(unit.only).search), (not unit.only_of, matcher(unit.only_of))]
     exclusions = [(bool(unit.without), re.compile(unit.without).search),
                   (bool(unit.without_those_of), matcher(unit.without_those_of))]  # fmt: skip

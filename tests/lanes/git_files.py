@@ -1,4 +1,4 @@
-"""What git knows of the files, with names relative to the root."""
+"""Git's view of the files, with names relative to the root."""
 
 import pathlib
 import subprocess
@@ -22,7 +22,8 @@ def all_files():
 
 
 def changed_since(base):
-    """Committed after it or not, and files that git does not know yet."""
+    """Returns files that were changed since the commit, in later commits or not, and files that git does not know
+    yet."""
     if base.startswith("-"):
         raise ValueError("this is not a commit")
     return sorted(git("diff", "--name-only", "--no-renames", "--merge-base", base) | untracked())

@@ -1,8 +1,9 @@
 """Runs the tests of GoogleTest programs: several tests in one process, several processes at once.
 
-A result comes from the JSON file that GoogleTest writes, never from what a test prints. A process that dies or hangs writes
-none: each test that it had then runs again in a process of its own. If none of these fails, the end of the first process
-is the failure, because a crash that comes and goes is a fault, too. A test without a result has failed."""
+A result comes from the JSON file that GoogleTest writes, never from a test's output. A process that dies or hangs
+writes no such file: each of its tests then runs again in a process of its own. If none of these fails, the death of the
+first process is the failure, because a crash that does not repeat is a fault, too. A test without a result has
+failed."""
 
 import dataclasses
 import fnmatch
@@ -16,12 +17,12 @@ import time
 
 import children
 
-SECONDS = 3.0  # of tests in one process
+SECONDS = 3.0  # seconds for the tests in one process
 MOST = 80  # tests in one process
 USUAL = 0.05  # seconds of a test that was never measured
-LIMIT = 120  # seconds for a test that has no limit of its own
+LIMIT = 120  # seconds for a test without a limit of its own
 LISTING_LIMIT = 60
-LOOKS = 25  # for processes that ended, between two for a test that hangs
+LOOKS = 25  # checks for exited processes between two checks for a hanging test
 LOOKED_AT = 30000  # bytes at the end of an output
 RUNNING = re.compile(rb"^\[ RUN      \] (\S+)$", re.M)
 SKIPPED, PASSED, FAILED = "skipped", "passed", "failed"
@@ -29,10 +30,10 @@ SKIPPED, PASSED, FAILED = "skipped", "passed", "failed"
 
 @dataclasses.dataclass
 class Death:
-    """A process that died or hung, whose tests run again, each in a process of its own."""
+    """A process that died or hung. Its tests run again, each in a process of its own."""
 
     what: str
-    explained: bool = False  # by a test that fails alone, too
+    explained: bool = False  # whether a test that fails alone explains it
 
 
 @dataclasses.dataclass
@@ -43,7 +44,7 @@ class Chunk:
 
 
 def listed(program, env):
-    """The full names of a program's tests, without those that are disabled."""
+    """Returns the full names of a program's tests, without disabled ones."""
     done = subprocess.run([program, "--gtest_list_tests"], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=LISTING_LIMIT, check=False)  # fmt: skip
     if done.returncode != 0:
@@ -63,7 +64,8 @@ def parse_listing(text):
 
 
 def cut(tests, times, slow):
-    """(expected seconds, tests) of each process for one program: about SECONDS each, and a test that takes longer stands alone."""
+    """Returns (expected seconds, tests) for each process of one program: about SECONDS each; a longer test gets its own
+    process."""
     packs, short = [], []
     for test in tests:
         known = [seconds for pattern, seconds in slow if fnmatch.fnmatch(test, pattern)]
@@ -79,13 +81,13 @@ def cut(tests, times, slow):
 
 
 def chunks_of(listing, times, slow):
-    """All chunks of all programs, the longest first."""
+    """Returns the chunks of all programs, the longest first."""
     packs = [(seconds, program, tests) for program, names in listing.items() for seconds, tests in cut(names, times, slow)]
     return [Chunk(program, tests) for _, program, tests in sorted(packs, key=lambda pack: -pack[0])]
 
 
 def read_results(file):
-    """{test: (result, seconds)}; empty if GoogleTest wrote nothing."""
+    """Returns {test: (result, seconds)}; empty if GoogleTest wrote no file."""
     try:
         suites = json.loads(file.read_text())["testsuites"]
     except (OSError, ValueError, KeyError):
@@ -100,7 +102,7 @@ def read_results(file):
 
 
 class Process:
-    """A chunk that runs. Its output and its results lie in a folder of the run's."""
+    """A running chunk. Its output and its results are in a folder of the run."""
 
     def __init__(self, chunk, number, folder, env):
         self.chunk, self.out, self.json = chunk, folder / f"{number}.out", folder / f"{number}.json"
@@ -110,7 +112,7 @@ class Process:
             self.pid = children.start(words, env=env, out=out)
 
     def overdue(self, limit_of):
-        """The test that has run longer than its limit, or None."""
+        """Returns the test that has run longer than its limit, or None."""
         tests = RUNNING.findall(self.out.read_bytes()[-LOOKED_AT:])
         latest = tests[-1].decode(errors="replace") if tests else self.chunk.tests[0]
         if latest != self.test:
@@ -123,7 +125,7 @@ class Process:
 
 
 class Run:
-    """The tests of one unit. `may_skip` is a regular expression of the tests that this machine may skip."""
+    """The tests of one unit. `may_skip` is a regular expression for the tests that this machine may skip."""
 
     def __init__(self, unit, env, may_skip, times):
         self.unit, self.env, self.times = unit, env, times

@@ -1,4 +1,4 @@
-"""Runs tests as gtest.py does, begins none after a deadline, and stops those that run much longer."""
+"""Runs tests as gtest.py does, starts none after a deadline, and stops those that run much longer."""
 
 import fnmatch
 import json
@@ -11,8 +11,8 @@ import gtest
 import units
 
 TIMES = execution.LOGS / "changed.times.json"
-GRACE = 10  # seconds after the deadline for tests that run
-USUAL_END_TO_END = 1.0  # second, of a test through the built programs that was never measured
+GRACE = 10  # seconds after the deadline for running tests
+USUAL_END_TO_END = 1.0  # seconds of an end-to-end test that was never measured
 
 
 class Deadline:
@@ -27,7 +27,7 @@ class Deadline:
 
 
 class Run(gtest.Run):
-    """Of a test that failed, only what it printed itself is kept."""
+    """A run that keeps only a failed test's own output."""
 
     def __init__(self, unit, env, times, deadline):
         super().__init__(unit, env, ".", times)
@@ -66,7 +66,8 @@ class Run(gtest.Run):
 
 
 def unit_of(file):
-    """The unit of the lanes that has the tests of this source: it knows how many run at once, and how long they may take."""
+    """Returns the unit that has the tests of this source. The unit defines how many tests run at once, and their
+    limits."""
     listed, _ = units.read()
     found = [unit for unit in listed.values() for source in unit.sources if f"{file}/".startswith(f"{source}/")]
     return found[0] if found else units.Unit("changed", "", "default", counts="gtest")
@@ -80,7 +81,7 @@ def read_times(file):
 
 
 def run(program, names, file, env, deadline):
-    """Tests of one program, which FILE is a source of."""
+    """Runs tests of one program that contains the source FILE."""
     unit = unit_of(file)
     usual = dict.fromkeys(names, USUAL_END_TO_END) if fnmatch.fnmatch(unit.name, "e2e*") else {}
     run = Run(unit, {**execution.environment(unit), **env}, {**usual, **execution.known_times(unit), **read_times(TIMES)}, deadline)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The list of units, its budget, and what runs it: with test programs that lie about themselves, die and hang."""
+"""The list of units, its budget, and the code that runs them, tested with programs that lie about their results, die
+and hang."""
 
 import os
 import pathlib
@@ -18,10 +19,10 @@ import record  # noqa: E402
 import schedule  # noqa: E402
 import units  # noqa: E402
 
-BUDGET = 1500  # CPU seconds of the default lane on a quick machine; the README says what that is in minutes
-QUICK = 3.6  # seconds that a quick machine compiles tests/lanes/calibration.cc
+BUDGET = 1500  # CPU seconds of the default lane on a fast machine; the README has it in minutes
+QUICK = 3.6  # seconds in which a fast machine compiles tests/lanes/calibration.cc
 
-# A program like those of GoogleTest. A test is named for what it does.
+# A program like those of GoogleTest. The name of a test says what it does.
 PROGRAM = r'''#!/usr/bin/env python3
 import json, os, sys, time
 tests = %r
@@ -73,7 +74,7 @@ class TestPrograms(unittest.TestCase):
                     sys.stdout = out
             return run
 
-    def test_what_passes_is_counted_by_its_results(self):
+    def test_passed_tests_are_counted_by_their_results(self):
         run = self.run_tests("One", "Two")
         self.assertEqual((2, []), (run.passed, run.failed))
 
@@ -97,7 +98,7 @@ class TestPrograms(unittest.TestCase):
         run = self.run_tests("One", "IsSilent")
         self.assertEqual((1, ["Suite.IsSilent: no result, exit 0"]), (run.passed, run.failed))
 
-    def test_a_death_that_does_not_come_again_is_a_failure(self):
+    def test_a_crash_that_does_not_repeat_is_a_failure(self):
         run = self.run_tests("One", "DiesBesideOthers")
         self.assertEqual(2, run.passed)
         self.assertEqual(1, len(run.failed), run.failed)
@@ -108,17 +109,17 @@ class TestPrograms(unittest.TestCase):
         self.assertEqual((0, 2), (run.passed, len(run.skipped)))
         self.assertEqual(["Suite.SkipsTwo: skipped, although this machine has what it needs"], run.failed)
 
-    def test_a_long_test_stands_alone(self):
+    def test_a_long_test_runs_in_its_own_process(self):
         self.assertEqual([["a", "c"], ["b"]], sorted(tests for _, tests in gtest.cut("abc", {"b": 9.0}, ())))
         self.assertEqual([["a", "c"], ["b"]], sorted(tests for _, tests in gtest.cut("abc", {}, (("b", 9.0),))))
 
 
 class SuitesTest(unittest.TestCase):
-    def test_the_last_sum_counts(self):
+    def test_the_last_total_counts(self):
         result = execution.read_lines("1 passed, 0 failed\nok a\nok b\nskipped c: no root\n2 passed, 0 failed\n", 0)
         self.assertEqual((2, [], ["c: no root"]), (result.passed, result.failed, result.skipped))
 
-    def test_what_was_skipped_is_no_pass_and_no_failure(self):
+    def test_a_skipped_test_is_neither_passed_nor_failed(self):
         result = execution.read_lines("skipped packaging: needs root\n0 passed, 0 failed\n", 0)
         self.assertEqual((0, [], ["packaging: needs root"]), (result.passed, result.failed, result.skipped))
 
@@ -143,15 +144,15 @@ class ScheduleTest(unittest.TestCase):
             names.append(each.name)
         return names
 
-    def test_one_build_at_a_time_and_suites_that_wait_beside_it(self):
+    def test_only_one_build_runs_at_a_time_with_waiting_suites_beside_it(self):
         plan = self.schedule(unit("a", builds=True), unit("b", builds=True), unit("x"), unit("y"))
         self.assertEqual(["a", "x", "y"], self.started(plan))
 
-    def test_no_more_suites_than_cores(self):
+    def test_there_are_not_more_suites_than_cores(self):
         plan = self.schedule(*(unit(str(i)) for i in range(20)))
         self.assertEqual(8, len(self.started(plan)))
 
-    def test_the_longest_way_first(self):
+    def test_the_longest_chain_starts_first(self):
         plan = self.schedule(unit("short", alone=True), unit("long", alone=True), unit("end", needs=("long",)))
         self.assertEqual(["long"], self.started(plan))
 
@@ -161,7 +162,7 @@ class ScheduleTest(unittest.TestCase):
         plan.ended("a", True)
         self.assertEqual(["b"], self.started(plan))
 
-    def test_what_needs_a_failed_unit_is_named(self):
+    def test_units_that_need_a_failed_unit_are_named(self):
         plan = self.schedule(unit("a"), unit("b", needs=("a",)), unit("c", needs=("b",)))
         self.started(plan)
         plan.ended("a", False)
@@ -180,7 +181,7 @@ class ListTest(unittest.TestCase):
             with self.assertRaisesRegex(units.BadList, said):
                 units.parse(text)
 
-    def test_a_unit_is_left_out_beside_the_larger_one_that_covers_it(self):
+    def test_a_unit_is_left_out_if_a_larger_one_covers_it(self):
         two = {"a": unit("a"), "b": unit("b", lane="ci", covers=("a",))}
         self.assertEqual(["a"], [each.name for each in units.of_lane(two, "default")])
         self.assertEqual(["b"], [each.name for each in units.of_lane(two, "ci")])
@@ -209,7 +210,8 @@ class ListTest(unittest.TestCase):
         self.assertLessEqual(set(record.seconds()["units"]), set(self.listed))
 
     def test_the_default_lane_keeps_its_budget(self):
-        """A new part of the default lane pays for itself: something else becomes cheaper or moves to another lane."""
+        """A new part of the default lane needs a saving elsewhere: another part becomes cheaper or moves to another
+        lane."""
         recorded = record.seconds()
         names = {each.name for each in units.of_lane(self.listed, "default")}
         if missing := names - {name for name, entry in recorded["units"].items() if "cpu" in entry}:

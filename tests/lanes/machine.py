@@ -1,4 +1,5 @@
-"""How quick this machine is while the units run: processes that run side by side on few cores slow each other down."""
+"""Measures the speed of this machine while the units run, because parallel processes on few cores slow each other
+down."""
 
 import os
 import pathlib
@@ -9,18 +10,18 @@ import subprocess
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "calibration.cc"
-EVERY = 180  # seconds
+EVERY = 180  # seconds between two compiles
 
 
 class Speed:
-    """Compiles SOURCE now and then, beside whatever runs."""
+    """Compiles SOURCE now and then, next to the running units."""
 
     def __init__(self):
         self.measured = []  # CPU seconds of each compile
         self.pid, self.next = None, time.monotonic()
 
     def look(self):
-        """Takes the result of a compile that has ended, and begins the next one when it is due. Waits for nothing."""
+        """Takes the result of a finished compile, and starts the next one when it is due. Never waits."""
         if self.pid:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
@@ -30,7 +31,7 @@ class Speed:
         elif time.monotonic() >= self.next and shutil.which("g++"):
             self.next = time.monotonic() + EVERY
             process = subprocess.Popen(["g++", "-std=c++20", "-O1", "-c", "-o", os.devnull, SOURCE])
-            process.returncode = 0  # look() waits for it, not the object
+            process.returncode = 0  # this module waits for the process, not the object
             self.pid = process.pid
 
     def stop(self):
@@ -39,5 +40,5 @@ class Speed:
             os.waitpid(self.pid, 0)
 
     def seconds(self):
-        """The median of all compiles so far; None before the first."""
+        """Returns the median of all compiles so far; None before the first."""
         return round(statistics.median(self.measured), 2) if self.measured else None

@@ -1,9 +1,9 @@
-"""How a test in Python is run by itself."""
+"""The command that runs a Python test alone."""
 
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Folders whose tests need an environment with packages: the unit of tests/lanes/units.toml that makes it.
+# Folders whose tests need an environment with packages, and the unit of tests/lanes/units.toml that makes it.
 UNITS = {"tests/python/": "python-all", "tests/conformance/airflow/": "airflow-quick"}
 NEED_PROGRAMS = ("tests/contract/", "tests/corpus/", "tests/e2e/")
 PAGE = "tests/e2e/page/page_test.py"  # takes no names
@@ -18,7 +18,7 @@ def needs_programs(file):
 
 
 def command(file, names, bin_folder):
-    """The words and the variables; no names stand for all tests of the file."""
+    """Returns the arguments and the variables. Without names all tests of the file run."""
     words = ["/usr/bin/python3", "-B", str(ROOT / file)]
     if file == PAGE:
         return [*words, str(bin_folder)], {}

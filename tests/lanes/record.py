@@ -1,15 +1,15 @@
-"""What earlier runs showed: results of this checkout, and the checked-in seconds of each unit."""
+"""Results of earlier runs of this checkout, and the checked-in seconds of each unit."""
 
 import json
 import re
 
 from units import ROOT
 
-RESULTS = ROOT / "build/results.jsonl"  # a line for each unit that ran
+RESULTS = ROOT / "build/results.jsonl"  # one line for each unit that ran
 SECONDS = ROOT / "tests/lanes/seconds.json"  # written by scripts/test --record
-PAGE = ROOT / "tests/lanes/units.md"  # made of the above
+PAGE = ROOT / "tests/lanes/units.md"  # generated from the file above
 BEGIN, END = "<!-- made by scripts/test --record -->", "<!-- end -->"
-TOLERANCE = 1.25  # a run that needs more than this times the recorded CPU seconds warns
+TOLERANCE = 1.25  # a run that needs more than this factor times the recorded CPU seconds warns
 
 
 def append(line):
@@ -19,7 +19,7 @@ def append(line):
 
 
 def results():
-    """{unit: its results, the oldest first}."""
+    """Returns {unit: its results, oldest first}."""
     found = {}
     if RESULTS.exists():
         for line in RESULTS.read_text().splitlines():
@@ -33,18 +33,18 @@ def seconds():
 
 
 def last(unit, hashed, known):
-    """The last result of a whole unit for the same inputs, or None."""
+    """Returns the last result of a whole unit for the same inputs, or None."""
     same = [result for result in known.get(unit.name, ()) if result["inputs"] == hashed and not result["partial"]]
     return same[-1] if same else None
 
 
 def in_recorded_seconds(cpu, calibration, recorded):
-    """CPU seconds of this run as the recorded machine would have needed, by the compile that both did."""
+    """Converts CPU seconds of this run to seconds of the recorded machine, by the compile that both machines did."""
     return cpu * recorded["calibration"] / calibration if calibration and recorded.get("calibration") else None
 
 
 def keep(kind, units):
-    """Takes the seconds of the last run of each unit into the checked-in file: kind is cold or warm."""
+    """Writes the seconds of the last run of each unit into the checked-in file; `kind` is cold or warm."""
     kept, known = seconds(), results()
     newest = None
     for unit in units.values():

@@ -1,11 +1,13 @@
-"""Which units run next. Pure: a Schedule starts nothing, it is told what has started and how it ended.
+"""Decides which units run next. A Schedule is pure: it starts nothing, and is notified which units started and how they
+ended.
 
-Two kinds of unit share the cores. A build uses all of them, so there is one build at a time, in the background of the
-rest. The others wait most of their time (engines, jobs), and several of them run beside a build: as many as together use
-BESIDE_A_BUILD of the cores, by the share that each used when its seconds were recorded."""
+Two kinds of unit share the cores. A build uses all of them, so one build runs at a time, in the background of the other
+units. The others (engines, jobs) mostly wait, and several of them run next to a build: as many as together use
+BESIDE_A_BUILD of the cores, by the share of each when its seconds were recorded.
+"""
 
 BESIDE_A_BUILD = 0.75
-UNKNOWN = {"cpu": 20.0, "wall": 20.0}  # seconds, of a unit that was never recorded
+UNKNOWN = {"cpu": 20.0, "wall": 20.0}  # seconds of a unit that was never recorded
 
 
 class Schedule:
@@ -25,14 +27,15 @@ class Schedule:
         return not self.waiting and not self.running
 
     def share(self, name):
-        """How many cores a unit uses on average."""
+        """Returns how many cores a unit uses on average."""
         if self.units[name].builds:
             return float(self.cores)
         recorded = self.seconds[name]
         return min(recorded["cpu"] / max(recorded["wall"], 0.1), float(self.cores))
 
     def blocked(self):
-        """(unit, the need that failed) of each unit that can no longer run. They are waiting no more."""
+        """Returns (unit, the failed need) for each unit that can no longer run. These units are not waiting any
+        more."""
         found = []
         for name in list(self.waiting):
             if failed := [need for need in self.units[name].needs if need in self.bad]:
@@ -42,7 +45,7 @@ class Schedule:
         return found
 
     def next(self):
-        """The unit to start now, or None. The longest way to the end comes first."""
+        """Returns the unit to start now, or None. The longest chain of units comes first."""
         ready = [name for name in self.waiting if all(self.is_good(need) for need in self.units[name].needs)]
         for name in sorted(ready, key=lambda name: -self.rest[name]):
             if self.fits(name):

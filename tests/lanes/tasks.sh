@@ -1,14 +1,14 @@
-# Sourced for the command of each unit (units.toml): what the commands are made of.
+# Sourced for the command of each unit (units.toml): functions for these commands.
 # shellcheck shell=bash
 
 # shellcheck source=scripts/steps.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/steps.sh"
 bin=$root/build/release/bin
 
-# Debian's: another python3 that comes first in PATH lacks its packages.
+# Debian's Python, because another python3 that comes first in PATH lacks its packages.
 python3() { /usr/bin/python3 -B "$@"; }
 
-# "jax-digits-am-killed" is the sample jax-digits, and the fault that is injected while it runs.
+# Splits a name: "jax-digits-am-killed" is the sample jax-digits, and the fault that is injected while it runs.
 sample_of() {  # TEST
   local sample=$1
   while [ ! -d "$root/samples/$sample" ] && [[ $sample == *-* ]]; do sample=${sample%-*}; done
@@ -28,7 +28,7 @@ samples() {  # TEST...
   checks "${list[@]}"
 }
 
-# Each command is a check of its own: "NAME: COMMAND".
+# Each command is a separate check: "NAME: COMMAND".
 checks() {  # CHECK...
   local check passed=0 failed=0
   for check in "$@"; do
@@ -69,7 +69,7 @@ packaging() {  # SUITE...
   "$root/tests/packaging/run" "$root/build/release" "$@"
 }
 
-# Seeds that were wrong are printed; `scripts/sim --seed N --trace` runs one again.
+# Prints seeds that failed; `scripts/sim --seed N --trace` runs one of them again.
 simulate() {  # FIRST|fresh COUNT [--requests]
   local first=$1
   [ "$first" != fresh ] || first=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -83,7 +83,7 @@ mutants() {  # K/N
     --only '^(row|order) |^comparison (am|executor|runtime/(job|spec|framework|keeper/am_)|runtime/records/(journal|submit))'
 }
 
-# An input that was found is kept beside the build, and printed.
+# An input that was found is kept next to the build, and printed.
 fuzz() {  # PRESET SECONDS [FIRST COUNT]
   local target targets list=()
   mapfile -t targets < <(sed -nE 's/^tony_fuzz\((\w+).*/\1/p' "$root/tests/fuzz/CMakeLists.txt")
@@ -104,7 +104,7 @@ frees_parts_of_files() {
   return $rc
 }
 
-# Regular expressions of the names of tests that this machine may skip, one in each line.
+# Prints regular expressions of the names of tests that this machine may skip, one in each line.
 may_be_skipped() {  # PRESET
   local cgroups others='(Strangers|SharedHome|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
   cgroups=$("$root/build/$1/tests/cgroup_look" 2>/dev/null || true)
@@ -121,5 +121,5 @@ may_be_skipped() {  # PRESET
   [ -w /dev/shm ] || echo 'SharedMemory(E2e)?Test'
   [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AsRootWithoutTheRight
   echo _FullRounds  # the unit e2e-full-rounds runs them
-  echo UsageWatchTest.AnAttemptThatIsOverAtOnce  # where a process takes long to start
+  echo UsageWatchTest.AnAttemptThatIsOverAtOnce  # if a process takes long to start
 }

@@ -1,4 +1,4 @@
-"""The tests by name, as their sources have them: no build is needed to find one."""
+"""Finds tests by name in their sources, without a build."""
 
 import dataclasses
 import difflib
@@ -15,16 +15,16 @@ PYTHON_TEST = re.compile(r"^class (\w+)\(|^    (?:async )?def (test\w*)\(", re.M
 
 @dataclasses.dataclass(frozen=True)
 class Test:
-    name: str  # Suite.Name, and Class.test_name in Python
+    name: str  # Suite.Name, or Class.test_name in Python
     file: str  # relative to the root
 
 
 class NotFound(ValueError):
-    """One line for a person."""
+    """The error message is one line for a person."""
 
 
 def cc_tests(text):
-    """The names of the tests of a source, "Suite.Name"."""
+    """Yields the names of the tests of a source, "Suite.Name"."""
     yield from (f"{suite}.{name}" for suite, name in CC_TEST.findall(text))
     rows = []
     for row, suite in CC_ROW.findall(text):
@@ -53,12 +53,13 @@ def all_tests(root=ROOT):
 
 
 def with_parameters(names):
-    """A filter for gtest: a test that has parameters stands between its instance's name and their number."""
+    """Returns a filter for GoogleTest. The name of a test with parameters is between its instance's name and their
+    number."""
     return ":".join(f"{name}:*/{name}/*" for name in names)
 
 
 def find(word, tests):
-    """The tests that are meant by a file, a folder, a name or a pattern, and the filter for gtest."""
+    """Returns the tests that a file, a folder, a name or a pattern means, and the filter for GoogleTest."""
     path = word.removeprefix(f"{ROOT}/").removeprefix("./").rstrip("/")
     found = [test for test in tests if is_at(test.file, path)]
     if found:
@@ -76,7 +77,7 @@ def is_at(file, path):
 
 
 def core_of(pattern):
-    """Without what parameters add: Suite.Name of Instance/Suite.Name/7, and Suite.* of Suite."""
+    """Removes the additions of parameters: Suite.Name from Instance/Suite.Name/7, and Suite.* from Suite."""
     found = re.fullmatch(r"(?:[\w*?]*/)?([\w*?.]+)(?:/[\w*?]*)?", pattern)
     if not found:
         raise NotFound(f"{pattern}: this is neither the name of a test, Suite.Name, nor a file with tests")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/try and changed.py, with sources, targets and programs that are made up: nothing is built."""
+"""Tests scripts/try and changed.py with invented sources, targets and programs; nothing is built."""
 
 import contextlib
 import io
@@ -40,7 +40,7 @@ FILES = {
     "scripts/pack": "#!/bin/sh\n",
     "LICENSE": "",
 }
-# By name: sources, and what it needs.
+# By name: the sources and the dependencies of a target.
 TARGETS = {
     "am_core": (["am/core/job.cc", "am/clock.cc"], []),
     "client": (["runtime/cli/commands.cc", "runtime/cli/kill.cc"], []),
@@ -78,26 +78,26 @@ class NamesTest(MadeUpSources):
         tests, gtest_filter = test_names.find(word, self.tests)
         return sorted(test.name for test in tests), gtest_filter
 
-    def test_a_name_a_suite_and_a_pattern(self):
+    def test_tests_are_found_by_name_suite_and_pattern(self):
         self.assertEqual((["JobTest.Ends"], "JobTest.Ends:*/JobTest.Ends/*"), self.find("JobTest.Ends"))
         self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("JobTest")[0])
         self.assertEqual(["JobTest.Starts", "StopTest.Signals"], self.find("*.S*")[0])
 
-    def test_a_name_with_parameters(self):
+    def test_a_name_with_parameters_is_found(self):
         self.assertEqual((["ShellTest.Waits"], "All/ShellTest.Waits/3"), self.find("All/ShellTest.Waits/3"))
         self.assertIn("*/ShellTest.Waits/*", self.find("ShellTest.Waits")[1])
 
-    def test_a_row_of_a_table(self):
+    def test_a_row_of_a_table_is_found(self):
         self.assertEqual(["KillTest.Kills"], self.find("KillTest")[0])
 
-    def test_a_file_and_a_folder(self):
+    def test_tests_are_found_by_file_and_folder(self):
         self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("job_test.cc")[0])
         self.assertEqual(["JobTest.Ends", "JobTest.Starts", "ShellTest.Waits"], self.find("tests/unit/am/")[0])
 
     def test_python(self):
         self.assertEqual(["VerbsTest.test_list"], self.find("verbs_test.py")[0])
 
-    def test_what_nobody_wrote(self):
+    def test_an_unknown_name_gets_a_suggestion(self):
         for word, said in (("JobTest.Strats", "near it: JobTest.Starts"), ("JobTset", "near it: JobTest"), ("a b", "neither"),
                            ("JobTest.[x]", "neither"), ("--x", "neither")):
             with self.assertRaisesRegex(test_names.NotFound, said):
@@ -121,14 +121,14 @@ class ChoiceTest(MadeUpSources):
         self.assertEqual([(choice.OWN, "am_core_test"), (choice.OWN, "am_shell_test"), (choice.DEPENDENT, "faults_test")],
                          self.parts("am/core/job.cc"))
 
-    def test_a_header_reaches_what_includes_it(self):
+    def test_a_header_has_the_tests_of_files_that_include_it(self):
         reached = dev_tree.Includes(FILES, self.root).all("am/core/job.h")
         self.assertEqual({"am/core/job.cc", "tests/unit/am/job_test.cc", "tests/unit/am/shell_test.cc"},
                          {file for file in reached if file.endswith(".cc")})
         self.assertEqual((choice.OWN, "am_core_test"), self.parts("am/core/job.h")[0])
         self.assertEqual([(choice.OWN, "am_shell_test")], self.parts("tests/support/box.h"))
 
-    def test_only_some_tests_of_a_program(self):
+    def test_a_program_may_run_only_some_of_its_tests(self):
         own = [part for part in self.choice.parts("runtime/cli/kill.cc") if part.stage == choice.OWN]
         self.assertEqual([("client_test", ("KillTest.Kills",))], [(part.target, part.names) for part in own])
 
@@ -137,10 +137,10 @@ class ChoiceTest(MadeUpSources):
         self.assertEqual(["StopTest.Kills"], [name for part in parts for name in part.names])
         self.assertEqual([], list(self.choice.end_to_end("am/core/job.cc")))
 
-    def test_a_file_that_is_gone_has_the_tests_of_its_folder(self):
+    def test_a_removed_file_has_the_tests_of_its_folder(self):
         self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
 
-    def test_a_program_that_must_be_compiled_is_replaced_by_one_with_some_of_its_tests(self):
+    def test_a_smaller_program_with_the_tests_is_compiled_instead(self):
         tree = fake_tree(self.root)
         tree.targets["try_am_core_test"] = tree.targets["am_core_test"]
         tree.steps_left = lambda targets: ["Building CXX object tests/unit/am/CMakeFiles/am_core_test.dir/Unity/unity_0_cxx.o"]
@@ -149,21 +149,21 @@ class ChoiceTest(MadeUpSources):
         tree.steps_left = lambda targets: ["Building CXX object am/CMakeFiles/tony_am_core.dir/job.cc.o"]
         self.assertEqual("am_core_test", tree.program_for("am_core_test"))
 
-    def test_what_is_simulated(self):
+    def test_the_core_is_simulated(self):
         self.assertEqual([""], self.choice.simulations("am/core/job.cc"))
         self.assertEqual([], self.choice.simulations("runtime/cli/kill.cc"))
 
-    def test_data_has_the_tests_that_name_it(self):
+    def test_a_data_file_has_the_tests_that_name_it(self):
         self.assertEqual(["faults_test"], [part.target for part in self.choice.by_name("tests/disks/small")[0]])
         self.assertEqual(([], []), self.choice.by_name("LICENSE"))
 
-    def test_commands(self):
+    def test_other_files_have_their_commands(self):
         for file, said in (("README.md", ["tests/docs/docs_test.py"]), ("LICENSE", []),
                            ("tests/contract/reader.py", ["tests/contract/verbs_test.py"])):
             self.assertEqual(said, [command.text for command in choice.commands(file, self.root)])
         self.assertEqual("bash -n scripts/pack", next(choice.commands("scripts/pack", self.root)).text)
 
-    def test_the_unit_of_what_has_no_quick_test(self):
+    def test_a_file_without_a_quick_test_has_its_unit(self):
         for file, unit in (("samples/hello/job.xml", "samples"), ("runtime/python/tony/api.py", "python-all"),
                            ("tests/conformance/azkaban/common.py", "azkaban-server"), ("packaging/deb/postrm", "packages"),
                            ("scripts/setup", None)):
@@ -193,13 +193,13 @@ class DeadlineTest(MadeUpSources):
         run.run(program, ["A.b", "A.c"])
         return run
 
-    def test_of_a_failed_test_its_own_words_are_kept(self):
+    def test_the_output_of_a_failed_test_is_kept(self):
         run = self.run_until(60)
         self.assertEqual(["A.b", "A.c"], run.failed)
         self.assertIn("words of A.c", run.said["A.c"])
         self.assertNotIn("words of A.b", run.said["A.c"])
 
-    def test_a_test_that_runs_on_after_the_deadline_is_stopped(self):
+    def test_a_test_that_runs_past_the_deadline_is_stopped(self):
         program = self.root / "program"
         program.write_text("#!/bin/sh\nsleep 60\n")
         program.chmod(0o755)
@@ -209,7 +209,7 @@ class DeadlineTest(MadeUpSources):
         run.run(program, ["A.b"])
         self.assertEqual(([], ["A.b"]), (run.failed, run.left))
 
-    def test_nothing_begins_after_the_deadline(self):
+    def test_no_test_starts_after_the_deadline(self):
         run = self.run_until(0)
         self.assertEqual(([], ["A.b", "A.c"]), (run.failed, run.left))
 
@@ -233,7 +233,7 @@ class CommandLineTest(unittest.TestCase):
                 changed.main(words)
             self.assertEqual(64, ended.exception.code)
 
-    def test_what_changed_since_a_commit(self):
+    def test_files_changed_since_a_commit_are_listed(self):
         with tempfile.TemporaryDirectory() as folder:
             self.addCleanup(setattr, git_files, "ROOT", git_files.ROOT)
             git_files.ROOT = pathlib.Path(folder)

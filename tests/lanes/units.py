@@ -1,4 +1,4 @@
-"""The list of units: what scripts/test runs, in which lane, and what each unit needs before it can start."""
+"""The list of units that scripts/test runs: the lane of each unit, and its needs."""
 
 import dataclasses
 import hashlib
@@ -9,17 +9,17 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = ROOT / "tests/lanes/units.toml"
-LANES = ("default", "ci", "long")  # each lane has the units of those before it, too
+LANES = ("default", "ci", "long")  # each lane includes the units of the lanes before it
 COUNTS = ("nothing", "itself", "lines", "gtest")
 
 
 class BadList(Exception):
-    """The list contradicts itself; the text names the unit and the field."""
+    """The list contradicts itself. The text names the unit and the field."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Unit:
-    """One part of the tests. units.toml explains the fields."""
+    """A part of the tests. units.toml explains the fields."""
 
     name: str
     text: str
@@ -33,7 +33,7 @@ class Unit:
     inputs: tuple = ("product", "tests")
     covers: tuple = ()
     env: dict = dataclasses.field(default_factory=dict)
-    # The rest is for counts = "gtest" alone.
+    # The remaining fields are for counts = "gtest" only.
     preset: str = ""
     target: str = ""
     programs: tuple = ()
@@ -48,7 +48,7 @@ class Unit:
 
 
 def parse(text):
-    """The units by name, in the order of the list."""
+    """Returns the units by name, in the order of the list."""
     listed = tomllib.loads(text)
     fields = {field.name for field in dataclasses.fields(Unit)}
     units = {}
@@ -65,7 +65,7 @@ def parse(text):
 
 
 def shares_of(entry):
-    """The entries that an entry with "shares" stands for."""
+    """Returns the entries that an entry with "shares" stands for."""
     shares = entry.pop("shares", None)
     if shares is None:
         return [entry]
@@ -114,7 +114,7 @@ def of_lane(units, lane):
 
 
 def with_needs(units, chosen):
-    """The chosen units and all that they need, in the order of the list."""
+    """Returns the chosen units and all their needs, in the order of the list."""
     wanted, left = set(), [unit.name for unit in chosen]
     while left:
         name = left.pop()
@@ -125,7 +125,7 @@ def with_needs(units, chosen):
 
 
 def working_tree():
-    """The id of git's tree for the sources as they are now, with changed and new files, without those that git ignores."""
+    """Returns the id of git's tree for the current sources, including changed and new files, without ignored ones."""
     index = ROOT / "build/logs/index"
     index.parent.mkdir(parents=True, exist_ok=True)
     index.unlink(missing_ok=True)
@@ -140,7 +140,8 @@ def working_tree():
 
 
 def inputs_hash(unit, groups, tree):
-    """What a green result of this unit holds for: the content of all paths that can change it, and the unit itself."""
+    """Hashes everything that a green result of this unit depends on: the content of all paths that can change it, and
+    the unit."""
     paths = sorted({path for name in unit.inputs for path in groups.get(name, [name])})
     asked = "\n".join(f"{tree}:{path}" for path in paths)
     ids = subprocess.run(["git", "-C", ROOT, "cat-file", "--batch-check=%(objectname)"], input=asked, check=True,

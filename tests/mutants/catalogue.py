@@ -1,4 +1,4 @@
-"""What is changed, and which tests are to notice."""
+"""The changes to the sources, and the tests that should notice each change."""
 
 import dataclasses
 import pathlib
@@ -12,9 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
-    program: str  # below the build folder, and the name of its target
-    shards: int = 1  # at once; for tests that mostly wait
-    timed: bool = False  # real processes and files: a failure is seen twice before it counts
+    program: str  # path below the build folder, and name of its target
+    shards: int = 1  # parallel processes, for tests that mostly wait
+    timed: bool = False  # real processes and files: a failure must repeat before it counts
 
     @property
     def target(self):
@@ -58,7 +58,7 @@ PAGE_SERVER = Suite("tests/page_integration_test", timed=True)
 TLS = Suite("tests/tls_test")
 RPC = Suite("tests/rpc_test", timed=True)
 
-# The most specific first.
+# The most specific pattern comes first.
 OF_AM_CORE = (AM_CORE, SIMULATOR)
 OF_EXECUTOR_CORE = (TASK_RUN, SIMULATOR)
 OF_AM_SHELL = (AM_SHELL,)
@@ -125,9 +125,9 @@ FILES = {
     "runtime/rpc/rpc_server.cc": (RPC,),
 }
 
-# Texts and field lists, in which a wrong line fails the test of its one format.
+# Texts and field lists: a wrong line fails the test of its own format.
 WITHOUT_MUTANTS = {"decisions.cc", "describe.cc", "history.cc", "history_json.cc", "submit_digest.cc"}
-# All sources of a part: folder, pattern, suites. The lines of FILES go first.
+# All sources of a part: folder, pattern, suites. The lines of FILES take precedence.
 PARTS = [
     ("runtime/ledger", "ledger*.cc", OF_LEDGER),
     ("runtime/os", "*file*.cc", OF_FILES),
@@ -145,7 +145,8 @@ for folder, pattern, suites in PARTS:
         if path.name not in WITHOUT_MUTANTS:
             FILES.setdefault(f"{folder}/{path.name}", suites)
 
-# Shells, whose comparisons are no policy: what to log, which error to tell. Their orders are changed all the same.
+# Outer layers whose comparisons are not policy, such as which message to log or which error to report. Their
+# orders are still changed.
 WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor.cc", "runtime/keeper/containers.cc",
                        "runtime/keeper/containers_end.cc", "runtime/keeper/keeper_end.cc",
                        "runtime/keeper/keeper.cc", "runtime/keeper/message_channel.cc",
@@ -157,7 +158,8 @@ WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor.cc", "runtime/
 
 
 def find_mutants(root):
-    """All mutants; by file its content with all of its comparisons mutable; and what does not fit any more."""
+    """Returns all mutants; for each file its content with all comparisons mutable; and the orders that do not fit their
+    file any more."""
     mutants, mutable, number = [], {}, 1
     unfit = [f"tests/mutants/orders.py: '{name}': catalogue.py says of no test that it is to notice changes of {file}"
              for name, file, *_ in orders.ALL if file not in FILES]
@@ -180,7 +182,8 @@ def find_mutants(root):
 
 
 def known_survivors(root):
-    """Key -> why no test can or need catch it, from survivors.txt: a key on a line, then indented lines."""
+    """Returns key -> why no test can or needs to catch the mutant, from survivors.txt: a key on a line, then indented
+    lines."""
     reasons, key = {}, None
     for line in pathlib.Path(root, "tests/mutants/survivors.txt").read_text().splitlines():
         if line.startswith("#") or not line.strip():
@@ -194,6 +197,7 @@ def known_survivors(root):
 
 
 def stale_survivors(root, mutants):
-    """A reason for a mutant that there is no more would go unnoticed, and be missing where its line is written anew."""
+    """Finds reasons for mutants that do not exist any more, because such a reason would be lost when its line is
+    written again."""
     keys = {mutant.key for mutant in mutants}
     return [f"survivors.txt: no mutant has this name: {key}" for key in known_survivors(root) if key not in keys]

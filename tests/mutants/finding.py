@@ -1,4 +1,5 @@
-"""Finds what can be changed in a source: comparisons, rows of transition tables, and the places that orders.py names."""
+"""Finds the places to change in a source: comparisons, rows of transition tables, and the places that orders.py
+names."""
 
 import dataclasses
 import re
@@ -6,10 +7,10 @@ import re
 NEIGHBOUR = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-# The code is formatted: a comparison stands between blanks, what encloses template arguments does not.
+# The code is formatted, so a comparison has blanks around it, and the brackets of template arguments do not.
 COMPARISON = re.compile(r"(?<= )(<=|>=|==|!=|<|>)(?=[ \n])")
 EXTREME = re.compile(r"\bstd::(min|max|clamp)(?:<([\w:]+)>)?\(")
-# Nor is what the compiler must evaluate.
+# Comparisons that the compiler must evaluate are excluded, too.
 NOT_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*|\bstatic_assert\([^;]*;', re.S | re.M
 )
@@ -17,7 +18,7 @@ ROW = re.compile(r"(?:Transition)?\{(\w+)::(k\w+), (\w+)::(k\w+), (\w+)::(k\w+)\
 
 
 class Unfit(Exception):
-    """A change of orders.py that does not fit its file any more."""
+    """A change of orders.py does not fit its file any more."""
 
 
 @dataclasses.dataclass
@@ -25,17 +26,17 @@ class Mutant:
     kind: str  # comparison, row or order
     file: str
     line: int
-    what: str  # for people
-    key: str  # the same in another version of the sources, if what is changed is
-    number: int = 0  # of a comparison, in the instrumented build
-    content: str = ""  # of the file, for all others
+    what: str  # description for people
+    key: str  # stays the same in another version of the sources if the changed place is the same
+    number: int = 0  # number of a comparison in the instrumented build
+    content: str = ""  # content of the file, for other kinds
 
     def __str__(self):
         return f"{self.file}:{self.line}: {self.what}"
 
 
 class Keys:
-    """Names that do not depend on line numbers: the line's text, and which of several equal ones it is."""
+    """Names that do not depend on line numbers: the text of the line, and its index among equal lines."""
 
     def __init__(self):
         self.seen = {}
@@ -47,7 +48,8 @@ class Keys:
 
 
 def blank_out(source):
-    """The same text with blanks for comments, strings, preprocessor lines and static assertions, so that positions stay."""
+    """Returns the text with blanks for comments, strings, preprocessor lines and static assertions, so that positions
+    stay the same."""
     return NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), source)
 
 
@@ -58,7 +60,7 @@ def line_of(source, at):
 
 
 def comparisons(file, source, first):
-    """The mutants, numbered from `first` on, and the source with all of them in it."""
+    """Returns the mutants, numbered from `first` on, and the source that contains all of them."""
     code = blank_out(source)
     found = sorted([*COMPARISON.finditer(code), *EXTREME.finditer(code)], key=lambda match: match.start())
     keys, mutants, parts, done, number = Keys(), [], [f'#include "tests/mutants/mutable.h"\n#line 1 "{file}"\n'], 0, first
@@ -84,7 +86,7 @@ def comparisons(file, source, first):
 
 
 def rows(file, source):
-    """Of each row: without it, and with another of its table's states to go to."""
+    """Yields two mutants of each row: without the row, and with another state of its table as its target."""
     found = list(ROW.finditer(source))
     mutants = []
     for row in found:
@@ -94,7 +96,7 @@ def rows(file, source):
         targets = sorted({other.group(6) for other in found if other.group(5) == row.group(5)})
         others = [name for name in targets if name not in (row.group(6), row.group(2))]
         if others:
-            # Not the same for all: neighbours in the alphabet, round and round.
+            # The target differs from row to row: the next state in alphabetical order, cyclically.
             new = next((name for name in others if name > row.group(6)), others[0])
             changed = source[: row.start(6)] + new + source[row.end(6) :]
             mutants.append(Mutant("row", file, line, f"{new} in the row {text}", f"{file}: {new} in {text}", content=changed))

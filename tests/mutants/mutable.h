@@ -1,9 +1,10 @@
-// Comparisons that may be changed without compiling again. scripts/mutants writes `a < b` as `a < ::mutants::Op<7>() <
-// b` in its copy of the sources: the first `<` wraps a, the second compares, and the precedence stays what it was.
+// Comparisons that can be changed without compiling again. scripts/mutants writes `a < b` as `a < ::mutants::Op<7>() <
+// b` in its copy of the sources: the first `<` wraps a, the second one compares, and the precedence stays the same.
 //
-// Number 7 is the mutant with the neighbour (`<=` for `<`, `!=` for `==`), 8 the opposite (`>=`). Which one is chosen
-// stands in a file; with -1 there, every mutant that would have made a difference is noted in another file instead.
-// That is how the script knows which mutants a test cannot catch without running it for each of them.
+// Number 7 is the mutant with the neighbour (`<=` for `<`, `!=` for `==`), 8 is the opposite (`>=`). A file holds the
+// number of the chosen mutant. If the number is -1, every mutant that would have changed a result is written into
+// another file. From that file the script knows which mutants a test cannot catch, without running the test for each of
+// them.
 #pragma once
 
 #include <fcntl.h>
@@ -27,13 +28,14 @@ inline int ReadChosen() {
   return number;
 }
 
-// 0: none.
+// Returns the number of the chosen mutant, or 0.
 inline int Chosen() {
   static const int number = ReadChosen();
   return number;
 }
 
-// At once and by one write: this process may be killed any moment, and others write, too.
+// Writes at once and with a single write, because this process may be killed at any moment and other processes write
+// into the file, too.
 inline void NoteOnce(std::atomic<bool>& noted, int number) {
   if (noted.exchange(true)) return;
   char line[16];
@@ -86,7 +88,7 @@ TONY_MUTABLE(>, >=)
 TONY_MUTABLE(>=, >)
 #undef TONY_MUTABLE
 
-// The neighbour of == is its opposite; Id + 1 is never chosen.
+// The neighbour of == is its opposite. Id + 1 is never chosen.
 #define TONY_MUTABLE(OP)                                 \
   template <int Id, class L>                             \
   Left<Id, L> operator OP(const L& value, Op<Id>) {      \
@@ -101,7 +103,7 @@ TONY_MUTABLE(==)
 TONY_MUTABLE(!=)
 #undef TONY_MUTABLE
 
-// Mutant: the other one of the two.
+// The mutant returns the other value.
 template <int Id, class T>
 T Min(const T& a, const T& b) {
   return Pick<Id>(true, a == b) ? std::min(a, b) : std::max(a, b);
@@ -120,7 +122,7 @@ T Max(std::initializer_list<T> all) {
   return Pick<Id>(true, std::min(all) == std::max(all)) ? std::max(all) : std::min(all);
 }
 
-// Mutants: without the lower, and without the upper limit.
+// The mutants leave out the lower or the upper limit.
 template <int Id, class T>
 T Clamp(const T& value, const T& least, const T& most) {
   const bool low = value < least;

@@ -1,8 +1,9 @@
-"""Orders that a promise depends on, each as a change that breaks it: (what then happens, file, old text, new text), and
-perhaps another old and new text.
+"""The order of operations that a promise depends on, each with a change that breaks it: (what then happens, file, old
+text, new text), and optionally another old and new text.
 
-An old text must be in the file exactly once. When a file changes so that it is not, scripts/mutants says so and ends:
-write the change anew, or take it out with the promise."""
+An old text must be in the file exactly once. If the file changes and it is not, scripts/mutants reports that and ends:
+write the change again, or remove it together with the promise.
+"""
 
 MASTER = "am/application_master.cc"
 MASTER_CLIENTS = MASTER

@@ -1,4 +1,5 @@
-"""A copy of the sources with a build folder of its own, where one mutant after the other is built and tested."""
+"""A copy of the sources with a build folder of its own, in which the mutants are built and tested one after the
+other."""
 
 import contextlib
 import ctypes
@@ -16,10 +17,10 @@ import time
 import catalogue
 
 COPIED = ["CMakeLists.txt", "am", "azkaban-plugin", "executor", "runtime", "scripts", "tests"]
-FIRST_SEEDS = 50  # most mutants that the simulator catches it catches with these
+FIRST_SEEDS = 50  # these seeds catch most of the mutants that the simulator catches
 MOST_MEMORY = 8 << 30
 LONGEST_FILE = 6 << 30  # the tests make files with holes
-# The compiler takes far longer than the programs do.
+# The compiler takes far longer than the programs.
 BUILT_AS = ["-DCMAKE_CXX_COMPILER=clang++-14", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g0 -w",
             "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=48", "-DTONY_PRECOMPILE=ON"]  # fmt: skip
 FAILED = re.compile(r"^\[  FAILED  \] (\w[\w/]*\.[\w/]+)", re.M)
@@ -28,7 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Broken(Exception):
-    """Something does not work without any mutant."""
+    """Something does not work even without a mutant."""
 
 
 def write_if_changed(path, content, mode=0o644):
@@ -40,7 +41,7 @@ def write_if_changed(path, content, mode=0o644):
 
 
 def not_copied(root):
-    """Folders of the repository that the build names and a copy would lack."""
+    """Returns folders of the repository that the build uses and that the copy lacks."""
     texts = [(root / name).read_text() for name in subprocess.run(
         ["git", "ls-files", "*CMakeLists.txt"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
         if name.partition("/")[0] in COPIED]  # fmt: skip
@@ -49,7 +50,8 @@ def not_copied(root):
 
 
 def be_parent():
-    """What a test leaves running comes to us, so that we can end it; also when we are told to end ourselves."""
+    """Becomes the parent of processes that a test leaves running, so that they can be ended, even when this process is
+    asked to end."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
@@ -93,14 +95,14 @@ class Workshop:
         self.root, self.folder, self.seeds, self.processors = pathlib.Path(root), pathlib.Path(folder), seeds, processors
         self.tree, self.build = self.folder / "tree", self.folder / "build"
         self.chosen, self.noted = self.folder / "chosen", self.folder / "noted"
-        self.changed = None  # the file that holds a mutant now
+        self.changed = None  # the file that contains a mutant now
         self.mutable = {}
-        self.limits = {}  # by suite, in seconds
-        self.without = {}  # by suite, the tests that fail without a mutant
+        self.limits = {}  # limits in seconds, by suite
+        self.without = {}  # tests that fail without a mutant, by suite
 
     def prepare(self, mutable, edited, suites):
-        """Builds the programs in which every comparison is mutable. The sources in `edited` are compiled by themselves,
-        because each row and each order changes the text of one."""
+        """Builds the programs in which every comparison is mutable. The sources in `edited` are compiled separately,
+        because each row and each order changes the text of one source."""
         self.mutable = mutable
         self.copy_tree()
         define = 'inline constexpr const char* {} = "{}";\n'.format
@@ -134,7 +136,8 @@ class Workshop:
         self.chosen.write_text(f"{number}\n")
 
     def measure(self, suite):
-        """The numbers of the comparisons that, changed, would have made a difference in this suite; it must pass."""
+        """Returns the numbers of the comparisons that would have changed a result in this suite. The suite must
+        pass."""
         self.choose(-1)
         self.noted.unlink(missing_ok=True)
         began = time.monotonic()
@@ -146,13 +149,13 @@ class Workshop:
         return {int(line) for line in self.noted.read_text().split()} if self.noted.exists() else set()
 
     def leave_out_failing(self, suite):
-        """False: what fails is not one of several tests."""
+        """Excludes failing tests. Returns False if the failure is not one of several tests."""
         done = subprocess.run([str(self.build / suite.program), "--gtest_brief=1"], capture_output=True, text=True, errors="replace")
         self.without[suite] = sorted(set(FAILED.findall(done.stdout)))
         return bool(self.without[suite])
 
     def test(self, mutant, noted):
-        """What caught the mutant; None if nothing did."""
+        """Returns what caught the mutant; None if nothing did."""
         suites = [suite for suite in catalogue.FILES[mutant.file] if suite in noted]
         if mutant.kind == "comparison":
             self.put_back()
@@ -187,7 +190,7 @@ class Workshop:
         self.command(["ninja", "-C", self.build, "-j", str(self.processors), *targets])
 
     def run(self, suite):
-        """What went wrong; None if nothing did."""
+        """Returns what went wrong; None if nothing did."""
         program = str(self.build / suite.program)
         if suite.target == "tony-sim":
             for first, count in ((1, FIRST_SEEDS), (1 + FIRST_SEEDS, self.seeds - FIRST_SEEDS)):
@@ -208,9 +211,9 @@ class Workshop:
         return trouble
 
     def run_once(self, suite, commands):
-        """Runs them at once, each as a shard."""
+        """Runs the shards of a suite in parallel."""
         scratch = tempfile.mkdtemp(prefix="tony-mutants-")
-        os.chmod(scratch, 0o755)  # tests act as other users, too
+        os.chmod(scratch, 0o755)  # tests also run as other users
         try:
             return self.run_in(scratch, suite, commands)
         finally:

@@ -1,4 +1,5 @@
-# Sourced: whole systems to install into, by debootstrap. Those of another processor are started by way of "${emulated[@]}".
+# Sourced: makes whole systems to install into, with debootstrap. Systems of another processor are started through
+# "${emulated[@]}".
 # shellcheck shell=bash
 
 emulated=()
@@ -10,7 +11,7 @@ mirror_of_debian() {
   echo "${mirror:-http://deb.debian.org/debian}"
 }
 
-# Made once a release, and kept where the checkout keeps what it builds.
+# Each release is made once, and kept where the checkout keeps its builds.
 make_root() {  # RELEASE FOLDER [DEBOOTSTRAP_OPTIONS...]
   local cache
   cache=$root/build/roots/$(tr -c 'a-z0-9.\n' - <<<"$1${*:3}").tar
@@ -24,12 +25,14 @@ make_root() {  # RELEASE FOLDER [DEBOOTSTRAP_OPTIONS...]
   tar -C "$2" -xf "$cache"
 }
 
-# What debootstrap leaves to the other processor's own programs. It cannot make devices, as in a container of LXC.
+# Runs the steps that debootstrap leaves to the other processor's own programs. It cannot make devices, as in an LXC
+# container.
 second_stage() {  # ROOT
   [ ! -d "$1/debootstrap" ] || in_root "$1" env container=lxc /debootstrap/debootstrap --second-stage
 }
 
-# Debian 12's own qemu refuses what a keeper asks for first, to become the parent of orphans; that of its backports does it.
+# Debian 12's own qemu refuses a keeper's first call, which makes it the parent of orphans. The qemu of its backports
+# supports it.
 make_emulator() {  # FILE
   local folder
   [ ! -x "$1" ] || return 0
@@ -44,14 +47,14 @@ make_emulator() {  # FILE
   return $rc
 }
 
-# Whatever was started ends with it.
+# All processes end with the command.
 in_root() {  # ROOT COMMAND...
   timeout -k 10 900 "${emulated[@]}" unshare --mount --pid --fork --kill-child -- sh -c '
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && chroot=$(command -v chroot) &&
     exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$chroot" "$0" "$@"' "$@" </dev/null
 }
 
-# This machine, but what the command does to it is gone afterwards: all except what it writes into the checkout.
+# Runs a command on this machine and discards its changes afterwards, except files that it writes into the checkout.
 in_layer() {  # EMPTY_FOLDER SECONDS COMMAND...
   # shellcheck disable=SC2016
   timeout -k 10 "$2" unshare --mount --pid --fork --kill-child -- bash -c '

@@ -1,4 +1,5 @@
-// The keeper, where no application master can rule its job, on a disk whose power is cut.
+// The keeper (supervisor of one job on one machine) on a disk with power cuts, when no application master can lead the
+// job.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(KeeperPowerCutTest, TheVerdictThatItGivesItselfIsThereWhenItHasLeft) {
+TEST(KeeperPowerCutTest, TheKeepersOwnVerdictIsKeptBeforeItExits) {
   const TempFolder jobs, elsewhere;
   NewJob job;
   RoleSpec worker;

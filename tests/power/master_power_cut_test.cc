@@ -1,4 +1,4 @@
-// The application master on a disk whose power is cut.
+// The application master on a disk with power cuts.
 #include "tests/power/recorded_disk.h"
 #include "tests/unit/am/master_test.h"
 
@@ -10,7 +10,7 @@ class MasterPowerCutTest : public ApplicationMasterTest {
   RecordedDisk disk_{records_.place()};
 };
 
-TEST_F(MasterPowerCutTest, AnEndThatItHasToldIsThere) {
+TEST_F(MasterPowerCutTest, AReportedEndSurvivesAPowerCut) {
   journal_.WriteAll();
   const auto killed = Kill();
   journal_.WriteAll();

@@ -1,5 +1,5 @@
-// Everything that runtime/records/README.md promises to survive a power cut: written by the code that writes it, cut at
-// every point, and read by the code that reads it.
+// Tests of all that runtime/records/README.md promises to survive a power cut. Each writes with the product's code,
+// cuts at every point, and reads with the product's code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class PowerCutTest : public testing::Test {
     EXPECT_TRUE(folder.ok()) << folder.error().message;
     return *folder;
   }
-  // Of the newest submission that is known; 0: of none.
+  // Returns the number of the newest submission that the record has; 0: none.
   static int64_t NumberIn(const PowerCut& cut) {
     const auto record = LocalRequestIndex(HomeIn(cut.left)).Read(request_id_);
     EXPECT_TRUE(record.ok()) << cut.point << ": " << record.error().message;
@@ -57,7 +57,7 @@ class PowerCutTest : public testing::Test {
   RecordedDisk disk_{temp_.path()};
 };
 
-TEST_F(PowerCutTest, ARecordOfARequestIsThereAndNeverDamaged) {
+TEST_F(PowerCutTest, ARequestRecordSurvivesUndamaged) {
   const LocalRequestIndex index(home_);
   ASSERT_TRUE(index.Write(request_id_, {.newest_number = 1}).ok());
   disk_.Promise("first");
@@ -67,7 +67,7 @@ TEST_F(PowerCutTest, ARecordOfARequestIsThereAndNeverDamaged) {
       [](const PowerCut& cut) { EXPECT_GE(NumberIn(cut), static_cast<int64_t>(cut.promised.size())) << cut.point; });
 }
 
-TEST_F(PowerCutTest, ARecordIsThereWhereWhoMadeTheFoldersDiedBeforeSyncingThem) {
+TEST_F(PowerCutTest, ARequestRecordSurvivesInFoldersThatWereNotSynced) {
   const fs::path folder = home_ / "requests" / Sha256Hex(request_id_.value);
   ASSERT_TRUE(MakeFolder(folder).ok());
   ASSERT_TRUE(
@@ -77,7 +77,7 @@ TEST_F(PowerCutTest, ARecordIsThereWhereWhoMadeTheFoldersDiedBeforeSyncingThem) 
   disk_.ForEachCut([](const PowerCut& cut) { EXPECT_TRUE(NumberIn(cut) == 2 || cut.promised.empty()) << cut.point; });
 }
 
-TEST_F(PowerCutTest, ARevocationIsThere) {
+TEST_F(PowerCutTest, ARevocationSurvives) {
   const OwnerToken owner{"owner"};
   ASSERT_TRUE(LocalRequestIndex(home_).Revoke(request_id_, owner, now_).ok());
   disk_.Promise("revoked");
@@ -88,7 +88,7 @@ TEST_F(PowerCutTest, ARevocationIsThere) {
   });
 }
 
-TEST_F(PowerCutTest, AJobIsThereWholeOrNotAtAll) {
+TEST_F(PowerCutTest, AJobSurvivesWholeOrNotAtAll) {
   const JobRecords created = CreateJob();
   disk_.Promise("created");
   disk_.ForEachCut([&](const PowerCut& cut) {
@@ -106,8 +106,8 @@ TEST_F(PowerCutTest, AJobIsThereWholeOrNotAtAll) {
   });
 }
 
-// Before its end nothing of a job is promised but that it can be told to be lost.
-TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) {
+// Before a job's end the only promise is that the job can be found to be lost.
+TEST_F(PowerCutTest, AVerdictAndItsAckSurviveAndAJobWithoutAVerdictIsLost) {
   const JobRecords records = CreateJob();
   disk_.Promise("created");
   JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
@@ -132,7 +132,7 @@ TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) 
   });
 }
 
-TEST_F(PowerCutTest, ALostJobIsSettledOnce) {
+TEST_F(PowerCutTest, TheVerdictOfALostJobSurvives) {
   const JobRecords records = CreateJob();
   ASSERT_TRUE(EndLostJob(records).ok());
   disk_.Promise("settled");
@@ -143,7 +143,7 @@ TEST_F(PowerCutTest, ALostJobIsSettledOnce) {
   });
 }
 
-TEST_F(PowerCutTest, AJobThatGcRemovesIsInTheHistory) {
+TEST_F(PowerCutTest, AJobRemovedByGcStaysInTheHistory) {
   const JobRecords records = CreateJob();
   const JobStatus ended = {.job = records.job(),
                            .state = "SUCCEEDED",
@@ -177,7 +177,7 @@ class JournalPowerCutTest : public PowerCutTest {
   const std::string path_ = temp_.path() / "journal";
 };
 
-TEST_F(JournalPowerCutTest, TheEndOfAJobIsInItsJournal) {
+TEST_F(JournalPowerCutTest, TheEndOfAJobSurvivesInItsJournal) {
   EventLoop loop;
   auto opened = am::LocalJournal::Open(loop, path_);
   ASSERT_TRUE(opened.ok());
@@ -194,7 +194,7 @@ TEST_F(JournalPowerCutTest, TheEndOfAJobIsInItsJournal) {
       [](const PowerCut& cut) { EXPECT_TRUE(Decisions(cut).size() == 2 || cut.promised.empty()) << cut.point; });
 }
 
-TEST_F(JournalPowerCutTest, OneThatIsWrittenAnewIsTheOldOneOrTheNewOne) {
+TEST_F(JournalPowerCutTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
   const auto text = [this](int count) {
     std::string records = EncodeHeader();
     for (int i = 0; i < count; ++i) records += EncodeRecord(ToJson(Decision{now_, JobAccepted{}}));
@@ -210,8 +210,8 @@ TEST_F(JournalPowerCutTest, OneThatIsWrittenAnewIsTheOldOneOrTheNewOne) {
   disk_.ForEachCut([](const PowerCut& cut) { EXPECT_GE(Decisions(cut).size(), cut.promised.size()) << cut.point; });
 }
 
-// An entry that has its name is believed for ever, and a job that is there refers to its entries.
-TEST_F(PowerCutTest, AStagedEntryIsWholeAndIsThereWithItsJob) {
+// An entry that has its final name is trusted from then on, and a job refers to its entries.
+TEST_F(PowerCutTest, AStagedEntrySurvivesWholeWithItsJob) {
   const EntryStore::Maker maker{.make = [](const fs::path& entry) -> Status {
     TRY(MakeFolder(entry / "lib"));
     return WriteNewFile(entry / "lib/a.py", "content", /*durable=*/false);
@@ -227,7 +227,7 @@ TEST_F(PowerCutTest, AStagedEntryIsWholeAndIsThereWithItsJob) {
   });
 }
 
-TEST_F(PowerCutTest, ProgramsWhoseManifestIsThereAreWhole) {
+TEST_F(PowerCutTest, ProgramsWithAManifestAreWhole) {
   const TempFolder installed;
   const fs::path program = installed.path() / "tony-am";
   std::ofstream(program) << "#!/bin/sh\n";
@@ -243,7 +243,7 @@ TEST_F(PowerCutTest, ProgramsWhoseManifestIsThereAreWhole) {
   });
 }
 
-TEST_F(PowerCutTest, WhoHasAFolderOfCheckpointsIsKnown) {
+TEST_F(PowerCutTest, TheHolderOfACheckpointFolderSurvives) {
   ASSERT_TRUE(TakeCheckpointFolder(home_, "/checkpoints", {"job"}).ok());
   disk_.Promise("taken");
   disk_.ForEachCut([](const PowerCut& cut) {

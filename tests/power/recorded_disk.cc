@@ -29,13 +29,13 @@ struct Node {
   Names names, synced_names;
 };
 
-// What one call did to the tree.
+// The change that one call made to the tree.
 struct Step {
   std::string text;
   std::function<void(std::vector<Node>&, std::set<std::string>& promised)> act;
 };
 
-// However it came there: the kernel may have copied it from another file.
+// Reads the file because its bytes may come from anywhere: the kernel may have copied them from another file.
 std::string ContentOf(int fd) {
   std::string content;
   char buffer[65536];
@@ -44,13 +44,13 @@ std::string ContentOf(int fd) {
   return content;
 }
 
-// The tree as it is now, to find nodes by path, and the steps that made it.
+// Keeps the tree in its present state, to find nodes by path, and the steps that made it.
 class Recorder : public FileHook {
  public:
   explicit Recorder(fs::path root) : root_(std::move(root)) { nodes_.push_back({.is_folder = true}); }
 
   std::unique_lock<std::mutex> Lock(const FileCall& call) override {
-    // Those that change nothing may wait for another thread.
+    // Calls without changes take no lock because they may wait for another thread.
     const bool changes = call.name != "read" && call.name != "lock" && call.name != "stat" && call.name != "list";
     return changes ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
   }
@@ -70,7 +70,7 @@ class Recorder : public FileHook {
 
  private:
   struct Place {
-    int folder = -1;  // -1: elsewhere
+    int folder = -1;  // -1: outside the recorded folder
     std::string name;
   };
   Place Find(int directory, const char* text) const {
@@ -169,7 +169,8 @@ class Recorder : public FileHook {
   }
 
   fs::path Below(const fs::path& path) const {
-    const fs::path normal = path.lexically_normal();  // "x/.tony/.." ends with a slash then
+    // "x/.tony/.." becomes a path with a final slash
+    const fs::path normal = path.lexically_normal();
     return (normal.has_filename() ? normal : normal.parent_path()).lexically_relative(root_);
   }
   static void SyncNode(Node& node) {
@@ -185,7 +186,8 @@ class Recorder : public FileHook {
 
   const fs::path root_;
   std::vector<Node> nodes_;
-  std::map<int, int> files_;  // descriptor -> node; -1: elsewhere, or closed
+  // descriptor -> node; -1: outside or closed
+  std::map<int, int> files_;
   std::vector<Step> steps_;
 };
 

@@ -1,9 +1,9 @@
-// A disk whose power is cut at every point. While a RecordedDisk lives, the calls by which this program changes what is
-// below one folder are recorded (recorded_disk.cc stands in front of the C library). ForEachCut() then makes, for each
-// point, what a machine may find there after a power cut.
+// A disk with a power cut at every point. While a RecordedDisk lives, it records the calls by which this program
+// changes files below one folder (recorded_disk.cc stands in front of the C library). For each point, ForEachCut()
+// makes what a machine may find after a power cut.
 //
-// Only what POSIX promises counts as kept: of a file the content at its last fsync, of a folder the names at its own
-// last fsync. A file system may have written more than that, so there are three kinds of each cut.
+// Only what POSIX promises is kept: a file's content at its last fsync, and a folder's names at its own last fsync. A
+// file system may have written more, so each cut has three kinds.
 #pragma once
 
 #include <filesystem>
@@ -14,27 +14,32 @@
 namespace tony {
 
 enum class Survives {
-  kSynced,    // what was synced
-  kNames,     // ... and all names: the content of a file is as it was synced, or empty
-  kContents,  // ... and the content of every file whose name was synced
+  kSynced,  // all that was synced
+  // Also all names; the content of a file is as it was synced, or empty.
+  kNames,
+  // Also the content of every file whose name was synced.
+  kContents,
 };
 
 struct PowerCut {
-  std::filesystem::path left;      // what is left of the folder; the look may change it
-  std::set<std::string> promised;  // by Promise() before this point
-  std::string point;               // for people: "after 12 of 40, rename record.json, names survive"
+  // The remains of the folder; the callback may change them.
+  std::filesystem::path left;
+  std::set<std::string> promised;  // promises made before this point
+  // A text for people, e.g. "after 12 of 40, rename record.json, names survive".
+  std::string point;
 };
 
-// One at a time. Links, and what other processes do, are not recorded.
+// At most one RecordedDisk exists. Symbolic links and changes by other processes are not recorded.
 class RecordedDisk {
  public:
-  // Is there; what is in it already is not in the cuts.
+  // The folder must exist. Files that it has already are not in the cuts.
   explicit RecordedDisk(const std::filesystem::path& folder);
   ~RecordedDisk();
   RecordedDisk(const RecordedDisk&) = delete;
 
-  void Promise(const std::string& what);  // from here on no power cut takes it back
-  // Ends the recording.
+  // From now on power cuts must keep `what`.
+  void Promise(const std::string& what);
+  // Ends the recording and calls `look` for each cut.
   void ForEachCut(const std::function<void(const PowerCut&)>& look);
 };
 

@@ -1,4 +1,4 @@
-"""The same for event loops: what is cancelled ends its process, and no job."""
+"""The same for event loops: a cancelled call ends its process, and no job."""
 
 import asyncio
 import logging
@@ -11,12 +11,12 @@ import tony.aio
 from case import ONE, PackageCase
 
 
-logging.getLogger("asyncio").setLevel(logging.ERROR)  # its debugging also tells what was slow
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # asyncio's debug mode also reports slow callbacks
 
 
 class AioTest(PackageCase):
     def play(self, scenario):
-        """Under asyncio's debugging, which complains of what is left open."""
+        """Runs with asyncio's debug mode, which reports open resources."""
         return asyncio.run(asyncio.wait_for(scenario, 60), debug=True)
 
     async def begin(self, command):
@@ -46,7 +46,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_all_who_wait_share_one_process(self):
+    def test_all_waiting_tasks_share_one_process(self):
         async def scenario():
             jobs = await asyncio.gather(*(self.begin(self.hold()) for _ in range(5)))
             waits = [asyncio.create_task(job.wait()) for job in [*jobs, jobs[0]]]
@@ -58,7 +58,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_who_is_cancelled_leaves_the_job(self):
+    def test_a_cancelled_wait_keeps_the_job(self):
         async def scenario():
             job = await self.begin(self.hold("never"))
             reading = asyncio.create_task(self.read(job))
@@ -76,7 +76,7 @@ class AioTest(PackageCase):
         async for _ in job.logs(follow=True):
             pass
 
-    def test_who_is_cancelled_ends_the_job_where_that_was_asked_for(self):
+    def test_a_cancelled_wait_ends_the_job_if_requested(self):
         async def scenario():
             job = await self.begin(self.hold("never"))
             waiting = asyncio.create_task(job.wait(kill_on_cancel=True))
@@ -104,7 +104,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_a_limit_and_errors_are_as_without_a_loop(self):
+    def test_limits_and_errors_are_the_same_as_without_a_loop(self):
         async def scenario():
             job = await self.begin(self.hold("never"))
             with self.assertRaises(tony.WaitTimeout):
@@ -124,7 +124,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_secrets_go_by_standard_input(self):
+    def test_secrets_are_sent_by_standard_input(self):
         seen = self.folder / "seen"
         program = self.script("spy", f'echo "$@" >>{seen}; exec $REAL "$@"')
 
@@ -136,7 +136,7 @@ class AioTest(PackageCase):
         self.play(scenario())
         self.assertFalse("hush-8" in seen.read_text())
 
-    def test_a_watch_that_is_killed_is_told_and_the_next_one_goes_on(self):
+    def test_a_killed_watch_is_reported_and_the_next_one_continues(self):
         async def scenario():
             job = await self.begin(self.hold())
             waiting = asyncio.create_task(job.wait())

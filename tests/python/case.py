@@ -1,4 +1,5 @@
-"""What the tests have in common: a sandbox with a home and a ledger of its own, in which the package finds the programs."""
+"""Helpers that the tests share: a sandbox with a home and a ledger of its own, in which the package finds the
+programs."""
 
 import contextlib
 import io
@@ -30,7 +31,7 @@ class PackageCase(unittest.TestCase):
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
     def tearDown(self):
-        """No call leaves a process: what is here are jobs'."""
+        """Checks that no call has left a process: the processes here belong to jobs."""
         self.box.wait_for("the end of all calls", lambda: not self.calls())
 
     def calls(self):
@@ -41,13 +42,13 @@ class PackageCase(unittest.TestCase):
         self.put_back({name: value})
 
     def submit(self, command="true", **members):
-        """A job of one task that is gone when the test is over."""
+        """Submits a job of one task that is removed at the end of the test."""
         job = tony.submit(**{"executes": command, "framework": "standalone", "tasks": ONE, **members})
         self.addCleanup(self.box.run, "kill", job.id)
         return job
 
     def hold(self, name="go"):
-        """What a task waits by, until release()."""
+        """Returns a shell command by which a task waits until release()."""
         return f"until [ -e {self.folder}/{name} ]; do sleep 0.02; done"
 
     def release(self, name="go"):
@@ -58,14 +59,14 @@ class PackageCase(unittest.TestCase):
         self.box.wait_for(f"{job} to run", lambda: job.status().state == "RUNNING")
 
     def script(self, name, text):
-        """A program in place of tony, which a test may let stand before it as $REAL."""
+        """Makes a program in place of `tony`; it may call the real one as $REAL."""
         file = pathlib.Path(self.folder / name)
         file.write_text(f"#!/bin/sh\nREAL={self.box.tony}\n{text}\n")
         file.chmod(0o755)
         return tony.Program(str(file))
 
     def one_line(self, kind, call, *words):
-        """Raises that kind, in one line that has these words."""
+        """Expects an exception of that kind, in one line that contains these words."""
         with self.assertRaises(kind) as raised:
             call()
         message = str(raised.exception)
@@ -76,7 +77,7 @@ class PackageCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def said(self):
-        """What the package tells people meanwhile."""
+        """Collects the messages that the package prints for people meanwhile."""
         text = io.StringIO()
         handler = logging.StreamHandler(text)
         logging.getLogger("tony").addHandler(handler)

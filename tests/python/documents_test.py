@@ -1,4 +1,4 @@
-"""The types against the published schemas, and against what the programs answer."""
+"""Compares the types with the published schemas, and with the programs' answers."""
 
 import dataclasses
 import datetime
@@ -21,12 +21,12 @@ KINDS = {
     "submit": documents.Submitted,
 }  # fmt: skip
 SCALARS = {"string": str, "integer": int, "boolean": bool}
-# What the types leave to `document`, or to the exception that an answer has become.
+# Members that the types leave to `document`, or to the exception that an answer has become.
 LEFT_OUT = {"schema", "task of plan", "configuration", "without_effect", "completion of plan"}
 
 
 def bare(hint):
-    """Without "or None"."""
+    """Returns the type without "or None"."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         (hint,) = [choice for choice in typing.get_args(hint) if choice is not type(None)]
     return hint
@@ -37,7 +37,7 @@ def choices(schema):
 
 
 class Differences:
-    """How a type differs from its schema."""
+    """Collects the differences between a type and its schema."""
 
     def __init__(self):
         self.found, self.compared = [], set()
@@ -82,7 +82,7 @@ class Differences:
 
 
 class SchemasTest(unittest.TestCase):
-    def test_each_type_is_its_schema(self):
+    def test_each_type_matches_its_schema(self):
         differences = Differences()
         for name, kind in KINDS.items():
             differences.compare(name, kind, reader.inlined(reader.load(name)))
@@ -90,13 +90,13 @@ class SchemasTest(unittest.TestCase):
         declared = {kind for kind in vars(documents).values() if dataclasses.is_dataclass(kind)}
         self.assertEqual(declared - differences.compared, set(), "a type that no schema is held against")
 
-    def test_the_comparison_sees_a_difference(self):
+    def test_the_comparison_finds_a_difference(self):
         for change in ({"required": []}, {"properties": {}}):
             differences = Differences()
             differences.compare("usage", documents.Usage, {**reader.load("usage"), **change})
             self.assertNotEqual(differences.found, [])
 
-    def test_the_job_document_is_its_schema(self):
+    def test_the_job_document_matches_its_schema(self):
         members = reader.load("job-members")["properties"]
         self.assertEqual(set(asks.Members.__annotations__), set(members))
         document = reader.load("job-document")["properties"]
@@ -110,7 +110,7 @@ class SchemasTest(unittest.TestCase):
 
 
 class AnswersTest(PackageCase):
-    def test_answers_are_read_whole(self):
+    def test_answers_are_read_without_loss(self):
         job = self.submit("echo hi; exit 3", conf={"tony.restart.task.budget": "1"}, request_id="r", env={"A": "1"})
         job.wait(check=False)
         for ask, kind, schema in (
@@ -126,7 +126,7 @@ class AnswersTest(PackageCase):
                 self.assertEqual(self.lost(value, document), [])
 
     def lost(self, value, document, where=""):
-        """Members of a document that its value has otherwise, or not at all."""
+        """Yields members of a document that its value lacks or has otherwise."""
         found = []
         fields = {field.metadata.get("member", field.name): getattr(value, field.name) for field in dataclasses.fields(value)}
         for name, member in document.items():
@@ -142,14 +142,14 @@ class AnswersTest(PackageCase):
                 found.append(f"{where}.{name}: {mine} for {member}")
         return found
 
-    def test_members_that_nobody_knows_are_left_out_and_kept_in_the_document(self):
+    def test_unknown_members_are_only_in_the_raw_document(self):
         job = self.submit()
         job.wait()
         document = {**tony.Program().call(asks.status(job.id)), "mood": "good"}
         document["verdict"] = {**document["verdict"], "mood": "good"}
         self.assertEqual(read(documents.JobStatus, document).document["mood"], "good")
 
-    def test_an_answer_that_lacks_something_is_one_line(self):
+    def test_an_incomplete_answer_is_a_one_line_error(self):
         self.one_line(tony.VersionMismatch, lambda: read(documents.JobStatus, json.loads('{"schema":1,"job":"j"}')), "name")
 
     def test_the_package_and_the_programs_have_one_version(self):

@@ -1,4 +1,4 @@
-"""A program of a user's, for type checkers. It is not run."""
+"""An example of a user's program, for type checkers. It is not run."""
 
 import asyncio
 import datetime

@@ -1,4 +1,4 @@
-"""A wheel of the built programs, and environments that it is installed in."""
+"""A wheel of the built programs, and environments with this wheel installed."""
 
 import atexit
 import functools
@@ -13,9 +13,9 @@ from case import ONE, PackageCase
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ["TONY_BIN_DIR"])
-TOOLS = pathlib.Path(sys.executable).parent  # of requirements.txt
+TOOLS = pathlib.Path(sys.executable).parent  # programs of requirements.txt
 LIMIT = 120  # seconds
-# A job from submit to outputs, by what was installed; its working folder is no sandbox of this repository.
+# A job from submit to outputs, with the installed package. Its working folder is outside of the repository's sandboxes.
 USE = f"""import tony, sys
 job = tony.submit(executes='echo hi; echo {{\\\\"a\\\\":1}} > $TONY_OUTPUT_FILE', framework='standalone', tasks={ONE})
 lines = [line.text for line in job.logs(follow=True)]
@@ -25,7 +25,7 @@ print(tony.Program().found(), lines, job.outputs)
 
 
 def run(*words, fails=False, **options):
-    """What it printed; with `fails` also what it said, as it is expected to fail."""
+    """Returns the output; with `fails` also the error output, because a failure is expected."""
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=LIMIT, check=False, **options)  # fmt: skip
     if bool(done.returncode) != fails:
@@ -34,21 +34,21 @@ def run(*words, fails=False, **options):
 
 
 def build(out, *words, bin_folder=BIN, **options):
-    """The wheel. What the nodes of YARN get is in it where it was built."""
+    """Builds the wheel. It contains the files for YARN's nodes if they were built."""
     without = [] if (BIN / "tony-yarn-am.tar.gz").exists() else ["--without-hadoop"]
     return pathlib.Path(run(ROOT / "scripts/wheel", bin_folder, out, *without, *words, **options).strip())
 
 
 @functools.cache
 def the_wheel():
-    """One for all tests of a process."""
+    """Returns the wheel, which all tests of a process share."""
     folder = tempfile.mkdtemp(prefix="tony-wheel-")
     atexit.register(shutil.rmtree, folder)
     return build(folder)
 
 
 class InstalledCase(PackageCase):
-    """Nothing of the repository is in the path of what runs here."""
+    """A test whose programs do not see the repository in their path."""
 
     @classmethod
     def setUpClass(cls):

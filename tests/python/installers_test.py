@@ -1,4 +1,4 @@
-"""The other ways to install the wheel, and an upgrade while a job runs."""
+"""The other ways of installing the wheel, and an upgrade while a job runs."""
 
 import shutil
 
@@ -8,8 +8,8 @@ from installed import TOOLS, InstalledCase
 
 
 class InstallersTest(InstalledCase):
-    def test_pipx_and_uv_make_a_command_of_it(self):
-        """`tony` is then a link in a folder of commands; the programs beside it are found all the same."""
+    def test_pipx_and_uv_install_the_command(self):
+        """`tony` is then a link in a folder of commands; the programs next to the link's target are still found."""
         commands = self.out / ".local/bin"
         for words in ((TOOLS / "pipx", "install"), (TOOLS / "uv", "tool", "install")):
             with self.subTest(str(words[0])):
@@ -20,7 +20,7 @@ class InstallersTest(InstalledCase):
                 self.run_there(*words[:-1], "uninstall", "tony-runtime")
                 self.assertEqual(list(commands.glob("tony*")), [])
 
-    def test_a_job_goes_on_while_the_wheel_is_replaced(self):
+    def test_a_job_survives_the_replacement_of_the_wheel(self):
         there = self.environment("upgraded")
         pip = (there / "bin/python", "-m", "pip")
         self.run_there(*pip, "install", "--quiet", self.wheel)

@@ -1,4 +1,4 @@
-"""Jobs: submitted, waited for, read and ended, by the built programs."""
+"""Jobs that are submitted, awaited, read and ended with the built programs."""
 
 import datetime
 import json
@@ -23,7 +23,7 @@ class SubmitTest(PackageCase):
         self.assertEqual(job.outputs, {"accuracy": 0.5})
         self.assertEqual([line.text for line in job.logs()], ["x,B=2"])
 
-    def test_every_form_of_a_spec_is_the_same_job(self):
+    def test_every_form_of_a_spec_makes_the_same_job(self):
         document = {"executes": "echo hi", "name": "n", "framework": "standalone",
                     "tasks": {"worker": {"instances": 1, "memory": "1g"}}}  # fmt: skip
         texts = {
@@ -46,7 +46,7 @@ class SubmitTest(PackageCase):
                     self.assertEqual(tony.plan(path).spec, expected)
         self.assertEqual(tony.plan("j.json", directory=self.folder).spec, expected)
 
-    def test_keywords_go_before_the_spec(self):
+    def test_keywords_override_the_spec(self):
         file = self.folder / "k.properties"
         file.write_text("executes=echo file\ntony.application.framework=standalone\ntony.worker.instances=1\n")
         document = {"executes": "echo file", "framework": "standalone", "tasks": ONE}
@@ -58,7 +58,7 @@ class SubmitTest(PackageCase):
                 self.assertEqual((plan.roles[0].command, plan.roles[0].memory_mb), ("echo key", 3072))
                 self.assertEqual((plan.name, plan.tags, plan.execution_env), ("other", ("a", "b"), {"A": "1,B=2"}))
 
-    def test_a_secret_is_on_no_command_line_and_in_no_environment_but_the_tasks(self):
+    def test_a_secret_is_on_no_command_line_and_only_in_the_tasks_environment(self):
         seen = self.folder / "seen"
         program = self.script("spy", f'{{ echo "$@"; env; }} >>{seen}; exec $REAL "$@"')
         file = self.folder / "s.properties"
@@ -74,7 +74,7 @@ class SubmitTest(PackageCase):
         self.assertIn("--secrets-fd 0", seen.read_text())
         self.assertFalse("hush-7" in seen.read_text())
 
-    def test_bad_input_is_one_line_of_the_kind_of_its_exit_code(self):
+    def test_bad_input_raises_the_exception_of_its_exit_code_in_one_line(self):
         cases = [
             (tony.SpecInvalid, lambda: tony.submit({"nmae": 1}), "nmae"),
             (tony.SpecInvalid, lambda: tony.submit(executes="true", tasks={"worker": {"instances": 1, "memory": "x"}}),
@@ -97,7 +97,7 @@ class SubmitTest(PackageCase):
                 self.assertEqual((error.code, error.retryable), (kind.code, False))
         self.assertEqual([status.name for status in tony.jobs() if status.name == "nmae"], [])
 
-    def test_strict_makes_errors_of_warnings_which_are_told_otherwise(self):
+    def test_strict_turns_warnings_into_errors(self):
         conf = {"tony.worker.memroy": "1g"}
         with self.said() as text:
             self.submit(conf=conf)
@@ -111,7 +111,7 @@ class SubmitTest(PackageCase):
         self.assertEqual(second, first)
         self.assertEqual((first.submitted.decision, second.submitted.decision), ("created", "attached"))
 
-    def test_a_command_runs_without_a_file_in_copies_of_its_folder(self):
+    def test_a_command_runs_in_copies_of_its_folder_without_a_spec_file(self):
         source = self.folder / "program of mine"
         source.mkdir()
         (source / "train.sh").write_text('echo "$RANK $1"')
@@ -119,7 +119,7 @@ class SubmitTest(PackageCase):
         job.wait()
         self.assertEqual(sorted(line.text for line in job.logs()), ["0 a 'b'", "1 a 'b'"])
 
-    def test_a_job_is_found_by_id_beginning_name_and_as_the_last(self):
+    def test_a_job_is_found_by_id_prefix_name_and_as_the_last(self):
         job = self.submit(name="of-this-name")
         for name in (job.id, job.id[:-1], "of-this-name", "last"):
             self.assertEqual(tony.job(name), job)
@@ -127,7 +127,7 @@ class SubmitTest(PackageCase):
 
 
 class EndTest(PackageCase):
-    def test_a_wait_returns_when_the_job_ends_meanwhile(self):
+    def test_a_wait_returns_when_the_job_ends(self):
         job = self.submit(self.hold())
         self.running(job)
         found = []
@@ -154,13 +154,13 @@ class EndTest(PackageCase):
         self.assertFalse(job.status().has_ended)
         self.one_line(tony.Unavailable, lambda: job.outputs, "has not ended")
 
-    def test_a_kill_says_why_and_a_second_one_is_no_matter(self):
+    def test_a_kill_records_its_reason_and_may_be_repeated(self):
         job = self.submit(self.hold("never"))
         self.assertEqual(job.kill("enough").verdict.message, "enough")
         self.assertEqual(job.kill().state, "KILLED")
         self.one_line(tony.JobFailed, job.wait, "KILLED", "enough")
 
-    def test_changes_go_on_to_the_end(self):
+    def test_changes_are_reported_until_the_end(self):
         job = self.submit(self.hold())
         states = []
         for status in job.changes():
@@ -170,13 +170,13 @@ class EndTest(PackageCase):
         self.assertIn("RUNNING", states)
         self.assertEqual(states[-1], "SUCCEEDED")
 
-    def test_ctrl_c_in_a_wait_leaves_the_job_and_says_so(self):
+    def test_ctrl_c_in_a_wait_keeps_the_job_and_reports_it(self):
         job = self.submit(self.hold())
         self.running(job)
         code = f'import tony; tony.Job("{job.id}").wait()'
         waiting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.box.wait_for("the wait", self.calls)
-        os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does: to the program, and to its call
+        os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does, to the program and to its child
         _, err = waiting.communicate(timeout=30)
         self.assertIn(f"interrupted; job {job.id} goes on", err)
         self.assertIn("KeyboardInterrupt", err)
@@ -232,7 +232,7 @@ class EndTest(PackageCase):
 
 
 class LogsTest(PackageCase):
-    def test_lines_come_while_the_job_runs_and_say_whose_they_are(self):
+    def test_log_lines_arrive_while_the_job_runs_and_name_their_task(self):
         job = self.submit(f"echo out; echo err >&2; {self.hold()}; printf 'no end'", tasks={"worker": {"instances": 2}},
                           framework="pytorch")  # fmt: skip
         lines = []
@@ -246,7 +246,7 @@ class LogsTest(PackageCase):
         self.assertEqual([line.text for line in job.logs("worker:1", stream="stderr")], ["err"])
         self.assertEqual([line.text for line in job.logs("worker:1", stream="stdout", tail=1)], ["no end"])
 
-    def test_a_reader_goes_on_where_it_stopped(self):
+    def test_a_reader_continues_where_it_stopped(self):
         job = self.submit("for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done")
         reading = job.logs(follow=True)
         first = [next(reading) for _ in range(3)]
@@ -257,7 +257,7 @@ class LogsTest(PackageCase):
         self.assertEqual([line.text for line in first + rest], ["1", "2", "3", "4", "5", "6"])
         self.assertEqual([line.text for line in job.logs(cursor=rest[-1].cursor)], [])
 
-    def test_more_than_one_answer_holds_is_read_whole(self):
+    def test_logs_larger_than_one_answer_are_read_completely(self):
         job = self.submit("seq 400000")
         job.wait()
         lines = [line.text for line in job.logs()]
@@ -266,7 +266,7 @@ class LogsTest(PackageCase):
         self.assertEqual([line.text for line in job.logs(grep="^399999$")], ["399999"])
         self.assertEqual(len(list(job.logs(since="1h"))), 400000)
 
-    def test_what_there_is_by_now_of_a_job_that_runs_has_an_end(self):
+    def test_reading_the_current_logs_of_a_running_job_ends(self):
         job = self.submit(f"seq 400000; touch {self.folder}/written; {self.hold('never')}")
         self.box.wait_for("the lines", (self.folder / "written").exists)
         for more in ({}, {"since": "1h"}):

@@ -1,4 +1,4 @@
-"""Jobs in a notebook: executed by a real kernel, without a browser."""
+"""Jobs in a notebook that a real kernel executes, without a browser."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ SUBMIT = f"import tony\njob = tony.submit(executes=COMMAND, framework='standalon
 
 class NotebookTest(PackageCase):
     def play(self, *cells):
-        """The outputs of the cells, once all have run."""
+        """Returns the outputs of the cells after all have run."""
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
         client = NotebookClient(notebook, timeout=60, kernel_name="python3", extra_arguments=["--log-level=ERROR"])
         client.execute(cwd=str(self.folder))
@@ -30,14 +30,14 @@ class NotebookTest(PackageCase):
     def test_a_table_is_live_until_the_job_has_ended(self):
         outputs = self.play(self.submit_cell("sleep 1.2; exit 3"), "job.show()", "print(job.status().state)")
         table = self.html(outputs[1])
-        self.assertIn("FAILED", table)  # the first drawing cannot have had that
+        self.assertIn("FAILED", table)  # the first drawing cannot contain that
         self.assertIn("worker:0", table)
         self.assertIn("user_error, exit 3", table)
         self.assertIn("&lt;b&gt;bold&lt;/b&gt;", table)
         self.assertNotIn("<b>bold</b>", table)
         self.assertEqual(outputs[2][0].text, "FAILED\n")
 
-    def test_a_table_goes_on_beside_the_next_cells(self):
+    def test_a_table_stays_live_while_later_cells_run(self):
         release = self.folder / "go"
         outputs = self.play(self.submit_cell(self.hold()), "job.show(block=False)",
                             "import time\nwhile job.status().state != 'RUNNING': time.sleep(0.02)\n"
@@ -48,14 +48,14 @@ class NotebookTest(PackageCase):
         self.assertIn("SUCCEEDED", self.html(outputs[1]))
         self.assertEqual([output.get("text") for output in outputs[2]], ["joined\n"])
 
-    def test_a_job_is_shown_as_its_table_and_one_that_is_not_there_as_a_line(self):
+    def test_a_job_is_shown_as_a_table_and_a_missing_job_as_a_line(self):
         outputs = self.play(self.submit_cell("true"), "job.wait()\njob", "tony.Job('nowhere')")
         self.assertIn("SUCCEEDED", self.html(outputs[1]))
         self.assertIn("nowhere", self.html(outputs[2]))
         self.assertIn("not in", self.html(outputs[2]))
 
-    def test_what_was_interrupted_is_said_in_the_notebook_and_the_job_goes_on(self):
-        # As the notebook's stop button does.
+    def test_an_interrupt_is_reported_in_the_notebook_and_the_job_continues(self):
+        # Interrupts the kernel as the notebook's stop button does.
         interrupt = "import os, signal, threading\nthreading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         caught = "try:\n    job.{}\nexcept KeyboardInterrupt:\n    print(job.status().has_ended)"
         for call in ("wait()", "show()"):
@@ -65,7 +65,7 @@ class NotebookTest(PackageCase):
                 self.assertIn("goes on", texts)
                 self.assertIn("False\n", texts)
 
-    def test_without_a_notebook_nothing_of_it_is_imported(self):
+    def test_without_a_notebook_no_notebook_module_is_imported(self):
         job = self.submit("echo hi")
         code = (f"import json, sys, tony\ntony.job('{job.id}').show()\ntony.job('{job.id}')._repr_html_()\n"
                 "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The examples of the package's page, as they stand there."""
+"""Runs the examples of the package's page unchanged."""
 
 import contextlib
 import io
@@ -33,7 +33,7 @@ class PageTest(PackageCase):
                 exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102
                 self.assertEqual(printed.getvalue(), expected)
 
-    def test_the_package_in_its_own_words(self):
+    def test_every_public_name_is_on_the_page(self):
         import tony
 
         for name in tony.__all__:

@@ -1,4 +1,4 @@
-"""Runs the tests of one module: a line for each, and at last "N passed, M failed"."""
+"""Runs the tests of one module: prints a line for each, and at last "N passed, M failed"."""
 
 import importlib
 import signal
@@ -7,7 +7,7 @@ import unittest
 
 
 class Printed(unittest.TestResult):
-    """What is skipped counts for nothing, and is said."""
+    """Prints the results. A skipped test is printed and not counted."""
 
     def __init__(self):
         super().__init__()
@@ -41,11 +41,12 @@ def name_of(test):
 def main(name):
     result = Printed()
     unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(f"{name}_test")).run(result)
-    # What fails before the first test of a class is no test that ran.
+    # A failure before the first test of a class is not a test that ran.
     passed = max(result.testsRun - len(result.bad) - len(result.skipped), 0)
     print(f"{passed} passed, {len(result.bad)} failed", flush=True)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # begun in the background it is ignored, by our children too
+    # SIGINT is ignored in programs started in the background; our children would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(sys.argv[1])

@@ -1,4 +1,4 @@
-"""Which program is called, what it may do wrong, and what is handed on to it."""
+"""Finding and calling the program: which program is called, how its faults are handled, and which variables it gets."""
 
 import os
 import pathlib
@@ -11,8 +11,8 @@ from case import ONE, PackageCase
 
 
 class ProgramTest(PackageCase):
-    def test_a_program_that_is_replaced_meanwhile_is_no_matter(self):
-        """As an upgrade does: another file under the name. A copy of it waits."""
+    def test_a_program_may_be_replaced_during_a_call(self):
+        """An upgrade puts another file under the same name. A copy of the program waits."""
         for name in ("tony", "tony-am", "tony-keeper", "tony-executor"):
             copy = self.folder / "bin" / name
             copy.parent.mkdir(exist_ok=True)
@@ -33,7 +33,7 @@ class ProgramTest(PackageCase):
         thread.join(30)
         self.assertTrue(job.wait().succeeded)
 
-    def test_a_program_of_another_schema_is_one_line(self):
+    def test_a_program_with_another_schema_is_a_one_line_error(self):
         program = self.script("later", """echo '{"schema":2,"version":"9.9","schemas":[2]}'""")
         for call in (lambda: tony.version(program=program), lambda: list(tony.Job("j", program).changes())):
             self.one_line(tony.VersionMismatch, call, program.path, "schema 2", "reads 1")
@@ -52,7 +52,7 @@ class ProgramTest(PackageCase):
                 call = lambda path=path: tony.version(program=tony.Program(path))  # noqa: E731
                 self.one_line(tony.NoProgram, call, path, os.uname().nodename)
 
-    def test_where_it_is_looked_for(self):
+    def test_the_program_is_searched_in_its_folder_and_on_the_path(self):
         self.assertEqual(tony.Program("/x/tony").found(), "/x/tony")
         self.assertEqual(tony.Program().found(), str(self.box.tony))
         self.set_environment("TONY_PROGRAM", None)
@@ -61,11 +61,11 @@ class ProgramTest(PackageCase):
         self.set_environment("PATH", "/nowhere")
         self.one_line(tony.NoProgram, tony.version, "pip install tony-runtime")
 
-    def test_no_python_and_no_path_is_needed(self):
+    def test_jobs_need_neither_python_nor_a_path(self):
         self.set_environment("PATH", "/nowhere")
         self.assertTrue(self.submit("echo hi").wait().succeeded)
 
-    def test_a_home_that_cannot_be_written(self):
+    def test_an_unwritable_home_is_an_error(self):
         for home, word in (("/proc/tony", "/proc/tony"), ("/dev/null/x", "/dev/null: ")):
             with self.subTest(home):
                 program = tony.Program(home=home)
@@ -73,14 +73,14 @@ class ProgramTest(PackageCase):
                     executes="true", framework="standalone", tasks=ONE, program=program), word)  # fmt: skip
                 self.assertIn(error.code, (69, 73, 77))
 
-    def test_what_is_withheld_is_in_no_job(self):
+    def test_withheld_variables_are_in_no_job(self):
         self.set_environment("HIDDEN_TOKEN", "hush")
         program = tony.Program(withheld=("HIDDEN_",))
         job = self.submit('echo "[$HIDDEN_TOKEN]"', program=program)
         job.wait()
         self.assertEqual([line.text for line in job.logs()], ["[]"])
 
-    def test_jobs_and_errors_go_from_process_to_process(self):
+    def test_jobs_and_errors_can_be_pickled(self):
         job = self.submit("exit 1")
         self.assertEqual(pickle.loads(pickle.dumps(job)), job)
         error = self.one_line(tony.JobFailed, job.wait)

@@ -1,4 +1,4 @@
-"""The package's types, by two checkers that are as strict as they can be."""
+"""The package's types, checked by two type checkers in their strictest modes."""
 
 import pathlib
 import shutil
@@ -13,7 +13,7 @@ LIMIT = 300  # seconds
 MYPY = [sys.executable, "-m", "mypy", "--strict"]
 PYRIGHT = [str(pathlib.Path(sys.executable).with_name("basedpyright"))]
 
-# Each line has a mistake that a checker has to find.
+# Each line has a mistake that a checker must find.
 MISTAKES = """import tony
 tony.submit(executes=7)
 tony.submit(nmae="n")

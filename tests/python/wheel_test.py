@@ -1,4 +1,5 @@
-"""The wheel: what is in it, on which Linux it may be installed, and that it works and goes without a trace."""
+"""The wheel: its content, the Linux versions on which it may be installed, that it works, and that it can be removed
+completely."""
 
 import base64
 import csv
@@ -16,11 +17,11 @@ from installed import BIN, ROOT, TOOLS, InstalledCase, build, run
 PROGRAMS = {"tony", "tony-am", "tony-executor", "tony-gpu-executor", "tony-keeper"}
 HADOOP = {"tony-yarn-am.tar.gz"}
 LOADER = {"tony-gpu-loader", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
-HAS_LOADER = (BIN / "tony-gpu-loader").exists()  # where the release is static
+HAS_LOADER = (BIN / "tony-gpu-loader").exists()  # exists if the release is static
 
 
 class WheelTest(InstalledCase):
-    def test_it_has_the_package_and_the_programs_and_says_so(self):
+    def test_the_wheel_has_the_package_and_the_programs_and_its_metadata_says_so(self):
         with zipfile.ZipFile(self.wheel) as wheel:
             names = {name: wheel.getinfo(name) for name in wheel.namelist()}
             scripts = {name.rpartition("/")[2]: info for name, info in names.items() if ".data/scripts/" in name}
@@ -41,7 +42,7 @@ class WheelTest(InstalledCase):
             self.assertIn(f"{line}\n", metadata)
         self.assertNotIn("Requires-Dist", metadata)
 
-    def test_its_record_has_each_file_as_it_is(self):
+    def test_the_record_of_the_wheel_matches_its_files(self):
         with zipfile.ZipFile(self.wheel) as wheel:
             (record,) = [name for name in wheel.namelist() if name.endswith("/RECORD")]
             rows = {row[0]: row[1:] for row in csv.reader(wheel.read(record).decode().splitlines())}
@@ -52,8 +53,9 @@ class WheelTest(InstalledCase):
                 expected = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
                 self.assertEqual((digest, int(size)), (f"sha256={expected}", len(content)), name)
 
-    def test_its_tag_is_the_newest_c_library_that_a_program_needs(self):
-        """As readelf, which the build does not use, has it. tony-gpu-executor has a loader that brings its C library."""
+    def test_the_wheels_tag_names_the_newest_c_library_that_a_program_needs(self):
+        """readelf, which the build does not use, provides the expected version. tony-gpu-executor has a loader that
+        brings its C library."""
         newest = (2, 17)
         for name in PROGRAMS - ({"tony-gpu-executor"} if HAS_LOADER else set()):
             for found in re.findall(r"GLIBC_(\d+)\.(\d+)", run("readelf", "-W", "--version-info", BIN / name)):
@@ -61,8 +63,8 @@ class WheelTest(InstalledCase):
         tag = f"py3-none-manylinux_{newest[0]}_{newest[1]}_{os.uname().machine}"
         self.assertEqual(self.wheel.name, f"tony_runtime-{tony.__version__}-{tag}.whl")
 
-    def test_two_builds_are_the_same(self):
-        """Whoever makes them, wherever, whenever: another umask, zone, language, and times of files."""
+    def test_two_builds_have_the_same_bytes(self):
+        """The builds differ in umask, time zone, language, folder and times of files."""
         copy = self.out / "other bin"
         shutil.copytree(BIN, copy)
         shutil.copytree(BIN.parent / "licenses", self.out / "licenses")
@@ -72,11 +74,11 @@ class WheelTest(InstalledCase):
         self.assertEqual(again.name, self.wheel.name)
         self.assertTrue(again.read_bytes() == self.wheel.read_bytes())
 
-    def test_others_who_look_at_wheels_find_nothing_wrong(self):
+    def test_other_checkers_of_wheels_find_no_error(self):
         run(TOOLS / "twine", "check", "--strict", self.wheel)
         run(TOOLS / "check-wheel-contents", self.wheel)
 
-    def test_a_program_that_not_every_linux_starts_is_refused(self):
+    def test_a_program_that_some_linux_cannot_start_is_refused(self):
         folder = self.out / "foreign"
         shutil.copytree(BIN, folder)
         shutil.copy("/usr/bin/python3", folder / "tony-gpu-executor", follow_symlinks=True)
@@ -87,8 +89,9 @@ class WheelTest(InstalledCase):
         self.assertRegex(said, r"^wheel: .*/tony-keeper: there is none.*\n$")
         self.assertFalse((self.out / "none").exists())
 
-    def test_programs_of_another_processor_are_for_that_one(self):
-        """As their headers say it; nothing of them is run. All have to be for one."""
+    def test_the_wheels_tag_names_the_processor_of_its_programs(self):
+        """The processor is read from the files' headers; no program is run. All programs must be for the same
+        processor."""
         folder = self.out / "arm"
         shutil.copytree(BIN, folder)
         for name in PROGRAMS - {"tony-keeper"}:
@@ -111,34 +114,35 @@ class WheelTest(InstalledCase):
 
 
 class PipTest(InstalledCase):
-    def test_a_job_runs_with_what_pip_has_installed_and_nothing_is_left_when_it_is_gone(self):
+    def test_a_job_runs_with_the_wheel_installed_by_pip_and_uninstalling_leaves_nothing(self):
         there = self.environment("an environment of ours")
         python, before = there / "bin/python", self.files(there)
         self.run_there(python, "-m", "pip", "install", "--quiet", self.wheel)
         self.use(python, there / "bin/tony")
-        self.assertEqual((there / "bin/tony").read_bytes()[:4], b"\x7fELF")  # no Python that starts it
+        # a native program, not a Python script that starts it
+        self.assertEqual((there / "bin/tony").read_bytes()[:4], b"\x7fELF")
         self.assertEqual(self.run_there(there / "bin/tony", "version"), self.run_there(python, "-m", "tony", "version"))
         self.run_there(python, "-m", "pip", "check")
         self.run_there(python, "-m", "pip", "uninstall", "--yes", "--quiet", "tony-runtime")
         self.assertEqual(self.files(there), before)
 
-    def test_a_job_runs_with_what_uv_has_installed(self):
+    def test_a_job_runs_with_the_wheel_installed_by_uv(self):
         there = self.environment("uv")
         before = self.files(there)
         self.run_there(TOOLS / "uv", "pip", "install", "--quiet", "--python", there / "bin/python", self.wheel)
         self.use(there / "bin/python", there / "bin/tony")
         self.run_there(TOOLS / "uv", "pip", "uninstall", "--quiet", "--python", there / "bin/python", "tony-runtime")
-        self.assertEqual(set(self.files(there)) - {".lock"}, set(before))  # uv's own
+        self.assertEqual(set(self.files(there)) - {".lock"}, set(before))  # a file of uv's own
 
-    def test_in_a_folder_of_its_own_the_package_finds_its_programs(self):
+    def test_the_package_finds_its_programs_in_a_separate_folder(self):
         folder = self.out / "target"
         self.run_there(sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, self.wheel)
         found = run("/usr/bin/python3", "-c", "import tony; print(tony.Program().found())", cwd=self.out,
                     env={**self.plain, "PYTHONPATH": str(folder)})  # fmt: skip
         self.assertEqual(found.strip(), str(folder / "bin/tony"))
 
-    def test_the_programs_of_another_installation_are_not_taken(self):
-        """The package of the sources beside an installed wheel: its programs are those of $PATH."""
+    def test_the_programs_of_another_installation_are_not_used(self):
+        """The package of the sources next to an installed wheel uses the programs of $PATH."""
         there = self.environment("beside")
         self.run_there(there / "bin/python", "-m", "pip", "install", "--quiet", self.wheel)
         found = run(there / "bin/python", "-c", "import tony; print(tony.Program().found())", cwd=self.out,

@@ -1,5 +1,5 @@
-// An LD_PRELOAD library: the clocks of one of our programs are wrong, as after somebody has set the machine's, or after
-// the machine has slept. The machine's own clocks are not touched. README.md says which variables steer it.
+// An LD_PRELOAD library that makes the clocks of one program wrong, as after a person has set the machine's clock or
+// the machine has slept. The machine's own clocks do not change. README.md lists the variables.
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Nothing, unless this is the program that is meant: the file that says how wrong its clocks are.
+// Returns the file with the clocks' errors; null in every program except the chosen one.
 const char* FileOfClocks() {
   static const char* const file = [] {
     const char* const program = getenv("CLOCK_SHIM_PROGRAM");
@@ -25,7 +25,8 @@ const char* FileOfClocks() {
   return file;
 }
 
-// The seconds that the file adds to the clock. "wall boot" are its words; no file adds none.
+// Returns the seconds that the file adds to the clock. The file has two numbers, for the wall clock and the boot clock.
+// Without the file nothing is added.
 long AddedTo(clockid_t clock) {
   const char* const file = FileOfClocks();
   const int fd = file != nullptr ? open(file, O_RDONLY | O_CLOEXEC) : -1;

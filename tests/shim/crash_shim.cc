@@ -1,13 +1,13 @@
-// An LD_PRELOAD library: one of our programs dies at a chosen system call, or finds its disk full. The programs know
-// nothing of it. Every other process that inherits it (bash, the user's programs) gets the plain system call.
-// README.md says which variables steer it.
+// An LD_PRELOAD library that lets one program die at a chosen system call or find its disk full. The programs have no
+// code for it. Every other process that inherits the library (bash, the user's programs) gets the plain system call.
+// README.md lists the variables.
 //
-// It calls the kernel itself instead of looking for the next library's function: nothing to resolve before the
-// sanitizers' own libraries are ready, and no need of libstdc++ in processes that have none.
+// The library calls the kernel itself and does not look up the next library's function: nothing must be resolved before
+// the sanitizers' own libraries are ready, and processes without libstdc++ do not need it.
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +24,15 @@ namespace {
 
 constexpr int kMostProcesses = 1000;
 
-// Written once, before main() and any thread.
+// Written once, before main() and before any thread starts.
 struct Plan {
-  pid_t pid = 0;  // of the program that is meant; 0: this process is another. Its children before exec are, too
-  char folder[PATH_MAX] = "";  // the job's, or SHIM_ROOT
+  // The chosen program's process; 0: this process is another program's. A forked child of the chosen process has
+  // another pid until its exec, so it does not count.
+  pid_t pid = 0;
+  char folder[PATH_MAX] = "";  // the job's folder, or SHIM_ROOT
   size_t folder_size = 0;
-  int points = -1;  // file in which each point is noted
-  int dies_at = 0;  // the number of a point; 0: never
+  int points = -1;  // descriptor of the list of points
+  int dies_at = 0;  // number of a point; 0: never
   bool halfway = false;
   const char* full_while = nullptr;
   bool unreadable = false;
@@ -58,7 +60,8 @@ Fate Meet(const char* call, const char* target) {
   return Fate::kHalfway;
 }
 
-// "journal", "logs/worker-0", "." for the folder itself; nothing if `path` is elsewhere.
+// Returns the name relative to the folder, e.g. "journal" or "logs/worker-0", and "." for the folder itself; null if
+// `path` is elsewhere.
 const char* NameInFolder(const char* path) {
   if (strncmp(path, plan.folder, plan.folder_size) != 0) return nullptr;
   const char* rest = path + plan.folder_size;
@@ -66,7 +69,7 @@ const char* NameInFolder(const char* path) {
   return *rest == '/' ? rest + 1 : nullptr;
 }
 
-// What a descriptor is of: a file of the job ("journal"), a socket, or nothing that counts.
+// The object behind a descriptor: a file of the job ("journal"), a socket, or one that does not count.
 class Target {
  public:
   explicit Target(int fd) {
@@ -105,7 +108,7 @@ long NoRoom() {
   return -1;
 }
 
-// Half of the first write after the disk was found full still fits, as on a real one.
+// The first write after the disk became full still writes half of its bytes, as on a real disk.
 template <class Write>
 ssize_t WriteSome(const char* call, int fd, size_t size, Write write) {
   const Target target(fd);
@@ -120,7 +123,7 @@ ssize_t WriteSome(const char* call, int fd, size_t size, Write write) {
   return write(size);
 }
 
-// A call that is done or not: a death halfway through it is one before it.
+// Such a call is done or not done: a death halfway through it is a death before it.
 void MeetDescriptor(const char* call, int fd) {
   const Target target(fd);
   if (target.name() != nullptr && Meet(call, target.name()) == Fate::kHalfway) Die();
@@ -143,7 +146,8 @@ int OpenAt(int directory, const char* path, int flags, mode_t mode) {
   return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
 }
 
-// "37,5h": the first process of the program dies at its 37th point, the second halfway through its 5th.
+// Reads a list like "37,5h": the program's first process dies at its 37th point, and the second halfway through its
+// 5th.
 void ReadDeath(const char* list, int process) {
   for (int i = 1; list != nullptr && i < process; ++i) {
     list = strchr(list, ',');
@@ -155,7 +159,7 @@ void ReadDeath(const char* list, int process) {
   plan.halfway = *end == 'h';
 }
 
-// Which process of the program this is, told by the files of those before it.
+// Opens the list of points and returns the number of this process of the program, counted by the lists of earlier ones.
 int OpenPoints(const char* folder) {
   for (int process = 1; process < kMostProcesses; ++process) {
     char name[PATH_MAX];

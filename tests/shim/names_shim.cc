@@ -1,12 +1,12 @@
-// An LD_PRELOAD library: the system's resolver hangs at one name, as behind a name server that does not answer.
-// README.md says which variables steer it.
+// An LD_PRELOAD library that makes the system's resolver hang at one name, as behind a name server that does not
+// answer. README.md lists the variables.
 #include <dlfcn.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-// As long as nobody waits who need not.
+// Longer than any caller may wait.
 constexpr unsigned kHangsSeconds = 120;
 
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints, addrinfo** found) {

@@ -10,7 +10,7 @@
 namespace tony::sim {
 namespace {
 
-// A state has at most one row to another one, but for the executor's two ways to Ended, which the trigger tells apart.
+// A pair of states has at most one row, except for the executor's two ways to Ended, which differ in the trigger.
 template <class State>
 std::string RowOf(std::string_view what, State from, State to) {
   return StrCat(what, " ", ToString(from), " -> ", ToString(to));
@@ -37,7 +37,8 @@ template <class State, class Step>
 void AddRows(std::vector<std::string>& rows, std::string_view what,
              std::span<const am::Transition<State, Step>> table) {
   for (const auto& row : table) {
-    if (row.from != row.to) rows.push_back(RowOf(what, row.from, row.to));  // a row to itself cannot be seen
+    // a row to itself is not visible
+    if (row.from != row.to) rows.push_back(RowOf(what, row.from, row.to));
   }
 }
 
@@ -77,7 +78,7 @@ std::vector<std::string> Coverage::Missing() const {
   AddRows(rows, "task", am::TaskTransitions());
   AddRows(rows, "job", am::JobTransitions());
   for (const auto& row : executor::Transitions()) {
-    // Simulated processes die of SIGKILL: task_run_stop_test.cc has those that do not.
+    // Simulated processes die from SIGKILL. task_run_stop_test.cc tests processes that do not.
     if (row.trigger != executor::Trigger::kGiveUp) rows.push_back(ExecutorRow(row.from, row.trigger, row.to));
   }
   std::erase_if(rows, [&](const std::string& row) { return taken_.contains(row); });

@@ -1,4 +1,4 @@
-// Which rows of the transition tables were taken.
+// Records which rows of the transition tables some run has taken.
 #pragma once
 
 #include <set>
@@ -12,13 +12,15 @@ namespace tony::sim {
 
 class Coverage {
  public:
-  // One event of an executor, or none of its rows. Leaving may follow upon ending within one event.
+  // Adds the rows that one event of an executor took. An event may take no row; it may take two when the run ends and
+  // the executor leaves within one event.
   void AddExecutor(executor::State from, const executor::Event& event, executor::State to);
-  // Evolves a job of `spec` by the decisions of a whole journal.
+  // Replays all decisions of a journal of a job of `spec` and adds the rows that they take.
   void AddJournal(const JobSpec& spec, std::string_view journal);
   void Merge(const Coverage& other) { taken_.insert(other.taken_.begin(), other.taken_.end()); }
 
-  std::vector<std::string> Missing() const;  // "attempt running -> lost", ...
+  // Returns the rows that no run took, e.g. "attempt running -> lost".
+  std::vector<std::string> Missing() const;
 
  private:
   std::set<std::string> taken_;

@@ -1,4 +1,4 @@
-// What can be seen of a run from outside: processes, files, and what was said to whom. The checker knows nothing else.
+// Events of a run that are visible from outside: processes, files and messages. The checker sees nothing else.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,19 @@
 
 namespace tony::sim {
 
-// ---- the AM and its files
+// ---- events of the AM and its files
 struct AmBegan {
   Epoch epoch;
 };
 struct AmGone {
   Epoch epoch;
 };
-struct AmWoke {  // it had stood still
+// The AM continues after it was frozen.
+struct AmWoke {
   Epoch epoch;
 };
-struct JournalOpened {  // a torn tail has been cut off
+// The AM has opened the journal and cut off a torn tail.
+struct JournalOpened {
   Epoch epoch;
   size_t size = 0;
 };
@@ -37,47 +39,57 @@ struct JournalWritten {
   size_t at = 0;
   std::string bytes;
 };
-struct JournalStuck {  // it could not be written, or is again
+// `stuck`: a write to the journal has failed. Otherwise writes work again.
+struct JournalStuck {
   Epoch epoch;
   bool stuck = true;
 };
-struct JournalCutBack {  // what a write that failed had left behind is gone again
+// The AM has cut off the bytes that a failed write left in the journal.
+struct JournalCutBack {
   Epoch epoch;
   size_t size = 0;
 };
 struct LeaseWritten {
   Epoch epoch;
 };
-struct StatusWritten {  // the final one
+// The AM has written the final status.
+struct StatusWritten {
   Epoch epoch;
   Verdict verdict;
 };
-struct LookFailed {  // the directory of checkpoints could not be read
+// The AM could not read the checkpoint directory.
+struct LookFailed {
   Epoch epoch;
 };
-struct ArbiterHeard {  // the answer to what the AM asked the keeper so long ago
+// The keeper's answer has reached the AM. `age` is the time since the AM sent its request.
+struct ArbiterHeard {
   Epoch epoch;
   Duration age{0};
 };
-// ---- what the AM says
-struct KeeperListens {  // to this AM from now on, and to no earlier one
+// ---- messages of the AM
+
+// From now on the keeper accepts orders from this AM and from no earlier one.
+struct KeeperListens {
   Epoch epoch;
 };
-struct Ordered {  // as the keeper takes it
+// The keeper has received an order of the AM.
+struct Ordered {
   enum class What { kLaunch, kTerm, kKill, kFinish };
   Epoch epoch;
   What what = What::kLaunch;
   ContainerId container;
-  AttemptId attempt;  // to launch
+  AttemptId attempt;  // for kLaunch
 };
-struct Told {  // the answer to an Await
+// The AM has answered an Await call.
+struct Told {
   Epoch epoch;
   AttemptId attempt;
   Command::Kind kind = Command::Kind::kNone;
   Generation generation;
-  int next = 0;  // with kNext: the number of the attempt
+  int next = 0;  // for kNext: the attempt's number
 };
-struct AmHeard {  // a call of this attempt's executor has reached it
+// A call of this attempt's executor has reached the AM.
+struct AmHeard {
   Epoch epoch;
   AttemptId attempt;
 };
@@ -94,8 +106,10 @@ struct OutcomeAcknowledged {
 struct KillAcknowledged {
   Epoch epoch;
 };
-// ---- people and the keeper
-struct KillWritten {};  // the kill request is in the job's folder
+// ---- events of users and of the keeper
+
+// The kill request is in the job's folder.
+struct KillWritten {};
 struct ConditionalKillWritten {
   KillRequest request;
 };
@@ -112,7 +126,8 @@ struct LookAnswered {
 };
 struct KeeperBegan {};
 struct KeeperGone {};
-struct KeeperGaveUp {  // it has written this as the final status
+// The keeper has given up on the AM and has written this verdict as the final status.
+struct KeeperGaveUp {
   Verdict verdict;
 };
 struct ContainerBegan {
@@ -122,45 +137,55 @@ struct ContainerBegan {
 struct ContainerGone {
   ContainerId container;
 };
-struct ContainerToldGone {  // the scheduler says so, and may lie
+// The scheduler reports that the container has exited. The report may be false.
+struct ContainerToldGone {
   ContainerId container;
 };
 struct PreemptionTold {
   ContainerId container;
 };
-struct ExecutorTermed {  // by a fault or by order
+// The executor has received SIGTERM, from a fault or from an order.
+struct ExecutorTermed {
   AttemptId attempt;
 };
-struct ExecutorDied {  // by SIGKILL
+struct ExecutorDied {  // The executor was killed with SIGKILL.
   AttemptId attempt;
 };
-struct JobClosed {};  // the keeper has ended what was left and is gone
-// ---- executors and the user's processes
-struct AttemptBegun {  // the executor in `container` goes on as this one
+// The keeper has ended all that was left of the job and has exited.
+struct JobClosed {};
+// ---- events of executors and of the user's processes
+
+// The executor in `container` runs this attempt from now on.
+struct AttemptBegun {
   ContainerId container;
   AttemptId attempt;
 };
-struct ExecutorHeard {  // an answer of an AM that it has not given up
+// The executor has received an answer of an AM that it still follows.
+struct ExecutorHeard {
   AttemptId attempt;
   Epoch epoch;
-  Instant asked{};  // when the call was sent
+  Instant asked{};  // the time of the call
 };
-struct ExecutorPutOff {  // the AM answers that it does not rule
+// The AM answers that it is not the leader.
+struct ExecutorPutOff {
   AttemptId attempt;
 };
-struct ExecutorBound {  // it has registered
-  AttemptId attempt;
-  Epoch epoch;
-};
-struct ExecutorObeyed {  // it did something because of a command
+struct ExecutorBound {  // The executor has registered.
   AttemptId attempt;
   Epoch epoch;
 };
-struct ExecutorStalled {  // it stands still for so long
+// The executor has acted on a command.
+struct ExecutorObeyed {
+  AttemptId attempt;
+  Epoch epoch;
+};
+// The executor is frozen for this long.
+struct ExecutorStalled {
   AttemptId attempt;
   Duration length{0};
 };
-struct StoreCut {  // it cannot read the lease record for so long
+// The executor cannot read the lease record for this long.
+struct StoreCut {
   AttemptId attempt;
   Duration length{0};
 };
@@ -171,7 +196,7 @@ struct ProcessStarted {
   int64_t pid = 0;
   std::string cluster_spec;
   std::string resume_from;
-  int process = 0;  // which one of the attempt
+  int process = 0;  // its index within the attempt
 };
 struct ProcessSignalled {
   AttemptId attempt;
@@ -189,12 +214,14 @@ struct CheckpointWritten {
   Checkpoint checkpoint;
 };
 
-struct ValuesWritten {  // by the process, for its executor to see
+// The process has written values for its executor to publish.
+struct ValuesWritten {
   AttemptId attempt;
   PublishedValues values;
 };
 
-struct CheckpointThere {  // before the job; others wrote it
+// A checkpoint of another job is in the directory before this job begins.
+struct CheckpointThere {
   Checkpoint checkpoint;
 };
 
@@ -213,28 +240,36 @@ struct Seen {
   Event event;
 };
 
-// What was promised of the world in which it happened.
+// Limits that the simulated world kept during the run.
 struct Bounds {
-  int64_t drift = 0;  // of clocks, in a million
+  // The drift of clocks in parts per million.
+  int64_t drift = 0;
   Duration offset{0};
-  Duration overlap{0};    // by which a container may live on after the scheduler said that it ended
-  Instant faults_over{};  // everything works from then on
-  Duration longest_end{std::chrono::hours(24)};  // from then, or from when the job was to end, to its end
+  // The longest time that a container may run after the scheduler reported its end.
+  Duration overlap{0};
+  // From this time on no fault is in effect.
+  Instant faults_over{};
+  // The longest time until the job's end, counted from the later of `faults_over` and the moment when the job had to
+  // stop.
+  Duration longest_end{std::chrono::hours(24)};
 };
 
 class History {
  public:
-  // With a trace, notes and events are kept as text, too, and written to `echo` at once: a run may abort.
+  // `with_trace`: the history keeps notes and events as text, too, and writes them to `echo` at once because a run may
+  // abort.
   explicit History(bool with_trace = false, std::ostream* echo = nullptr) : with_trace_(with_trace), echo_(echo) {}
 
   void Add(Instant time, Event event);
-  void Note(Instant time, const std::string& text);  // for the reader of the trace; the checker does not see it
+  // Adds a note for the reader of the trace. The checker does not see it.
+  void Note(Instant time, const std::string& text);
   bool with_trace() const { return with_trace_; }
 
   const std::vector<Seen>& events() const { return events_; }
   std::vector<Seen>& events() { return events_; }
   const std::string& trace() const { return trace_; }
-  std::string journal;  // as the file was at the end
+  // The journal file's bytes at the end of the run.
+  std::string journal;
   Bounds bounds;
 
  private:

@@ -1,4 +1,4 @@
-// The AM, and what it says.
+// Checks of the AM and its messages.
 #include "tests/sim/history_checker.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace tony::sim {
 namespace {
 
-// An executor sees the lease record change a little after it did.
+// The longest time after which an executor notices a change of the lease record.
 constexpr Duration kSlowestLook{1'000};
-// What is overdue is seen to within so long by an AM that rules.
+// An AM that is leader notices an expired time limit within this time.
 constexpr Duration kSlowestTimer{2'000};
-// An order from the AM to the keeper.
+// The longest way of an order from the AM to the keeper.
 constexpr Duration kOrderTravels{100};
-// The keeper gives up after so many ends of AMs in such a time.
+// The keeper gives up after this many ends of AMs within the window.
 constexpr size_t kMostAmEnds = 5;
 constexpr Duration kAmEndWindow{300'000};
 
@@ -60,7 +60,7 @@ void HistoryChecker::ExpectRules(Epoch epoch, const std::string& what) {
   Expect(epoch == newest_ && am_lives_, StrCat("am ", epoch.value, " is over, yet ", what));
 }
 
-// What it had decided before may wait for the journal a little.
+// Decisions that the AM made earlier may have waited for the journal a little.
 void HistoryChecker::ExpectInTouch(Epoch epoch, const std::string& what) {
   const bool waited = stuck_ || now_ - written_again_ < kSlowestTimer;
   const Duration alone = now_ - am_contact_;
@@ -90,10 +90,10 @@ void HistoryChecker::On(const AmGone&) {
 void HistoryChecker::On(const LeaseWritten& e) {
   ExpectRules(e.epoch, "it renewed its lease");
   ExpectInTouch(e.epoch, "it renewed its lease");
-  // By the AM's own clock, which may run fast.
+  // The AM's own clock may run fast.
   const bool ruled = lease_written_ && now_ - *lease_written_ <= Slower(spec_.timers.record_fresh);
   lease_written_ = now_;
-  // A ruling AM renews again and again; between two renewals it has read the kill request.
+  // An AM that is leader keeps renewing; between two renewals it has read the kill request.
   if (kill_written_ && now_ > *kill_written_ + kSlowestLook) ++renewals_since_kill_;
   Expect(renewals_since_kill_ < 4 || rules_.verdict(), "the kill request is ignored");
   const Instant settling = std::max({am_began_, am_back_, am_woke_, written_again_});
@@ -101,7 +101,7 @@ void HistoryChecker::On(const LeaseWritten& e) {
   Expect(!settled || rules_.verdict() || !rules_.IsOverdue(now_, kSlowestTimer + skew_), "a time limit is ignored");
   Expect(!settled || !rules_.HoldsInVain(std::max(rules_.waits_since(), unruled_), now_, kSlowestTimer + skew_),
          "containers are held for too long");
-  if (!ruled) looked_ = unruled_ = now_;  // the AM counts anew
+  if (!ruled) looked_ = unruled_ = now_;  // the AM restarts its waiting times
   CheckAttention(settled);
 }
 
@@ -143,9 +143,9 @@ void HistoryChecker::On(const KeeperGaveUp& e) {
   status_ = e.verdict;
 }
 
-// ---- what the AM says: nothing that is not in the journal
+// ---- messages of the AM: they contain only what is in the journal
 
-// While the journal is stuck, a job that fails or is killed is stopped all the same.
+// The time of contact counts from the AM's request.
 void HistoryChecker::On(const ArbiterHeard& e) {
   if (e.epoch != newest_) return;
   if (now_ - am_contact_ > Slower(spec_.timers.am_lease)) am_back_ = now_;
@@ -153,11 +153,12 @@ void HistoryChecker::On(const ArbiterHeard& e) {
 }
 
 void HistoryChecker::On(const Ordered& e) {
-  // The keeper still does what an AM that has died had asked for, until it hears the next.
+  // The keeper still carries out orders of a dead AM until the next AM has greeted it.
   Expect(e.epoch >= listened_to_,
          StrCat("an order of am ", e.epoch.value, " after the keeper had heard am ", listened_to_.value));
   const bool known = rules_.IsAssigned(e.container);
-  // When it was given. What a dead AM has sent may travel for long.
+  // While the journal is stuck, the AM stops a job that fails or is killed although no decision is written. The time
+  // that counts is that of the order, because an order of a dead AM may travel for long.
   const bool stuck = stuck_ || now_ - written_again_ < kOrderTravels || e.epoch == died_with_unwritten_;
   switch (e.what) {
     case Ordered::What::kLaunch:
@@ -214,7 +215,7 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
   const bool explained = kept->exit == e.outcome.exit && vague;  // by the scheduler
-  // The scheduler's word of its container was faster than what it published and its own report.
+  // The scheduler's report of the container's end was faster than the attempt's values and its own report.
   const bool told_gone = told_gone_.contains(attempts_[e.attempt].executor.container);
   const bool unheard = kept->cls == OutcomeClass::kUserError || told_gone;
   const bool silent = e.outcome.Succeeded() && kept->exit == e.outcome.exit && unheard && !kept->Succeeded() &&
@@ -250,7 +251,7 @@ void HistoryChecker::On(const LookAnswered& e) {
   for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
 }
 
-// The liveness of those who wait: a client for the end, other jobs for the place.
+// Checks liveness: a client waits for the job's end, and other jobs wait for its resources.
 void HistoryChecker::On(const JobClosed&) {
   closed_ = true;
   const Instant since = std::max(to_end_since_.value_or(now_), faults_over_);
@@ -258,13 +259,14 @@ void HistoryChecker::On(const JobClosed&) {
          StrCat("the end of the job has taken ", (now_ - since).count(), " ms: it outlives its bound"));
 }
 
-// ---- the end
+// ---- checks at the end of the run
 
 void HistoryChecker::CheckOutcome(const AttemptId& id, const Outcome& outcome) {
   const Attempt& attempt = attempts_[id];
   CheckExit(id, outcome);
   Expect(!outcome.Succeeded() || AllSucceeded(id), ToString(id) + " did not succeed");
-  // Whoever saw the process end by itself must have been able to say so, unless it was given up for lost.
+  // An executor that saw the process end by itself must have been able to report it, unless the attempt was given up as
+  // lost.
   const bool ended_by_itself = AllEnded(id) && !attempt.signalled && !attempt.executor.died;
   const bool given_up = outcome.cls == OutcomeClass::kNodeLost;
   Expect(!ended_by_itself || given_up || outcome.exit, "the exit status of " + ToString(id) + " was lost");
@@ -283,7 +285,7 @@ void HistoryChecker::CheckSuccess() {
       if (succeeded) ++good;
       const bool spared = newest && (std::ranges::count(ends.bad, *newest) > 0 || role.min_succeeded > 0);
       Expect(succeeded || spared, StrCat("SUCCEEDED, but ", role.name, ":", index, " did not"));
-      // It may have ended before it heard of that, or its executor never did.
+      // The attempt may have ended before it received the stop, or its executor never received it.
       const bool stopped = newest && attempts_[*newest].told_unwritten && attempts_[*newest].signalled;
       Expect(!stopped || spared,
              StrCat("SUCCEEDED, but ", role.name, ":", index, " was told to stop, which was never written"));

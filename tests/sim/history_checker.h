@@ -1,4 +1,4 @@
-// Judges a run by what was seen of it from outside. Knows neither Job nor TaskRun.
+// Judges a run by its history alone. The checker does not use Job or TaskRun.
 #pragma once
 
 #include <deque>
@@ -16,35 +16,44 @@ namespace tony::sim {
 
 class HistoryChecker {
  public:
-  // What is wrong with the history of a job that is over; none: all is as it should be.
+  // Returns what is wrong with the history of a job that is over; empty if the history is right.
   static std::vector<std::string> Check(const JobSpec& spec, const History& history);
 
  private:
-  // What is known of the executor that runs an attempt. Handed on to the next one that it runs.
+  // The state of an executor as the history shows it. When the executor begins another attempt, the state moves to that
+  // attempt.
   struct Executor {
     ContainerId container;
     bool died = false;
     bool termed = false;
     Epoch bound_to;
-    Instant heard{};     // an AM heard it, for sure
-    Instant answered{};  // and that came back
+    // The time of the last call that certainly reached an AM.
+    Instant heard{};
+    // The last such call whose answer arrived.
+    Instant answered{};
     Instant put_off{};
     Instant stalled_until{}, store_back{};
   };
-  // And of the attempt.
+  // The state of one attempt as the history shows it.
   struct Attempt {
     Executor executor;
-    std::set<int> started;  // processes, by their index
-    int runs = 0;           // of these
+    std::set<int> started;  // indexes of started processes
+    int runs = 0;           // number of process starts
     Instant last_start{};
     std::map<int, ExitStatus> exits;
     bool signalled = false;
-    bool stops = false;                // for a good reason
-    PublishedValues published;         // by its process
-    bool told_unwritten = false;       // to stop, and that was not in the journal yet
-    std::optional<Instant> given_up;   // while its process ran
-    std::optional<Instant> told_gone;  // its container was said to be, and was not
-    std::vector<Instant> heard;        // by the AM, when
+    // The attempt has a good reason to stop.
+    bool stops = false;
+    // The values that the attempt's process wrote.
+    PublishedValues published;
+    // An AM told the attempt to stop before that decision was in the journal.
+    bool told_unwritten = false;
+    // The time at which the attempt was given up while its process ran.
+    std::optional<Instant> given_up;
+    // The time at which the scheduler reported the container's end although the container still ran.
+    std::optional<Instant> told_gone;
+    // The times at which the AM received a call of the attempt.
+    std::vector<Instant> heard;
   };
 
   HistoryChecker(const JobSpec& spec, const Bounds& bounds, Duration length);
@@ -97,12 +106,15 @@ class HistoryChecker {
   void On(const ValuesWritten& e) { attempts_[e.attempt].published = e.values; }
 
   void Expect(bool so, const std::string& otherwise);
-  void ExpectRules(Epoch epoch, const std::string& what);    // this AM is the newest, and lives
-  void ExpectInTouch(Epoch epoch, const std::string& what);  // it has not lost its arbiter for longer than am_lease
+  // Expects that this AM is the newest one and alive.
+  void ExpectRules(Epoch epoch, const std::string& what);
+  // Expects that the AM has not been without its arbiter for longer than am_lease.
+  void ExpectInTouch(Epoch epoch, const std::string& what);
   void ExpectNothingRuns(const std::string& what);
   void ReadNewDecisions();
   void Read(const Decision& decision);
-  void CheckSilence(const AttemptId& id, Instant time);  // of the decision, by the clock of its AM
+  // Checks a decision that an attempt is silent. `time` is the decision's, by the clock of its AM.
+  void CheckSilence(const AttemptId& id, Instant time);
   void CheckKilled(const Verdict& verdict, Instant time);
   void CheckAttention(bool settled);
   void CheckListed(const CheckpointListing& listing, Instant time);
@@ -116,12 +128,13 @@ class HistoryChecker {
   void CheckRanNoLonger(const AttemptId& id, const Attempt& attempt);
   void CheckOutcome(const AttemptId& id, const Outcome& outcome);
   void CheckExit(const AttemptId& id, const Outcome& outcome);
-  bool AllEnded(const AttemptId& id) const;  // its processes, of which it had all
+  // True if all processes of the attempt were started and have ended.
+  bool AllEnded(const AttemptId& id) const;
   bool AnyFailed(const AttemptId& id) const;
   bool AllSucceeded(const AttemptId& id) const { return AllEnded(id) && !AnyFailed(id); }
   void CheckSuccess();
   void CheckEnd(const History& history);
-  // By some clock so much time may have passed in `real`, or `own` in so much real time.
+  // Slower: the shortest time that some clock may show in `real`. Faster: the longest.
   Duration Slower(Duration real) const { return real - real * drift_ / 1'000'000; }
   Duration Faster(Duration real) const { return real + real * drift_ / 1'000'000; }
 
@@ -130,42 +143,55 @@ class HistoryChecker {
   const Instant faults_over_;
   const Duration longest_end_;
   const Duration overlap_;
-  const Duration skew_;  // between the clocks of two processes
+  // The largest difference between the clocks of two processes.
+  const Duration skew_;
   JournalRules rules_;
   Instant newest_decision_{};
   AttentionRules attention_;
   std::vector<std::string> complaints_;
   Instant now_{};
-  std::string file_;  // the journal
-  size_t read_ = 0;   // so much of it is whole decisions
+  std::string file_;  // the journal file's bytes
+  size_t read_ = 0;   // bytes already read as whole decisions
   std::map<AttemptId, Attempt> attempts_;
-  std::map<ContainerId, AttemptId> containers_;  // with an executor in it, and what it runs
-  std::map<ContainerId, Instant> told_gone_;     // also before its executor began
+  // Containers with an executor, and the attempt that it runs.
+  std::map<ContainerId, AttemptId> containers_;
+  // Containers that the scheduler reported as ended, also before their executor began.
+  std::map<ContainerId, Instant> told_gone_;
   Epoch newest_;
-  Epoch listened_to_;  // by the keeper, as far as it has heard
+  // The newest AM from which the keeper takes orders.
+  Epoch listened_to_;
   bool am_lives_ = false;
   Instant am_began_{}, am_woke_{};
-  Instant am_contact_{}, am_back_{};  // with its arbiter, and since when again
-  bool stuck_ = false;                // its journal is
+  // The last contact of the AM with its arbiter, and the time at which contact was restored.
+  Instant am_contact_{}, am_back_{};
+  bool stuck_ = false;  // The AM cannot write its journal.
   Instant written_again_{};
-  Epoch died_with_unwritten_;  // the AM, and orders that were not in the journal yet
+  // The AM that died with an order sent whose decision was not in the journal yet.
+  Epoch died_with_unwritten_;
   std::deque<Instant> am_ends_;
   std::optional<Instant> kill_written_, lease_written_;
-  int renewals_since_kill_ = 0;                                  // by one AM
-  std::vector<Checkpoint> checkpoints_;                          // from which the job may go on
-  std::vector<std::pair<Instant, Checkpoint>> overwritten_;      // of these, and when
-  std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // by the number of the restart
-  std::map<int, Instant> sought_;                                // by the clock of the AM
+  int renewals_since_kill_ = 0;  // lease renewals of one AM
+  // Checkpoints from which the job may resume.
+  std::vector<Checkpoint> checkpoints_;
+  // Such checkpoints that were overwritten, and when.
+  std::vector<std::pair<Instant, Checkpoint>> overwritten_;
+  std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // Keyed by the restart's number.
+  std::map<int, Instant> sought_;                                // times by the AM's clock
   Instant listing_sought_{};
   Instant look_failed_{};
-  std::vector<Instant> looks_;      // of engines, and what counts as one; when they were asked for
-  Instant looked_{};                // when the last of them was answered
-  Instant unruled_{};               // the lease was last written too late, and the AM counts waits anew
-  int renewals_since_request_ = 0;  // since a conditional kill has held
+  // The times at which engines sent requests that count as client activity.
+  std::vector<Instant> looks_;
+  // The time at which the last of these requests was answered.
+  Instant looked_{};
+  // The last time that the lease was written too late. The AM restarts its waiting times there.
+  Instant unruled_{};
+  // Renewals since a conditional kill request has held.
+  int renewals_since_request_ = 0;
   std::optional<Verdict> status_;
   bool gave_up_ = false;
   bool closed_ = false;
-  std::optional<Instant> to_end_since_;  // somebody waits for its end, and others for its place
+  // Since when the job has to end: one party waits for its end, and others wait for its resources.
+  std::optional<Instant> to_end_since_;
 };
 
 }  // namespace tony::sim

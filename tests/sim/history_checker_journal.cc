@@ -1,4 +1,4 @@
-// The journal as it is written, and what only its decisions tell.
+// Checks of journal writes and of decisions that only the journal shows.
 #include <algorithm>
 
 #include "runtime/base/strings.h"
@@ -8,9 +8,9 @@
 namespace tony::sim {
 namespace {
 
-// Of the lease record: seen a little after it changed.
+// The longest time after which a change of the lease record is noticed.
 constexpr Duration kLateLook{1'000};
-// A file system that does not answer for so long is not waited for.
+// A file system that has not answered after this time is not waited for.
 constexpr Duration kLongestLook{55'000};
 
 auto AgeOf(const Checkpoint& checkpoint) { return std::pair(checkpoint.modified, checkpoint.step); }
@@ -39,7 +39,7 @@ void HistoryChecker::On(const JournalStuck& e) {
   if (!stuck_) written_again_ = now_;
 }
 
-// Of a write that failed even whole decisions are taken back: nobody has heard of them.
+// A failed write takes back even whole decisions, because no other process has learned of them.
 void HistoryChecker::On(const JournalCutBack& e) {
   Expect(e.size <= file_.size(), "the journal was cut back to more than there was");
   file_.resize(std::min(e.size, file_.size()));
@@ -54,7 +54,8 @@ void HistoryChecker::On(const JournalCutBack& e) {
     rules_.Read(kept->decisions[i]);
     newest_decision_ = kept->decisions[i].time;
   }
-  rules_.TakeComplaints();  // they were made before
+  // Complaints about these decisions were reported before.
+  rules_.TakeComplaints();
   if (kept.ok()) attention_.Reread(kept->decisions);
 }
 
@@ -109,25 +110,27 @@ void HistoryChecker::CheckKilled(const Verdict& verdict, Instant time) {
   if (verdict.cls != OutcomeClass::kAbandoned)
     return Expect(kill_written_ || attention_.MayKill(time), "KILLED, and nobody may ask for it");
   const Duration timeout = attention_.claim().watch_timeout;
-  const Instant decided = time - skew_;  // at the earliest; it may have waited for the journal
+  // The decision's earliest time, because the decision may have waited for the journal.
+  const Instant decided = time - skew_;
   Instant looked{};
   for (const Instant look : looks_)
     if (look <= decided) looked = std::max(looked, look);
   Expect(timeout > Duration(0) && time + skew_ - looked >= Slower(timeout), "abandoned, and somebody has looked");
 }
 
-// It was given up for its silence, which counts only while the lease record is being renewed, and after the whole time.
-// The decision may have waited for the journal.
+// Checks an attempt that was given up for its silence. Silence counts only while the lease record is renewed, and only
+// after the whole time. The decision may have waited for the journal.
 void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
   const Attempt& attempt = attempts_[id];
   if (attempt.told_gone) return;
   const Timers& timers = spec_.timers;
-  // What a dead executor leaves behind on a lost node is ended when the node is back; its container is gone only then.
-  // One that stood still had no time to see that it is cut off.
+  // A dead executor's processes on a lost node are ended when the node is back; until then the container has not
+  // exited. An executor that was frozen had no time to notice that it is cut off.
   const bool stood_still = now_ - attempt.executor.stalled_until < Slower(timers.lost_after) - Duration(1);
   Expect(!attempt.runs || attempt.executor.died || stood_still, ToString(id) + " is given up, but its process runs");
   const Instant earliest = std::min(now_, time - skew_), latest = std::min(now_, time + skew_);
-  const auto later = std::ranges::lower_bound(attempt.heard, earliest);  // of the same moment, the decision came first
+  // at equal times the decision came first
+  const auto later = std::ranges::lower_bound(attempt.heard, earliest);
   const Instant heard = later == attempt.heard.begin() ? Instant{} : *std::prev(later);
   Expect(latest - heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
   const Duration unrenewed = lease_written_ ? earliest - *lease_written_ : Duration::max();
@@ -135,7 +138,7 @@ void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
          ToString(id) + " is given up while the lease record is not renewed");
 }
 
-// None of the job's own can be there: nothing of it has started.
+// The listing has no checkpoint of the job itself because nothing of the job has started.
 void HistoryChecker::CheckListed(const CheckpointListing& listing, Instant time) {
   const bool failed = look_failed_ >= listing_sought_ - skew_ || time - listing_sought_ > Slower(kLongestLook) - skew_;
   Expect(listing.unknown.empty() || failed, "the listing of the checkpoints was given up");
@@ -157,15 +160,15 @@ void HistoryChecker::CheckNoted(const CheckpointNoted& noted, Instant time) {
   Expect(!before || (newest && AgeOf(*newest) >= AgeOf(*before)), "there was a newer checkpoint than the one noted");
 }
 
-// Executors and the processes that they run.
+// Checks of executors and the processes that they run.
 
 namespace {
 
-// An executor sees the lease record change a little after it did.
+// The longest time after which an executor notices a change of the lease record.
 constexpr Duration kLateRead{1'000};
-// One that is put off by an AM asks it again before so long.
+// An executor that an AM has put off calls again within this time.
 constexpr Duration kBetweenTries{5'000};
-// Killing, sweeping and noticing.
+// The time for the kill, the cleanup, and the notice of both.
 constexpr Duration kDyingTakes{3'000};
 
 }  // namespace
@@ -204,7 +207,7 @@ void HistoryChecker::On(const AttemptBegun& e) {
 void HistoryChecker::On(const ExecutorTermed& e) { attempts_[e.attempt].executor.termed = true; }
 void HistoryChecker::On(const ExecutorDied& e) { attempts_[e.attempt].executor.died = true; }
 
-// One that was cut off until now has made up its mind, and may have a process that is still to start.
+// An executor that was cut off until now has decided to stop and may still have a process to start.
 void HistoryChecker::On(const ExecutorHeard& e) {
   Attempt& attempt = attempts_[e.attempt];
   attempt.stops = attempt.stops || IsCutOff(attempt.executor);
@@ -242,8 +245,8 @@ void HistoryChecker::On(const ProcessStarted& e) {
   attempt.last_start = now_;
 }
 
-// With one that was said to be gone it may run at the same time, for as long as such a word may be wrong; what a dead
-// executor leaves behind on a lost node is ended when the node is back.
+// A process may run beside another one whose container's end was falsely reported, for as long as such a report may be
+// wrong. A dead executor's processes on a lost node are ended when the node is back.
 void HistoryChecker::CheckAlone(const ProcessStarted& e) {
   for (const auto& [other, state] : attempts_) {
     if (other.task != e.attempt.task || other == e.attempt || !state.runs) continue;
@@ -277,8 +280,8 @@ void HistoryChecker::On(const ProcessSignalled& e) {
   Expect(attempt.stops, ToString(e.attempt) + " is being stopped for no reason");
 }
 
-// Whoever was given up hears of it, or of nobody, and then stops by itself. What a dead executor leaves behind waits
-// for a keeper.
+// An executor whose attempt was given up learns that from an AM, or loses contact and stops by itself. The processes of
+// a dead executor wait for a keeper.
 void HistoryChecker::On(const ProcessEnded& e) {
   Attempt& attempt = attempts_[e.attempt];
   --attempt.runs;
@@ -292,7 +295,8 @@ void HistoryChecker::On(const ProcessEnded& e) {
   Expect(now_ - *attempt.given_up <= limit, ToString(e.attempt) + " ran on long after it was given up");
 }
 
-// Its executor ends it, whatever becomes of the AM; what a dead one leaves behind has no limit.
+// The executor ends an attempt that exceeds its time limit, whatever happens to the AM. The processes of a dead
+// executor have no limit.
 void HistoryChecker::CheckRanNoLonger(const AttemptId& id, const Attempt& attempt) {
   const Duration most = spec_.timers.execution_limit;
   if (most.count() == 0 || attempt.executor.died) return;
@@ -316,7 +320,7 @@ bool HistoryChecker::AnyFailed(const AttemptId& id) const {
   return std::ranges::any_of(attempts_.at(id).exits, [](const auto& entry) { return !entry.second.Succeeded(); });
 }
 
-// One that has several processes says whose exit it is, unless it was told to stop.
+// An attempt with several processes names the process of the exit status, unless the attempt was stopped.
 void HistoryChecker::CheckExit(const AttemptId& id, const Outcome& outcome) {
   const auto& exits = attempts_[id].exits;
   const bool known = std::ranges::any_of(exits, [&](const auto& entry) {
@@ -326,7 +330,7 @@ void HistoryChecker::CheckExit(const AttemptId& id, const Outcome& outcome) {
   Expect(!outcome.process || exits.contains(*outcome.process), ToString(id) + " failed by a process that did not end");
 }
 
-// The job goes on only from what it wrote itself, unless it asks for whatever is newest.
+// The job resumes only from its own checkpoints, unless it resumes from the newest of any job.
 void HistoryChecker::On(const CheckpointThere& e) {
   if (spec_.checkpoint.resume_latest) checkpoints_.push_back(e.checkpoint);
 }
@@ -339,10 +343,11 @@ void HistoryChecker::On(const CheckpointWritten& e) {
   checkpoints_.push_back(e.checkpoint);
 }
 
-// A task that nobody stops runs on, whatever becomes of the AM.
+// A task runs on if no party stops it, whatever happens to the AM.
 bool HistoryChecker::HasReasonToStop(const AttemptId& id) const {
   const Executor& executor = attempts_.at(id).executor;
-  if (AnyFailed(id)) return true;  // of several processes one: the others end, too
+  // When one process fails, the others end, too.
+  if (AnyFailed(id)) return true;
   return rules_.verdict() || rules_.OutcomeOf(id) || rules_.IsToStop(id) || executor.died || executor.termed ||
          attempts_.at(id).told_unwritten || gave_up_ || IsCutOff(executor) || HasRunItsTime(id);
 }
@@ -352,11 +357,12 @@ bool HistoryChecker::IsCutOff(const Executor& executor) const {
   const Duration limit = Slower(spec_.timers.cutoff_after) - Duration(2);
   if (silence >= Slower(spec_.timers.orphan_timeout) - Duration(2)) return true;
   if (silence < limit) return false;
-  // One that could not look, or stood still, cannot tell a dead AM from a lost link: it takes the safe way.
+  // An executor that could not read the record, or was frozen, cannot distinguish a dead AM from a lost link: it
+  // chooses the safe way.
   const Instant blind_until = std::max(executor.stalled_until, executor.store_back);
   if (now_ - blind_until < Faster(spec_.timers.cutoff_after)) return true;
   const bool is_put_off = now_ - executor.put_off < kBetweenTries;
-  // It looks at the record, which it does not know, when a call has had no answer for so long.
+  // The executor first reads the record when a call has been unanswered for this long.
   const Instant looked = executor.answered + spec_.timers.heartbeat + CallTimeout(spec_.timers);
   const bool am_looks_alive =
       lease_written_ && now_ - std::max(*lease_written_, looked) < Faster(spec_.timers.record_fresh) + kLateRead;

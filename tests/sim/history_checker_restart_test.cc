@@ -1,4 +1,4 @@
-// The checker's test in the small, for what concerns restarts and outages.
+// Small tests of the checker for restarts and outages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 const AttemptId kSecond{kWorker0, 2};
 
-// A gang of two that starts again once, in its executors, from a checkpoint.
+// A gang of two tasks that restarts once in its executors, from a checkpoint.
 const Plan& RestartPlan() {
   static const Plan& plan = *new Plan(PlanOf(
       "worker*2 pytorch gang=1 checkpoints=3, all runs 8s, worker:0 saves 1s, worker:1 first runs 5500ms fails 3"));
@@ -31,7 +31,7 @@ void ExpectNoticedIf(const std::function<void(T&)>& change, const std::string& t
   ExpectNoticed(history, text);
 }
 
-// The place of the second start of worker:0.
+// Returns the place of the second start of worker:0.
 std::vector<Seen>::iterator Restarted(History& history) {
   return std::ranges::find_if(history.events(), [](const Seen& seen) {
     const auto* start = std::get_if<ProcessStarted>(&seen.event);
@@ -39,11 +39,11 @@ std::vector<Seen>::iterator Restarted(History& history) {
   });
 }
 
-TEST(HistoryCheckerRestartTest, TheHistoryIsRight) {
+TEST(HistoryCheckerRestartTest, ARightHistoryHasNoComplaint) {
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, Right()), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, AnotherRestartThanTheRulesSayIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartThatBreaksTheRulesIsNoticed) {
   using Decided = RestartDecided;
   ExpectNoticedIf<Decided>([](Decided& d) { d.scope = RestartScope::kJob; }, "of a job, not of a gang");
   ExpectNoticedIf<Decided>([](Decided& d) { d.charged = false; }, "is charged to the wrong budget");
@@ -60,7 +60,7 @@ TEST(HistoryCheckerRestartTest, ARestartBeyondTheBudgetIsNoticed) {
   ExpectComplaint(strict, Right(), "restart 1 for no reason");
 }
 
-TEST(HistoryCheckerRestartTest, AFailureThatIsGivenUpAlthoughThereIsABudgetIsNoticed) {
+TEST(HistoryCheckerRestartTest, AFailureWithoutARestartDespiteItsBudgetIsNoticed) {
   Plan stingy = RestartPlan();
   stingy.spec.restart.levels = {};
   History history = RightHistory(stingy);
@@ -115,7 +115,7 @@ TEST(HistoryCheckerRestartTest, AGenerationWithoutAllOfTheGangIsNoticed) {
   ExpectNoticed(history, "the gang formed without worker:0");
 }
 
-TEST(HistoryCheckerRestartTest, AWrongLookForACheckpointIsNoticed) {
+TEST(HistoryCheckerRestartTest, AWrongCheckpointSearchIsNoticed) {
   using Noted = CheckpointNoted;
   ExpectNoticedIf<Noted>([](Noted& d) { d.newest->step = 9; }, "noted a checkpoint that never was");
   ExpectNoticedIf<Noted>([](Noted& d) { d.newest.reset(); }, "there was a newer checkpoint than the one noted");
@@ -127,7 +127,7 @@ TEST(HistoryCheckerRestartTest, AWrongLookForACheckpointIsNoticed) {
   ExpectNoticed(history, "did not look for a checkpoint");
 }
 
-// It was seen before; the note of it was written after.
+// The AM read the checkpoint before it was overwritten, and wrote its note afterwards.
 TEST(HistoryCheckerRestartTest, ACheckpointMayBeOverwrittenBeforeItsNoteIsWritten) {
   History history = Right();
   std::optional<Checkpoint> noted;
@@ -145,7 +145,7 @@ TEST(HistoryCheckerRestartTest, ACheckpointMayBeOverwrittenBeforeItsNoteIsWritte
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, history), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, RestartsThatDoNotHelpAreNoticed) {
+TEST(HistoryCheckerRestartTest, RestartsWithoutProgressAreNoticed) {
   Plan plan = PlanOf(
       "worker*1 task=9 checkpoints=3, all runs 1s, worker:0 first runs 100ms fails 3 first runs 100ms fails 3 first "
       "runs "
@@ -162,7 +162,7 @@ TEST(HistoryCheckerRestartTest, AProcessOfAnOldGenerationIsNoticed) {
   ExpectNoticed(history, "was started in generation 1 after the next had formed");
 }
 
-TEST(HistoryCheckerRestartTest, AnotherEnvironmentIsNoticed) {
+TEST(HistoryCheckerRestartTest, AWrongProcessEnvironmentIsNoticed) {
   History history = Right();
   std::get<ProcessStarted>(Restarted(history)->event).cluster_spec += " ";
   ExpectNoticed(history, "got another cluster spec");
@@ -186,7 +186,7 @@ TEST(HistoryCheckerRestartTest, AnAttemptThatIsNotInTheJournalIsNoticed) {
   ExpectNoticed(history, "is told to start an old generation");
 }
 
-TEST(HistoryCheckerRestartTest, AStopThatNobodyDecidedIsNoticed) {
+TEST(HistoryCheckerRestartTest, AStopWithoutADecisionIsNoticed) {
   History history = Right();
   InsertBefore(history, Restarted(history), Told{{1}, kSecond, Command::Kind::kStop, {1}, 0});
   ExpectNoticed(history, "worker:0#2 is told to stop, which is not in the journal");
@@ -255,7 +255,7 @@ TEST(HistoryCheckerRestartTest, AStragglerThatRunsOnIsNoticed) {
   ExpectComplaint(plan, history, "ran on long after it was given up");
 }
 
-TEST(HistoryCheckerRestartTest, AnAmThatRulesWithoutItsArbiterIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnAmThatLeadsWithoutItsArbiterIsNoticed) {
   const Plan plan = PlanOf("worker*1, all runs 30s");
   History history = RightHistory(plan);
   std::erase_if(history.events(), [](const Seen& seen) {

@@ -1,4 +1,5 @@
-// The checker's test in the small, for roles that wait for each other or need not succeed, stages, and processes.
+// Small tests of the checker for roles that wait for each other or need not succeed, for stages, and for tasks of
+// several processes.
 #include "tests/sim/history_checker.h"
 #include "tests/sim/scenario.h"
 
@@ -17,7 +18,7 @@ class StagedHistoryTest : public testing::Test {
   History history_ = RightHistory(plan_);
 };
 
-TEST_F(StagedHistoryTest, ARightOneHasNoComplaint) {
+TEST_F(StagedHistoryTest, ARightHistoryHasNoComplaint) {
   RewriteJournal(history_, [](std::vector<Decision>&) {});
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
@@ -28,13 +29,13 @@ TEST_F(StagedHistoryTest, AStageThatOpensBeforeTheValuesAreInTheJournalIsNoticed
   ExpectComplaint("acknowledged values that are not in the journal");
 }
 
-TEST_F(StagedHistoryTest, AStageThatOpensUnwrittenIsNoticed) {
+TEST_F(StagedHistoryTest, AStageOpenedWithoutADecisionIsNoticed) {
   RewriteJournal(history_, [](std::vector<Decision>& decisions) { std::erase_if(decisions, Is<StageOpened>); });
   ExpectComplaint("ps:0#1 is told to start before its stage was open");
   ExpectComplaint("worker:1#1 was started before its stage was open");
 }
 
-TEST_F(StagedHistoryTest, ValuesThatNobodyPublishedAreNoticed) {
+TEST_F(StagedHistoryTest, UnpublishedValuesAreNoticed) {
   RewriteEach<ValuesPublished>(history_, [](ValuesPublished& d) { d.values["ADDRESS"] += "!"; });
   ExpectComplaint("driver:0#1 published something else");
   ExpectComplaint("got another cluster spec");
@@ -67,26 +68,26 @@ class DependentHistoryTest : public testing::Test {
   History history_ = RightHistory(plan_);
 };
 
-TEST_F(DependentHistoryTest, ARightOneHasNoComplaint) {
+TEST_F(DependentHistoryTest, ARightHistoryHasNoComplaint) {
   RewriteJournal(history_, [](std::vector<Decision>&) {});
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
 
-TEST_F(DependentHistoryTest, ARoleThatIsAskedForTooEarlyIsNoticed) {
+TEST_F(DependentHistoryTest, ARoleRequestedTooEarlyIsNoticed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     if (d.attempts.front().task == (TaskId{"data", 0})) d.attempts.push_back({(TaskId{"worker", 0}), 1});
   });
   ExpectComplaint("containers were asked for whose turn it is not");
 }
 
-TEST_F(DependentHistoryTest, AHalfOfARoleIsNoticed) {
+TEST_F(DependentHistoryTest, ARequestForHalfARoleIsNoticed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     std::erase_if(d.attempts, [](const AttemptId& id) { return id.task == TaskId{"worker", 1}; });
   });
   ExpectComplaint("containers were asked for whose turn it is not, or not for all others");
 }
 
-TEST_F(DependentHistoryTest, ARestartOfWhatHasPreparedIsNoticed) {
+TEST_F(DependentHistoryTest, ARestartOfAPreparingRoleIsNoticed) {
   plan_ = PlanOf(
       "data*1 ps*1:untracked worker*2:waits=data pytorch gang=1, data:0 runs 1s, ps:0 runs 100s, worker:0 first fails "
       "1");
@@ -95,20 +96,20 @@ TEST_F(DependentHistoryTest, ARestartOfWhatHasPreparedIsNoticed) {
   ExpectComplaint("restart 1 of the wrong tasks");
 }
 
-TEST_F(DependentHistoryTest, ARoleThatIsLeftAloneTooEarlyIsNoticed) {
+TEST_F(DependentHistoryTest, ARoleThatTheJobStopsAwaitingTooEarlyIsNoticed) {
   plan_ = PlanOf("data*1 ps*1:untracked worker*2:left=data/4s pytorch, data:0 runs 1s, ps:0 runs 100s");
   history_ = RightHistory(plan_);
   plan_.spec.roles.back().outlives.front().limit = Duration(60'000);
   ExpectComplaint("role worker is left alone too early");
 }
 
-// ---- roles of which some tasks may fail
+// ---- roles with some tasks that may fail
 
 constexpr char kShardsPlan[] =
     "collector*1 shard*5:succeeds=2, shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, shard:3 shard:4 runs "
     "300s";
 
-TEST(CompletionScenarioTest, AToleratedFailureThatIsNotSaidIsNoticed) {
+TEST(CompletionScenarioTest, AnUnrecordedToleratedFailureIsNoticed) {
   History history = RightHistory(PlanOf(kShardsPlan));
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<FailureTolerated>); });
   ExpectComplaint(PlanOf(kShardsPlan), history, "although the job goes on without shard:0#1");
@@ -150,7 +151,7 @@ constexpr char kFailingProcess[] =
     "worker*2:processes=3 pytorch gang=1, all runs 10s beside runs 2s beside runs 12s, worker:0 first alone beside "
     "runs 100s deaf beside runs 3s fails 7";
 
-TEST(ProcessesHistoryTest, ASuccessOfWhichOneProcessFailedIsNoticed) {
+TEST(ProcessesHistoryTest, ASuccessDespiteAFailedProcessIsNoticed) {
   const Plan plan = PlanOf(kProcessesPlan);
   History history = RightHistory(plan);
   FirstOf<ProcessEnded>(history).exit.value = 7;
@@ -169,7 +170,7 @@ TEST(ProcessesHistoryTest, AnEndThatIsReportedWhileAProcessRunsIsNoticed) {
   ExpectComplaint(plan, history, "worker:0#1 has reported its end, and a process of it runs");
 }
 
-TEST(ProcessesHistoryTest, AnotherProcessThanTheOneThatFailedIsNoticed) {
+TEST(ProcessesHistoryTest, AnOutcomeThatNamesTheWrongProcessIsNoticed) {
   const Plan plan = PlanOf(kFailingProcess);
   History history = RightHistory(plan);
   RewriteEach<AttemptEnded>(history, [](AttemptEnded& d) {

@@ -1,4 +1,4 @@
-// The checker's own test in the small: a right history in which one thing is made wrong.
+// Small tests of the checker: each makes one thing wrong in a right history.
 #include "tests/sim/history_checker.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(HistoryCheckerTest, AMissingOutcomeIsNoticed) {
   ExpectComplaint(history, "SUCCEEDED before enough have succeeded");
 }
 
-TEST(HistoryCheckerTest, AVerdictThatTheOutcomesDoNotGiveIsNoticed) {
+TEST(HistoryCheckerTest, AVerdictThatContradictsTheOutcomesIsNoticed) {
   const auto with = [](FinalState state, OutcomeClass cls) {
     History history = RightHistory();
     RewriteJournal(history, [=](auto& decisions) {
@@ -125,13 +125,13 @@ TEST(HistoryCheckerTest, AFailureThatDoesNotFailTheJobIsNoticed) {
   ExpectComplaint(history, "although the job has to stop");
 }
 
-TEST(HistoryCheckerTest, AStatusThatIsNotTheJournalsIsNoticed) {
+TEST(HistoryCheckerTest, AStatusThatDiffersFromTheJournalIsNoticed) {
   History history = RightHistory();
   FirstOf<StatusWritten>(history).verdict.message = "another";
   ExpectComplaint(history, "the final status differs from the journal");
 }
 
-TEST(HistoryCheckerTest, AnythingSaidBeforeItIsInTheJournalIsNoticed) {
+TEST(HistoryCheckerTest, MessagesSentBeforeTheirDecisionIsInTheJournalAreNoticed) {
   const auto early = [](const Event& event) {
     History history = RightHistory();
     InsertBefore(history, First<JournalWritten>(history), event);
@@ -147,7 +147,7 @@ TEST(HistoryCheckerTest, AnythingSaidBeforeItIsInTheJournalIsNoticed) {
   ExpectComplaint(early(Ordered{epoch, Ordered::What::kFinish, {}, {}}), "the keeper was dismissed");
 }
 
-TEST(HistoryCheckerTest, WhatADeadAmDoesIsNoticed) {
+TEST(HistoryCheckerTest, ActionsOfADeadAmAreNoticed) {
   History history = RightHistory();
   const auto end = First<StatusWritten>(history);
   InsertBefore(history, end, AmGone{{1}});
@@ -156,7 +156,7 @@ TEST(HistoryCheckerTest, WhatADeadAmDoesIsNoticed) {
   ExpectComplaint(history, "an order of am 1 after the keeper had heard am 2");
 }
 
-TEST(HistoryCheckerTest, ObedienceToAnOlderAmIsNoticed) {
+TEST(HistoryCheckerTest, AnExecutorThatObeysAnOlderAmIsNoticed) {
   History history = RightHistory();
   InsertBefore(history, First<ExecutorObeyed>(history), ExecutorBound{kWorker, {5}});
   InsertBefore(history, First<StatusWritten>(history), ExecutorObeyed{kWorker, {4}});
@@ -176,7 +176,7 @@ TEST(HistoryCheckerTest, AJobThatDoesNotEndIsNoticed) {
   ExpectComplaint(history, "the job has not ended");
 }
 
-TEST(HistoryCheckerTest, AKillRequestThatNobodyReadsIsNoticed) {
+TEST(HistoryCheckerTest, AnIgnoredKillRequestIsNoticed) {
   History history = RightHistory();
   InsertBefore(history, First<AmBegan>(history), KillWritten{});
   const Instant late = First<ProcessEnded>(history)->time;

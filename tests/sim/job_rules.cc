@@ -73,7 +73,7 @@ int BadOf(const RoleSpec& role, const EndsSeen& ends) {
       std::ranges::count_if(ends.bad, [&](const AttemptId& id) { return id.task.role == role.name; }));
 }
 
-// So many tasks of the role may fail.
+// Returns how many tasks of the role may fail.
 int Spare(const RoleSpec& role) {
   constexpr int kAll = std::numeric_limits<int>::max();
   if (role.min_failed) return *role.min_failed == 0 ? kAll : *role.min_failed - 1;
@@ -126,7 +126,8 @@ bool IsOver(const JobSpec& spec, const EndsSeen& ends) {
 
 namespace {
 
-enum class Price { kNone, kLost, kUsers };  // none: it is not for sale
+// kNone: a failure that is never restarted
+enum class Price { kNone, kLost, kUsers };
 
 Price PriceOf(const FailureSeen& failure) {
   using enum OutcomeClass;
@@ -158,7 +159,7 @@ bool HasRole(const JobSpec& spec, const std::string& name) {
   return std::ranges::any_of(spec.roles, [&](const RoleSpec& role) { return role.name == name; });
 }
 
-// Whether the others compute on while it is replaced.
+// True if the other tasks compute on while the task is replaced.
 bool StandsAlone(const JobSpec& spec, const RoleSpec& role, bool same_address) {
   if (role.completion == Completion::kSidecar || spec.mode == DistributedMode::kFcfs) return true;
   if (MustPublish(spec, role.name)) return false;
@@ -177,7 +178,7 @@ RestartScope SmallestFor(const JobSpec& spec, const RoleSpec& role, const Failur
   return StandsAlone(spec, role, failure.same_address) ? RestartScope::kTask : RestartScope::kGang;
 }
 
-// The first at once, the second after `backoff`, then twice as long each time.
+// Returns the back-off: none for the first restart, `backoff` for the second, then twice as long each time.
 Duration Delay(const RestartRules& rules, int earlier) {
   if (earlier == 0) return Duration(0);
   int64_t delay = rules.backoff.count();
@@ -211,7 +212,8 @@ std::optional<RestartDue> RestartAfter(const JobSpec& spec, const FailureSeen& f
   const bool ignored = role.completion == Completion::kSidecar && failure.together;
   for (auto level = static_cast<size_t>(smallest); level < kRestartScopes; ++level) {
     const auto scope = static_cast<RestartScope>(level);
-    if (ignored && scope > RestartScope::kRole && scope != smallest) break;  // it disturbs nobody
+    // an ignored task disturbs no other role
+    if (ignored && scope > RestartScope::kRole && scope != smallest) break;
     const bool own = scope == smallest && role.restarts;
     const int most = own ? *role.restarts : spec.restart.levels[level].most;
     const int used = CountOf(past, spec.restart.levels[level].window, now, [&](const RestartSeen& r) {
@@ -237,7 +239,8 @@ void AttentionRules::Reread(const std::vector<Decision>& decisions) {
   for (Asked& asked : asked_) asked.planned = false;
   for (const Decision& decision : decisions) Read(decision);
   for (Asked& asked : asked_) asked.steady = false;
-  complaints_.clear();  // they were made before
+  // Complaints about these decisions were reported before.
+  complaints_.clear();
 }
 
 void AttentionRules::On(const OwnerChanged& d) {

@@ -1,4 +1,4 @@
-// The rules of jobs, written a second time, from the manual and not from runtime/ or am/: if you change one of the two,
+// The rules of jobs, written a second time from the manual and not from runtime/ or am/. If you change one of the two,
 // change the other.
 #pragma once
 
@@ -16,22 +16,25 @@
 
 namespace tony::sim {
 
-// ---- What has to follow when a task fails.
+// ---- rules for the restart that must follow a task's failure
 
 struct RestartSeen {
   Instant time;
   RestartScope scope = RestartScope::kTask;
   TaskId cause;
   bool charged = true;
-  bool gives_back = false;  // nothing had failed
+  // The restart gives containers back, and no task has failed.
+  bool gives_back = false;
 };
 
 struct FailureSeen {
   TaskId task;
   OutcomeClass cls = OutcomeClass::kUserError;
   Advice advice = Advice::kNone;
-  bool together = false;      // it belongs to a gang that had formed, and is not being restarted
-  bool same_address = false;  // its executor is there and could go on
+  // The task belongs to a gang that has formed and is not being restarted.
+  bool together = false;
+  // The executor lives and can run the next attempt.
+  bool same_address = false;
 };
 
 struct RestartDue {
@@ -40,62 +43,76 @@ struct RestartDue {
   Duration delay{0};
 };
 
-// Nothing: it does not start again.
+// Returns the restart that must follow `failure`; nullopt if the task must not start again.
 std::optional<RestartDue> RestartAfter(const JobSpec& spec, const FailureSeen& failure,
                                        const std::vector<RestartSeen>& past, Instant now);
 
-// ---- When a job is over.
+// ---- rules for the end of a job
 
-// How the tasks stand that are not being restarted.
+// The ends of tasks that are not being restarted.
 struct EndsSeen {
-  std::map<std::string, int> good;  // by role
-  std::vector<AttemptId> bad;       // the job goes on without them, in this order
-  std::set<std::string> left;       // roles that are not waited for any more
+  std::map<std::string, int> good;  // number of successes, by role
+  // Failed attempts in the order of their ends; the job continues without them.
+  std::vector<AttemptId> bad;
+  // Roles for which the job no longer waits.
+  std::set<std::string> left;
 };
 
-// What has to follow a failure that is not restarted: the job fails, and names this one.
+// Returns the attempt that the verdict must name if `failed` is not restarted; nullopt if the job continues.
 std::optional<AttemptId> FailureNamed(const JobSpec& spec, const EndsSeen& before, const AttemptId& failed);
-bool IsIgnored(const RoleSpec& role);  // whether its tasks fail has no meaning at all
+// True if failures of the role's tasks have no effect.
+bool IsIgnored(const RoleSpec& role);
 
-bool IsSatisfied(const RoleSpec& role, const EndsSeen& ends);  // enough of it have succeeded
-int LeftOf(const RoleSpec& role, const EndsSeen& ends);        // tasks that have neither succeeded nor failed
-bool IsOver(const JobSpec& spec, const EndsSeen& ends);        // with success
+// True if enough tasks of the role have succeeded.
+bool IsSatisfied(const RoleSpec& role, const EndsSeen& ends);
+// Returns how many tasks have neither succeeded nor failed.
+int LeftOf(const RoleSpec& role, const EndsSeen& ends);
+bool IsOver(const JobSpec& spec, const EndsSeen& ends);  // True if the job has succeeded.
 
-// ---- When the tasks of a job start whose roles wait for each other.
+// ---- rules for the start of tasks whose roles wait for each other
 
-// For what others publish, once the gang is there.
+// Returns the stage of the role. Within a formed gang, a stage starts after all earlier ones have published.
 int StageRule(const JobSpec& spec, const std::string& role);
-bool MustPublish(const JobSpec& spec, const std::string& role);         // others wait for it
-std::string PublishedBy(const JobSpec& spec, const std::string& role);  // the name of the one value that it has
+// True if other roles wait for a value of this role.
+bool MustPublish(const JobSpec& spec, const std::string& role);
+// Returns the name of the only value that the role publishes.
+std::string PublishedBy(const JobSpec& spec, const std::string& role);
 bool WaitsForReady(const JobSpec& spec, const std::string& role);
-bool IsReadyFor(const JobSpec& spec, const std::string& publisher, const std::string& role);  // as ready, directly
+// True if `role` names `publisher` itself in its `depends_on`, until ready.
+bool IsReadyFor(const JobSpec& spec, const std::string& publisher, const std::string& role);
 
-// For their success, before anything is asked for.
-std::set<std::string> PreparersOf(const JobSpec& spec, const std::string& role);  // those that have to succeed before
+// ---- roles that must succeed before containers are requested for others
+
+// Returns the roles that must succeed before `role` is requested.
+std::set<std::string> PreparersOf(const JobSpec& spec, const std::string& role);
 bool Prepares(const JobSpec& spec, const std::string& role);
-int WaveRule(const JobSpec& spec, const std::string& role);  // how many such waits come one after the other
+// Returns the length of the longest chain of such roles before `role`.
+int WaveRule(const JobSpec& spec, const std::string& role);
 
-// Who may have a job ended, said again from the contract and not from am/: read from the journal and from what engines
-// asked and were answered.
+// The rules of ownership and conditional kills, written a second time from the contract and not from am/. They read the
+// journal, the requests of engines, and the answers to them.
 class AttentionRules {
  public:
-  // Times of the AM and of engines may differ by `skew`.
+  // `skew` is the largest difference between the times of the AM and of engines.
   explicit AttentionRules(Duration skew) : skew_(skew) {}
 
   void Read(const Decision& decision);
-  // The journal was cut back to these decisions.
+  // Starts again with these decisions because the journal was cut back to them.
   void Reread(const std::vector<Decision>& decisions);
   std::vector<std::string> TakeComplaints() { return std::exchange(complaints_, {}); }
 
-  // ---- what engines did
+  // ---- events of engines
   void OnKillWritten(const KillRequest& request);
   void OnAttached(const Claim& claim);
   void OnClientSeen(const WatcherToken& watcher);
 
-  // ---- what the AM may or must do
-  bool MayKill(Instant time) const;                      // for some conditional request
-  bool MustHaveKilled(Instant time, Duration by) const;  // a plan has been due for longer
-  // A request that is not due later holds, and has held since it was written.
+  // ---- what the AM may do or must do
+
+  // True if a conditional kill request allows a kill at `time`.
+  bool MayKill(Instant time) const;
+  // True if a planned kill has been due for longer than `by`.
+  bool MustHaveKilled(Instant time, Duration by) const;
+  // True if a request that is due at once holds and has held since it was written.
   bool HasSteadyRequest() const;
   const Claim& claim() const { return claim_; }
 
@@ -123,7 +140,8 @@ class AttentionRules {
   std::vector<std::string> complaints_;
   Claim claim_;
   WatcherToken watcher_;
-  std::vector<Claim> claims_;  // that were noted; a later one may be in the same write
+  // Owners that the journal noted. A later one may be in the same write.
+  std::vector<Claim> claims_;
   std::set<WatcherToken> watchers_;
   std::map<int, Plan> plans_;
   std::vector<Asked> asked_;

@@ -12,7 +12,7 @@ void JournalRules::Read(const Decision& decision) {
   if (job_ended_ && !std::holds_alternative<EpochBegan>(decision.body)) {
     Complain(StrCat(Name(decision), " after the end of the job"));
   }
-  // A restart that has to wait is judged when it may begin: a crash may come between.
+  // A restart that has to wait is judged when it may begin, and an AM may crash before that.
   const bool may_come = MayComeBetween(decision) || std::holds_alternative<EpochBegan>(decision.body);
   if (fruitless_cause_ && !stops && !may_come) {
     Complain(StrCat(Name(decision), " although restarts do not help any more"));
@@ -21,7 +21,7 @@ void JournalRules::Read(const Decision& decision) {
   std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
 }
 
-// What the last decision calls for is the next one.
+// A decision that the last one requires must be the next one.
 void JournalRules::ExpectDue(const Decision& decision) {
   const bool stops = std::holds_alternative<JobStopping>(decision.body);
   const bool restarts = std::holds_alternative<RestartDecided>(decision.body);
@@ -53,7 +53,7 @@ const RoleSpec* JournalRules::RoleToFinish() const {
   return due == spec_->roles.end() ? nullptr : &*due;
 }
 
-// Between an end and what is made of it, which are written in one turn.
+// These decisions may stand between an end and its judgement, which are written in one step.
 bool JournalRules::MayComeBetween(const Decision& decision) const {
   return std::holds_alternative<ContainerEnded>(decision.body) ||
          std::holds_alternative<ContainerKillOrdered>(decision.body);
@@ -110,7 +110,7 @@ void JournalRules::On(const ContainersRequested& d, Instant time) {
   for (const AttemptId& attempt : d.attempts) Make(attempt, time);
 }
 
-// All tasks of all roles whose turn it is; later ones start together.
+// Expects a request for all tasks of all roles that are due. Roles that are requested later start together.
 void JournalRules::AskFor(const ContainersRequested& d) {
   std::set<TaskId> due;
   for (const RoleSpec& role : spec_->roles) {
@@ -164,13 +164,14 @@ void JournalRules::On(const AttemptRegistered& d, Instant time) {
   if (together_ || !apart_.empty()) NoteClusterSpecs();
 }
 
-// Who was asked for together, and is there now.
+// Lets tasks join that were requested together and are all ready.
 void JournalRules::NoteJoined() {
   const auto is_there = [&](const TaskId& task) {
     const auto newest = NewestOf(task);
     return newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
   };
-  std::map<Instant, std::set<TaskId>> together;  // by when they were asked for first
+  // by the time of the first request
+  std::map<Instant, std::set<TaskId>> together;
   for (const TaskId& task : joining_) together[made_.at({task, 1}).time].insert(task);
   for (const auto& [time, tasks] : together) {
     if (!std::ranges::all_of(tasks, is_there)) continue;
@@ -204,8 +205,8 @@ void JournalRules::NoteClusterSpecs() {
     if (StageRule(*spec_, role.name) == 0 && !WaitsForReady(*spec_, role.name)) NoteClusterSpec(role);
 }
 
-// A task that is being replaced is known by its last address. Who does not wait for all is told of those for which it
-// waits, and of itself where it is the only one of a role that has to do with such waits.
+// A task that is being replaced keeps its last address. In FCFS mode a task's spec lists only the roles it depends on,
+// and itself if it is the only task of a role that takes part in such dependencies.
 void JournalRules::NoteClusterSpec(const RoleSpec& role) {
   ClusterSpec cluster{.generation = generation_};
   std::map<TaskId, const Made*> known;
@@ -270,7 +271,7 @@ void JournalRules::On(const ValuesPublished& d, Instant) {
   attempt->second.values = d.values;
 }
 
-// To everybody who has registered and waits.
+// Opens the stage to each task that has registered and waits.
 void JournalRules::On(const StageOpened& d, Instant) {
   if (!together_ || verdict_) Complain("a stage was opened to a gang that is not there");
   for (const RoleSpec& role : spec_->roles) {
@@ -290,7 +291,7 @@ void JournalRules::On(const StageOpened& d, Instant) {
     if (d.role.empty() ? StageRule(*spec_, role.name) == d.stage : role.name == d.role) NoteClusterSpec(role);
 }
 
-// Since the last of the group has ended, or since a task of the role has begun after that.
+// The time counts from the last end of the group, or from a later start of a task of the role.
 bool JournalRules::OutlivesTooLong(const RoleSpec& role, Instant time, Duration by, bool ignored) const {
   const auto is_over = [&](const std::string& name) {
     for (int index = 0; index < spec_->FindRole(name)->instances; ++index) {
@@ -335,7 +336,7 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   const bool unneeded = IsFinished(d.attempt.task.role);
   const bool judged = verdict_ || IsRestarting(d.attempt.task) || unneeded;
   if (!judged) pending_ = d.attempt;
-  // Only what failed, and may be tried again, keeps its executor.
+  // Only a failed attempt that may be retried keeps its executor.
   const bool ignored = IsIgnored(*spec_->FindRole(d.attempt.task.role));
   attempt->second.let_go = unneeded || (!judged && (ignored || d.outcome.Succeeded()));
   judged_at_ = time;
@@ -374,7 +375,7 @@ void JournalRules::On(const ContainerEnded& d, Instant) {
   }
 }
 
-// Who ends before the gang has formed is missed, however it ended.
+// An attempt that ends before the gang has formed counts as a failure, even if it succeeded.
 Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   Outcome outcome = outcomes_.at(ended);
   if (outcome.Succeeded() && !HasFormed(ended.task)) outcome.cls = OutcomeClass::kInfra;
@@ -384,7 +385,7 @@ Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   return outcome;
 }
 
-// The third time that a signal ends a task it is taken for the program's own doing.
+// The third signal that ends a task is treated as the program's own failure.
 bool JournalRules::HadSignalsBefore(const AttemptId& ended) const {
   const Duration window = spec_->restart.lost.window;
   int before = 0;
@@ -463,7 +464,8 @@ void JournalRules::On(const JobStopping& d, Instant time) {
     if (d.verdict.cls != cls) Complain("the verdict has another class than the failure");
   }
   pending_.reset();
-  const bool over = together_ && IsOver(*spec_, Ends());  // a task that waits for its restart has not ended
+  // A task that waits for its restart has not ended.
+  const bool over = together_ && IsOver(*spec_, Ends());
   const bool overdue = IsOverdue(time, -skew_) || IsSilent(time);
   restarts_.clear();
   if (cause) return;

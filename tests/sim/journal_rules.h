@@ -1,5 +1,5 @@
-// What any journal of a job must look like, read decision by decision. Says the AM's rules again in its own way, from
-// the design and not from am/: whoever changes one of the two has to change the other.
+// The rules for any journal of a job, read decision by decision. They restate the AM's rules from the design and not
+// from am/. If you change one of the two, change the other.
 #pragma once
 
 #include <map>
@@ -17,60 +17,77 @@ namespace tony::sim {
 
 class JournalRules {
  public:
-  // Times of two AMs may differ by `skew`, because each has its own clock.
+  // `skew` is the largest difference between the times of two AMs, because each has its own clock.
   JournalRules(const JobSpec& spec, Duration skew) : spec_(&spec), skew_(skew) {}
 
   void Read(const Decision& decision);
   std::vector<std::string> TakeComplaints() { return std::exchange(complaints_, {}); }
 
-  // What the decisions read so far say.
+  // ---- state after the decisions read so far
   bool IsAssigned(const ContainerId& container) const { return containers_.contains(container); }
   bool IsKillOrdered(const ContainerId& container) const { return kill_ordered_.contains(container); }
   std::optional<AttemptId> AttemptIn(const ContainerId& container) const;
   const Outcome* OutcomeOf(const AttemptId& attempt) const;
-  bool IsToStop(const AttemptId& attempt) const { return stopping_.contains(attempt); }  // alone or for a restart
+  // True if the attempt must stop, alone or for a restart.
+  bool IsToStop(const AttemptId& attempt) const { return stopping_.contains(attempt); }
   bool IsRenewed(const AttemptId& attempt, const ContainerId& container) const;
-  bool IsOverdue(Instant time, Duration by = Duration(0)) const;  // it has to stop for a time limit
-  Instant waits_since() const { return waits_since_; }  // that containers were asked for, one came, or an AM began
-  // A gang that waits for more containers since then has some, and should have given them back.
+  // True if the job must stop because a time limit has passed.
+  bool IsOverdue(Instant time, Duration by = Duration(0)) const;
+  // Returns the latest of three times: containers were requested, a container was assigned, an AM began.
+  Instant waits_since() const { return waits_since_; }
+  // True if a gang has held some containers since `since`, still waits for others, and should have given them back.
   bool HoldsInVain(Instant since, Instant time, Duration by = Duration(0)) const;
   Generation generation() const { return generation_; }
-  // What tasks of this role are told, of a generation, as it changed.
+  // Returns each cluster spec that tasks of this role may get in this generation, in the versions that it had.
   const std::set<std::string>& cluster_specs(const std::string& role, Generation generation);
-  // Of a sidecar that lives on while the gang begins the next one: it may belong to this one still.
+  // True for a persistent sidecar that may still belong to `generation` while the gang begins the next one.
   bool MayBelongTo(Generation generation, const AttemptId& attempt) const;
-  bool MayStart(const AttemptId& attempt) const;  // its stage was opened to it; of the first stage: always
+  // True if the attempt's stage was opened to it; always true for the first stage.
+  bool MayStart(const AttemptId& attempt) const;
   const PublishedValues& ValuesOf(const AttemptId& attempt) const;
-  const std::vector<std::string>& checkpoints() const { return checkpoints_; }             // noted, in this order
-  const std::optional<Checkpoint>& first_checkpoint() const { return first_checkpoint_; }  // of first attempts
+  const std::vector<std::string>& checkpoints() const { return checkpoints_; }  // noted checkpoints, in order
+  // The checkpoint from which first attempts resume.
+  const std::optional<Checkpoint>& first_checkpoint() const { return first_checkpoint_; }
   bool is_listing_known() const { return listing_known_; }
-  size_t CheckpointsBefore(const AttemptId& attempt) const;           // how many had been noted when it was made
-  const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
-  Duration LongestGrace(const AttemptId& attempt) const;  // that it may have had: a kill or a notice may bring more
+  // Returns how many checkpoints were noted before the attempt was made.
+  size_t CheckpointsBefore(const AttemptId& attempt) const;
+  const std::optional<Verdict>& verdict() const { return verdict_; }  // set from JobStopping on
+  // Returns the longest grace period that the attempt may have had; a kill or a notice may have extended it.
+  Duration LongestGrace(const AttemptId& attempt) const;
   bool job_ended() const { return job_ended_; }
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
   std::optional<AttemptId> NewestOf(const TaskId& task) const;
-  bool IsLeft(const std::string& role) const { return left_.contains(role); }  // it is not waited for any more
-  EndsSeen Ends() const;                                                       // of tasks that are not restarting
-  bool IsFinished(const std::string& role) const { return finished_.contains(role); }  // what was left of it stops
+  // True if the job no longer waits for the role.
+  bool IsLeft(const std::string& role) const { return left_.contains(role); }
+  // Returns the ends of tasks that are not restarting.
+  EndsSeen Ends() const;
+  // True if the role is complete and its remaining tasks are being stopped.
+  bool IsFinished(const std::string& role) const { return finished_.contains(role); }
 
  private:
-  struct Made {             // an attempt
+  // An attempt as the journal shows it.
+  struct Made {
     ContainerId container;  // empty: none yet
     size_t checkpoints = 0;
     Instant time;
-    std::optional<Instant> placed;    // in its container
-    std::optional<Instant> launched;  // that was started
+    // The time at which the attempt was assigned to its container.
+    std::optional<Instant> placed;
+    // The time of the order to launch the attempt.
+    std::optional<Instant> launched;
     std::optional<Endpoint> endpoint;
     NamedPorts ports;
     std::optional<Instant> registered;
-    Generation since;  // in which it registered
+    // The generation in which the attempt registered.
+    Generation since;
     PublishedValues values;
-    bool opened = false;  // its stage, to it
+    // The attempt's stage was opened to it.
+    bool opened = false;
     bool reported = false;
-    Duration notice{0};   // it alone was told to stop, in so long
-    bool let_go = false;  // its executor does not wait for another attempt: a sidecar that ended by itself
+    // The grace period of an order to stop this attempt alone.
+    Duration notice{0};
+    // The executor does not wait for another attempt: the attempt is a sidecar's, and it ended by itself.
+    bool let_go = false;
     std::optional<Instant> ran, ended;
   };
   struct Restart {
@@ -78,7 +95,8 @@ class JournalRules {
     AttemptId cause;
     Instant not_before;
     std::set<TaskId> tasks;
-    bool keeps = false;  // executors that could go on
+    // The restart keeps executors that can run the next attempt.
+    bool keeps = false;
     bool sought = false, noted = false;
   };
 
@@ -109,7 +127,8 @@ class JournalRules {
   void On(const RestartBegan& d, Instant time);
   void On(const AttemptStopping& d, Instant);
   template <class Other>
-  void On(const Other&, Instant) {}  // changes nothing that is judged here
+  // Other decisions change nothing that is judged here.
+  void On(const Other&, Instant) {}
 
   void Complain(const std::string& text) { complaints_.push_back("journal: " + text); }
   void Make(const AttemptId& attempt, Instant time);
@@ -118,9 +137,13 @@ class JournalRules {
   bool HadSignalsBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
   void ExpectGivenBack(const RestartDecided& d, Instant time);
-  Duration ContainerHoldLimit() const;        // of a container in which nothing runs; 0: no limit
-  std::optional<AttemptId> FailsJob() const;  // the pending end does, if nothing starts again: who is named
-  bool MustTolerate() const;                  // the job goes on without the pending one, and says so
+  // Returns how long a container may be held without a process; 0: no limit.
+  Duration ContainerHoldLimit() const;
+  // Returns the attempt that the verdict must name if the end that is not judged yet is not restarted; nullopt if the
+  // job continues.
+  std::optional<AttemptId> FailsJob() const;
+  // True if the job continues without the attempt whose end is not judged yet, and has to note that.
+  bool MustTolerate() const;
   void ExpectDue(const Decision& decision);
   const RoleSpec* RoleToFinish() const;
   void ExpectFailed(const Verdict& verdict, const AttemptId& cause);
@@ -132,50 +155,63 @@ class JournalRules {
   bool IsTracked(const TaskId& task) const;
   bool ConcernsTracked(const Restart& restart) const;
   void NoteJoined();
-  void NoteClusterSpecs();  // of roles that do not wait for what others publish
+  // Notes the cluster spec of each role that waits for no published value.
+  void NoteClusterSpecs();
   void NoteClusterSpec(const RoleSpec& role);
   void AskFor(const ContainersRequested& d);
-  bool IsOpen(const std::string& role) const;     // was asked for
-  bool IsSettled(const std::string& role) const;  // it prepared, and has succeeded
+  // True if containers were requested for the role.
+  bool IsOpen(const std::string& role) const;
+  // True if other roles waited for the success of this role, and it has succeeded.
+  bool IsSettled(const std::string& role) const;
   bool HasSucceeded(const std::string& role) const;
   std::set<TaskId> AskedWith(const AttemptId& cause) const;
   bool HasFormed(const TaskId& task) const { return (together_ || apart_.contains(task)) && !joining_.contains(task); }
-  bool Publishes(const AttemptId& attempt) const;  // what others wait for, and has
-  // Its rules of groups that say so; `by`: so much later than that.
+  // True if the attempt has published what other roles wait for.
+  bool Publishes(const AttemptId& attempt) const;
+  // True if the role still runs although its group ended long ago: its rules name the longest time; `by` is added to
+  // it.
   bool OutlivesTooLong(const RoleSpec& role, Instant time, Duration by, bool ignored) const;
-  bool IsSilent(Instant time) const;  // some task has not published in time
+  // True if some task has not published in time.
+  bool IsSilent(Instant time) const;
 
-  const JobSpec* spec_;  // never null; it can be assigned
+  const JobSpec* spec_;  // never null; a pointer allows assignment
   Duration skew_;
   std::vector<std::string> complaints_;
   Epoch epoch_;
   std::optional<Instant> accepted_;
   std::map<AttemptId, Made> made_;
-  std::map<ContainerId, AttemptId> containers_;  // the newest attempt in each
+  std::map<ContainerId, AttemptId> containers_;  // the newest attempt in each container
   std::map<ContainerId, Instant> kill_ordered_;
   std::set<ContainerId> gone_;
   std::map<AttemptId, Outcome> outcomes_;
   std::set<AttemptId> stopping_;
   Generation generation_;
-  bool together_ = false;   // the gang has formed, and is not being restarted
-  std::set<TaskId> apart_;  // sidecars that a gang which forms anew does without
+  // The gang has formed and is not being restarted.
+  bool together_ = false;
+  // Persistent sidecars that do not take part when the gang forms again.
+  std::set<TaskId> apart_;
   std::set<std::string> left_;
-  std::set<TaskId> joining_;  // asked for since, and to start together: not all have registered
-  std::map<std::pair<Generation, std::string>, std::set<std::string>> cluster_specs_;  // by role
-  std::optional<AttemptId> pending_;  // its end has not been judged yet
-  Instant judged_at_{};               // when it was or will be: in the turn of its end, or of the next AM's begin
+  // Tasks that were requested after the gang had formed and start together; some have not registered yet.
+  std::set<TaskId> joining_;
+  std::map<std::pair<Generation, std::string>, std::set<std::string>> cluster_specs_;  // by generation and role
+  // The attempt whose end has not been judged yet.
+  std::optional<AttemptId> pending_;
+  // The time of its judgement: in the step that saw the end, or when the next AM begins.
+  Instant judged_at_{};
   std::vector<AttemptId> tolerated_;
-  std::set<std::string> finished_;   // roles
-  std::map<int, Restart> restarts_;  // decided, and not begun
+  std::set<std::string> finished_;   // names of roles
+  std::map<int, Restart> restarts_;  // decided restarts that have not begun
   Instant waits_since_{};
   std::vector<RestartSeen> past_;
   std::vector<std::string> checkpoints_;
   bool listing_sought_ = false, listed_ = false, listing_known_ = false;
   std::optional<Checkpoint> first_checkpoint_;
-  std::optional<Checkpoint> progress_;  // the newest that was noted for tracked tasks
+  // The newest checkpoint that was noted for tracked tasks.
+  std::optional<Checkpoint> progress_;
   bool looked_ = false;
   int fruitless_ = 0;
-  std::optional<AttemptId> fruitless_cause_;  // the job has to stop for it
+  // The attempt for which the job has to stop.
+  std::optional<AttemptId> fruitless_cause_;
   std::optional<Verdict> verdict_;
   Duration stop_grace_{0};
   bool job_ended_ = false;

@@ -1,4 +1,4 @@
-// The decisions of a restart.
+// Rules for the decisions of a restart.
 #include <algorithm>
 
 #include "runtime/base/strings.h"
@@ -7,7 +7,7 @@
 namespace tony::sim {
 namespace {
 
-// How long the scheduler's word on the end of a container is waited for.
+// How long the AM waits for the scheduler's report of a container's end.
 constexpr Duration kLongestDoubt{15'000};
 
 bool IsNewer(const Checkpoint& one, const std::optional<Checkpoint>& other) {
@@ -25,7 +25,7 @@ bool JournalRules::IsRenewed(const AttemptId& attempt, const ContainerId& contai
   return found != made_.end() && attempt.number > 1 && found->second.container == container;
 }
 
-// Its executor has reported and waits; it had no trouble of its own, nor its container.
+// True if the executor has reported and waits, and neither it nor its container had a failure of its own.
 bool JournalRules::CouldGoOn(const AttemptId& ended) const {
   const Made& made = made_.at(ended);
   const Outcome& outcome = outcomes_.at(ended);
@@ -58,11 +58,12 @@ Duration JournalRules::ContainerHoldLimit() const {
   return spec_->scheduler == "yarn" ? spec_->yarn.gang_hold : Duration(0);
 }
 
-// Of a gang that forms, or of tasks that are to join one together.
+// Checks a gang that forms, and tasks that are to join a gang together.
 bool JournalRules::HoldsInVain(Instant since, Instant time, Duration by) const {
   if (spec_->mode != DistributedMode::kGang || ContainerHoldLimit() == Duration(0) || verdict_) return false;
   if (together_ && joining_.empty()) return false;
-  std::map<Instant, std::pair<bool, bool>> seen;  // some there, some missing; of those that were asked for together
+  // For tasks that were requested together: some have containers, some lack them.
+  std::map<Instant, std::pair<bool, bool>> seen;
   for (const auto& [id, made] : made_) {
     if (outcomes_.contains(id) || stopping_.contains(id) || apart_.contains(id.task)) continue;
     if (together_ && !joining_.contains(id.task)) continue;
@@ -93,7 +94,8 @@ std::set<TaskId> JournalRules::AskedWith(const AttemptId& cause) const {
 void JournalRules::On(const RestartDecided& d, Instant time) {
   if (d.number != static_cast<int>(past_.size()) + 1) Complain(StrCat("restart ", d.number, " is not the next one"));
   const auto due = pending_ ? DueRestart(time) : std::nullopt;
-  const bool is_answer = pending_ && (due || FailsJob());  // the end of a sidecar may be nobody's concern
+  // the end of a sidecar may need none
+  const bool is_answer = pending_ && (due || FailsJob());
   const bool gives_back = !is_answer && !outcomes_.contains(d.cause);
   if (gives_back) {
     ExpectGivenBack(d, time);
@@ -144,7 +146,8 @@ Duration JournalRules::LongestGrace(const AttemptId& attempt) const {
   return std::max({spec_->timers.grace, stop_grace_, notice});
 }
 
-// The scheduler was asked to end it, or has to notice its end, and says nothing.
+// True if the scheduler was ordered to end the container, or should have noticed its end, and has not reported for
+// kLongestDoubt.
 bool JournalRules::IsPresumedGone(const AttemptId& attempt, Instant time) const {
   const Made& made = made_.at(attempt);
   Instant since = *made.ended;
@@ -153,7 +156,7 @@ bool JournalRules::IsPresumedGone(const AttemptId& attempt, Instant time) const 
   return time - since >= kLongestDoubt - skew_;
 }
 
-// All of it has ended, the back-off is over, and nothing of it can still be running.
+// Expects that all tasks of the restart have ended, the back-off is over, and none of their processes can still run.
 void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::string& what) {
   if (time < restart.not_before) Complain(what + " before its back-off was over");
   for (const TaskId& task : restart.tasks) {
@@ -171,7 +174,7 @@ void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::
   }
 }
 
-// Once, before anything of the job has started: so what comes later is the job's.
+// The listing is sought once, before anything of the job has started, so that all later checkpoints are the job's own.
 void JournalRules::On(const ListingStarted&, Instant) {
   if (std::exchange(listing_sought_, true) || generation_.value > 0) Complain("a listing that is not needed");
 }
@@ -191,8 +194,8 @@ void JournalRules::On(const CheckpointSearchStarted& d, Instant time) {
   ExpectReady(found->second, time, StrCat("the look of restart ", d.restart));
 }
 
-// Restarts of tracked tasks do not help if `most_fruitless` looks in a row find nothing newer than such looks did
-// before.
+// Restarts of tracked tasks are without progress if `most_fruitless` searches in a row find no newer checkpoint than
+// earlier searches did.
 void JournalRules::On(const CheckpointNoted& d, Instant) {
   const auto found = restarts_.find(d.restart);
   if (found == restarts_.end() || !found->second.sought || std::exchange(found->second.noted, true)) {
@@ -206,7 +209,7 @@ void JournalRules::On(const CheckpointNoted& d, Instant) {
   looked_ = true;
   if (newer) progress_ = d.newest;
   if (fruitless_ < spec_->checkpoint.most_fruitless) return;
-  // All that have looked and wait are in vain; the looks may have ended in any order.
+  // All restarts that have searched and wait are without progress. The searches may have ended in any order.
   const auto first = std::ranges::find_if(
       restarts_, [this](const auto& entry) { return entry.second.noted && ConcernsTracked(entry.second); });
   fruitless_cause_ = first->second.cause;
@@ -218,7 +221,8 @@ void JournalRules::On(const RestartBegan& d, Instant time) {
   if (found == restarts_.end()) return Complain(what + " began and was not decided");
   const Restart restart = found->second;
   ExpectReady(restart, time, what);
-  const bool looks = !spec_->checkpoint.directory.empty() && generation_.value > 0;  // before, nothing has run
+  // before the first generation nothing has run
+  const bool looks = !spec_->checkpoint.directory.empty() && generation_.value > 0;
   if (looks && !restart.noted) Complain(what + " did not look for a checkpoint");
   std::set<TaskId> tasks;
   waits_since_ = time;

@@ -1,4 +1,4 @@
-// tony-sim: runs simulated jobs. A seed says all that happens in a run; what was wrong with one can be seen again.
+// tony-sim: runs simulated jobs. A seed decides everything that happens in a run, so a wrong run can be repeated.
 //
 //   tony-sim [--seeds N] [--first S] [--jobs J]   runs N seeds from S on (default: 1000 from 1), J at a time (default:
 //                                                 one for each processor); exit code 1 if any went wrong
@@ -78,11 +78,12 @@ std::vector<std::string> OfRequest(uint64_t seed, bool with_trace) {
   return RequestChecker::Check(plan, world.history());
 }
 
-thread_local std::string running;  // what a run that is aborted has to say
+// The text to print if the run aborts.
+thread_local std::string running;
 
 void TellAborted(int) { (void)!write(STDERR_FILENO, running.data(), running.size()); }
 
-// What is wrong with the run of a seed, a line each.
+// Returns what is wrong with the run of a seed, one line for each complaint.
 std::string Complaints(const Options& options, int64_t seed, bool with_trace = false) {
   running = StrCat("seed ", seed, ": aborted\n");
   const auto complaints_about = options.requests ? OfRequest : OfJob;
@@ -99,7 +100,7 @@ int RunOne(const Options& options) {
   return complaints.empty() ? 0 : 1;
 }
 
-// Runs share nothing; each thread takes the next seed that nobody has taken.
+// Runs share no state; each thread takes the next seed that is free.
 int RunMany(const Options& options) {
   std::atomic<int64_t> next = options.first;
   std::atomic<int64_t> wrong = 0;
@@ -110,7 +111,7 @@ int RunMany(const Options& options) {
       if (complaints.empty()) continue;
       ++wrong;
       const std::lock_guard lock(printing);
-      std::cout << complaints << std::flush;  // a later run may be aborted
+      std::cout << complaints << std::flush;  // a later run may abort
     }
   };
   {
@@ -127,7 +128,8 @@ int Main(const std::vector<std::string>& words) {
     std::cerr << kHelp;
     return kUsage;
   }
-  std::signal(SIGABRT, TellAborted);  // a check of the program itself
+  // failed checks of the program itself abort
+  std::signal(SIGABRT, TellAborted);
   return options->seed ? RunOne(*options) : RunMany(*options);
 }
 

@@ -5,11 +5,12 @@
 namespace tony::sim {
 namespace {
 
-// What an Await gets beside the limit of a call (runtime/rpc/am_connection.h).
+// An Await may take this much longer than the limit of a call (runtime/rpc/am_connection.h).
 constexpr Duration kAwaitsMore{60'000};
 
 constexpr Duration kLateDuplicate{2'000};
-constexpr Duration kLocalReset{50};  // how long it takes until the end of a process shows on its connections
+// The time from a process's exit until its connections are reset.
+constexpr Duration kLocalReset{50};
 
 }  // namespace
 
@@ -68,7 +69,7 @@ void Network::Answer(const CallId& call, const Reply& reply) {
   stage_.time.At(ArrivalAfter(connection.last_back), [this, call, reply] { Return(call, reply); });
 }
 
-// Also to a client that has given up the connection: what it did with the call is its own affair.
+// The answer also goes to a client that has given up the connection; the client ignores it if it does not want it.
 void Network::Return(const CallId& call, const Reply& reply) {
   Connection& connection = connections_.at(call.connection);
   if (IsCutBack(connection)) return;
@@ -78,7 +79,8 @@ void Network::Return(const CallId& call, const Reply& reply) {
   connection.client->Answered(connection.link, question, when, reply);
 }
 
-// Both ends notice, each in its own time; a client that is cut off only by the limits of its calls.
+// Both ends notice the break, each in its own time. A client that is cut off notices it only by the limits of its
+// calls.
 void Network::Break(int64_t id, Duration longest) {
   Connection& connection = connections_.at(id);
   if (!connection.open) return;

@@ -1,4 +1,4 @@
-// Calls of executors to AMs: they take time, get lost with their connection, arrive twice, are cut off.
+// Calls of executors to AMs. A call takes time, may be lost with its connection, may arrive twice, and may be cut off.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct CallId {
   int64_t call = 0;
 };
 
-// The two ends. They live as long as the run.
+// The two ends of a connection. Both live as long as the run.
 class AskingEnd {
  public:
   virtual ~AskingEnd() = default;
@@ -44,10 +44,12 @@ class Network {
   explicit Network(Stage& stage) : stage_(stage), random_(stage.random.Fork()) {}
 
   void Listen(const Address& am, AnsweringEnd& end) { listeners_[am] = &end; }
-  void StopListening(const Address& am);  // its process is gone: its connections break
+  // Breaks all connections to `am` because its process has exited.
+  void StopListening(const Address& am);
 
   int64_t Open(AskingEnd& client, const ContainerId& place, int64_t link, const Address& am);
-  void Close(int64_t connection);  // the client has given it up
+  // The client has given up the connection.
+  void Close(int64_t connection);
   void Ask(int64_t connection, const Question& question);
   void Answer(const CallId& call, const Reply& reply);
 
@@ -60,10 +62,12 @@ class Network {
     int64_t link;
     Address am;
     bool open = true;
-    Instant last_there, last_back;                               // nothing overtakes within a connection
-    std::map<int64_t, std::pair<Question, Instant>> unanswered;  // and when each was asked
+    // The last arrival in each direction: messages of a connection arrive in order.
+    Instant last_there, last_back;
+    // The calls without an answer, and the time of each.
+    std::map<int64_t, std::pair<Question, Instant>> unanswered;
   };
-  // Until when: of the requests, and of the answers.
+  // The end of each cut, for requests and for answers.
   struct Cuts {
     Instant there{}, back{};
   };

@@ -8,7 +8,7 @@
 namespace tony::sim {
 namespace {
 
-// Far more than the budgets of any plan allow.
+// far above the budgets of any plan
 constexpr int kMostRestarts = 30;
 
 Duration LongestOf(const ProcessPlan& process) {
@@ -48,9 +48,10 @@ Plan QuietPlan(int workers) {
   return plan;
 }
 
-// Generous: it is there to find jobs that never end. One thing after the other may take as long as it may.
+// The limit is generous because it only finds jobs that never end. Waits that follow each other add up.
 Duration Plan::Limit() const {
-  std::map<std::pair<int, int>, Duration> longest_runs;  // each waits for those before it
+  // a later key waits for all earlier ones
+  std::map<std::pair<int, int>, Duration> longest_runs;
   for (const auto& [task, plan] : tasks) {
     const bool is_tracked = spec.FindRole(task.role)->completion == Completion::kTracked;
     if (!is_tracked && !MustPublish(spec, task.role)) continue;
@@ -75,8 +76,8 @@ Instant Plan::FaultsAreOver() const {
   return Timeline::kStart + longest;
 }
 
-// The task's grace; an executor that is not heard, and its end confirmed; a master that hangs, and the next one's
-// start.
+// The sum allows for the task's grace period, an executor that does not answer and the confirmation of its end, an AM
+// that hangs, and the start of the next AM.
 Duration Plan::LongestEnd() const {
   return spec.timers.grace + 2 * spec.timers.lost_after + am.longest_start + Duration(60'000);
 }
@@ -86,7 +87,8 @@ Duration Plan::LongestOverlap() const {
   for (const TimedFault& fault : faults) {
     if (const auto* lie = std::get_if<LieAboutEnd>(&fault.fault))
       longest = std::max(longest, lie->overlap + Duration(1));
-    // Its executor may be the last to know that the job has ended; beside another of its task it never runs.
+    // The doubted executor may be the last process to learn that the job has ended. It never runs beside another
+    // executor of its task.
     if (std::holds_alternative<DoubtEnd>(fault.fault)) longest = std::max(longest, Duration(1));
   }
   return longest;

@@ -1,5 +1,5 @@
-// What happens in one run beside what the programs do themselves: the job, how its processes behave, and the faults.
-// Made from a seed, or written by hand for a scenario.
+// The plan of one run: the job, the behaviour of its processes, and the faults. A plan is made from a seed or written
+// by hand for a scenario.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,45 @@
 
 namespace tony::sim {
 
-// Faults, each at its time.
+// Faults. A plan gives each a time.
 
-// ---- the AM and its files
+// ---- faults of the AM and its files
 struct CrashAm {
-  int more = 0;  // so many of the next ones crash as soon as they have begun
+  // This many of the next AMs crash as soon as they have begun, too.
+  int more = 0;
 };
 struct FreezeAm {
   Duration length{0};
 };
-struct FillDisk {  // nothing can be appended to the journal; what is tried leaves some bytes behind
+// Every append to the journal fails and leaves some bytes behind.
+struct FillDisk {
   Duration length{0};
 };
-struct FailSync {};  // the next write to the journal is not kept, and that file is not to be trusted any more
-struct LockLease {   // the lease record cannot be written
+// The next sync of the journal fails: the write is lost, and the file must not be used any longer.
+struct FailSync {};
+struct LockLease {  // The lease record cannot be written.
   Duration length{0};
 };
 struct AskKill {
   Duration grace{-1};
 };
-// ---- the keeper
+// ---- faults of the keeper
 struct FreezeKeeper {
   Duration length{0};
 };
 struct KillKeeper {
-  Duration back_after{0};  // somebody starts another by then
+  // A new keeper is started after this time at the latest.
+  Duration back_after{0};
 };
-// ---- an executor
+// ---- faults of an executor
 struct KillExecutor {
   TaskId task;
 };
 struct TermExecutor {
   TaskId task;
 };
-struct StallExecutor {  // its process; the task's runs on
+// The executor's process is frozen, and the task's process runs on.
+struct StallExecutor {
   TaskId task;
   Duration length{0};
 };
@@ -61,12 +66,13 @@ struct CutNetwork {
   bool store_too = false;
   Direction direction = Direction::kBoth;
 };
-struct CutStore {  // it cannot read the lease record
+// The executor cannot read the lease record.
+struct CutStore {
   TaskId task;
   Duration length{0};
 };
-// ---- what schedulers do
-struct EndContainer {  // with this class
+// ---- faults that a scheduler brings
+struct EndContainer {  // The container ends with this class.
   TaskId task;
   std::optional<OutcomeClass> cls;
 };
@@ -74,20 +80,25 @@ struct Preempt {
   TaskId task;
   Duration notice{0};
 };
-struct LoseNode {  // nobody reaches it, and the scheduler tells of the container's end only later
+// The node is unreachable, and the scheduler reports the container's end only later.
+struct LoseNode {
   TaskId task;
   Duration told_after{0};
-  bool dies = true;  // at once; otherwise when it is told
+  // The container dies at once; otherwise it dies when its end is reported.
+  bool dies = true;
 };
-struct LieAboutEnd {  // the container is said to have ended, and lives on
+// The scheduler reports the container's end while the container lives on.
+struct LieAboutEnd {
   TaskId task;
   Duration overlap{0};
 };
-struct DoubtEnd {  // the container is said to have ended, maybe, and lives on; the scheduler does not reach it any more
+// The scheduler reports that the container may have ended. The container lives on, and the scheduler cannot reach it
+// any longer.
+struct DoubtEnd {
   TaskId task;
 };
 
-// ---- no fault: what engines and their watchers ask
+// ---- requests of engines and their watchers; they are not faults
 struct AskAttach {
   Claim claim;
 };
@@ -96,7 +107,8 @@ struct AskLook {
 };
 struct AskConditionalKill {
   KillRequest request;
-  Duration delay{0};  // from now until it is due
+  // The time from the request until the kill is due.
+  Duration delay{0};
 };
 
 using Fault = std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, AskKill, FreezeKeeper, KillKeeper,
@@ -107,28 +119,38 @@ struct TimedFault {
   Fault fault;
 };
 
-// A process of one attempt.
+// The behaviour of a process of one attempt.
 struct ProcessPlan {
-  Duration start{2};  // how long it takes to start it
+  Duration start{2};  // time to start the process
   bool cannot_start = false;
-  Duration run{10'000};  // its work if nobody stops it; one that resumes from a checkpoint has so much less to do
+  // The work to do if the process is not stopped. A process that resumes from a checkpoint has less left to do.
+  Duration run{10'000};
   int exit_code = 0;
-  std::optional<Duration> obeys_term = Duration(50);  // nothing: only SIGKILL ends it
-  bool leaves_children = false;                       // they outlive it and ignore SIGTERM
-  bool children_stay = false;                         // nor does SIGKILL end them: they are another user's
-  Duration checkpoint_every{0};                       // of its work; 0: it writes none
-  std::optional<Duration> publish_after;              // at the latest when half its work is done; nothing: never
-  std::vector<ProcessPlan> beside = {};  // of the attempt's first process: the others, which are started with it
+  // The time from SIGTERM to the exit; nullopt: only SIGKILL ends the process.
+  std::optional<Duration> obeys_term = Duration(50);
+  // The process leaves children that outlive it and ignore SIGTERM.
+  bool leaves_children = false;
+  // SIGKILL does not end the children, either: they belong to another user.
+  bool children_stay = false;
+  // The work between two checkpoints; 0: the process writes none.
+  Duration checkpoint_every{0};
+  // The process publishes after this time, or at half of its work if that is earlier; nullopt: never.
+  std::optional<Duration> publish_after;
+  // For the attempt's first process: the other processes, which start with it.
+  std::vector<ProcessPlan> beside = {};
 };
 
 struct TaskPlan {
-  Duration grant{1};         // from the ask to the container
-  Duration launch{20};       // from the order to the executor's first step
-  int launches_failing = 0;  // so many of its containers end at once
+  Duration grant{1};  // from the request to the container
+  // from the order to the executor's first step
+  Duration launch{20};
+  // This many containers of the task end as soon as they are launched.
+  int launches_failing = 0;
   bool granted_twice = false;
-  bool cannot_begin = false;         // its executor cannot take a second attempt
-  std::vector<ProcessPlan> earlier;  // of attempts 1, 2, ...
-  ProcessPlan process;               // of all later ones
+  // The executor cannot run a second attempt.
+  bool cannot_begin = false;
+  std::vector<ProcessPlan> earlier;  // attempts 1, 2, ...
+  ProcessPlan process;               // all later attempts
 
   const ProcessPlan& ProcessOf(int attempt) const;
 };
@@ -136,95 +158,140 @@ struct TaskPlan {
 struct NetworkPlan {
   Duration shortest{0};
   Duration longest{5};
-  int loss = 0;           // per mille of the messages: the connection breaks
-  int duplicates = 0;     // per mille of the requests arrive twice
-  bool reorders = false;  // also within a connection, which TCP does not
+  // Broken connections per mille of the messages.
+  int loss = 0;
+  int duplicates = 0;  // Requests per mille that arrive twice.
+  // Messages may be reordered within a connection, which TCP does not do.
+  bool reorders = false;
 };
 
 struct AmPlan {
-  Duration shortest_start{5};  // from its process to its rule
+  // The time from the start of an AM's process until it is leader.
+  Duration shortest_start{5};
   Duration longest_start{50};
-  Duration longest_write{3};  // of a batch to the journal
-  // The wait for a full disk, once the verdict is known; nothing: for ever.
+  // The longest write of a batch to the journal.
+  Duration longest_write{3};
+  // The wait for a full disk once the verdict is known; nullopt: no limit.
   std::optional<Duration> patience;
-  Duration longest_look{20};            // into the checkpoint directory
-  int failing_looks = 0;                // per mille of them
-  std::vector<int64_t> crash_at_steps;  // counted over the whole run, from 1
-  int crashes_per_mille = 0;            // of its steps, while there are faults
-  int most_crashes = 3;                 // by these two and by CrashAm
-  std::optional<size_t> torn_to;        // what a crash leaves of a batch being written; nothing: left to chance
+  // The longest read of the checkpoint directory.
+  Duration longest_look{20};
+  // Failing reads of the checkpoint directory, per mille.
+  int failing_looks = 0;
+  // counted over the whole run, from 1
+  std::vector<int64_t> crash_at_steps;
+  // Crashes per mille of the AM's steps while faults may happen.
+  int crashes_per_mille = 0;
+  // The limit for crashes by `crash_at_steps`, `crashes_per_mille` and CrashAm together.
+  int most_crashes = 3;
+  // How many bytes a crash leaves of a batch that is being written; nullopt: chance decides.
+  std::optional<size_t> torn_to;
 };
 
 struct SchedulerPlan {
-  int told_twice = 0;  // per mille of the ends of containers
+  // Container ends per mille that the scheduler reports twice.
+  int told_twice = 0;
 };
 
-// The wall clock of the AMs' machine, while the job runs.
+// A step of the wall clock of the AMs' machine while the job runs.
 struct WallStep {
   Duration at{0};
   Duration by{0};
 };
 
-// Of every process's own clock.
+// The errors of each process's own clock.
 struct ClockPlan {
-  int64_t most_drift = 0;  // in a million, either way
+  int64_t most_drift = 0;  // parts per million, either way
   Duration most_offset{0};
-  bool one_machine = false;     // for all AMs: the job's clock is kept from one to the next
-  std::vector<WallStep> steps;  // there; elsewhere another machine's wall clock is all that an AM has
+  // All AMs run on one machine: each continues the job's saved clock.
+  bool one_machine = false;
+  // The steps of that machine's wall clock. On other machines an AM has only their wall clocks.
+  std::vector<WallStep> steps;
 };
 
 struct Plan {
-  uint64_t seed = 0;  // of all that is left to chance during the run
+  // seed of all chance in the run
+  uint64_t seed = 0;
   JobSpec spec;
   std::map<TaskId, TaskPlan> tasks;
   NetworkPlan network;
   AmPlan am;
   SchedulerPlan scheduler;
   ClockPlan clocks;
-  std::vector<Checkpoint> of_others;  // there before the job
+  // Checkpoints of other jobs that are in the directory before this job.
+  std::vector<Checkpoint> of_others;
   std::vector<TimedFault> faults;
-  Claim claim;             // the submitter's
-  Duration faults_end{0};  // nothing goes wrong by chance after it
+  Claim claim;  // the submitter's
+  // After this time nothing goes wrong by chance.
+  Duration faults_end{0};
 
-  Duration Limit() const;           // the job must have ended by then
-  Instant FaultsAreOver() const;    // everything that was made wrong by then works again
-  Duration LongestEnd() const;      // from there, or from when the job was to end, until nothing waits for it
-  Duration LongestOverlap() const;  // by which the scheduler may lie about the end of a container
+  // Returns the time by which the job must have ended.
+  Duration Limit() const;
+  // Returns the time from which on all planned faults are over.
+  Instant FaultsAreOver() const;
+  // Returns the longest time from FaultsAreOver(), or from when the job had to stop if that is later, to its end.
+  Duration LongestEnd() const;
+  // Returns the longest time that a container runs after the scheduler falsely reported its end.
+  Duration LongestOverlap() const;
 };
 
 std::vector<TaskId> TasksOf(const JobSpec& spec);
-// Tracked workers that run for ten seconds on a machine without faults.
+// Returns a plan with tracked workers that run for ten seconds, without any fault.
 Plan QuietPlan(int workers);
 
-// Ways to get a shell wrong: the checker must find every one.
+// Deliberate bugs in the simulated shells. The checker must find each of them.
 enum class Flaw {
   kNone,
-  // ---- the AM's
-  kActsBeforeJournal,       // answers and acts, then writes
-  kOpensStagesEarly,        // the same, of published values alone
-  kForgetsJournal,          // a new AM begins from nothing
-  kKeepsTornTail,           // appends behind half a record
-  kTellsAhead,              // answers an Await from a state that is not in the journal yet
-  kForgetsKill,             // a new AM does not read the kill request
-  kRenewsWithoutRule,       // renews the lease record while its arbiter cannot be reached
-  kRenewsUnwritten,         // takes a lease record that it could not write for renewed
-  kSkipsPendingOrders,      // a new AM does not order again what its predecessor may not have got done
-  kSeesNoCheckpoint,        // finds none, whatever there is
-  kTakesOthersCheckpoints,  // goes on from what was there before the job
-  kIgnoresFence,            // takes a conditional kill for a plain one
-  kOverlooksWatchers,       // takes every watcher for somebody without a name
-  kFollowsWall,             // sets its clock by the wall's, whatever the job's was
-  // ---- the scheduler's
-  kConfirmsUnseen,     // says that a container is gone as soon as its end is ordered
-  kWaitsForWhatStays,  // waits long for a process that it cannot end
-  // ---- the executor's
-  kStartsTwice,           // starts a process again that ended
-  kLosesValues,           // does not see what its process publishes
-  kLosesResume,           // does not say where to resume
-  kAltersClusterSpec,     // gives its process another cluster spec than the AM gave it
-  kIgnoresStop,           // does not signal what it is told to stop
-  kSeesFirstProcessOnly,  // takes the end of every other process for a good one
-  kForgetsAttempt,        // goes on in its old attempt's name
+  // ---- bugs of the AM
+
+  // The AM answers and acts before it writes.
+  kActsBeforeJournal,
+  // The AM opens stages before it writes the published values.
+  kOpensStagesEarly,
+  // A new AM begins with an empty job.
+  kForgetsJournal,
+  // The AM appends behind half a record.
+  kKeepsTornTail,
+  // The AM answers an Await from a state that is not in the journal yet.
+  kTellsAhead,
+  // A new AM does not read the kill request.
+  kForgetsKill,
+  // The AM renews the lease record while it cannot reach its arbiter.
+  kRenewsWithoutRule,
+  // The AM treats a lease record that it could not write as renewed.
+  kRenewsUnwritten,
+  // A new AM does not repeat orders that its predecessor may not have completed.
+  kSkipsPendingOrders,
+  kSeesNoCheckpoint,  // The AM never finds a checkpoint.
+  // The AM resumes from a checkpoint that another job wrote.
+  kTakesOthersCheckpoints,
+  // The AM treats a conditional kill as a plain one.
+  kIgnoresFence,
+  // The AM treats every watcher as one without a name.
+  kOverlooksWatchers,
+  // The AM sets its clock by the wall clock and ignores the job's saved clock.
+  kFollowsWall,
+  // ---- bugs of the scheduler
+
+  // The scheduler reports a container's exit as soon as its end is ordered.
+  kConfirmsUnseen,
+  // The scheduler waits long for a process that it cannot end.
+  kWaitsForWhatStays,
+  // ---- bugs of the executor
+
+  // The executor starts a process again that has ended.
+  kStartsTwice,
+  // The executor does not see what its process publishes.
+  kLosesValues,
+  // The executor does not tell its process where to resume.
+  kLosesResume,
+  // The executor gives its process another cluster spec than the AM sent.
+  kAltersClusterSpec,
+  // The executor does not signal a process that it must stop.
+  kIgnoresStop,
+  // The executor counts the end of every process except the first as a success.
+  kSeesFirstProcessOnly,
+  // The executor continues under the name of its old attempt.
+  kForgetsAttempt,
 };
 
 }  // namespace tony::sim

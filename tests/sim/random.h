@@ -1,4 +1,5 @@
-// The simulator's own random numbers (xoshiro256**, seeded by splitmix64): the same on every machine and library.
+// The simulator's own random numbers (xoshiro256**, seeded by splitmix64). They are equal on every machine and with
+// every library.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,11 @@ class Random {
   explicit Random(uint64_t seed);
 
   uint64_t Next();
-  int64_t Between(int64_t low, int64_t high);     // both are possible
-  Duration Between(Duration low, Duration high);  // both are possible
+  int64_t Between(int64_t low, int64_t high);     // both bounds are included
+  Duration Between(Duration low, Duration high);  // both bounds are included
   bool Chance(int64_t per_mille) { return Between(1, 1000) <= per_mille; }
-  Random Fork() { return Random(Next()); }  // a stream of its own: what one part draws does not shift another's
+  // Returns a generator of its own, so that draws of one part of the run do not shift those of another part.
+  Random Fork() { return Random(Next()); }
 
  private:
   uint64_t state_[4];

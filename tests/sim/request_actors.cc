@@ -72,7 +72,7 @@ void SubmitActor::Step() {
   stage_.timeline.After(Pause(), [this] { Step(); });
 }
 
-// Steps take milliseconds, except where the machine is busy, or suspended.
+// Steps take milliseconds, except if the machine is busy or suspended.
 Duration SubmitActor::Pause() {
   const int64_t kind = random_.Between(0, 99);
   const bool prepares = course_.step().kind == SubmitStepKind::kPrepare;
@@ -154,7 +154,7 @@ std::optional<SubmitObservation> SubmitActor::Read() {
   return seen;
 }
 
-// The sources of a job that was found may be gone.
+// The sources of a job that was found may have been removed.
 SubmitObservation SubmitActor::Prepare(bool only_for_report) {
   if (only_for_report && random_.Chance(200)) return PreparedSeen{};
   return PreparedSeen{DigestOf(submit_)};
@@ -165,7 +165,8 @@ std::optional<SubmitObservation> SubmitActor::Record(const RequestRecord& record
   if (!plan_.has_lock && is_own && !store_.jobs.contains(*record.job)) store_.uploaded_records.insert(*record.job);
   if (!plan_.has_lock && record.coming && record.job != record.coming && stage_.flaw != RequestFlaw::kGivesNothingUp) {
     if (store_.jobs.contains(*record.coming)) return RecordSeen{false};
-    if (store_.uploaded_records.erase(*record.coming) > 0) return std::nullopt;  // the record follows in a while
+    // the record is written a little later
+    if (store_.uploaded_records.erase(*record.coming) > 0) return std::nullopt;
   }
   if (!plan_.has_lock && record.revision != store_.revision && stage_.flaw != RequestFlaw::kComparesNothing)
     return RecordSeen{false};
@@ -237,7 +238,7 @@ void KillActor::Step() {
   stage_.timeline.After(random_.Between(Duration(0), Duration(random_.Chance(700) ? 30 : 2'000)), [this] { Step(); });
 }
 
-// Then it leaves its job alive for now, and tells the owner to stop only if that has no job.
+// Such a kill leaves a running job alive for now, and revokes the owner only if the owner has no job.
 bool KillActor::MayBeVoid() const { return plan_.delay > Duration(0) || !plan_.if_watcher.value.empty(); }
 
 void KillActor::Revoke() {

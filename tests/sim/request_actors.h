@@ -1,5 +1,5 @@
-// Those who submit and kill under one request id, step by step. Between two steps anything else may happen, and any of
-// them may die there.
+// Clients that submit and kill under one request id, step by step. Anything else may happen between two steps, and a
+// client may die there.
 #pragma once
 
 #include <map>
@@ -12,24 +12,26 @@
 
 namespace tony::sim {
 
-// What is kept under the request id, and the jobs. Each operation is whole.
+// The records kept under the request id, and the jobs. Each operation is atomic.
 struct RequestStore {
   std::optional<int> lock_holder;
   std::optional<RequestRecord> record;
-  int64_t revision = 0;              // of the record
-  std::set<JobId> uploaded_records;  // those that their submits may make, and nobody has given up
+  int64_t revision = 0;  // the record's revision
+  // Jobs that a submit may still create because no client has given them up.
+  std::set<JobId> uploaded_records;
   std::map<OwnerToken, Instant> revoked_until;
-  std::map<JobId, std::unique_ptr<RequestJob>> jobs;  // those whose folder was made
+  std::map<JobId, std::unique_ptr<RequestJob>> jobs;  // jobs whose folder was created
   std::set<JobId> consumed;
 
   bool IsRevoked(const OwnerToken& owner, Instant now) const;
   RequestRecord Read() const;
-  RequestJob* Newest() const;  // that is recorded, if it was made
+  // Returns the recorded job; null if it was not created.
+  RequestJob* Newest() const;
 };
 
 class SubmitActor {
  public:
-  // `number`: which submit of the plan it is.
+  // `number` is the index of the submit in the plan.
   SubmitActor(RequestStage& stage, RequestStore& store, const RequestPlan& plan, int number, Random random);
   void Begin();
 
@@ -38,7 +40,7 @@ class SubmitActor {
   void Die();
   void End();
   Duration Pause();
-  // Nothing: it has to wait, and try again.
+  // Returns nullopt if the submit has to wait and try again.
   std::optional<SubmitObservation> Do(const SubmitStep& step);
   std::optional<SubmitObservation> Lock();
   std::optional<SubmitObservation> Attach(const JobId& job);
@@ -57,9 +59,10 @@ class SubmitActor {
   Random random_;
   SubmitMachine course_;
   int taken_ = 0;
-  std::optional<RequestRecord> held_back_;  // by a flaw
-  std::optional<Instant> waits_since_;      // for a job that is coming
-  bool gave_way_ = false;                   // its job was given up
+  std::optional<RequestRecord> held_back_;  // a record that a flaw delays
+  // Since when the submit waits for a job that another client is creating.
+  std::optional<Instant> waits_since_;
+  bool gave_way_ = false;  // The submit's job was given up.
 };
 
 class KillActor {
@@ -80,7 +83,8 @@ class KillActor {
   const int actor_;
   Random random_;
   KillRequest request_;
-  std::vector<void (KillActor::*)()> steps_;  // the next one last
+  // The last element is the next step.
+  std::vector<void (KillActor::*)()> steps_;
   int taken_ = 0;
   bool revoked_ = false;
 };

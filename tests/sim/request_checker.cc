@@ -73,10 +73,10 @@ bool RequestChecker::WasRevokedBefore(int submit, Instant now) const {
   });
 }
 
-// Of those who make a job or attach to one.
+// Checks a submit that creates a job or attaches to one.
 void RequestChecker::CheckMayHaveJob(const RequestEvent& event) {
   const SubmitAsk& ask = plan_.submits[event.actor].ask;
-  // Without a lock it attaches to a job that may be replaced meanwhile.
+  // Without a lock, a submit may attach to a job that another client replaces meanwhile.
   const bool knows_all = plan_.has_lock || event.kind == RequestEventKind::kJobMade;
   const int64_t known = knows_all ? record_.newest_number : submits_[event.actor].read.newest_number;
   if (ask.number < known) Complain(event, StrCat("number ", known, " is known"));
@@ -89,7 +89,7 @@ void RequestChecker::SeeRecorded(const RequestEvent& event) {
   if (event.record.newest_number < record_.newest_number) Complain(event, "the newest number falls");
   if (event.record.newest_number > plan_.submits[event.actor].ask.number) Complain(event, "a number nobody asked for");
   const auto taken = event.record.job ? jobs_.find(*event.record.job) : jobs_.end();
-  if (taken != jobs_.end() && event.record.newest_number == record_.newest_number) {  // it takes the job
+  if (taken != jobs_.end() && event.record.newest_number == record_.newest_number) {  // the submit takes the job over
     SeenSubmit& submit = submits_[event.actor];
     submit.asker = RequesterOf(taken->second, event.actor);
     const bool had_ended = taken->second.ended && taken->second.ended < submit.began;
@@ -187,7 +187,8 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
       if (!job || !job->stopping || job->final_state != FinalState::kSucceeded) Complain(event, "it did not succeed");
       if (job && job->number != plan.ask.number) Complain(event, StrCat("the job has number ", job->number));
       if (plan.ask.on_existing != OnExisting::kAdopt) Complain(event, "adopt is not its policy");
-      if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was revoked by a kill before this submit");
+      if (WasRevokedBefore(event.actor, event.time))
+        Complain(event, "its owner was revoked by a kill before this submit");
       if (job) CheckAdopted(*job, event);
       return;
     case SubmitEnd::kRefusedDiffers:
@@ -205,7 +206,7 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
   }
 }
 
-// What was consumed or recorded only while it decided need not have been seen.
+// The submit need not have seen a result that was consumed or recorded only during its own decision.
 void RequestChecker::CheckAdopted(const SeenJob& job, const RequestEvent& event) {
   if (submits_[event.actor].took_others) Complain(event, "it is the result of another run");
   const bool differs = Differs(job, event.actor);
@@ -231,7 +232,7 @@ bool RequestChecker::Holds(const KillRequest& request, const SeenJob& job) {
   return owner && watcher;
 }
 
-// Without a lock a submit goes by what it has read, which another one may have changed since.
+// Without a lock, a submit acts on the record that it has read, and another submit may have changed it since.
 RequestChecker::SeenJob RequestChecker::AsRead(SeenJob job, int submit) {
   if (!plan_.has_lock) job.run = submits_[submit].read.run;
   return job;
@@ -323,14 +324,13 @@ void RequestChecker::SeeStopping(const RequestEvent& event) {
 void RequestChecker::CheckKilled(const SeenJob& job, const RequestEvent& event) {
   if (event.time < event.request.due) Complain(event, "the kill is not due");
   if (!Holds(event.request, job)) Complain(event, "the kill's condition does not hold");
-  if (event.actor >= 0) return;  // at once
+  if (event.actor >= 0) return;  // an unplanned kill, done at once
   const bool planned =
       std::ranges::any_of(job.planned, [&](const Planned& p) { return p.request == event.request && !p.is_void; });
   if (!planned) Complain(event, "the planned kill is void");
 }
 
-// A kill that was done wholly, and a submit of the same owner that was not told to stop: one of them must have seen the
-// other.
+// If a kill was done wholly and a submit of the same owner was not revoked, one of the two must have seen the other.
 void RequestChecker::CheckEndedByItself(const SeenJob& job, const RequestEvent& event) {
   if (job.claim.owner.value.empty()) return;
   for (const Revocation& revocation : revocations_) {

@@ -1,5 +1,5 @@
-// Whether what was seen of one run under one request id is as the contract says. Knows the contract, neither
-// SubmitMachine nor Ownership.
+// Checks the history of one run under one request id against the contract. The checker does not use SubmitMachine or
+// Ownership.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace tony::sim {
 
 class RequestChecker {
  public:
-  // A line for each thing that is wrong.
+  // Returns a line for each thing that is wrong.
   static std::vector<std::string> Check(const RequestPlan& plan, const RequestHistory& history);
 
  private:
@@ -30,7 +30,7 @@ class RequestChecker {
     WatcherToken watcher;
     Instant last_look{};
     std::vector<Planned> planned;
-    bool kill_asked = false;  // without a condition
+    bool kill_asked = false;  // a kill without a condition
     bool began = false, stopping = false, gone = false;
     std::optional<Instant> ended;
     FinalState final_state = FinalState::kSucceeded;
@@ -40,18 +40,21 @@ class RequestChecker {
   struct SeenSubmit {
     std::optional<Instant> began;
     bool died = false;
-    RequestRecord read;  // last
+    RequestRecord read;  // the record last read
     std::optional<SubmitEnd> end;
     Instant ended{};
     std::set<JobId> attached;
-    std::optional<SubmitterKind> asker;  // when it took the job over
-    bool took_others = false;            // the result of another run, which it had before this submit began
+    // The submit's kind when it took the job over.
+    std::optional<SubmitterKind> asker;
+    // The submit adopted the result of another run. That run had this result before the submit began.
+    bool took_others = false;
   };
   struct Revocation {
     int kill = -1;
     OwnerToken owner;
     Instant time{};
-    bool done = false;  // and its kill has looked for the job after that
+    // The revocation is written, and its kill has searched for the job after that.
+    bool done = false;
   };
 
   explicit RequestChecker(const RequestPlan& plan) : plan_(plan), submits_(plan.submits.size()) {}
@@ -71,15 +74,15 @@ class RequestChecker {
   void CheckEndedByItself(const SeenJob& job, const RequestEvent& event);
   void CheckMayHaveJob(const RequestEvent& event);
   void CheckAdopted(const SeenJob& job, const RequestEvent& event);
-  // What the submit is to this job: a later try of another run is none of its.
+  // Returns how the submit relates to this job. A later try of another run is unrelated to the job.
   SubmitterKind RequesterOf(const SeenJob& job, int submit) const;
   SeenJob AsRead(SeenJob job, int submit);
   bool IsOfAnotherRun(const SeenJob& job, int submit) const;
   bool Differs(const SeenJob& job, int submit) const;
-  // Whether a job that succeeded may be followed by one of the same number.
+  // True if a job that succeeded may be followed by another job with the same number.
   bool MayFollow(const SeenJob& job, int submit) const;
   void CheckSettled(const RequestHistory& history);
-  // Whether this submit was told to stop before it began, and that still counts.
+  // True if this submit was revoked before it began, and the revocation still counts.
   bool WasRevokedBefore(int submit, Instant now) const;
   static bool Holds(const KillRequest& request, const SeenJob& job);
   void Complain(const RequestEvent& event, const std::string& what);
@@ -87,9 +90,10 @@ class RequestChecker {
   const RequestPlan& plan_;
   std::vector<SeenSubmit> submits_;
   std::map<JobId, SeenJob> jobs_;
-  std::optional<JobId> newest_job_;  // that was made
+  std::optional<JobId> newest_job_;  // the newest job that was created
   RequestRecord record_;
-  int64_t replaced_for_ = 0;  // the highest number for which a job was killed
+  // The highest number for which a job was killed.
+  int64_t replaced_for_ = 0;
   std::vector<Revocation> revocations_;
   std::vector<std::string> complaints_;
 };

@@ -1,4 +1,4 @@
-// What could be seen of one run under one request id, in the order in which it happened.
+// The visible events of one run under one request id, in order.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace tony::sim {
 
 enum class RequestEventKind {
-  // ---- submits; `actor` is the number of the submit
+  // ---- submits; `actor` is the submit's index
   kSubmitBegan,
   kSubmitEnded,  // `end`, `job`
   kSubmitDied,
@@ -21,18 +21,19 @@ enum class RequestEventKind {
   kRecorded,  // `record`
   kJobMade,   // `job`
   kAttached,  // `job`
-  // ---- kills; `actor` is kFirstKill and the number of the kill, or a submit
+  // ---- kills; `actor` is kFirstKill plus the kill's index, or the index of a submit
   kRevoked,       // `request`.if_owner
   kKillAsked,     // `job`, `request`
   kKillAnswered,  // `job`, `request`, `answer`
-  kKillDone,      // all its steps are taken
+  // all steps of the kill are done
+  kKillDone,
   // ---- jobs
-  kBegan,     // its tasks run
-  kLooked,    // `watcher`
-  kStopping,  // `cause`, `final_state`; `request` of the kill
-  kEnded,     // its final status can be read
-  kGone,      // nothing of it is left
-  kConsumed,  // its result was acknowledged
+  kBegan,     // the job's tasks run
+  kLooked,    // client activity of `watcher`
+  kStopping,  // sets `cause`, `final_state`, the kill's `request`
+  kEnded,     // the final status can be read
+  kGone,      // nothing of the job is left
+  kConsumed,  // the result was acknowledged
 };
 
 enum class EndCause { kItself, kKill, kAbandoned };
@@ -56,9 +57,10 @@ std::string Describe(const RequestEvent& event);
 
 struct RequestHistory {
   std::vector<RequestEvent> events;
-  bool settled = false;  // nothing more was to come
+  // No event was pending at the end of the run.
+  bool settled = false;
 
-  std::string Trace() const;  // a line each
+  std::string Trace() const;  // Returns one line per event.
 };
 
 }  // namespace tony::sim

@@ -112,7 +112,7 @@ std::optional<KillAnswer> RequestJob::Kill(const KillRequest& request, int actor
 KillAnswer RequestJob::Answer(const Asked& asked) {
   const size_t at = stage_.history.events.size();
   const KillAnswer answer = Decide(asked);
-  // What it brought about comes after the answer.
+  // Events that the answer causes come after the answer in the history.
   RequestEvent event{.kind = RequestEventKind::kKillAnswered,
                      .actor = asked.actor,
                      .job = id_,
@@ -141,7 +141,8 @@ KillAnswer RequestJob::Decide(const Asked& asked) {
 void RequestJob::CheckTimes() {
   if (state_ != State::kRunning || !am_up_) return;
   auto due = attention_.DueKill(stage_.now());
-  if (stage_.flaw == RequestFlaw::kForgetsToVoid) due = attention_.NextPlanned();  // nor does it look again
+  // the flaw also skips the next check
+  if (stage_.flaw == RequestFlaw::kForgetsToVoid) due = attention_.NextPlanned();
   if (due && due->due <= stage_.now()) return Stop(FinalState::kKilled, EndCause::kKill, {*due});
   if (attention_.IsAbandoned(stage_.now())) return Stop(FinalState::kKilled, EndCause::kAbandoned, {});
   if (const auto next = attention_.NextDeadline()) stage_.timeline.At(*next, [this] { CheckTimes(); });

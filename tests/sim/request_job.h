@@ -1,8 +1,8 @@
-// One job as submits, kills and watchers meet it: an AM with the real Ownership, which is down now and then, and tasks
+// A job as submits, kills and watchers see it: an AM with the real Ownership, which is down now and then, and tasks
 // that end by themselves or are ended.
 //
 //   made > starting > running > stopping > ended > gone
-//                 \___________/ a kill that came while it was not running yet
+//                 \___________/ a kill that arrived before the job was running
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace tony::sim {
 
-// What all parts of a run share.
+// State that all parts of a run share.
 struct RequestStage {
   RequestFlaw flaw = RequestFlaw::kNone;
   Timeline timeline{};
@@ -35,16 +35,19 @@ class RequestJob {
       : stage_(stage), id_(std::move(id)), submitters_(claim), nature_(nature), kill_shows_(kill_shows_in_files) {}
 
   const JobId& id() const { return id_; }
-  ExistingJob Existing() const;  // as its files say
+  // Returns the job's state as its files show it.
+  ExistingJob Existing() const;
   const OwnerToken& owner() const { return attention_.claim().owner; }
   bool gone() const { return state_ == State::kMade || state_ == State::kGone; }
   bool answers() const { return state_ >= State::kEnded || (am_up_ && state_ != State::kMade); }
 
-  void Start();  // harmless if it has been
-  // These two only while it answers.
+  // Starts the job; does nothing if the job was started before.
+  void Start();
+  // Attach() and Look() may only be called while answers() is true.
   AttachSeen Attach(const Claim& claim, int actor);
   void Look(const WatcherToken& watcher);
-  // At once if it answers, else by a file that its AM reads when it comes. The answer, if there is one yet.
+  // Kills at once if the job answers. Otherwise writes a file that the next AM reads. Returns the answer;
+  // nullopt if the next AM has to give it.
   std::optional<KillAnswer> Kill(const KillRequest& request, int actor);
 
  private:

@@ -11,7 +11,7 @@ Duration Seconds(int64_t seconds) { return Duration(seconds * 1000); }
 OwnerToken Owner(int64_t i) { return {StrCat("o", i)}; }
 WatcherToken Watcher(int64_t i) { return {StrCat("w", i)}; }
 
-// When somebody comes: mostly all at once or one soon after the other, sometimes much later.
+// Returns the time of a client: mostly clients come all at once or soon after each other, sometimes much later.
 Duration When(Random& random, Duration span) { return random.Between(Duration(0), span); }
 
 PlannedSubmit Submit(Random& random, int i, Duration span, int64_t highest) {
@@ -54,7 +54,7 @@ RequestPlan RequestPlanFor(uint64_t seed) {
   const int64_t kills = random.Between(0, 4);
   for (int i = 0; i < kills; ++i) {
     plan.kills.push_back(Kill(random, submits, span));
-    // An engine that gives an attempt up does so while that submits, more often than not.
+    // An engine gives up an attempt mostly while that attempt submits.
     const size_t of = static_cast<size_t>(random.Between(0, submits - 1));
     if (random.Chance(500)) continue;
     plan.kills.back().at = plan.submits[of].at + When(random, Seconds(random.Chance(700) ? 3 : 25)) - Seconds(1);

@@ -1,4 +1,5 @@
-// What happens in one run under one request id: who submits, kills and looks, when, and where they die.
+// The plan of one run under one request id: the clients that submit, kill and watch, their times, and the steps at
+// which they die.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +12,65 @@
 
 namespace tony::sim {
 
-// Ways to get a shell around SubmitMachine, or what it stands on, wrong: the checker must find every one.
+// Deliberate bugs in the shell around SubmitMachine or in what it uses. The checker must find each of them.
 enum class RequestFlaw {
   kNone,
-  // ---- a submit's
+  // ---- bugs of a submit
   kTakesNoLock,
-  kComparesNothing,      // where there is no lock: writes its record whatever was written since it read one
-  kGivesNothingUp,       // there: takes a job that is coming for one that never comes
-  kOverlooksRevocation,  // does not look for it after it has made or attached to a job
-  kRaisesNoNumber,       // does not record its number before it kills
-  kRecordsAfterCreate,   // makes the job first
-  kSeesAllGone,          // takes a job that is being ended for one that has left
-  kOverlooksSuccess,     // takes a job that succeeded for one that failed
-  kReplacesWithoutKill,  // waits for a job's end without having asked for it
+  // Without a lock, the submit writes its record even if the record has changed since it was read.
+  kComparesNothing,
+  // Without a lock, the submit treats a job that is being created as one that will never be created.
+  kGivesNothingUp,
+  // The submit does not check for a revocation after it has created or attached to a job.
+  kOverlooksRevocation,
+  // The submit does not record its number before it kills.
+  kRaisesNoNumber,
+  // The submit creates the job before it writes the record.
+  kRecordsAfterCreate,
+  // The submit treats a job that is stopping as one that has exited.
+  kSeesAllGone,
+  // The submit treats a job that succeeded as one that failed.
+  kOverlooksSuccess,
+  // The submit waits for a job's end without having requested it.
+  kReplacesWithoutKill,
   kRecordsNoDigest,
   kRecordsNoRun,
-  kOverlooksDigest,  // of what is recorded
+  kOverlooksDigest,  // The submit ignores the recorded digest.
   kOverlooksRun,
-  kOverlooksAck,         // adopts what was consumed
-  kTakesAllForFirst,     // tries of an engine for its first
-  kTakesAllForLater,     // whoever submits for a later try
-  kTakesPersonForFirst,  // replaces for a person what runs
-  // ---- a kill's
-  kRevokesLast,  // looks for the job, then writes its revocation
-  // ---- the AM's
-  kIgnoresFence,     // takes every kill
-  kForgetsToVoid,    // keeps the planned kills of those who are not the newest
-  kForgetsRequests,  // does not read the kill requests that came while it was down
+  // The submit adopts a result that was consumed.
+  kOverlooksAck,
+  // The submit treats every try of an engine as the first.
+  kTakesAllForFirst,
+  // The submit treats every submitter as a later try.
+  kTakesAllForLater,
+  // The submit replaces a running job for a person.
+  kTakesPersonForFirst,
+  // ---- bugs of a kill
+
+  // The kill searches for the job before it writes its revocation.
+  kRevokesLast,
+  // ---- bugs of the AM
+  kIgnoresFence,  // The AM accepts every kill.
+  // The AM keeps planned kills of clients that are not the newest.
+  kForgetsToVoid,
+  // The AM does not read the kill requests that were written while it was down.
+  kForgetsRequests,
 };
 
 struct PlannedSubmit {
   Duration at{0};
   SubmitAsk ask;
   Claim claim;
-  std::string program;  // what is to be run, as its digest
-  int dies_after = -1;  // so many steps; below 0: it does not
+  // The digest of what is to be run.
+  std::string program;
+  // The submit dies after this many steps; negative: it does not die.
+  int dies_after = -1;
 };
 
 struct PlannedKill {
   Duration at{0};
-  bool by_request = true;  // else one job, whichever there is
+  // The kill names the request id; otherwise it names one job, whichever there is.
+  bool by_request = true;
   OwnerToken if_owner;
   WatcherToken if_watcher;
   Duration delay{0};
@@ -62,20 +82,23 @@ struct PlannedLook {
   WatcherToken watcher;
 };
 
-// An engine says that it has consumed the result of the newest job, if that has succeeded by then.
+// An engine acknowledges the result of the newest job if that job has succeeded by then.
 struct PlannedAck {
   Duration at{0};
 };
 
-// How one job is.
+// The behaviour of one job.
 struct JobNature {
-  Duration start{0};  // until its AM answers
+  Duration start{0};  // time until its AM answers
   Duration run{0};
   FinalState end = FinalState::kSucceeded;
-  Duration stop{0};                        // from the decision to the last process
-  Duration stale{0};                       // how long its files say nothing of that decision
-  Duration sweep{0};                       // from the final status until nothing is left
-  Duration am_down_at{0}, am_down_for{0};  // 0: it stays
+  // The time from the decision to stop until the last process has exited.
+  Duration stop{0};
+  // How long the job's files do not show that decision.
+  Duration stale{0};
+  // The time from the final status until nothing of the job is left.
+  Duration sweep{0};
+  Duration am_down_at{0}, am_down_for{0};  // 0: the AM stays up
 };
 
 struct RequestPlan {
@@ -83,10 +106,13 @@ struct RequestPlan {
   std::vector<PlannedKill> kills;
   std::vector<PlannedLook> looks;
   std::vector<PlannedAck> acks;
-  std::vector<Duration> recoveries;  // somebody has a job started that nobody has started
-  bool has_lock = true;              // else records are compared
-  bool kill_shows_in_files = false;  // a job with a kill request that no AM has read yet counts as being ended
-  uint64_t seed = 0;                 // of all else
+  // The times at which somebody starts all created jobs that were never started (as `tony recover` does).
+  std::vector<Duration> recoveries;
+  // true: the submits share a lock; false: they compare records
+  bool has_lock = true;
+  // A job with a kill request that no AM has read yet counts as stopping.
+  bool kill_shows_in_files = false;
+  uint64_t seed = 0;  // seed of everything else
 };
 
 inline SubmitDigest DigestOf(const PlannedSubmit& submit) { return {{{"files", submit.program}}}; }

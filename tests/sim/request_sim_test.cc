@@ -1,5 +1,5 @@
-// Whole runs under one request id with what a seed brings, and that the checker finds flaws.
-// TONY_SIM_SEEDS: how many seeds, 10,000 if it is not set and rounds are full (tests/support/rounds.h).
+// Whole runs under one request id from seeds, and proof that the checker finds flaws. TONY_SIM_SEEDS is the number of
+// seeds: 10,000 if it is not set and rounds are full (tests/support/rounds.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,8 +44,8 @@ TEST(RequestSimTest, ASeedAlwaysGivesTheSameRun) {
   EXPECT_NE(TraceOf(1), TraceOf(2));
 }
 
-// What a run without anything of the kind would prove little about.
-TEST(RequestSimTest, AllEndsAnswersAndCausesAreSeen) {
+// Runs that never show an end, an answer or a cause would prove little about it.
+TEST(RequestSimTest, SeedsCoverEveryEndAnswerAndCause) {
   std::set<SubmitEnd> ends;
   std::set<KillAnswer> answers;
   std::set<EndCause> causes;
@@ -72,7 +72,7 @@ TEST(RequestSimTest, AllEndsAnswersAndCausesAreSeen) {
   EXPECT_GT(revoked_in_the_act, 5);
 }
 
-// The seed whose run has a complaint that contains `text`.
+// Returns the first seed whose run has a complaint that contains `text`.
 uint64_t FoundBySeed(RequestFlaw flaw, const std::string& text) {
   constexpr uint64_t kSomeThousand = 4000;
   for (uint64_t seed = 1; seed <= kSomeThousand; ++seed) {
@@ -91,34 +91,32 @@ struct FlawRow {
 const FlawRow kRequestFlaws[] = {
     {"ASubmitThatTakesNoLockIsFoundOut", RequestFlaw::kTakesNoLock, {"still runs"}},
     {"ASubmitThatWritesOverAnothersRecordIsFoundOut", RequestFlaw::kComparesNothing, {"still runs"}},
-    {"ASubmitThatDoesNotStopAJobThatItTakesForDeadIsFoundOut",
+    {"ASubmitThatAssumesAPendingJobIsDeadIsFoundOut",
      RequestFlaw::kGivesNothingUp,
      {"the request id does not find it"}},
-    {"ASubmitThatOverlooksARevocationAfterItsActIsFoundOut", RequestFlaw::kOverlooksRevocation, {"was in vain"}},
-    {"ASubmitThatKillsBeforeItsNumberIsKnownIsFoundOut", RequestFlaw::kRaisesNoNumber, {"a job was killed for number"}},
-    {"ASubmitThatMakesItsJobBeforeItIsRecordedIsFoundOut", RequestFlaw::kRecordsAfterCreate, {"does not find it"}},
+    {"ASubmitThatMissesALateRevocationIsFoundOut", RequestFlaw::kOverlooksRevocation, {"was in vain"}},
+    {"ASubmitThatKillsBeforeItRecordsItsNumberIsFoundOut",
+     RequestFlaw::kRaisesNoNumber,
+     {"a job was killed for number"}},
+    {"ASubmitThatCreatesItsJobBeforeItsRecordIsFoundOut", RequestFlaw::kRecordsAfterCreate, {"does not find it"}},
     {"ASubmitThatDoesNotWaitForThePredecessorsLastProcessIsFoundOut", RequestFlaw::kSeesAllGone, {"still runs"}},
     {"ASubmitThatRunsASucceededJobAgainIsFoundOut", RequestFlaw::kOverlooksSuccess, {"has succeeded"}},
     {"ASubmitThatReplacesAJobWithoutAKillIsFoundOut", RequestFlaw::kReplacesWithoutKill, {"may still be started"}},
-    {"ASubmitThatDoesNotRecordWhatItsJobIsMadeOfIsFoundOut",
-     RequestFlaw::kRecordsNoDigest,
-     {"its digest is not recorded"}},
-    {"ASubmitThatOverlooksWhoseResultItIsIsFoundOut", RequestFlaw::kOverlooksRun, {"it is the result of another run"}},
+    {"ASubmitThatDoesNotRecordItsDigestIsFoundOut", RequestFlaw::kRecordsNoDigest, {"its digest is not recorded"}},
+    {"ASubmitThatAdoptsAnotherRunsResultIsFoundOut", RequestFlaw::kOverlooksRun, {"it is the result of another run"}},
     {"ASubmitThatDoesNotRecordItsRunIsFoundOut", RequestFlaw::kRecordsNoRun, {"its run is not recorded"}},
-    {"ASubmitThatTakesAnotherProgramsJobIsFoundOut",
+    {"ASubmitThatAdoptsAnotherProgramsJobIsFoundOut",
      RequestFlaw::kOverlooksDigest,
      {"it runs something else", "it was made of something else"}},
-    {"AFirstTryThatTakesAConsumedResultIsFoundOut", RequestFlaw::kOverlooksAck, {"its result was consumed before"}},
-    {"ALaterTryThatDoesNotGoOnWithWhatIsThereIsFoundOut",
+    {"AFirstTryThatAdoptsAConsumedResultIsFoundOut", RequestFlaw::kOverlooksAck, {"its result was consumed before"}},
+    {"ALaterTryThatReplacesTheExistingJobIsFoundOut",
      RequestFlaw::kTakesAllForFirst,
      {"it may not replace that job", "has succeeded"}},
-    {"AFirstTryThatIsTakenForALaterOneIsFoundOut", RequestFlaw::kTakesAllForLater, {"it runs something else"}},
-    {"APersonForWhomARunningJobIsReplacedIsFoundOut",
-     RequestFlaw::kTakesPersonForFirst,
-     {"it may not replace that job"}},
-    {"AKillThatLooksBeforeItRevokesIsFoundOut", RequestFlaw::kRevokesLast, {"was in vain"}},
+    {"AFirstTryThatIsTreatedAsALaterOneIsFoundOut", RequestFlaw::kTakesAllForLater, {"it runs something else"}},
+    {"ReplacingARunningJobForAPersonIsFoundOut", RequestFlaw::kTakesPersonForFirst, {"it may not replace that job"}},
+    {"AKillThatSearchesBeforeItRevokesIsFoundOut", RequestFlaw::kRevokesLast, {"was in vain"}},
     {"AnAmThatIgnoresTheConditionOfAKillIsFoundOut", RequestFlaw::kIgnoresFence, {"its condition does not hold"}},
-    {"AnAmThatKeepsAVoidPlanIsFoundOut", RequestFlaw::kForgetsToVoid, {"the planned kill is void"}},
+    {"AnAmThatExecutesAVoidPlannedKillIsFoundOut", RequestFlaw::kForgetsToVoid, {"the planned kill is void"}},
     {"AnAmThatDoesNotReadItsKillRequestsIsFoundOut", RequestFlaw::kForgetsRequests, {"it was killed before"}},
 };
 TABLE_TEST(RequestFlawTest, kRequestFlaws, [](const FlawRow& row) {

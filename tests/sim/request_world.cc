@@ -14,7 +14,7 @@ RequestWorld::RequestWorld(const RequestPlan& plan, RequestFlaw flaw) : plan_(pl
 }
 
 void RequestWorld::Run() {
-  // Far above what any run needs; who goes round for ever is found out.
+  // Far above what any run needs; a run that loops forever is detected by it.
   constexpr int64_t kMostSteps = 20'000;
   for (const auto& submit : submits_) submit->Begin();
   for (const auto& kill : kills_) kill->Begin();
@@ -37,7 +37,7 @@ void RequestWorld::Acknowledge() {
   stage_.Record({.kind = RequestEventKind::kConsumed, .job = job->id()});
 }
 
-// Any job, as `tony recover` does.
+// Starts every job, as `tony recover` does.
 void RequestWorld::Recover() {
   for (const auto& [id, job] : store_.jobs) job->Start();
 }

@@ -1,4 +1,4 @@
-// One run under one request id in virtual time: the real SubmitMachine and Ownership, everything else simulated.
+// A run under one request id in virtual time, with the real SubmitMachine and Ownership. Everything else is simulated.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class RequestWorld {
   std::vector<std::unique_ptr<KillActor>> kills_;
 };
 
-// Runs it, and says what was wrong, a line each.
+// Runs the plan and returns a line for each thing that was wrong.
 std::vector<std::string> ComplaintsAboutRequest(const RequestPlan& plan, RequestFlaw flaw = RequestFlaw::kNone);
 
 }  // namespace tony::sim

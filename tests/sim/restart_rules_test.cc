@@ -8,8 +8,9 @@
 namespace tony::sim {
 namespace {
 
-// Given: a job | how worker:0 fails, 10 s after the start, "alone" without its gang | restarts before, "task worker:0
-// 1ms" after the start, "free" of charge. Expected: "none", or its scope, "free", "after 2000" ms.
+// Given: a job | how worker:0 fails 10 s after the start; "alone": its gang has not formed | earlier restarts, e.g.
+// "task worker:0 1ms": 1 ms after the start; "free": not charged. Expected: "none" or the restart's scope, "free",
+// "after 2000" ms.
 void CheckRestart(const RowCase& row) {
   const std::vector<std::string> parts = PartsOf(row.given);
   Words fails(parts[1]);
@@ -33,21 +34,21 @@ void CheckRestart(const RowCase& row) {
 }
 
 const TestRow kRules[] = {
-    {"AFailureIsPaidByTheSmallestLevelThatHasSomethingLeft",
+    {"AFailureUsesTheSmallestScopeWithBudgetLeft",
      {{"worker*2 standalone task=1 gang=1 | user_error", "task"},
       {"worker*2 standalone task=1 gang=1 | user_error | task worker:1", "task"},
       {"worker*2 standalone task=1 gang=1 | user_error | task worker:0", "gang"},
       {"worker*2 standalone task=1 gang=1 | user_error | task worker:0 | gang worker:1", "none"}}},
-    {"WhatIsOlderThanTheWindowIsForgotten",
+    {"RestartsOlderThanTheWindowDoNotCount",
      {{"worker*2 standalone task=1/10s | user_error | task worker:0", "task"},
       {"worker*2 standalone task=1/10s | user_error | task worker:0 1ms", "none"}}},
-    {"LossesArePaidByTheirOwnBudgetFirst",
+    {"LossesUseTheirOwnBudgetFirst",
      {{"worker*2 pytorch lost=1 | node_lost", "gang free"},
       {"worker*2 pytorch lost=1 | node_lost | gang worker:1 free", "none"}}},
-    {"TheEndOfASidecarDisturbsNobodyElse",
+    {"AFailedSidecarOfAFormedGangRestartsNoOtherTask",
      {{"worker*2:sidecar pytorch task=1 gang=9 | user_error | task worker:0", "none"},
       {"worker*2:sidecar pytorch task=1 gang=9 | user_error alone | task worker:0", "gang"}}},
-    {"SomeEndsAreNotForSale",
+    {"SomeFailuresAreNeverRestarted",
      {{"worker*2 standalone task=9 gang=9 | oom", "none"},
       {"worker*2 standalone task=9 gang=9 | user_config", "none"},
       {"worker*2 standalone task=9 gang=9 | user_error permanent", "none"}}},

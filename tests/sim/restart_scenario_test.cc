@@ -1,4 +1,4 @@
-// Tasks that start again, and what may go wrong meanwhile.
+// Restarts of tasks, and further faults during a restart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,14 +33,14 @@ const TestRow kRestarts[] = {
      {{"worker*2 pytorch job=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
     {"TheReplacementOfAKilledExecutorSurvivesACrashAtAnyStep",
      {{"worker*2 pytorch, all runs 1500ms, at 1s kill-executor worker:0", "SUCCEEDED success everywhere"}}},
-    // On a cluster on which each container takes ten seconds to come.
+    // A cluster on which each container is granted after ten seconds.
     {"AGangKeepsItsContainersWhileItWaitsForOne",
      {{"worker*3 pytorch gang=1 yarn hold=12s, all runs 20s granted 10s, at 15s kill-executor worker:0",
        "SUCCEEDED success; 4 containers; 1 restart_decided"}}},
     {"AGangThatWaitsTooLongForOneContainerGivesTheOthersBackWhereverItsAmCrashes",
      {{"worker*3 pytorch gang=1 yarn hold=4s, all runs 20s granted 10s, at 15s kill-executor worker:0",
        "6 containers; last worker:1 attempt 3; 2 restart_decided; restart 2 job; SUCCEEDED success everywhere"}}},
-    {"ALookForACheckpointSurvivesACrashAtAnyStep",
+    {"ACheckpointSearchSurvivesACrashAtAnyStep",
      {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
        "500ms fails 3",
        "SUCCEEDED success everywhere"}}},
@@ -49,15 +49,15 @@ const TestRow kRestarts[] = {
        "500ms fails 3, others",
        "SUCCEEDED success everywhere; 2 starts of worker:1; first worker:1 resumes; last worker:1 resumes "
        "/checkpoints/worker-0-400"}}},
-    {"AJobThatAsksForTheLatestBeginsWithOthersCheckpoint",
+    {"AJobWithResumeLatestStartsFromAnotherJobsCheckpoint",
      {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
        "500ms fails 3, others, latest",
        "SUCCEEDED success everywhere; first worker:1 resumes /checkpoints/other-900"}}},
-    {"BudgetsSurviveTheAm",
+    {"RestartBudgetsSurviveTheAm",
      {{"worker*2 task=2, all runs 20s, worker:1 runs 700ms fails 3, at [100-5000/100]ms crash-am, at [1100-6000/100]ms "
        "crash-am",
        "FAILED user_error; 3 starts of worker:1"}}},
-    {"AGangWaitsForAStragglerAndNothingOfItRunsOn",
+    {"AGangRestartWaitsUntilAStragglerIsKilled",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s deaf leaves-children, worker:1 first runs "
        "500ms fails 3",
        "SUCCEEDED success; 2 starts of worker:1; 3 containers"}}},
@@ -84,29 +84,29 @@ const TestRow kRestarts[] = {
     {"ThreeRestartsWithoutANewerCheckpointEndTheJob",
      {{"worker*1 task=100 checkpoints=3, worker:0 runs 500ms fails 3",
        "FAILED user_error says `~3 restarts without a newer checkpoint`; 4 starts of worker:0"}}},
-    {"UserCodeMaySayItself",
+    {"ExitCodesOfUserCodeDecideTheRestart",
      {{"worker*1, all runs 1500ms, worker:0 first runs 500ms fails 193", "SUCCEEDED success"},
       {"worker*1 task=5, all runs 1500ms, worker:0 first runs 500ms fails 194",
        "FAILED user_error; 1 starts of worker:0"}}},
     // ---- schedulers and executors
-    {"ASchedulerThatLiesAboutAnEndCostsNoMoreThanTheOverlap",
+    {"AFalselyReportedEndCausesAtMostTheAllowedOverlap",
      {{"worker*2 pytorch, all runs 30s, at 5s lie-about worker:0 {100ms|5s|20s}", "SUCCEEDED success"}}},
-    {"ALostNodesTaskThatStillSpeaksGoesOn",
+    {"ATaskOnALostNodeRunsOnWhileItSendsHeartbeats",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0", "SUCCEEDED success; 1 starts of worker:0"}}},
-    {"ALostNodesTaskThatIsSilentIsReplacedWhenItHasEndedItself",
+    {"ASilentTaskOnALostNodeIsReplacedAfterItEndsItself",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0, at 5s cut worker:0 300s store",
        "SUCCEEDED success; 2 starts of worker:0"}}},
-    {"AnExecutorThatCannotTakeTheNextAttemptIsReplaced",
+    {"AnExecutorThatCannotBeginTheNextAttemptIsReplaced",
      {{"worker*2 pytorch gang=1, all runs 1500ms, worker:0 cannot-begin, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 3 containers"}}},
-    {"ContainersThatEndAtOnceAreReplacedUntilOneHolds",
+    {"ContainersThatEndAtOnceAreReplacedUntilOneRuns",
      {{"worker*2 pytorch, all runs 1500ms, worker:1 launches-fail 3", "SUCCEEDED success"}}},
     {"AContainerThatEndsByOomBeforeItsExecutorRegisteredFailsTheJob",
      {{"worker*2 pytorch, all runs 1500ms, worker:0 launched 500ms, at 300ms end worker:0 oom", "FAILED oom"}}},
 };
 TABLE_TEST(RestartScenarioTest, kRestarts, CheckPlan);
 
-TEST(RestartScenarioTest, ASidecarThatDoesNotSaySoMayNotBeLeftOut) {
+TEST(RestartScenarioTest, OnlyAPersistentSidecarIsLeftOutOfAGangRestart) {
   Plan plan = PlanOf(
       "board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
       "fails 3");

@@ -173,7 +173,7 @@ void AddToPlan(Plan& plan, const std::string& part) {
   EXPECT_FALSE(its.any()) << "too many words: " << part;
 }
 
-// ---- what comes of them
+// ---- expected results
 
 std::vector<ProcessStarted> StartsOf(const World& world, const std::string& task) {
   auto all = All<ProcessStarted>(world.history());
@@ -225,7 +225,7 @@ void ExpectRestart(const World& world, Words& its) {
   }
 }
 
-// "exit 7 of 2": that of the process with this number.
+// "exit 7 of 2" means the exit status of the process with index 2.
 void ExpectOutcome(const World& world, const std::string& attempt, Words& its) {
   its.Skip("exit");
   const ExitStatus exit{.value = static_cast<int>(its.Number())};
@@ -256,7 +256,8 @@ void Expect(const Plan& plan, const World& world, const std::string& word, Words
   if (word == "restart") return ExpectRestart(world, its);
   if (word == "over" && its.Skip("in")) return ExpectOver(world, TimeOf(its.Next()), false);
   if (word == "tasks" && its.Skip("over") && its.Skip("in")) return ExpectOver(world, TimeOf(its.Next()), true);
-  if (word == "start") {  // "start 1 driver:0": who starts first
+  // "start 1 driver:0": this task is the first to start
+  if (word == "start") {
     const auto number = static_cast<size_t>(its.Number());
     EXPECT_EQ(ToString(All<ProcessStarted>(world.history()).at(number - 1).attempt.task), its.Next());
     return;

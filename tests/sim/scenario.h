@@ -1,13 +1,13 @@
-// Scenarios as rows: {"a plan", "what comes of it"}. Each case runs alone; {a|b} makes a run of each alternative, and
-// [50-2000/50] one of each number from 50 to 2000 in steps of 50.
+// Scenarios as rows: {"a plan", "its expected result"}. Each row is a test of its own. {a|b} makes a run of each
+// alternative, and [50-2000/50] makes one of each number from 50 to 2000 in steps of 50.
 //
-// A plan has parts between ", ". The first is the job (tests/support/job_words.h). Then "at TIME FAULT"; "all" or tasks
-// with what they do: "worker:0 runs 2s fails 3", "deaf" to SIGTERM or "obeys 2s", "saves 1s" (a checkpoint each second),
-// "publishes 1s", "leaves-children", "children-stay", "beside" begins another process of the attempt,
-// "alone" drops those; behind "first" all that is of one more earlier attempt. Their containers: "granted 10s",
-// "launched 500ms", "launches-fail 3", "cannot-begin". Of the rest: "owner o1", "watch 3s", "look-takes 300ms", "latest",
-// "others" (a checkpoint that is newer than all others), "patience 30s", "drift 500ms", "seed 1", "execution 10s",
-// "orphan 100s".
+// The parts of a plan are separated by ", ". The first part is the job (tests/support/job_words.h). A fault is "at TIME
+// FAULT". "all" or names of tasks are followed by what these tasks do: "worker:0 runs 2s fails 3", "deaf" to SIGTERM or
+// "obeys 2s", "saves 1s" (a checkpoint each second), "publishes 1s", "leaves-children", "children-stay". "beside"
+// begins another process of the attempt, and "alone" drops these other processes; the words behind "first" describe one
+// more earlier attempt. Words for containers: "granted 10s", "launched 500ms", "launches-fail 3", "cannot-begin". Words
+// for the run: "owner o1", "watch 3s", "look-takes 300ms", "latest", "others" (a checkpoint of another job that is
+// newer than all others), "patience 30s", "drift 500ms", "seed 1", "execution 10s", "orphan 100s".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,13 +44,13 @@ int Count(const History& history) {
   return static_cast<int>(All<T>(history).size());
 }
 
-// The history is right; otherwise the trace says what happened.
+// Succeeds if the history is right; otherwise the message has the trace.
 testing::AssertionResult IsRight(const Plan& plan, const World& world);
 void ExpectVerdict(const World& world, FinalState state, OutcomeClass cls);
-// Runs `plan` once for every step of its AM, with a crash there.
+// Runs `plan` once for every step of its AM, with a crash after that step.
 void CrashAtEveryStep(Plan plan, FinalState state, OutcomeClass cls);
 
-// The decisions of the journal as it is at the end.
+// Returns the decisions of the journal as it is at the end.
 std::vector<Decision> DecisionsOf(const History& history);
 
 template <class T>
@@ -64,17 +64,19 @@ std::vector<T> Decided(const History& history) {
 
 Plan PlanOf(std::string_view text);
 
-// Behind each other, between "; ": "SUCCEEDED success says `text`", "everywhere" (wherever its AM crashes, too);
-// "undisturbed": each task succeeds in its first attempt; "2 starts of worker:0", and of "containers", "begun" further
-// attempts, "signals", "ams", "crashes", or of decisions by name; "restart 2 job free 3" of so many tasks; "last worker:1
-// generation 2 attempt 3 resumes TEXT", or "first"; "start 1 driver:0" before all others; "worker:0#1 exit 7 of 2" of its
-// processes; "over in 10s"; "tasks over in 10s".
+// Checks the parts of `expected`, separated by "; ": "SUCCEEDED success says `text`"; "everywhere" repeats the run with
+// a crash at each step of the AM; "undisturbed": each task succeeds in its first attempt; "2 starts of worker:0". A
+// number also counts "containers", "begun" further attempts, "signals", "ams", "crashes", or decisions by name.
+// "restart 2 job free 3": restart 2 is of scope job, not charged, and of 3 tasks; "last worker:1 generation 2 attempt 3
+// resumes TEXT", or "first"; "start 1 driver:0": it starts before all others; "worker:0#1 exit 7 of 2": the
+// exit of one of its 2 processes; "over in 10s"; "tasks over in 10s".
 void ExpectPlan(const Plan& plan, const std::string& expected);
 void CheckPlan(const RowCase& row);
-// Checks plans to whose jobs the rows add what they have before the first ", ", and to whose `rest` what is behind it.
+// Returns a checker for rows that have only the differences: `job` goes before the row's text up to the first ", ", and
+// `rest` before the text behind it.
 std::function<void(const RowCase&)> PlansLike(std::string job, std::string rest);
 
-// For tests of the checker: a right history in which one thing is made wrong.
+// ---- for tests of the checker: a right history in which one thing is made wrong
 History RightHistory(const Plan& plan);
 
 template <class T>
@@ -92,7 +94,7 @@ T& FirstOf(History& history) {
 
 void InsertBefore(History& history, std::vector<Seen>::iterator place, Event event);
 
-// Changes the decisions of each write; the file is as if they had been written so.
+// Changes the decisions of each write. Afterwards the journal file has the changed decisions.
 void RewriteJournal(History& history, const std::function<void(std::vector<Decision>&)>& change);
 
 template <class T>
@@ -100,7 +102,7 @@ bool Is(const Decision& decision) {
   return std::holds_alternative<T>(decision.body);
 }
 
-// Changes every decision of that kind.
+// Changes every decision of this kind.
 template <class T>
 void RewriteEach(History& history, const std::function<void(T&)>& change) {
   RewriteJournal(history, [&](std::vector<Decision>& decisions) {

@@ -1,5 +1,5 @@
-// Runs in which one thing goes wrong, at every point where it can; and networks, disks, keepers and schedulers that are
-// away for a while, among them what brought other controllers down.
+// Runs with one fault at every point where it may happen, and runs in which networks, disks, keepers and schedulers are
+// away for a while. Some of these faults broke other controllers.
 #include "tests/sim/scenario.h"
 
 #include <gtest/gtest.h>
@@ -34,9 +34,9 @@ const TestRow kScenarios[] = {
      {{"worker*2 allocation=20s, worker:1 granted 1h", "FAILED timeout; 0 starts"}}},
     {"AProcessThatHangsIsEndedAtItsLimitWhereverTheAmCrashes",
      {{"worker*2, all runs 500s, execution 10s", "FAILED timeout everywhere"}}},
-    {"FirstComeFirstServedEachTaskRunsAsItGetsItsContainer",
+    {"InFcfsModeATaskRunsAsSoonAsItHasAContainer",
      {{"worker*3 fcfs, all runs 1s, worker:2 granted 30s", "SUCCEEDED success everywhere"}}},
-    // Requests of engines to a job of some seconds. A new AM leads within a second.
+    // Engines send requests to a job that runs for some seconds. A new AM leads within a second.
     {"ALateKillOfAnOwnerThatWasReplacedDoesNothingWhereverTheAmCrashes",
      {{"worker*2, all runs 8s, owner o1, at 1s attach o2, at 4s kill if-owner o1", "SUCCEEDED success everywhere"}}},
     {"AKillOfTheOwnerEndsTheJobWhereverTheAmCrashes",
@@ -44,7 +44,7 @@ const TestRow kScenarios[] = {
     {"AnotherWatcherVoidsAPlannedKillWhereverTheAmCrashes",
      {{"worker*2, all runs 8s, owner o1, at 500ms look w1, at 1500ms kill if-watcher w1 4s, at 3500ms look w2",
        "SUCCEEDED success everywhere"}}},
-    {"AJobThatNobodyLooksAtIsAbandonedWhereverTheAmCrashes",
+    {"AJobWithoutClientActivityIsAbandonedWhereverTheAmCrashes",
      {{"worker*2, all runs 8s, owner o1, watch 3s, at 500ms look", "KILLED abandoned everywhere"}}},
 };
 TABLE_TEST(ScenarioTest, kScenarios, CheckPlan);
@@ -82,7 +82,7 @@ TEST(ScenarioTest, AJournalTornAtAnyByteLosesNothing) {
   }
 }
 
-TEST(ScenarioTest, ALeaseRenewedWithoutRuleIsNoticedAndStopsNoTaskThatHearsOfIt) {
+TEST(ScenarioTest, ALeaseRenewalWithoutLeadershipIsNoticedAndStopsNoTask) {
   const Plan plan = PlanOf("worker*2, all runs 200s, at 5s freeze-keeper 50s");
   World world(plan, Flaw::kRenewsWithoutRule);
   world.Run();
@@ -95,7 +95,7 @@ TEST(ScenarioTest, ALeaseRenewedWithoutRuleIsNoticedAndStopsNoTaskThatHearsOfIt)
 // ---- outages
 
 const TestRow kOutages[] = {
-    // skypilot-org/skypilot#6133: the network was away while the job ended; its controller ran it again.
+    // skypilot-org/skypilot#6133: the network was away while the job ended, and its controller ran the job again.
     {"AJobThatEndsWhileTheNetworkIsAwayIsNotRunAgain",
      {{", at 9s cut worker:0 {2s|10s|28s}, at 9s cut worker:1 {2s|10s|28s}", "undisturbed"},
       {", at 9s cut worker:0 {2s|10s|28s} requests, at 9s cut worker:1 {2s|10s|28s} requests", "undisturbed"},
@@ -108,21 +108,21 @@ const TestRow kOutages[] = {
        "undisturbed"}}},
     {"AfterALongPartitionTheGangRunsAgain",
      {{"worker*3, all runs 60s, at 5s cut worker:1 100s{| requests| answers}", "SUCCEEDED success"}}},
-    {"NobodyIsReplacedOnSilenceWhileTheLeaseCannotBeRenewed",
+    {"SilentTasksAreNotReplacedWhileTheLeaseCannotBeRenewed",
      {{", all runs 200s, at 30s cut worker:0 100s, at 30s cut worker:1 100s, at 1s lock-lease 180s", "undisturbed"}}},
     {"ClocksThatDriftAreAllowedFor",
      {{", all runs 60s, seed [1-20/1], drift 500ms, worker:0 deaf, at 5s cut worker:0 100s", "SUCCEEDED success"}}},
-    {"AKeeperThatDiesIsBroughtBackByTheAm",
+    {"TheAmRestartsADeadKeeper",
      {{", all runs 1500ms, at [50-2000/50]ms kill-keeper 60s", "SUCCEEDED success; 2 starts"}}},
     {"KeeperAndAmMayDieTogether",
      {{", all runs 1500ms, at [100-1700/100]ms kill-keeper 20s, at [100-1700/100]ms crash-am",
        "SUCCEEDED success; 2 starts"}}},
     {"AnAmThatCrashesAgainAndAgainEndsTheJobAsInfra",
      {{", all runs 60s, at 5s crash-am 10", "FAILED infra; 5 crashes"}}},
-    {"AnAmThatCrashesFourTimesIsForgiven", {{", all runs 60s, at 5s crash-am 3", "undisturbed"}}},
-    {"WithAFullDiskTasksRunOnAndTheEndIsTakenLater",
+    {"AnAmThatCrashesFourTimesDoesNotEndTheJob", {{", all runs 60s, at 5s crash-am 3", "undisturbed"}}},
+    {"OnAFullDiskTasksRunOnAndTheirEndsAreRecordedLater",
      {{", all runs 1500ms, at [0-2000/50]ms fill-disk 20s", "undisturbed"}}},
-    {"AFullDiskDoesNotKeepAKillFromBeingDone",
+    {"AKillStopsTheTasksOnAFullDisk",
      {{", all runs 600s, at 5s fill-disk 60s, at 10s kill", "KILLED killed; tasks over in 12s"}}},
     {"AFullDiskAndACrashLoseNothing",
      {{", all runs 1500ms, at 1s fill-disk 1500ms, at [100-3000/100]ms crash-am", "undisturbed"}}},
@@ -131,19 +131,19 @@ const TestRow kOutages[] = {
 };
 TABLE_TEST(OutageScenarioTest, kOutages, PlansLike("worker*2 pytorch gang=3", ""));
 
-// The disk of these jobs never takes anything again.
+// The disk of these jobs stays full until the end.
 const TestRow kDeadDisks[] = {
-    {"TheJobEndsWithItsTasksAndAsTheyDo",
+    {"TheJobEndsWithTheResultOfItsTasks",
      {{", all runs 1500ms, at [500-2000/50]ms fill-disk 1000000s, at [500-2000/50]ms lock-lease 1000000s",
        "SUCCEEDED success; over in 41500ms"}}},
-    {"AKillEndsIt",
+    {"AKillEndsTheJob",
      {{", all runs 600s, at {500|5000|9990}ms fill-disk 1000000s, at {500|5000|9990}ms lock-lease 1000000s, at 10s "
        "kill",
        "KILLED killed; over in 60s"}}},
 };
 TABLE_TEST(DeadDiskScenarioTest, kDeadDisks, PlansLike("worker*2 pytorch gang=3", ", patience 30s"));
 
-// skypilot-org/skypilot#10155: 24 recoveries in 19 hours, because "could not reach" was taken for "failed".
+// skypilot-org/skypilot#10155: 24 recoveries in 19 hours, because "could not reach" was treated as "failed".
 TEST(OutageScenarioTest, TwentyFiveTimeOutsOnAHealthyJobRestartNothing) {
   std::string plan = "worker*2 pytorch gang=3, all runs 1000s";
   for (int i = 0; i < 25; ++i) {
@@ -154,7 +154,8 @@ TEST(OutageScenarioTest, TwentyFiveTimeOutsOnAHealthyJobRestartNothing) {
   CheckPlan({plan, "undisturbed"});
 }
 
-// skypilot-org/skypilot#10061: the controller was killed at the very end; work was torn down, a recorded end was lost.
+// skypilot-org/skypilot#10061: the controller was killed at the very end; work was torn down, and a recorded end was
+// lost.
 TEST(OutageScenarioTest, AnAmThatIsKilledAtTheVeryEndLosesNeitherTheWorkNorTheVerdict) {
   const std::string_view text = "worker*2 pytorch gang=3, all runs 1500ms";
   World reference(PlanOf(text));
@@ -166,17 +167,17 @@ TEST(OutageScenarioTest, AnAmThatIsKilledAtTheVeryEndLosesNeitherTheWorkNorTheVe
   }
 }
 
-// ---- tasks of several processes, which start again together
+// ---- tasks of several processes, which restart together
 
 const TestRow kProcesses[] = {
-    {"AllOfThemEndBeforeTheirTaskHasSucceeded", {{"", "SUCCEEDED success; 6 starts; 0 signals"}}},
+    {"ATaskSucceedsOnlyAfterAllItsProcessesHaveEnded", {{"", "SUCCEEDED success; 6 starts; 0 signals"}}},
     // The third process of the first attempt fails; the second ignores SIGTERM.
     {"AnAmMayCrashAtEveryStep",
      {{", worker:0 first alone beside runs 100s deaf beside runs 3s fails 7", "SUCCEEDED success everywhere"}}},
-    {"TheOutcomeIsThatOfTheProcessWhichFailedFirst",
+    {"TheFirstFailedProcessDecidesTheOutcome",
      {{", worker:0 first alone beside runs 100s deaf beside runs 3s fails 7", "12 starts; worker:0#1 exit 7 of 2"}}},
-    // Its exit code is not lost, and its budget would have room for another attempt.
-    {"NothingBeginsBesideAProcessThatNobodyCanEnd",
+    // The exit code is reported, and the budget would allow another attempt.
+    {"NoAttemptStartsBesideAProcessThatCannotBeKilled",
      {{"worker*2, all alone, worker:0 children-stay fails 3", "FAILED user_error; 2 starts"}}},
 };
 TABLE_TEST(ProcessesScenarioTest, kProcesses,
@@ -187,19 +188,20 @@ TABLE_TEST(ProcessesScenarioTest, kProcesses,
 const TestRow kInStages[] = {
     {"StagesFollowEachOther", {{"", "SUCCEEDED success; 4 starts; start 1 driver:0; start 2 ps:0"}}},
     {"AnAmMayCrashAtEveryStep", {{"", "SUCCEEDED success everywhere"}}},
-    {"AGangThatFormsAgainWaitsForValuesAnew",
+    {"AGangThatFormsAgainWaitsForNewValues",
      {{"gang=1, driver:0 first fails 1", "SUCCEEDED success everywhere; 4 stage_opened"}}},
-    {"ADriverThatEndsInSilenceFailsTheJob", {{", driver:0 silent", "FAILED user_error everywhere"}}},
-    {"ADriverThatStaysSilentIsNotWaitedForForEver",
+    {"ADriverThatExitsWithoutPublishingFailsTheJob", {{", driver:0 silent", "FAILED user_error everywhere"}}},
+    {"ADriverThatNeverPublishesFailsTheJobByTimeout",
      {{"registration=20s, driver:0 silent runs 100s", "FAILED timeout"}}},
-    // The driver's executor reports what it has seen as soon as it reaches the AM again.
+    // The driver's executor reports the values that it has read as soon as it reaches the AM again.
     {"ALinkThatBreaksBeforeTheAnswerLosesNothing",
      {{", at 900ms cut driver:0 5s{| requests| answers}", "SUCCEEDED success; 2 values_published"}}},
 };
 TABLE_TEST(StageScenarioTest, kInStages,
            PlansLike("driver*1 ps*1:untracked worker*2 staged", ", driver:0 ps:0 publishes 1s, ps:0 runs 100s"));
 
-// ---- roles of which some tasks may fail, or are not needed
+// ---- roles with some tasks that may fail or are not needed
+
 // Shard 0 of five fails after 2 s, and two shards succeed after 4 and 6 s, which is enough. The other shards are then
 // stopped, while the collector goes on to 10 s.
 
@@ -208,8 +210,8 @@ const TestRow kCompletions[] = {
     {"AnAmMayCrashAtEveryStep", {{"", "SUCCEEDED success everywhere"}}},
     {"TooManyFailuresFailTheJobWhereverAnAmCrashes",
      {{", shard:1 shard:2 shard:3 runs 3s fails 4", "FAILED user_error everywhere"}}},
-    // 194: it fails for good.
-    {"AGangThatStartsAgainBeginsWithAllOfARole",
+    // exit code 194: never restarted
+    {"AGangRestartRunsACompleteRoleAgain",
      {{"shard*5:succeeds=2:restarts=0 gang=1, shard:0 fails 194, collector:0 first runs 8s fails 1",
        "SUCCEEDED success everywhere; 2 role_finished"}}},
 };
@@ -225,17 +227,18 @@ const TestRow kTonysRule[] = {
 TABLE_TEST(CompletionScenarioTest, kTonysRule, PlansLike("worker*3 tonys-rule", ""));
 
 // ---- roles that wait for each other, or may not outlive others
-// data runs for a second; then two workers train. Beside both there is a server that nobody waits for.
+
+// data runs for a second; then two workers train. A server runs beside both, and no role waits for it.
 
 const TestRow kPrepared[] = {
     {"RolesFollowEachOther", {{"", "SUCCEEDED success; 2 containers_requested"}}},
     {"AnAmMayCrashAtEveryStep", {{"", "SUCCEEDED success everywhere"}}},
-    {"WhatHasPreparedDoesNotStartAgain",
+    {"APreparingRoleIsNotRestartedWithTheGang",
      {{"gang=1, worker:0 first fails 1", "SUCCEEDED success everywhere; 1 starts of data:0"}}},
     {"ATaskThatIsLostBeforeItsRoleHasStartedIsWaitedFor",
      {{", worker:0 launches-fail 1", "SUCCEEDED success everywhere"}}},
-    // worker:0 alone is asked for again, because its container failed.
-    {"OnAClusterWhoMissesContainersGivesItsOwnBack",
+    // Only worker:0 is requested again, because its container failed.
+    {"OnAClusterARoleThatLacksContainersReturnsItsOwn",
      {{"yarn hold=2s, worker:0 granted 3s launches-fail 1",
        "SUCCEEDED success; 2 restart_decided; restart 1 1; restart 2 2"}}},
     {"WorkersWaitUntilTheirServerIsReady",

@@ -29,7 +29,7 @@ FrameworkKind FrameworkFor(Random& random) {
   return chance <= 90 ? FrameworkKind::kPytorch : FrameworkKind::kJax;
 }
 
-// In the order of their names, as everywhere.
+// Roles are in the order of their names, as everywhere.
 std::vector<RoleSpec> RolesFor(Random& random) {
   std::vector<RoleSpec> roles;
   if (random.Chance(100)) roles.push_back(Role(random, "evaluator", 1, Completion::kTracked));
@@ -55,8 +55,8 @@ RestartRules RestartsFor(Random& random) {
   return rules;
 }
 
-// Whoever is cut off has ended five seconds before it is given up; and whoever lost its AM has seen a stale record
-// before it would be cut off.
+// The timers keep two margins: an executor that is cut off has ended five seconds before it is given up, and an
+// executor that lost its AM has seen a stale record before it would be cut off.
 Timers TimersFor(Random& random) {
   Timers timers;
   if (random.Chance(300)) {
@@ -82,12 +82,12 @@ JobSpec SpecFor(Random& random) {
   return spec;
 }
 
-// ---- how its processes behave
+// ---- behaviour of the processes
 
 int ExitCodeFor(Random& random) {
   constexpr int kTransient = 193;
   constexpr int kPermanent = 194;
-  constexpr int kToldToEnd = 143;  // a shell's word for SIGTERM
+  constexpr int kToldToEnd = 143;  // a shell's code for SIGTERM
   if (random.Chance(100)) return kToldToEnd;
   if (random.Chance(250)) return random.Chance(500) ? kTransient : kPermanent;
   return static_cast<int>(random.Between(1, 255));
@@ -138,7 +138,7 @@ TaskPlan TaskFor(Random& random, const JobSpec& spec, Completion completion) {
   return task;
 }
 
-// Newer than any that the job writes, and one that it may write over.
+// Returns two checkpoints of other jobs: one newer than any that the job writes, and one that the job may overwrite.
 std::vector<Checkpoint> OfOthers(const Plan& plan) {
   const std::string& directory = plan.spec.checkpoint.directory;
   std::vector<Checkpoint> there = {{directory + "/others-900000", 900'000, FromMillis(1), CheckpointWriter::kOthers}};
@@ -151,7 +151,7 @@ std::vector<Checkpoint> OfOthers(const Plan& plan) {
   return there;
 }
 
-// It would never end if old restarts did not count.
+// True if some process always fails. Such a job would never end if old restarts did not count.
 bool FailsForEver(const Plan& plan) {
   return std::ranges::any_of(plan.tasks, [](const auto& entry) {
     const ProcessPlan& process = entry.second.process;
@@ -166,7 +166,7 @@ void CountAll(RestartRules& rules) {
   rules.lost.window = Duration(0);
 }
 
-// ---- and everything around it
+// ---- everything around the job
 
 NetworkPlan NetworkFor(Random& random) {
   NetworkPlan network;
@@ -245,7 +245,8 @@ Fault FaultOfExecutor(Random& random, const TaskId& task, Duration length) {
     case 2:
       return CutStore{task, length};
     case 3:
-      // More than the margin between cutoff_after + grace and lost_after: its process outlives its being given up.
+      // A longer stall exceeds the margin between cutoff_after + grace and lost_after, so that a process outlives the
+      // moment at which its attempt is given up.
       return StallExecutor{task, std::min(length, Duration(10'000))};
     default:
       return CutNetwork{task, length, random.Chance(300), static_cast<Direction>(Few(random, 2))};
@@ -261,7 +262,7 @@ Fault FaultFor(Random& random, const TaskId& task) {
   return AskKill{random.Chance(500) ? Duration(-1) : random.Between(Duration(0), Duration(15'000))};
 }
 
-// A node that its scheduler has lost may be cut off from the AM as well, or not.
+// A node that its scheduler has lost may also be cut off from the AM.
 void AddDoubts(Random& random, Plan& plan) {
   const std::vector<TaskId> tasks = TasksOf(plan.spec);
   for (int64_t left = random.Between(1, 2); left > 0; --left) {
@@ -275,7 +276,7 @@ void AddDoubts(Random& random, Plan& plan) {
   }
 }
 
-// ---- what engines ask
+// ---- requests of engines
 
 Claim ClaimFor(Random& random) {
   const Duration timeout = random.Chance(500) ? random.Between(Duration(2'000), Duration(60'000)) : Duration(0);
@@ -303,7 +304,7 @@ void PublishIn(Random& random, TaskPlan& task) {
   if (!random.Chance(40)) task.process.publish_after = some_time();
 }
 
-// The job gets a driver, on which its other tasks wait.
+// Adds a driver to the job; the other tasks wait for it.
 void MakeStaged(Random& random, Plan& plan) {
   const TaskId driver{"driver", 0};
   const Completion completion = random.Chance(500) ? Completion::kTracked : Completion::kUntracked;
@@ -321,7 +322,7 @@ void MakeStaged(Random& random, Plan& plan) {
     plan.faults.push_back({random.Between(Duration(0), Duration(20'000)), FaultFor(random, driver)});
 }
 
-// ---- when it is over
+// ---- the end of the job
 
 void MayFail(Random& random, RoleSpec& role) {
   const int tasks = role.instances;
@@ -330,10 +331,11 @@ void MayFail(Random& random, RoleSpec& role) {
   if (random.Chance(400)) role.min_failed = 1 + Few(random, most - 1);
 }
 
-// Some of its tasks may fail, and more of them do; or it is one of TonY's.
+// Lets some of the job's tasks fail, and makes more of them fail, or gives the job TonY's completion rule.
 void MakeTolerant(Random& random, Plan& plan) {
   if (random.Chance(300)) plan.spec.completion_rule = CompletionRule::kTony;
-  if (random.Chance(500)) {  // a role that others outlive, or that outlives them
+  // This role outlives others or is outlived by them.
+  if (random.Chance(500)) {
     const auto place = std::ranges::find_if(plan.spec.roles, [](const RoleSpec& role) { return role.name > "shard"; });
     const RoleSpec role = Role(random, "shard", 1 + Few(random, 3), Completion::kTracked);
     for (int index = 0; index < role.instances; ++index)
@@ -355,7 +357,8 @@ void MakeTolerant(Random& random, Plan& plan) {
   if (FailsForEver(plan)) CountAll(plan.spec.restart);
 }
 
-// Roles that wait for each other: one prepares, or two, one after the other; workers may wait for ps to be ready.
+// Adds dependencies between roles: one role prepares, or two do, one after the other. Workers may wait for ps to be
+// ready.
 void MakeDependent(Random& random, Plan& plan) {
   std::vector<RoleSpec>& roles = plan.spec.roles;
   const bool fcfs = plan.spec.mode == DistributedMode::kFcfs;
@@ -388,7 +391,7 @@ void MakeDependent(Random& random, Plan& plan) {
   if (silent || fcfs || FailsForEver(plan)) CountAll(plan.spec.restart);
 }
 
-// A role that may not run on for long, or is not waited for then, once others have ended.
+// Adds a role that may not run for long after others have ended, or for which the job no longer waits at that time.
 void MakeOutliving(Random& random, Plan& plan) {
   std::vector<std::string> names;
   for (const RoleSpec& role : plan.spec.roles) names.push_back(role.name);
@@ -405,7 +408,7 @@ void MakeOutliving(Random& random, Plan& plan) {
   }
 }
 
-// Started together with the first one, and they can be started.
+// Adds processes that start together with the first one and can be started.
 void PutBeside(Random& random, ProcessPlan& process, int others, bool waited_for, int failing) {
   for (; others > 0; --others) {
     process.beside.push_back(ProcessFor(random, waited_for, failing));
@@ -413,7 +416,7 @@ void PutBeside(Random& random, ProcessPlan& process, int others, bool waited_for
   }
 }
 
-// Some of its tasks get several processes.
+// Gives some of the job's tasks several processes.
 void MakeProcesses(Random& random, Plan& plan) {
   for (RoleSpec& role : plan.spec.roles) {
     if (random.Chance(300)) continue;
@@ -428,7 +431,7 @@ void MakeProcesses(Random& random, Plan& plan) {
   if (FailsForEver(plan)) CountAll(plan.spec.restart);
 }
 
-// On a cluster containers are not held for ever; more of them are slow to come.
+// A cluster limits how long containers are held, and more of them are granted late.
 void PutOnCluster(Random& random, Plan& plan) {
   plan.spec.scheduler = kYarnScheduler;
   plan.spec.yarn.gang_hold = random.Chance(100) ? Duration(0) : random.Between(Duration(500), Duration(20'000));
@@ -436,7 +439,7 @@ void PutOnCluster(Random& random, Plan& plan) {
     if (random.Chance(300)) task.grant = random.Between(Duration(0), Duration(40'000));
 }
 
-// A sidecar that lives on beside a gang, most of which starts again.
+// Makes the sidecar persistent: it lives on while most of the gang restarts.
 void LetOutlive(Random& random, Plan& plan) {
   const TaskId sidecar{"sidecar", 0};
   auto& roles = plan.spec.roles;
@@ -468,7 +471,7 @@ Plan PlanOf(uint64_t seed) {
     const TaskId& task = tasks[static_cast<size_t>(random.Between(0, static_cast<int64_t>(tasks.size()) - 1))];
     const Duration at = random.Between(Duration(0), Duration(random.Chance(300) ? 1'000 : 50'000));
     plan.faults.push_back({at, FaultFor(random, task)});
-    // With its AM gone, too, nobody brings the keeper back at once.
+    // If the AM dies with the keeper, no process restarts the keeper at once.
     if (std::holds_alternative<KillKeeper>(plan.faults.back().fault) && random.Chance(500)) {
       plan.faults.push_back({at, CrashAm{}});
     }
@@ -477,12 +480,14 @@ Plan PlanOf(uint64_t seed) {
   if (!plan.spec.checkpoint.directory.empty() && random.Chance(500)) plan.of_others = OfOthers(plan);
   if (!plan.spec.checkpoint.directory.empty()) plan.spec.checkpoint.resume_latest = random.Chance(150);
   if (random.Chance(100)) plan.spec.allocation_timeout = random.Between(Duration(5'000), Duration(45'000));
-  Random of_machine(~seed);  // seeds that stand in tests keep the rest of their plan
+  // A separate generator leaves the rest of the plan unchanged for seeds that tests name.
+  Random of_machine(~seed);
   plan.clocks.one_machine = of_machine.Chance(500);
   if (plan.clocks.one_machine) plan.clocks.steps = StepsFor(of_machine);
   if (of_machine.Chance(100)) plan.spec.registry_timeout = of_machine.Between(Duration(500), Duration(10'000));
   if (of_machine.Chance(100)) plan.spec.timers.execution_limit = of_machine.Between(Duration(500), Duration(20'000));
-  if (plan.spec.timers.execution_limit.count() > 0) CountAll(plan.spec.restart);  // what takes longer does so each time
+  // an attempt that exceeds it always does
+  if (plan.spec.timers.execution_limit.count() > 0) CountAll(plan.spec.restart);
   if (random.Chance(700)) return plan;
   plan.claim = ClaimFor(random);
   for (int64_t left = random.Between(0, 8); left > 0; --left) {
@@ -498,7 +503,8 @@ Plan PlanFor(uint64_t seed) {
   Plan plan = PlanOf(seed);
   Random of_ends(seed ^ 0xf1715);
   if (of_ends.Chance(250)) MakeTolerant(of_ends, plan);
-  Random of_stages(seed ^ 0x57a6e);  // seeds that stand in tests keep the rest of their plan
+  // A separate generator leaves the rest of the plan unchanged for seeds that tests name.
+  Random of_stages(seed ^ 0x57a6e);
   if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
   Random of_dependencies(seed ^ 0xde9e2d5);
   if (of_dependencies.Chance(250) && plan.spec.framework != FrameworkKind::kStaged)

@@ -1,4 +1,4 @@
-// What a seed brings.
+// Plans made from seeds.
 #pragma once
 
 #include "tests/sim/plan.h"

@@ -1,4 +1,4 @@
-// Whole runs with what a seed brings. TONY_SIM_SEEDS: how many (default 10000).
+// Whole runs with plans from seeds. TONY_SIM_SEEDS is the number of seeds (default 10000).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,8 +32,8 @@ TEST_P(SimTest, EverySeedOfTheShardHasARightHistory) {
 
 INSTANTIATE_TEST_SUITE_P(Shards, SimTest, testing::Range(uint64_t{1}, kShards + 1));
 
-// Each of these was one of 200,000 or of 2,000,000.
-TEST(SimTest, SeedsThatWereWrongAreRight) {
+// Each of these seeds was the only wrong one of 200,000 or of 2,000,000.
+TEST(SimTest, SeedsOfFixedBugsAreRight) {
   const std::vector<uint64_t> seeds = {1611014605, 1611463095,  1611805633, 1612531462,
                                        1612622363, 20765014290, 7300246380, 7600979865};
   for (const uint64_t seed : seeds) EXPECT_EQ(Join(ComplaintsAbout(PlanFor(seed)), "\n"), "") << seed;
@@ -58,7 +58,7 @@ TEST(SimTest, SeedsGiveDifferentRuns) {
   EXPECT_NE(one.history().trace(), two.history().trace());
 }
 
-// A gang starts again before it ever was together: rarer than the seeds of a test can wait for.
+// A gang restarts before it has ever formed: the seeds of a test are too few to bring this.
 constexpr char kEarlyRestart[] = "worker*2 lost=0 gang=1, worker:0 launches-fail 1, worker:1 granted 5s";
 
 TEST(SimTest, EveryRowOfEveryTransitionTableIsTaken) {

@@ -94,7 +94,7 @@ bool SimulatedAm::Survives() {
   return alive_;
 }
 
-// ---- what it does
+// ---- actions
 
 void SimulatedAm::Perform(const am::Action& action) {
   std::visit(Overloaded{
@@ -232,7 +232,7 @@ void SimulatedAm::Ask(const CallId& call, const Question& question) {
 
 void SimulatedAm::Park(const CallId& call, const AttemptId& attempt, int64_t since) {
   const auto before = awaits_.find(attempt);
-  if (before != awaits_.end()) Answer(before->second.call, attempt, {});  // its caller has asked again
+  if (before != awaits_.end()) Answer(before->second.call, attempt, {});  // the executor has called again
   awaits_[attempt] = {call, since};
   Later(kParkLimit, [this, attempt, call] {
     const auto parked = awaits_.find(attempt);
@@ -349,11 +349,12 @@ void SimulatedAm::OnDeadline(int64_t timer) {
   });
 }
 
-// The AM's turns and its journal: nothing is done or answered before it is written, but for stops while it cannot be.
+// The AM's steps and its journal. Nothing is done or answered before it is written, except stops while the journal
+// cannot be written.
 
 namespace {
 
-// As in am/journal.cc.
+// The values of am/journal.cc.
 constexpr Duration kFirstPause{200};
 constexpr Duration kLongestPause{2'000};
 
@@ -420,7 +421,7 @@ std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, 
   return result.refusal;
 }
 
-// All that waits is written together; what comes meanwhile waits for the next time.
+// Writes all waiting steps together. Steps that come during the write wait for the next keeper.
 void SimulatedAm::WriteQueue() {
   writing_ = !waiting_.empty();
   if (!writing_) return;
@@ -446,10 +447,11 @@ void SimulatedAm::WriteBatch(size_t turns, Duration pause) {
   if (alive_) WriteQueue();
 }
 
-// What an earlier try has left behind goes first.
+// Cuts off what an earlier write has left behind before it writes.
 bool SimulatedAm::DiskTakes(const std::string& bytes) {
   std::string& file = stage_.disk.journal;
-  if (std::exchange(spoiled_, false)) {  // a new file with all of it takes its place
+  // A new file with the whole journal replaces the old one.
+  if (std::exchange(spoiled_, false)) {
     whole_ = file.size();
     return Survives();
   }
@@ -468,7 +470,8 @@ bool SimulatedAm::DiskTakes(const std::string& bytes) {
   return true;
 }
 
-// From then on the history's journal has what would have been written. No plan with `patience` lets another AM read it.
+// After that, the history's journal gets the bytes that would have been written. No plan with `patience` lets another
+// AM read it.
 bool SimulatedAm::DoesWithoutDisk() {
   const auto& patience = stage_.plan.am.patience;
   if (!patience || !trouble_ || !job_.verdict()) return false;
@@ -476,7 +479,7 @@ bool SimulatedAm::DoesWithoutDisk() {
   return stage_.time.now() - *ends_in_trouble_since_ >= *patience;
 }
 
-// A crash at the moment of writing leaves any part of it in the file.
+// A crash during the write leaves any part of the bytes in the file.
 bool SimulatedAm::Write(const std::string& bytes) {
   const bool torn = crashes_.CrashesNow();
   crashes_.AddWrite(bytes.size());

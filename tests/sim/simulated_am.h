@@ -1,4 +1,4 @@
-// One incarnation of the AM: the real Job in a simulated shell, which may crash between any two of its steps. The shell
+// An incarnation of the AM: the real Job in a simulated shell, which may crash between any two of its steps. The shell
 // does what am/application_master*.cc and am/journal.cc do.
 #pragma once
 
@@ -26,21 +26,23 @@ class SimulatedAm : public AnsweringEnd {
   SimulatedAm(Stage& stage, Network& network, SimulatedKeeper& keeper, CrashPlan& crashes, Epoch epoch, Flaw flaw);
 
   void Begin();
-  void Die();  // also the end of a clean exit
+  // Ends the process, by a crash or by a clean exit.
+  void Die();
   void Freeze(Duration length);
   bool alive() const { return alive_; }
   Epoch epoch() const { return epoch_; }
 
-  // What engines ask. Nobody may answer.
+  // ---- requests of engines; an AM that is not leader does not answer
   void Attach(const Claim& claim, std::function<void()> answered);
   void Look(const WatcherToken& watcher, std::function<void()> answered);
 
-  // For its scheduler.
+  // ---- calls of its scheduler
   void OnScheduler(const SchedulerEvent& event);
   std::optional<AttemptId> AttemptIn(const ContainerId& container) const { return job_.AttemptIn(container); }
   void OnFinished() { Die(); }
   Instant Now() const { return clock_.At(stage_.time.now()); }
-  void Later(Duration delay, std::function<void()> what);  // if still alive, when no longer frozen
+  // Runs `what` after `delay`, and not before the freeze ends, if this AM still lives.
+  void Later(Duration delay, std::function<void()> what);
 
   void Asked(const CallId& call, const Question& question) override;
   void Abandoned(int64_t connection) override;
@@ -51,7 +53,7 @@ class SimulatedAm : public AnsweringEnd {
     am::Actions actions;
     std::optional<Refusal> refusal;
     Done done;
-    std::string bytes;  // of its decisions
+    std::string bytes;  // the encoded decisions
   };
   struct Parked {
     CallId call;
@@ -110,19 +112,24 @@ class SimulatedAm : public AnsweringEnd {
   am::Job job_;
   bool alive_ = true;
   bool ruling_ = true;
-  bool trouble_ = false;    // with the journal
-  bool published_ = false;  // its lease record has been written once
+  // The AM runs degraded because the journal cannot be written.
+  bool trouble_ = false;
+  // The lease record has been written once.
+  bool published_ = false;
   Instant thaws_at_{};
-  size_t whole_ = 0;      // of the journal: what follows is to be cut off
-  bool spoiled_ = false;  // its file: a sync has failed
+  // The intact length of the journal; bytes behind it must be cut off.
+  size_t whole_ = 0;
+  // A sync of the journal file has failed.
+  bool spoiled_ = false;
   bool writing_ = false;
   std::optional<Instant> ends_in_trouble_since_;
-  std::deque<Turn> waiting_;  // for the journal
+  std::deque<Turn> waiting_;  // waiting for the journal
   std::map<AttemptId, Parked> awaits_;
   int64_t renewal_ = 0;
   int64_t renewals_asked_ = 0;
   int64_t timer_ = 0;
-  std::set<int> reading_kills_;  // conditional ones that are being decided
+  // Conditional kill requests that are being decided.
+  std::set<int> reading_kills_;
 };
 
 }  // namespace tony::sim

@@ -9,10 +9,11 @@
 namespace tony::sim {
 namespace {
 
-constexpr Duration kChildNotice{3};  // of the end of a child
+constexpr Duration kChildNotice{3};  // delay to notice a child's end
 constexpr Duration kSweepAgain{10};
 constexpr Duration kSlowestLie{3'000};
-constexpr Duration kPatience{10'000};  // with what SIGKILL does not end
+// for processes that SIGKILL does not end
+constexpr Duration kPatience{10'000};
 
 }  // namespace
 
@@ -54,7 +55,7 @@ void SimulatedContainers::Begin(const ContainerId& id, bool fails) {
   container.executor->Begin([this, id](int code) { Left(id, {ExitStatus::Kind::kExited, code}); });
 }
 
-// Nobody sees it while the keeper is gone.
+// While the keeper is down no process sees the end.
 void SimulatedContainers::Left(const ContainerId& id, ExitStatus exit) {
   keeper_.Later(random_.Between(Duration(0), kChildNotice), [this, id, exit] { OnLeft(id, exit); });
 }
@@ -88,7 +89,8 @@ void SimulatedContainers::Stop(const ContainerId& id, StopMode mode) {
   if (mode == StopMode::kKill) return Kill(id);
   if (container.state == State::kRunning) container.executor->Terminate();
   if (container.state == State::kLaunching) {
-    container.state = State::kRunning;  // it has not got far enough to mind the signal
+    // The executor has not installed its signal handler yet.
+    container.state = State::kRunning;
     container.executor->Die();
     Left(id, {ExitStatus::Kind::kSignaled, SIGTERM});
   }
@@ -97,7 +99,7 @@ void SimulatedContainers::Stop(const ContainerId& id, StopMode mode) {
 void SimulatedContainers::Kill(const ContainerId& id) {
   Container& container = containers_.at(id);
   if (container.state != State::kLaunching && container.state != State::kRunning) return;
-  if (!container.executor->alive()) return;  // its end is about to be noticed
+  if (!container.executor->alive()) return;  // its end will be noticed soon
   container.state = State::kRunning;
   container.executor->Die();
   Left(id, {ExitStatus::Kind::kSignaled, SIGKILL});

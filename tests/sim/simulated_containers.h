@@ -1,6 +1,6 @@
-// The containers of the job on their nodes, with an executor in each, and what schedulers make of them. The keeper is
-// their parent: while it is gone they go on unseen. Does what runtime/keeper/containers.cc does, and tells the
-// lies of other schedulers.
+// The containers of the job on their nodes, each with an executor, and the reports of schedulers about them. Their
+// parent is the keeper; while it is down they run on and are not watched. Does what runtime/keeper/containers.cc does,
+// and sends the false reports of other schedulers.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ class SimulatedContainers {
  public:
   SimulatedContainers(Stage& stage, Network& network, SimulatedKeeper& keeper, Flaw flaw);
 
-  // ---- the keeper's
-  void Adopt();  // by a new keeper
+  // ---- calls of the keeper
+  void Adopt();  // A new keeper adopts the containers.
   void Launch(const AttemptId& attempt, const ContainerId& id);
   void Stop(const ContainerId& id, StopMode mode);
   void KillAll();
@@ -28,7 +28,7 @@ class SimulatedContainers {
 
   void LeaseChanged();
 
-  // ---- faults: of the container that a task has now, if any
+  // ---- faults of the container that a task has now, if any
   SimulatedExecutor* ExecutorOf(const TaskId& task);
   void Apply(const KillExecutor& fault);
   void Apply(const CutNetwork& fault);
@@ -42,12 +42,13 @@ class SimulatedContainers {
   enum class State { kLaunching, kRunning, kSweeping, kEnded };
   struct Container {
     State state = State::kLaunching;
-    std::unique_ptr<SimulatedExecutor> executor;  // none: it never was launched
+    std::unique_ptr<SimulatedExecutor> executor;  // null: it was never launched
     ContainerExited exited;
-    bool adopted = false;     // how it ends will not be seen
-    bool said_ended = false;  // a lie
-    bool doubted = false;     // out of the scheduler's reach
-    Instant silent_until{};   // its node is
+    // The exit status of an adopted container stays unknown.
+    bool adopted = false;
+    bool said_ended = false;  // falsely reported as ended
+    bool doubted = false;     // The scheduler cannot reach the container.
+    Instant silent_until{};   // its node is silent until then
     Instant swept_since{};
   };
   using Place = std::map<ContainerId, Container>::iterator;

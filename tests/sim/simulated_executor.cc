@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kDyingLasts{1};  // from SIGKILL to the end
 
-// The work that is in a checkpoint is the step in its name.
+// The step in a checkpoint's name is the work that it holds.
 Duration WorkIn(const Disk& disk, const std::string& path) {
   const auto found = std::ranges::find(disk.checkpoints, path, &Checkpoint::path);
   return found == disk.checkpoints.end() ? Duration(0) : Duration(found->step);
@@ -84,7 +84,7 @@ void SimulatedProcess::EndAfter(Duration delay, ExitStatus exit) {
 namespace {
 
 constexpr Duration kSlowestReaping{20};
-constexpr Duration kFileNotice{10};  // of a changed file
+constexpr Duration kFileNotice{10};  // delay to notice a changed file
 
 double JitterFrom(Random& random) { return static_cast<double>(random.Between(0, 999)) / 1000.0; }
 
@@ -137,7 +137,7 @@ void SimulatedExecutor::CutStore(Duration length) {
   stage_.Add(StoreCut{attempt_, length});
 }
 
-// Performing an action may feed further events; they wait for their turn.
+// An action may feed further events; they wait until the current event is done.
 void SimulatedExecutor::Feed(executor::Event event) {
   if (!alive_) return;
   if (stage_.time.now() < stalled_until_) return FeedAfter(stalled_until_ - stage_.time.now(), std::move(event));
@@ -176,7 +176,7 @@ void SimulatedExecutor::Observe(const executor::Event& event, executor::State st
     stage_.Add(ExecutorBound{attempt_, epochs_[link_]});
   }
   const auto* command = std::get_if<executor::CommandReceived>(&event);
-  // Whatever it makes of a command, it asks for the next keeper; anything beside that is obedience.
+  // A command always leads to the next Await; any further action means that the executor obeyed.
   if (command && (state != run_.state() || actions > 1)) {
     stage_.Add(ExecutorObeyed{attempt_, epochs_[command->link]});
   }
@@ -184,7 +184,7 @@ void SimulatedExecutor::Observe(const executor::Event& event, executor::State st
 
 void SimulatedExecutor::Answered(int64_t link, const Question& question, Instant asked, const Reply& reply) {
   if (!alive_) return;
-  // Who stands still hears it afterwards; a timer that came up before it goes first.
+  // A frozen executor receives the answer after it wakes; a timer that expired before goes first.
   if (stage_.time.now() < stalled_until_) {
     return stage_.time.At(stalled_until_, [=, this] { Answered(link, question, asked, reply); });
   }
@@ -254,7 +254,7 @@ void SimulatedExecutor::Perform(const executor::BeginAttempt& action) {
   if (flaw_ == Flaw::kForgetsAttempt) return;
   attempt_ = action.attempt;
   stage_.Add(AttemptBegun{container_, attempt_});
-  // The executor speaks as the new attempt all the same, so it may be told to go on once more.
+  // The executor acts as the new attempt even if it cannot begin it, so the AM may send kNext once more.
   if (stage_.plan.tasks.at(attempt_.task).cannot_begin) Feed(executor::AttemptNotBegun{});
 }
 
@@ -285,7 +285,8 @@ void SimulatedExecutor::StartAll(ProcessStarted start, const ProcessPlan& plan) 
 
 void SimulatedExecutor::Start(const ProcessStarted& start, const ProcessPlan& plan) {
   const auto published = std::make_shared<PublishedValues>();
-  const auto look = [this, attempt = start.attempt, published] {  // the file of an earlier attempt is not watched
+  // The file of an earlier attempt is not watched.
+  const auto look = [this, attempt = start.attempt, published] {
     if (attempt == attempt_ && !published->empty()) Feed(executor::ValuesSeen{*published});
   };
   const auto write = [this, published, look](const PublishedValues& values) {

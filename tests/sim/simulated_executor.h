@@ -1,4 +1,4 @@
-// A user's process, with the children it may leave behind and the checkpoints it writes.
+// A user's process, with the children that it may leave behind and the checkpoints that it writes.
 #pragma once
 
 #include <deque>
@@ -16,11 +16,12 @@ namespace tony::sim {
 
 class SimulatedProcess {
  public:
-  // `on_end` is called when it has ended, which is some time before anybody may have reaped it.
+  // Calls `on_end` when the process has ended, some time before its parent may have reaped it.
   SimulatedProcess(Stage& stage, const ProcessStarted& start, const ProcessPlan& plan,
                    std::function<void(const PublishedValues&)> on_publish, std::function<void(ExitStatus)> on_end);
 
-  void Signal(int signal);  // to the whole tree
+  // Sends the signal to the whole process tree.
+  void Signal(int signal);
   bool AnythingLeft() const { return running_ || children_; }
 
  private:
@@ -37,22 +38,25 @@ class SimulatedProcess {
   bool children_;
 };
 
-// An executor: the real TaskRun in a simulated shell. The shell does what executor/executor.cc does.
+// An executor: the real TaskRun in a simulated shell, which does what executor/executor.cc does.
 class SimulatedExecutor : public AskingEnd {
  public:
   SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt, const ContainerId& container, int port,
                     Flaw flaw);
 
-  void Begin(std::function<void(int)> left);  // with the exit code
+  void Begin(std::function<void(int)> left);  // `left` gets the exit code.
   void Terminate();                           // SIGTERM
   void Stall(Duration length);
-  void Die();  // SIGKILL; its process lives on until somebody ends it
+  // Kills the executor with SIGKILL. Its processes live on until they are ended.
+  void Die();
   void LeaseChanged();
   void CutStore(Duration length);
   bool alive() const { return alive_; }
   const TaskId& task() const { return attempt_.task; }
-  void SignalAll(int signal);  // its processes
-  bool AnythingLeft() const;   // of them
+  // Sends the signal to all processes of the executor.
+  void SignalAll(int signal);
+  // True if any of these processes lives.
+  bool AnythingLeft() const;
 
   void Answered(int64_t link, const Question& question, Instant asked, const Reply& reply) override;
   void Disconnected(int64_t link) override;
@@ -78,7 +82,8 @@ class SimulatedExecutor : public AskingEnd {
   void Perform(const executor::UnwatchLease& action);
   void Perform(const executor::BeginAttempt& action);
   void Perform(const executor::StartProcesses& action);
-  void Perform(const executor::GiveNotice&) {}  // its processes poll no file
+  // Simulated processes do not poll the notice file.
+  void Perform(const executor::GiveNotice&) {}
   void Perform(const executor::SignalTree& action);
   void Perform(const executor::WarnOfTree&) {}
   void Perform(const executor::KeepOutcome& action);
@@ -96,13 +101,14 @@ class SimulatedExecutor : public AskingEnd {
   std::function<void(int)> left_;
   std::deque<executor::Event> events_;
   int64_t link_ = 0;
-  std::map<int64_t, Epoch> epochs_;  // of the AM behind each link
+  // epoch of the AM behind each link
+  std::map<int64_t, Epoch> epochs_;
   int64_t connection_ = 0;
   bool watches_lease_ = false;
   Instant store_back_at_;
   int64_t timer_ = 0;
   Instant stalled_until_;
-  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // of all attempts
+  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // processes of all attempts
 };
 
 }  // namespace tony::sim

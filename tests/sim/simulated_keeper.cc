@@ -38,7 +38,7 @@ void SimulatedEngine::Look(const WatcherToken& watcher) {
   Ask([watcher](SimulatedAm& am, std::function<void()> answered) { am.Look(watcher, std::move(answered)); });
 }
 
-// An AM may take it to its grave: whoever gets no answer asks again.
+// An AM may die before it answers; a request without an answer is repeated.
 void SimulatedEngine::Ask(const Question& question) {
   if (over_()) return;
   const auto is_answered = std::make_shared<bool>(false);
@@ -51,9 +51,9 @@ void SimulatedEngine::Ask(const Question& question) {
 namespace {
 
 constexpr Duration kSlowestMessage{3};  // over the keeper's socket
-constexpr Duration kExitNotice{3};      // of the end of a child
+constexpr Duration kExitNotice{3};      // delay to notice a child's end
 
-// As in am_supervision.cc.
+// The values of am_supervision.cc.
 constexpr size_t kMostCrashes = 5;
 constexpr Duration kCrashWindow{300'000};
 constexpr Duration kFirstDelay{100};
@@ -184,7 +184,7 @@ void SimulatedKeeper::Supervise() {
   am_state_ = AmState::kAwaited;
   Later(kAdoption, [this] {
     if (am_state_ != AmState::kAwaited) return;
-    if (SimulatedAm* am = Am()) return am->Die();  // and its end starts another
+    if (SimulatedAm* am = Am()) return am->Die();  // the AM's end starts another AM
     StartAm();
   });
 }
@@ -252,7 +252,7 @@ void SimulatedKeeper::CheckSilence(Instant expected) {
   if (SimulatedAm* am = Am()) am->Die();
 }
 
-// ---- the end
+// ---- the end of the job
 
 void SimulatedKeeper::Retire() {
   if (am_state_ == AmState::kGone) return;
@@ -280,7 +280,7 @@ void SimulatedKeeper::GiveUp() {
   Proceed();
 }
 
-// The next step of an end, once what it waits for is gone.
+// Takes the next step of the job's end once the AM and all containers have exited.
 void SimulatedKeeper::Proceed() {
   if (am_state_ != AmState::kGone || containers_.AnyLeft()) return;
   if (phase_ == Phase::kGivingUp) {
@@ -295,7 +295,7 @@ void SimulatedKeeper::Proceed() {
   stage_.Add(JobClosed{});
 }
 
-// What goes wrong at a certain time, and whom it concerns.
+// ---- faults, each applied to the part that it concerns
 
 void SimulatedKeeper::Apply(const Fault& fault) {
   ApplyToAm(fault);

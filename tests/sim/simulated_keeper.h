@@ -1,5 +1,5 @@
-// The keeper: parent of the job's AM and executors, arbiter of who rules. It may die and come back. Does what
-// runtime/keeper/{keeper,am_supervision}.cc do.
+// The keeper (supervisor of one job on one machine): parent of the job's AM and executors, and arbiter of the AM's
+// leadership. It may die and be started again. Does what runtime/keeper/{keeper,am_supervision}.cc do.
 #pragma once
 
 #include <deque>
@@ -15,10 +15,11 @@
 
 namespace tony::sim {
 
-// What workflow engines and their watchers ask of the job: each asks again until an AM has answered or the job is over.
+// Requests of workflow engines and their watchers. Each request is repeated until an AM has answered or the job is
+// over.
 class SimulatedEngine {
  public:
-  // `am`: the AM that lives, or nullptr. `over`: nobody will answer any more.
+  // `am` returns the live AM or nullptr. `over` returns true when no AM will answer any longer.
   SimulatedEngine(Stage& stage, std::function<SimulatedAm*()> am, std::function<bool()> over)
       : stage_(stage), am_(std::move(am)), over_(std::move(over)) {}
   void Apply(const Fault& fault);
@@ -38,21 +39,23 @@ class SimulatedKeeper {
  public:
   SimulatedKeeper(Stage& stage, Network& network, Flaw flaw);
 
-  void ComeBack(Duration delay);  // starts a keeper, unless there is one by then
+  // Starts a keeper after `delay`, unless one is running by then.
+  void ComeBack(Duration delay);
   bool alive() const { return alive_; }
   bool finished() const { return finished_; }
   const CrashPlan& crashes() const { return crashes_; }
   void Apply(const Fault& fault);
 
-  // ---- the AM's side
+  // ---- calls of the AM
   int64_t Open(SimulatedScheduler& end);
   void Send(int64_t channel, const KeeperRequest& request);
   void AmEnded(Epoch epoch);
   void LeaseChanged() { containers_.LeaseChanged(); }
 
-  // ---- the containers' side
+  // ---- calls of the containers
   void Report(const KeeperReport& report);
-  void Later(Duration delay, std::function<void()> what);  // if this keeper still lives, when not frozen
+  // Runs `what` after `delay`, and not before the freeze ends, if this keeper still lives.
+  void Later(Duration delay, std::function<void()> what);
   void Proceed();
 
  private:
@@ -88,10 +91,11 @@ class SimulatedKeeper {
   const Flaw flaw_;
   SimulatedContainers containers_;
   SimulatedEngine engine_;
-  std::vector<std::unique_ptr<SimulatedAm>> ams_;  // the last one is the newest
-  int doomed_ams_ = 0;                             // so many of the next ones crash at once
+  std::vector<std::unique_ptr<SimulatedAm>> ams_;  // the last element is the newest
+  // This many of the next AMs crash at once.
+  int doomed_ams_ = 0;
 
-  // ---- of this life of the keeper
+  // ---- state of this incarnation of the keeper
   bool alive_ = false;
   int64_t life_ = 0;
   Instant thaws_at_{};
@@ -101,9 +105,11 @@ class SimulatedKeeper {
   int64_t checks_ = 0;
   std::deque<Instant> am_crashes_;
   std::map<int64_t, SimulatedScheduler*> channels_;
-  int64_t am_channel_ = 0;  // who said the right hello last; 0: nobody
+  // The channel of the last valid hello; 0: none.
+  int64_t am_channel_ = 0;
   int64_t last_channel_ = 0;
-  Instant reports_until_{}, requests_until_{};  // nothing overtakes
+  // Messages arrive in order in each direction.
+  Instant reports_until_{}, requests_until_{};
   bool finished_ = false;
 };
 

@@ -10,7 +10,7 @@
 namespace tony::sim {
 namespace {
 
-// As in local_scheduler.cc.
+// The values of local_scheduler.cc.
 constexpr Duration kFirstRetry{10};
 constexpr Duration kLongestRetry{500};
 constexpr Duration kBetweenLaunches{1'000};
@@ -40,9 +40,9 @@ void SimulatedScheduler::OnAmGone() {
 
 void SimulatedScheduler::TellLeaseChanged() { keeper_.LeaseChanged(); }
 
-// Grants come from the AM's own scheduler code: they die with it.
+// The AM's own scheduler code makes the grants, so they are lost if the AM dies.
 void SimulatedScheduler::Request(const std::vector<ContainerRequest>& asks) {
-  // On a cluster those that are asked for together come together.
+  // On a cluster, containers that are requested together are granted together.
   Duration longest{0};
   const bool whole = stage_.plan.spec.ContainerHoldLimit() > Duration(0);
   for (const ContainerRequest& ask : asks) longest = std::max(longest, stage_.plan.tasks.at(ask.attempt.task).grant);
@@ -54,7 +54,7 @@ void SimulatedScheduler::Request(const std::vector<ContainerRequest>& asks) {
   }
 }
 
-// As on a cluster: some are granted all the same.
+// As on a cluster, some withdrawn requests are granted anyway.
 void SimulatedScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
   for (const AttemptId& attempt : attempts)
     if (!stage_.plan.tasks.at(attempt.task).granted_twice) withdrawn_.insert(attempt);
@@ -177,7 +177,7 @@ void SimulatedScheduler::On(const ContainerExited& exited) {
   if (ended_.insert(exited.container).second) Tell(exited);
 }
 
-// Other schedulers may not notice that they say a thing twice.
+// Other schedulers may not notice that they send a report twice.
 void SimulatedScheduler::On(const Again& again) { Tell(again.exited); }
 void SimulatedScheduler::On(const ContainerPreempting& notice) { Tell(notice); }
 

@@ -1,4 +1,4 @@
-// The AM's end of the keeper: does what runtime/local/local_scheduler.cc does.
+// The AM's end of the channel to the keeper. Does what runtime/local/local_scheduler.cc does.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ namespace tony::sim {
 class SimulatedAm;
 class SimulatedKeeper;
 
-// ---- what the two say to each other
+// ---- messages between AM and keeper
 struct Hello {
   Epoch epoch;
 };
 struct Renewal {
-  Instant stamp;  // by the AM's clock; comes back as it was
+  // The time by the AM's clock. The keeper sends it back unchanged.
+  Instant stamp;
 };
 using KeeperRequest = std::variant<Hello, Renewal, Ordered>;
 
@@ -29,7 +30,8 @@ struct Inventory {
   std::vector<ContainerId> running;
   std::vector<ContainerExited> exited;
 };
-struct Again {  // a lie: told before
+// A repeated report, which a faulty scheduler sends.
+struct Again {
   ContainerExited exited;
 };
 struct JobFinished {};
@@ -47,14 +49,15 @@ class SimulatedScheduler {
   void Stop(const ContainerId& container, StopMode mode);
   void Finish();
 
-  // The keeper's side. What belongs to an earlier channel is ignored.
+  // ---- calls of the keeper; reports of an earlier channel are ignored
   void OnReport(int64_t channel, const KeeperReport& report);
   void OnClosed(int64_t channel);
 
   void OnAmGone();
   void TellLeaseChanged();
 
-  bool LeaseHolds() const;  // by the AM's own clock
+  // True if the lease holds by the AM's own clock.
+  bool LeaseHolds() const;
 
  private:
   enum class Link { kDown, kGreeting, kUp, kNotNeeded };
@@ -86,7 +89,8 @@ class SimulatedScheduler {
   const Duration am_lease_;
   Link link_ = Link::kDown;
   int64_t channel_ = 0;
-  bool lost_ = false;  // and nothing has been heard of the keeper since
+  // The connection was lost, and no message of the keeper has arrived since.
+  bool lost_ = false;
   bool complete_ = false;
   Inventory inventory_;
   Instant contact_{};

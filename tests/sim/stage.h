@@ -1,4 +1,4 @@
-// What all parts of one run share.
+// State that all parts of one run share.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +21,25 @@ namespace tony::sim {
 
 inline const JobId kJob{"simulated-job"};
 
-// The job's folder, and the user's folder of checkpoints.
+// The job's folder and the user's folder of checkpoints.
 struct Disk {
   std::string journal;
   std::optional<executor::SeenLease> lease;
-  std::optional<Duration> kill_request;          // its grace
-  std::map<int, KillRequest> conditional_kills;  // each until an AM has decided on it
+  std::optional<Duration> kill_request;  // its grace period
+  // Each stays until an AM has decided on it.
+  std::map<int, KillRequest> conditional_kills;
   int last_kill = 0;
   std::map<AttemptId, Outcome> outcomes;
   std::optional<Verdict> status;
   bool finished = false;  // as the keeper notes it
-  Epoch epoch;            // of the newest AM, as the keeper notes it
+  // The newest AM's, as the keeper notes it.
+  Epoch epoch;
   std::vector<Checkpoint> checkpoints;
 
   std::optional<KeptClock> clock;
 
   Instant full_until{}, lease_locked_until{};
-  bool sync_fails = false;  // the next one
+  bool sync_fails = false;  // the next sync fails
 };
 
 struct Stage {
@@ -59,7 +61,7 @@ struct Stage {
   bool MayFail() const { return time.age() < plan.faults_end; }
   void Add(Event event) { history.Add(time.now(), std::move(event)); }
   void Note(const std::string& text) { history.Note(time.now(), text); }
-  // For a process that begins now.
+  // Returns the clock of a process that begins now.
   OwnClock MakeClock() {
     const ClockPlan& clocks = plan.clocks;
     const Duration offset = random.Between(-clocks.most_offset, clocks.most_offset);
@@ -67,19 +69,21 @@ struct Stage {
   }
   Duration WallAhead() const {
     Duration ahead{0};
-    if (!disk.clock) return ahead;  // the time that the first AM finds is the job's
+    // the first AM's time is the job's
+    if (!disk.clock) return ahead;
     for (const WallStep& step : plan.clocks.steps)
       if (step.at <= time.age()) ahead += step.by;
     return ahead;
   }
 };
 
-// Where the AM crashes: after any of its steps, counted over all its incarnations.
+// Decides where the AM crashes: after any of its steps, counted over all its incarnations.
 class CrashPlan {
  public:
   explicit CrashPlan(Stage& stage) : stage_(stage), random_(stage.random.Fork()) {}
 
-  bool CrashesNow() {  // one step further: after this one?
+  // Counts one step, and returns true if the AM crashes after it.
+  bool CrashesNow() {
     ++step_;
     if (!MayCrash()) return false;
     const AmPlan& plan = stage_.plan.am;
@@ -88,7 +92,8 @@ class CrashPlan {
     if (planned || by_chance) Count();
     return planned || by_chance;
   }
-  size_t LeftOf(size_t bytes) {  // of a batch that was being written
+  // Returns how many bytes a crash leaves of a batch that was being written.
+  size_t LeftOf(size_t bytes) {
     const auto by_chance = static_cast<size_t>(random_.Between(0, static_cast<int64_t>(bytes)));
     return std::min(bytes, stage_.plan.am.torn_to.value_or(by_chance));
   }
@@ -97,7 +102,8 @@ class CrashPlan {
 
   int64_t steps() const { return step_; }
   void AddWrite(size_t bytes) { writes_[step_] = bytes; }
-  const std::map<int64_t, size_t>& writes() const { return writes_; }  // which steps those are
+  // Bytes written, keyed by the step that wrote them.
+  const std::map<int64_t, size_t>& writes() const { return writes_; }
 
  private:
   Stage& stage_;

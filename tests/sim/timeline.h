@@ -1,5 +1,5 @@
-// Virtual time: what is due happens in the order of its time, and at the same time in the order it was asked for.
-// Nothing is ever cancelled; whoever no longer wants to hear of something ignores it.
+// Virtual time. Actions run in the order of their times, and actions of one time in the order of the calls that added
+// them. An action is never cancelled; its owner ignores it if it does not need it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,16 @@ namespace tony::sim {
 
 class Timeline {
  public:
-  // Any time will do; that of a run must not depend on when it is made.
+  // The start of every run. The value is arbitrary, but a run must not depend on the real time.
   static constexpr Instant kStart{Duration(1'800'000'000'000)};
 
   Instant now() const { return now_; }
   Duration age() const { return now_ - kStart; }
-  void At(Instant when, std::function<void()> what);  // what is past is due now
+  // A time in the past means now.
+  void At(Instant when, std::function<void()> what);
   void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
-  bool Step();  // false: nothing is due any more
+  // Runs the next action; false: none is left.
+  bool Step();
   int64_t steps() const { return steps_; }
 
  private:
@@ -30,16 +32,17 @@ class Timeline {
   std::map<std::pair<Instant, int64_t>, std::function<void()>> due_;
 };
 
-// The clock of one simulated process: it was set a little wrong when the process began, and runs a little fast or slow.
+// The clock of one simulated process. It has an error when the process begins, and runs a little fast or slow.
 class OwnClock {
  public:
   OwnClock() = default;  // shows the true time
-  // `drift`: how much it gains in a million.
+  // `drift`: what the clock gains, in parts per million.
   OwnClock(Instant began, Duration offset, int64_t drift) : began_(began), offset_(offset), drift_(drift) {}
 
   OwnClock SetTo(Instant truth, Instant own) const { return {truth, own - truth, drift_}; }
   Instant At(Instant truth) const;
-  Instant TruthAt(Instant own) const;  // the first moment at which it shows `own` or more
+  // Returns the first moment at which the clock shows `own` or more.
+  Instant TruthAt(Instant own) const;
   Instant TruthAfter(Instant truth, Duration delay) const { return TruthAt(At(truth) + delay); }
 
  private:

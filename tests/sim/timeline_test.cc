@@ -48,7 +48,7 @@ TEST(RandomTest, BothEndsOfARangeArePossible) {
   EXPECT_EQ(seen, (std::set<int64_t>{-1, 0, 1, 2}));
 }
 
-TEST(RandomTest, AForkDoesNotShiftWhatItsOriginDrawsNext) {
+TEST(RandomTest, AForkDoesNotChangeTheNextDrawsOfItsParent) {
   Random one(7);
   Random other(7);
   one.Fork();

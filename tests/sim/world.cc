@@ -6,7 +6,7 @@
 namespace tony::sim {
 namespace {
 
-// Far above what a run takes: somebody acts again and again and no time passes.
+// Far above what a run takes. A run that reaches it has a part that acts forever while no time passes.
 constexpr int64_t kMostSteps = 1'000'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One run of a job from its submission to its end.
+// A run of a job from its submission to its end.
 #pragma once
 
 #include <iosfwd>
@@ -13,10 +13,12 @@ class World {
  public:
   explicit World(const Plan& plan, Flaw flaw = Flaw::kNone, bool with_trace = false, std::ostream* echo = nullptr);
 
-  void Run();  // until the job is over, or its limit has passed
+  // Runs until the job is over or its limit has passed.
+  void Run();
 
   const History& history() const { return stage_.history; }
-  Coverage coverage() const;  // of a run that is over
+  // Returns the coverage of a run that is over.
+  Coverage coverage() const;
   const CrashPlan& crashes() const { return keeper_.crashes(); }
   const std::optional<Verdict>& status() const { return stage_.disk.status; }
 
@@ -26,7 +28,7 @@ class World {
   SimulatedKeeper keeper_;
 };
 
-// Runs `plan` and says what is wrong with its history.
+// Runs `plan` and returns what is wrong with its history.
 std::vector<std::string> ComplaintsAbout(const Plan& plan, Flaw flaw = Flaw::kNone, Coverage* coverage = nullptr);
 
 }  // namespace tony::sim

@@ -30,7 +30,7 @@ void SetForm(archive* out, ArchiveForm form) {
       archive_write_add_filter_zstd(out);
       break;
   }
-  archive_write_set_format_gnutar(out);  // writes names as bytes, whatever they are
+  archive_write_set_format_gnutar(out);  // writes names as plain bytes
 }
 
 mode_t TypeOf(BuiltEntry::Kind kind) {

@@ -1,4 +1,4 @@
-// Makes small archives, honest and hostile ones, by libarchive.
+// Makes small archives with libarchive, valid and hostile ones.
 #pragma once
 
 #include <ctime>

@@ -26,7 +26,7 @@ void AppendUnit(std::string& out, uint32_t unit) {
   out += text;
 }
 
-// Takes the first character from valid UTF-8.
+// Removes the first character from valid UTF-8 and returns it.
 uint32_t TakeCharacter(std::string_view& text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the hierarchy with this controller, or of v2 if that is empty. proc(5) has the formats.
+// Returns the mount point of the hierarchy with this controller, or of cgroup v2 if `controller` is empty. proc(5) has
+// the formats.
 fs::path MountOf(const std::string& controller) {
   std::ifstream mounts("/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {
@@ -37,13 +38,14 @@ std::string OwnPath(const std::string& controller) {
   return "/";
 }
 
-// A process enters a new cgroup in `folder`, and the cgroup has the file.
+// Returns whether a process can enter a new cgroup in `folder`, and the cgroup has `file`.
 bool CanMakeOne(const fs::path& folder, const char* file) {
   const fs::path trial = folder / ("tony-look-" + std::to_string(gettid()));
   if (mkdir(trial.c_str(), 0755) != 0) return false;
   const std::string procs = trial / "cgroup.procs", needed = trial / file;
   const pid_t pid = fork();
-  if (pid == 0) {  // of a program with threads: system calls only
+  // The parent has threads: the child makes system calls only.
+  if (pid == 0) {
     const int fd = open(procs.c_str(), O_WRONLY | O_CLOEXEC);
     _exit(access(needed.c_str(), W_OK) == 0 && write(fd, "0", 1) == 1 ? 0 : 1);
   }
@@ -63,7 +65,8 @@ bool CanMakeOneAbove(const fs::path& mount, fs::path folder, const char* file) {
 
 fs::path OwnFolder(const fs::path& mount, const std::string& controller) {
   const fs::path own = mount / fs::path(OwnPath(controller)).relative_path();
-  std::error_code error;  // a container sees its own cgroup as the mount
+  // A container sees its own cgroup as the mount.
+  std::error_code error;
   return fs::is_directory(own, error) && own != mount / "" ? own : mount;
 }
 
@@ -73,7 +76,7 @@ CgroupLook LookForCgroups() {
   CgroupLook look;
   const fs::path one = MountOf("memory"), two = MountOf("");
   if (!two.empty()) look.unified = CanMakeOneAbove(two, OwnFolder(two, ""), "cgroup.procs");
-  // Where v1 has the controller v2 cannot have it.
+  // If v1 has the controller, v2 cannot have it.
   if (!one.empty() && CanMakeOne(OwnFolder(one, "memory"), "memory.limit_in_bytes")) look.limits = "v1";
   if (one.empty() && !two.empty() && CanMakeOneAbove(two, OwnFolder(two, ""), "memory.max")) look.limits = "v2";
   return look;

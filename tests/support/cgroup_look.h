@@ -1,6 +1,6 @@
-// Whether cgroups can be made on this machine: what decides if tests of cgroups are skipped. Looks at the kernel's
-// mount table and tries it, and knows nothing of the code under test: where that finds no cgroup and this does, a test
-// fails.
+// Checks whether cgroups can be made on this machine; if not, tests of cgroups are skipped. It reads the kernel's mount
+// table and tries to make a cgroup, and uses none of the code under test: if that code finds no cgroup and this one
+// does, a test fails.
 #pragma once
 
 #include <string>
@@ -8,8 +8,10 @@
 namespace tony {
 
 struct CgroupLook {
-  std::string limits;    // where cgroups with a memory limit can be made: "v1" or "v2"; empty: nowhere
-  bool unified = false;  // cgroups of v2 can be made, with limits or without
+  // The version of the cgroups that can be made with a memory limit: "v1" or "v2"; empty if none can be made.
+  std::string limits;
+  // True if cgroups of v2 can be made, with limits or without.
+  bool unified = false;
 };
 CgroupLook LookForCgroups();
 

@@ -1,4 +1,5 @@
-// Prints which cgroups this machine has, so that tests/lanes/tasks.sh knows which tests may be skipped: "limits v1 unified".
+// Prints the cgroups of this machine, e.g. "limits v1 unified", so that tests/lanes/tasks.sh knows which tests may be
+// skipped.
 #include <cstdio>
 
 #include "tests/support/cgroup_look.h"

@@ -1,9 +1,9 @@
 // Fails as native programs and members of a collective do. For tests.
 //
 //   failing_program segv | assert | throw | divide | trap | overflow | memory
-//   failing_program lead FILE COUNT raise | slow | leave | die   is connected to by COUNT others, then ends so
-//   failing_program follow FILE                                  is connected to it, and fails when that ends
-//   failing_program dial HOST:PORT                               fails as nobody listens there
+//   failing_program lead FILE COUNT raise | slow | leave | die   waits for COUNT connections, then fails in this way
+//   failing_program follow FILE                                  connects to that one, and fails when it ends
+//   failing_program dial HOST:PORT                               fails because no process listens there
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -22,11 +22,11 @@
 namespace {
 
 constexpr unsigned kLook = 10'000;       // microseconds
-constexpr unsigned kSlowly = 1'000'000;  // far longer than an outcome takes to be heard
+constexpr unsigned kSlowly = 1'000'000;  // far longer than reporting an outcome
 
-volatile int zero = 0;  // the compiler must not see what we do
+volatile int zero = 0;  // prevents optimization by the compiler
 
-// Has an end that is never reached, because compilers warn of a function without one.
+// Has an end that is never reached, because compilers warn about functions without one.
 int Overflow(int depth) {
   volatile char frame[4096] = {};
   if (zero == 1) return depth;

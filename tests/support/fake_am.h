@@ -1,4 +1,4 @@
-// An ExecutorCalls without a network: it records calls, and the test answers them.
+// An implementation of ExecutorCalls without a network: it records calls, and the test answers them.
 #pragma once
 
 #include <deque>
@@ -55,7 +55,7 @@ class FakeAm : public ExecutorCalls {
     calls.pop_front();
   }
 
-  // The connection breaks: every open call ends so.
+  // Breaks the connection: every open call ends with this error.
   void Break(const std::string& reason) {
     BreakAll(registers, reason);
     BreakAll(awaits, reason);
@@ -72,8 +72,8 @@ class FakeAm : public ExecutorCalls {
   std::deque<Call<PublishedValues, Acknowledged>> published;
   std::deque<Call<Outcome, Acknowledged>> outcomes;
   std::deque<Call<std::pair<int64_t, std::vector<LogNews>>, Acknowledged>> sent_logs;
-  std::optional<KeptOutputs> reported_outputs;  // with the newest outcome
-  std::vector<LogExcerpt> reported_logs;        // the same
+  std::optional<KeptOutputs> reported_outputs;  // sent with the newest outcome
+  std::vector<LogExcerpt> reported_logs;        // sent with the newest outcome
 
  private:
   template <class Argument, class T>

@@ -1,4 +1,4 @@
-// A ProcessRunner that starts nothing: it records what it was asked for, and processes end when the test says so.
+// A ProcessRunner that starts nothing: it records its calls, and processes exit when the test says so.
 #pragma once
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ class FakeProcessRunner : public ProcessRunner {
 
   bool ReapAllChildren() override { return running_.empty(); }
 
-  // The process has been reaped; told on the loop, as the real one does.
+  // Reports on the loop that the process has been reaped, as the real runner does.
   void Exit(pid_t pid, ExitStatus status) {
     loop_.Post([on_exit = std::move(running_.at(pid).on_exit), status] {
       if (on_exit) on_exit(status);
@@ -43,16 +43,17 @@ class FakeProcessRunner : public ProcessRunner {
     running_.erase(pid);
   }
 
-  std::vector<ProcessSpec> started;  // every call, also one that failed
-  std::optional<Error> failure;      // what Start answers instead,
-  size_t starts_before_failure = 0;  // after so many calls
+  std::vector<ProcessSpec> started;  // every call, including failed ones
+  std::optional<Error> failure;      // returned by Start instead
+  size_t starts_before_failure = 0;  // calls before `failure` is returned
 
  private:
   EventLoop& loop_;
-  pid_t next_pid_ = 5'000'001;  // above the most that Linux gives: nobody's, should it be killed
+  // Above the highest pid of Linux, so that a kill hits no process.
+  pid_t next_pid_ = 5'000'001;
   struct Process {
     OnExit on_exit;
-    std::vector<UniqueFd> inherited;  // open as long as it runs
+    std::vector<UniqueFd> inherited;  // open while it runs
   };
   std::map<pid_t, Process> running_;
 };

@@ -21,7 +21,7 @@ namespace tony {
 namespace {
 
 FileHook* hook = nullptr;
-thread_local bool is_inside = false;  // of the hook
+thread_local bool is_inside = false;  // inside the hook
 
 class Inside {
  public:
@@ -50,7 +50,7 @@ long Do(FileCall call, const Make& make) {
   return result;
 }
 
-// Of a call whose result is not a number.
+// Returns whether the hook lets a call fail whose result is not a number.
 bool Fails(const FileCall& call) {
   return Do(call, [](const FileCall&) { return 0; }) != 0;
 }

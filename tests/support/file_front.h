@@ -1,8 +1,8 @@
-// Stands in front of the C library: every call by which this program opens, reads, changes, lists, locks or looks at
-// files comes here first, also those of std::filesystem and of streams. Linked into a test program it does what the C
-// library does, but for what the hook says.
+// Replaces functions of the C library: every call by which this program opens, reads, changes, lists, locks or stats
+// files comes here first, including the calls of std::filesystem and of streams. In a test program that links it, the
+// calls do what the C library does, except for what the hook changes.
 //
-// Not seen: what a library does by calls of its own to the kernel, mmap, ioctl, and other processes.
+// It does not see system calls that a library makes itself, mmap, ioctl, and other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -14,34 +14,42 @@
 namespace tony {
 
 struct FileCall {
-  std::string_view name;       // "open", "write", "rename", "lock", ...; openat is an open, too
-  int fd = -1;                 // whose file; where there is a path: where a relative one begins
-  const char* path = nullptr;  // of a rename or a link: where from
+  // "open", "write", "rename", "lock", ...; openat is reported as "open"
+  std::string_view name;
+  // The file; for a call with a path, the folder in which a relative path begins.
+  int fd = -1;
+  // The path; for a rename or a link the source.
+  const char* path = nullptr;
   const char* to = nullptr;
   unsigned flags = 0;
-  const void* bytes = nullptr;  // of a write, as the next two
-  size_t size = 0;              // also of a resize
-  off_t offset = -1;            // -1: where the file stands
+  // for a write, like `size` and `offset`
+  const void* bytes = nullptr;
+  size_t size = 0;    // also for a resize
+  off_t offset = -1;  // -1: current position
 };
 
-// Any thread may call it. What it does to files itself does not come to it.
+// Any thread may call the hook. File calls that the hook makes itself are not passed to it.
 class FileHook {
  public:
   virtual ~FileHook() = default;
-  virtual std::unique_lock<std::mutex> Lock(const FileCall&) { return {}; }  // on mutex_, for the time of the call
-  // Not 0: the call is not made and fails with this error. It may make a write shorter.
+  // Returns a lock on mutex_ that is held during the call.
+  virtual std::unique_lock<std::mutex> Lock(const FileCall&) { return {}; }
+  // Returns an error number to make the call fail without being made, or 0. The hook may make a write shorter.
   virtual int Before(FileCall&) { return 0; }
-  virtual std::string Instead(const char* path) { return path; }  // the path that the kernel gets
-  virtual void After(const FileCall&, long /*result*/) {}         // of a call that was made, and did not fail
+  // Returns the path that the kernel gets.
+  virtual std::string Instead(const char* path) { return path; }
+  // Called after a call that was made and did not fail.
+  virtual void After(const FileCall&, long /*result*/) {}
 
  protected:
   friend void SetFileHook(FileHook* hook);
-  std::mutex mutex_;  // free in a copy of this process (fork), whichever thread had it
+  // Free in a copy of this process (fork), even if another thread held it.
+  std::mutex mutex_;
 };
 
-// Nothing: no hook. One at a time; it is set and removed while no other thread uses files.
+// Sets the hook; null removes it. There is one hook at a time. Call it only while no other thread uses files.
 void SetFileHook(FileHook* hook);
 
-std::string PathOfFd(int fd);  // "" if there is none
+std::string PathOfFd(int fd);  // empty if it has none
 
 }  // namespace tony

@@ -1,3 +1,3 @@
-// What needs_library is linked with, and does not find when it runs.
+// needs_library is linked with this library, and does not find it when it runs.
 extern "C" int Gone();
 int Gone() { return 0; }

@@ -24,7 +24,7 @@ std::string Suffix(const AttemptId& attempt) {
   return attempt.number == 1 ? folder : StrCat(folder, "-", attempt.number);
 }
 
-// Of the executor in that container: an attempt that is renewed keeps it.
+// Returns the endpoint of the executor in that container. A renewed attempt keeps the executor.
 Endpoint EndpointIn(const ContainerId& container, const TaskId& task) {
   return {StrCat("node-", container.value.substr(2)), kFirstPort + task.index};
 }
@@ -229,7 +229,7 @@ std::string JobDriver::Told(std::string_view task) const {
 
 CoreStepResult JobDriver::Observe(const Observation& observation) {
   CoreStepResult turn = RunCoreStep(*job_, observation, now_);
-  // It walks through all tasks, so a large job is checked now and then.
+  // CheckInvariants() visits all tasks, so a large job is checked only now and then.
   constexpr size_t kFew = 64;
   if (job_->spec().TrackedTasks() <= static_cast<int>(kFew) || journal_.size() % kFew == 0) job_->CheckInvariants();
   for (const Decision& decision : turn.decisions) Keep(decision);

@@ -1,4 +1,4 @@
-// Specs of small jobs, and a driver that plays scheduler, executors and clock to the AM's core. For tests.
+// Specs of small jobs, and a driver that plays scheduler, executors and clock for the AM's core. For tests.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@
 
 namespace tony::am {
 
-// A job with the defaults of JobSpec and the roles that are added.
+// Builds a job with the defaults of JobSpec and the added roles.
 class JobBuilder {
  public:
   JobBuilder& Role(const std::string& name, int instances, Completion completion = Completion::kTracked);
-  // The role waits for another's success, or until it is ready; both are there.
+  // The role waits until `other` has succeeded, or until `other` is ready. Both roles exist.
   JobBuilder& Waits(const std::string& name, const std::string& other,
                     Dependency::Until until = Dependency::Until::kSucceeded);
-  JobBuilder& OutlivesRestarts(const std::string& role);  // of the gang
+  JobBuilder& OutlivesRestarts(const std::string& role);  // the gang's restarts
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
   JobBuilder& RegistryTimeout(Duration timeout);
@@ -30,29 +30,33 @@ class JobBuilder {
   JobBuilder& Fcfs();  // tasks start as they register
   JobBuilder& With(const Timers& timers);
   JobBuilder& Framework(FrameworkKind framework);
-  // Of the role that was added last; 0: not set.
+  // Sets the numbers of the role that was added last; 0 means not set.
   JobBuilder& Completes(int min_succeeded, int min_failed = 0);
-  JobBuilder& TonysRule();                                                            // of roles that were added before
-  JobBuilder& Restarts(RestartScope level, int most, Duration window = Duration(0));  // of the user's budget
-  JobBuilder& LostRestarts(int most, Duration window = Duration(3'600'000));          // of what is nobody's charge
-  JobBuilder& NoRestarts();  // whatever fails fails the job, as before there were restarts
+  JobBuilder& TonysRule();  // for roles that were added before
+  JobBuilder& Restarts(RestartScope level, int most, Duration window = Duration(0));  // limits the user's budget
+  // Limits restarts for failures that are not charged to the program.
+  JobBuilder& LostRestarts(int most, Duration window = Duration(3'600'000));
+  // Every failure fails the job, as in releases without restarts.
+  JobBuilder& NoRestarts();
   JobBuilder& Backoff(Duration first, Duration longest);
-  JobBuilder& Settle(Duration time);  // a failure that ends the job is judged so much later; 0 here by default
+  // Sets how long a failure that ends the job waits for its judgement; 0 by default here.
+  JobBuilder& Settle(Duration time);
   JobBuilder& Checkpoints(const std::string& directory, int most_fruitless = 3);
-  JobSpec Build() const;  // roles sorted by name, as the parser leaves them
+  // roles sorted by name, like the parser
+  JobSpec Build() const;
 
  private:
   JobSpec spec_ = {.restart = {.settle = Duration(0)}};
 };
 
-// What a turn decided and ordered, in words that a test can compare: "attempt_ended"; "launch worker:0#1 in
-// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "list" of
-// the checkpoint directory, "look 1" for a checkpoint, "end job".
+// The decisions and orders of a step, in words that a test can compare: "attempt_ended"; "launch worker:0#1 in
+// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "list" of the
+// checkpoint directory, "look 1" for a checkpoint, "end job".
 std::vector<std::string> Decisions(const CoreStepResult& turn);
 std::vector<std::string> Orders(const Actions& actions);
 inline std::vector<std::string> Orders(const CoreStepResult& turn) { return Orders(turn.actions); }
 
-// The first decision of a kind, or null.
+// Returns the first decision of a kind, or null.
 template <class Body>
 const Body* Find(const std::vector<Decision>& decisions) {
   for (const Decision& decision : decisions) {
@@ -69,16 +73,17 @@ Outcome Success();
 Outcome Failure(int exit_code);
 Outcome Killed();
 
-// The fixed names of an attempt and of what is granted for it: "worker:0", the first one, -> worker:0#1, c-worker-0,
+// The fixed names of an attempt and of its container: "worker:0" is the first attempt -> worker:0#1, c-worker-0,
 // node-worker-0, port 4000 + index; "worker:0#2" -> worker:0#2, c-worker-0-2, node-worker-0-2, the same port.
 AttemptId AttemptOf(std::string_view task);
 ContainerId ContainerOf(std::string_view task);
 std::string HostOf(std::string_view task);
 Endpoint EndpointOf(std::string_view task);
-NamedPorts PortsOf(const JobSpec& spec, std::string_view task);  // 5000 and on, in the order of their names
+NamedPorts PortsOf(const JobSpec& spec, std::string_view task);  // from 5000 on, ordered by name
 
-// Gives one observation a call to a Job, at the driver's own time, and keeps the decisions as a journal would. A task
-// is named "worker:0", its later attempts "worker:0#2"; those have the container that the journal gave them.
+// Passes one observation per call to a Job, at the driver's own time, and keeps the decisions as a journal would. A
+// task is named "worker:0", its later attempts "worker:0#2"; later attempts have the container that the journal gave
+// them.
 class JobDriver {
  public:
   static constexpr Instant kStart = Instant(Duration(1'700'000'000'000));
@@ -93,9 +98,10 @@ class JobDriver {
   TaskStatus StatusOf(std::string_view task) const;
   AttemptState StateOf(std::string_view task) const { return job_->StateOf(AttemptOf(task)); }
   Command CommandFor(std::string_view task) const { return job_->CommandFor(AttemptOf(task)); }
-  Caller CallerOf(std::string_view task) const;           // as its executor would sign now
-  ContainerId ContainerFor(std::string_view task) const;  // renewed attempts have that of the one before
-  // What its executor was last told: "start 1", "stop", "next 2", "release" or "none".
+  Caller CallerOf(std::string_view task) const;  // as its executor would sign now
+  // Renewed attempts have the container of the attempt before.
+  ContainerId ContainerFor(std::string_view task) const;
+  // Returns the newest command to its executor: "start 1", "stop", "next 2", "release" or "none".
   std::string Told(std::string_view task) const;
 
   CoreStepResult Observe(const Observation& observation);
@@ -109,7 +115,7 @@ class JobDriver {
     return Observe(PublishCall{CallerOf(task), values});
   }
   CoreStepResult Report(std::string_view task, const Outcome& outcome);
-  CoreStepResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
+  CoreStepResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has exited
   CoreStepResult Preempt(std::string_view task, Duration notice);
   CoreStepResult ListCheckpoints(CheckpointListing listing = {}) {
     return Observe(CheckpointsFound{std::move(listing), std::nullopt});
@@ -117,24 +123,29 @@ class JobDriver {
   CoreStepResult SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable = true);
   CoreStepResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
   CoreStepResult Reach(const std::vector<ContainerId>& running = {});
-  void Wait(Duration time);  // the AM renews its lease all along, and nobody looks
+  // Advances the clock while the AM renews its lease; the job gets no observation.
+  void Wait(Duration time);
   void WaitWithoutRenewal(Duration time) { now_ += time; }
-  CoreStepResult Pass(Duration time);  // and the job's timer fires
-  CoreStepResult PassToDeadline();     // to the job's own next deadline, which must exist
+  // Advances the clock, then fires the job's timer.
+  CoreStepResult Pass(Duration time);
+  // Advances to the job's next deadline, which must exist.
+  CoreStepResult PassToDeadline();
 
-  // The newest attempt of every task by the straight way, one turn each; who is further already does nothing.
+  // Moves the newest attempt of every task forward by the shortest way, one step each. Attempts that are further
+  // already stay.
   JobDriver& GrantAll();
-  JobDriver& RegisterAll();  // launches confirmed, too
+  JobDriver& RegisterAll();  // also confirms their launches
   JobDriver& RunAll();
-  JobDriver& Accepted();   // AmStarted
-  JobDriver& Gathering();  // and all granted
-  JobDriver& Running();    // and all running
+  JobDriver& Accepted();   // after AmStarted
+  JobDriver& Gathering();  // after all containers were granted
+  JobDriver& Running();    // after all tasks run
 
-  // What a new AM does before AmStarted: a new Job from the first `decisions` of the journal. The rest is lost.
+  // Does what a new AM does before AmStarted: makes a new Job from the first `decisions` of the journal. Later
+  // decisions are lost.
   void Replay(size_t decisions);
   void Replay() { Replay(journal_.size()); }
 
-  // Each pair of values that `look(driver)` had before and after some decision of the journal.
+  // Returns each pair of values that `look(driver)` had before and after some decision of the journal.
   template <class Look>
   auto Changes(Look look) const {
     std::set<std::pair<decltype(look(*this)), decltype(look(*this))>> changes;
@@ -149,14 +160,14 @@ class JobDriver {
 
  private:
   void Keep(const Decision& decision);
-  std::vector<std::string> Newest() const;  // attempts
+  std::vector<std::string> Newest() const;  // newest attempts
 
   const JobSpec spec_;
   std::unique_ptr<Job> job_;
   Instant now_ = kStart;
   std::vector<Decision> journal_;
-  Generation generation_;                        // the newest in the journal
-  std::map<AttemptId, ContainerId> containers_;  // by the journal
+  Generation generation_;                        // newest one in the journal
+  std::map<AttemptId, ContainerId> containers_;  // from the journal
 };
 
 }  // namespace tony::am

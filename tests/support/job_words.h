@@ -1,8 +1,8 @@
 // Words of scripts: for the AM's core (tests/unit/am/job_script.h) and for the simulator (tests/sim/plan_script.h).
 //
 // A job: roles are worker*2, board*1:sidecar, ps*1:untracked, with :succeeds=2 :fails=1 :waits=data :ready=head
-// :outlives :scope=task :restarts=1 :processes=2 :after=chief/10s (fails the job if it outlives the chief so long) or
-// :left=chief/10s (is not waited for then). Frameworks by name; restarts as gang=1 or task=1/60s, lost=2/60s;
+// :outlives :scope=task :restarts=1 :processes=2 :after=chief/10s (fails the job if it outlives the chief by 10 s) or
+// :left=chief/10s (the job then ends without it). Frameworks by name; restarts as gang=1 or task=1/60s, lost=2/60s;
 // backoff=1s/8s settle=300ms checkpoints=3 timeout=45s registration=30s registry=2s allocation=45s suspect=5s
 // lost-after=60s grace=10s fresh=2s hold=30s; fcfs, tonys-rule, yarn.
 #pragma once
@@ -20,10 +20,10 @@
 
 namespace tony {
 
-// The parts between separators that do not stand in backticks; none is empty.
+// Returns the parts between separators, except separators in backticks. No part is empty.
 std::vector<std::string> PartsBetween(std::string_view text, std::string_view separator);
 
-// "7=x": what stands before and behind the first of these characters.
+// "7=x" -> the text before and the text behind the first `between`.
 std::pair<std::string, std::string> Halves(const std::string& text, char between);
 
 // The words of an event or of an expectation, read one after the other.
@@ -70,6 +70,6 @@ ExitStatus BySignal(const std::string& name);  // "TERM"
 std::string Chosen(std::string text, size_t number, size_t& most);
 
 void AddToJob(JobSpec& spec, std::string_view words);
-JobSpec JobOf(std::string_view text);  // whose failures are judged at once
+JobSpec JobOf(std::string_view text);  // failures are judged at once
 
 }  // namespace tony

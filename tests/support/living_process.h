@@ -1,4 +1,4 @@
-// A real process for a test that asks who is found, and who is killed.
+// A real process for tests that check which processes are found and killed.
 #pragma once
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 namespace tony {
 
-// A child that does nothing, to be found and killed: it has this variable and no other.
+// A child that does nothing. Its environment has this variable only.
 class LivingProcess {
  public:
   explicit LivingProcess(const std::string& variable) {

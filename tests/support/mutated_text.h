@@ -1,4 +1,4 @@
-// Texts as nobody would write them: a good one with bytes flipped, cut, doubled and spliced.
+// Makes damaged texts from a valid one: bytes flipped, cut, doubled and spliced.
 #pragma once
 
 #include <random>

@@ -1,3 +1,3 @@
-// Cannot start, as its library is not found. For tests.
+// Cannot start, because its library is not found. For tests.
 extern "C" int Gone();
 int main() { return Gone(); }

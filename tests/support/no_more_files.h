@@ -1,4 +1,4 @@
-// A shortage of descriptors for a test.
+// A shortage of file descriptors for a test.
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 namespace tony {
 
-// While it lives, this process can open nothing, `but` for so many.
+// While it lives, this process can open only `but` more files.
 class NoMoreFiles {
  public:
   explicit NoMoreFiles(size_t but = 0) {
@@ -23,7 +23,7 @@ class NoMoreFiles {
   NoMoreFiles(const NoMoreFiles&) = delete;
 
  private:
-  // A new descriptor has the lowest number that is free.
+  // Relies on the rule that a new descriptor gets the lowest free number.
   static rlim_t FirstBehind(size_t free) {
     std::vector<UniqueFd> opened;
     while (opened.size() <= free) opened.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));

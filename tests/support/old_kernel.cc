@@ -1,7 +1,7 @@
-// old_kernel [--eperm] PROGRAM [ARGUMENTS...]: runs it as on a Linux of 2018, RHEL 8's 4.18: the calls that came later,
-// as far as we or libc make them, answer ENOSYS to it and to all that it starts.
-// --eperm: as in a container whose filter does not know the calls: those that we make answer EPERM. Those that libc
-// makes still answer ENOSYS: libc goes another way only then.
+// old_kernel [--eperm] PROGRAM [ARGUMENTS...]: runs the program as on the Linux of 2018, RHEL 8's 4.18. The later
+// system calls that we or libc use answer ENOSYS to the program and to everything that it starts.
+// --eperm: runs it as in a container whose filter does not know the calls. Calls that we make answer EPERM. Calls that
+// libc makes still answer ENOSYS, because libc uses another way only then.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -43,7 +43,7 @@ bool Filter(unsigned error) {
 
 bool Answers(long result, int error) { return result < 0 && errno == error; }
 
-// The arguments are such that a kernel without the filter would do the calls.
+// With these arguments a kernel without the filter would make the calls.
 bool Works(int error) {
   return Answers(syscall(SYS_pidfd_open, getpid(), 0), error) &&
          Answers(syscall(SYS_close_range, ~0U, ~0U, 0), error) &&

@@ -1,5 +1,5 @@
-// Linked into all unit tests, in front of the C library: a test may start a thread only if the list THREADS of its program
-// has its source. The build with the thread sanitizer has the tests of these sources alone.
+// Linked into all unit tests, in front of the C library: a test may start a thread only if the list THREADS of its
+// program contains its source. The build with the thread sanitizer has the tests of these sources only.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-extern const char kSourcesWithThreads[];  // " a_test.cc b_test.cc "
+extern const char kSourcesWithThreads[];  // e.g. " a_test.cc b_test.cc "
 
 namespace {
 

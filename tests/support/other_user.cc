@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Steady = std::chrono::steady_clock;
 
-// Below these numbers Debian's own users end, systemd's begin and the overflow uid is; and a pid has at most 22 bits.
+// Lower numbers include Debian's own users, systemd's users and the overflow uid. A pid has at most 22 bits.
 constexpr uid_t kFirstUid = 1'000'000;
 constexpr uid_t kUidsOfProcess = 256;
 constexpr int kNotThisUser = 125;
@@ -39,7 +39,7 @@ constexpr int kNotThisUser = 125;
   abort();
 }
 
-// As long as this process lives no other test has the same ones.
+// No other test has the same user while this process lives.
 uid_t NextUid() {
   static std::atomic<uid_t> taken{0};
   const uid_t number = taken++;
@@ -64,17 +64,18 @@ fs::path ReachableTemp() {
   return OthersReach(usual) ? usual : fs::path("/tmp");
 }
 
-// The two are told apart by nobody but who writes into them.
+// Only a program that writes into the file can notice the difference.
 void LinkOrCopy(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_hard_link(from, to, error);
   if (error) fs::copy_file(from, to);
 }
 
-// Async-signal-safe but for what the caller does next. Order matters: without root's uid the groups stay as they are.
+// Async-signal-safe, if the caller's next calls are. The order matters: without root's uid the groups cannot be
+// changed.
 bool Become(uid_t user) {
   if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) return false;
-  // Else /proc/self belongs to root, as it does not after execve().
+  // Without this, /proc/self belongs to root, which it does not after execve().
   return prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
@@ -99,7 +100,8 @@ void WriteAll(int fd, std::string_view text) {
   }
 }
 
-// Of /proc/PID/status, for a process that is no zombie: /proc/PID is root's where it has made itself undumpable.
+// Reads /proc/PID/status and returns false for zombies. /proc/PID belongs to root if the process has made itself
+// undumpable.
 bool IsAliveAs(pid_t pid, uid_t user) {
   const std::string status = ReadText("/proc/" + std::to_string(pid) + "/status");
   const std::string own = std::to_string(user);
@@ -140,7 +142,8 @@ SharedFolder::SharedFolder(mode_t mode) {
 }
 
 SharedFolder::~SharedFolder() {
-  std::error_code ignored;  // somebody may still write there; a test that cares has looked
+  // A process may still write there. A test that checks this has done so before.
+  std::error_code ignored;
   fs::remove_all(path_, ignored);
 }
 
@@ -170,7 +173,7 @@ ForkedCall::~ForkedCall() {
   close(answer_);
 }
 
-// The call's end closes the pipe, and so does that of its children.
+// The pipe is closed when the call and its children have ended.
 void ForkedCall::ReadUntil(Steady::time_point end, Ran* ran) {
   while (true) {
     const auto left = std::chrono::duration_cast<Limit>(end - Steady::now());
@@ -231,8 +234,8 @@ std::vector<std::string> OtherUser::Environment(const Variables& variables) cons
   return env;
 }
 
-// Each word of the chain replaces itself by the next, so the pid is the program's. prlimit comes last: the others, too,
-// need descriptors.
+// Each word of the chain replaces itself by the next one, so the pid is that of the program. prlimit comes last,
+// because the other words need descriptors, too.
 std::unique_ptr<Background> OtherUser::Start(const Words& argv, const Setting& setting) const {
   const std::string id = std::to_string(uid_);
   Words words = {"/bin/sh", "-c", "umask \"$0\"; exec \"$@\""};

@@ -1,5 +1,5 @@
-// The headers that most files include, compiled once (TONY_PRECOMPILE). A file still includes what it uses, because the
-// debug preset compiles without this.
+// The headers that most files include, compiled once (TONY_PRECOMPILE). A file still includes every header that it
+// uses, because the debug preset compiles without this one.
 #ifdef GTEST_HAS_PTHREAD  // the build has tests
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 
 namespace tony {
 
-// The value. An error ends the test, as an exception that names the line.
+// Returns the value. An error ends the test with an exception that names the line.
 template <class T>
 T Must(Result<T> result, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (!result.ok()) throw std::runtime_error(StrCat(file, ":", line, ": ", result.error().message));
@@ -24,7 +24,7 @@ inline void Must(const Status& status, const char* file = __builtin_FILE(), int 
   if (!status.ok()) throw std::runtime_error(StrCat(file, ":", line, ": ", status.error().message));
 }
 
-// The message is compared by ExpectText: "~" stands for a part of it, "^" for its begin.
+// Compares the message with ExpectText: "~" stands before a part of it, "^" before its beginning.
 inline void ExpectError(const auto& result, ErrorCode code, std::string_view message,
                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   const testing::ScopedTrace trace(file, line, "");

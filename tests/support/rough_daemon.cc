@@ -1,17 +1,18 @@
-// rough_daemon KIND LOCK_FILE: becomes a daemon that is hard to end, and returns once it lives.
-// rough_daemon check FOLDER: names on standard error each lock file in FOLDER that a daemon holds; 9 if there is one.
+// rough_daemon KIND LOCK_FILE: becomes a daemon that is hard to end, and returns when the daemon runs.
+// rough_daemon check FOLDER: names on standard error each lock file in FOLDER that a daemon holds; exits with 9 if a
+// daemon holds one.
 //
-// The daemon and all that it forks hold one lock, so that the kernel says whether any of them lives. A KIND is one or
-// more of these words, joined by commas:
-//   refork     each process forks the next one in a session of its own, and ends a few milliseconds later
+// The daemon and all its descendants hold one lock, so that the kernel knows whether any of them lives. A KIND is one
+// or more of these words, joined by commas:
+//   refork     each process forks the next one in a new session, and exits a few milliseconds later
 //   hasty      ... at once
-//   exec       each process begins this program anew
+//   exec       each process executes this program again
 //   bare       its environment is empty
 //   quiet      its output goes to /dev/null
 //   noterm     SIGTERM is ignored
 //   stopped    the process stops itself
-//   headless   its first thread ends, another runs on
-//   nosignal   its parent is not told of its end
+//   headless   its first thread exits, another one continues
+//   nosignal   its parent gets no signal when it exits
 //   bomb       up to 40 processes that replace each other
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,13 +37,14 @@
 
 namespace {
 
-constexpr int kWidth = 40;  // of a bomb
-// After so many seconds a test has failed: nothing may outlive it for good.
+constexpr int kWidth = 40;  // processes of a bomb
+// The daemon ends after this many seconds, because then a test has failed.
 constexpr time_t kLongestLife = 60;
 
 struct Daemon {
   std::string kind, lock_file;
-  int ready = -1;  // a pipe: one byte when it is what it is meant to be
+  // A pipe that gets one byte when the daemon is complete.
+  int ready = -1;
   int generation = 0;
   time_t end = time(nullptr) + kLongestLife;
 
@@ -64,7 +66,7 @@ pid_t Fork(const Daemon& daemon) {
   return static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
 }
 
-// The same program, with what it must know in its arguments: also its environment is lost if it is to be.
+// Executes the same program. Everything that it needs is in its arguments, because the environment may be emptied.
 void Exec(const Daemon& daemon) {
   const std::string ready = std::to_string(daemon.ready), generation = std::to_string(daemon.generation),
                     end = std::to_string(daemon.end);
@@ -80,7 +82,7 @@ void Exec(const Daemon& daemon) {
   for (;; ++daemon.generation) {
     if (daemon.generation == 3) SayReady(daemon);
     if (daemon.generation > 3 && !daemon.Is("hasty")) usleep(3000);
-    // Where no process can be had, this one goes on.
+    // If no process can be forked, this one continues.
     if (Fork(daemon) > 0) _exit(0);
     setsid();
     EndInTime(daemon);
@@ -128,7 +130,8 @@ void* RunOn(void* daemon) {
 }
 
 [[noreturn]] void Live(Daemon& daemon) {
-  std::signal(SIGPIPE, SIG_IGN);  // who waited for the daemon waits no more
+  // the reader of the output may have exited
+  std::signal(SIGPIPE, SIG_IGN);
   if (daemon.Is("noterm")) std::signal(SIGTERM, SIG_IGN);
   if (daemon.Is("quiet")) {
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -152,7 +155,7 @@ void* RunOn(void* daemon) {
   for (;;) pause();
 }
 
-// By a shared lock: others may look at the same time.
+// Uses a shared lock, because others may check at the same time.
 int Check(const char* folder) {
   int exit_code = 0;
   DIR* const listing = opendir(folder);
@@ -178,7 +181,7 @@ int Begin(Daemon daemon) {
     if (fork() > 0) _exit(0);
     close(ends[0]);
     close(orphaned[1]);
-    // One that stops before its group is orphaned gets SIGHUP and SIGCONT from the kernel (POSIX, _exit()).
+    // A process that stops before its group is orphaned gets SIGHUP and SIGCONT from the kernel (POSIX, _exit()).
     char byte = 0;
     (void)!read(orphaned[0], &byte, 1);
     close(orphaned[0]);

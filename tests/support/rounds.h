@@ -1,4 +1,4 @@
-// How often a test of random cases repeats.
+// The number of rounds of a test with random cases.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 
 namespace tony {
 
-// All of them where $TONY_FULL_ROUNDS is set, as in continuous integration and for mutants, and a tenth where somebody waits.
+// Returns all rounds if $TONY_FULL_ROUNDS is set, as in continuous integration and for mutants; otherwise a tenth,
+// because somebody waits.
 inline int Rounds(int all) { return std::getenv("TONY_FULL_ROUNDS") != nullptr ? all : std::max(1, all / 10); }
 
 }  // namespace tony

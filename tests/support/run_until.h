@@ -1,4 +1,4 @@
-// Runs an event loop until something has come true. For tests, which never sleep.
+// Runs an event loop until a condition is true. For tests, which never sleep.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 namespace tony {
 
-// Whether `condition` came true within `limit`. It is looked at between the loop's callbacks.
+// Returns whether `condition` became true within `limit`. It is checked between the loop's callbacks.
 inline bool RunUntil(EventLoop& loop, const std::function<bool()>& condition,
                      Duration limit = std::chrono::seconds(20)) {
   const Instant end = loop.Now() + limit;
   EventLoop::Timer timer;
   bool holds = false;
   std::function<void()> look = [&] {
-    // Once, because it may consume what it looks for.
+    // Evaluated once, because the condition may consume what it finds.
     holds = condition();
     if (holds || loop.Now() >= end) return loop.Stop();
     timer = loop.After(Duration(1), look);

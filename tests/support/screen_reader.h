@@ -1,5 +1,6 @@
-// What a person sees on a terminal of a size: understands the bytes that our programs send (text, line ends, cursor up,
-// erase, styles) and fails on any other escape sequence. Wraps what no longer fits when it becomes narrower.
+// The text that a person sees on a terminal of a given size. Interprets the bytes that our programs send (text, line
+// ends, cursor up, erase, styles) and fails on any other escape sequence. Wraps lines that no longer fit when the
+// terminal becomes narrower.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ class ScreenReader {
     pending_ += bytes;
     while (!pending_.empty()) {
       const size_t used = TakeOne(pending_);
-      if (used == 0) return;  // the rest of a sequence is to come
+      if (used == 0) return;  // the sequence is incomplete
       pending_.erase(0, used);
     }
   }
@@ -44,7 +45,7 @@ class ScreenReader {
     Scroll();
   }
 
-  // Without blanks at the ends of lines, and without empty rows at the end.
+  // Returns the text without blanks at the ends of lines, and without empty rows at the end.
   std::string Text() const { return Join(top_, rows_.size()); }
   std::string ScrolledAway() const { return Join(0, top_); }
 
@@ -114,7 +115,7 @@ class ScreenReader {
 
   TerminalSize size_;
   std::vector<std::string> rows_;  // scrolled away and visible
-  size_t top_ = 0;                 // first visible one
+  size_t top_ = 0;                 // first visible row
   size_t row_ = 0, column_ = 0;
   std::string pending_;
 };

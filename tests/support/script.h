@@ -1,4 +1,4 @@
-// Scripts: rows of a table that tell, step by step, what is done in a world and what is seen there.
+// Scripts: rows of a table that list, step by step, the actions in a world and the expected answers.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Words {
     const auto words = Split(text, ' ');
     return i < words.size() ? words[i] : "";
   }
-  std::string From(size_t i) const {  // word i, and all behind it
+  std::string From(size_t i) const {  // word i and all later ones
     size_t at = 0;
     for (; i > 0; --i) {
       at = text.find(' ', at);
@@ -31,7 +31,7 @@ struct Words {
   int64_t Number(size_t i, int64_t usual = 0) const { return ParseInt((*this)[i]).value_or(usual); }
 };
 
-// The action of a word in a world. Its answer, if it has one, says what is seen.
+// The action of a word in a world. If it returns an answer, the answer describes what the test sees.
 template <class World>
 struct Deed {
   template <class Do>
@@ -50,7 +50,8 @@ struct Deed {
 template <class World>
 using Deeds = std::map<std::string, Deed<World>>;
 
-// A step is {"part | part", "answer | answer"}; an answer is compared by ExpectText, and parts without one are left out.
+// Runs steps of the form {"part | part", "answer | answer"}. Each answer is compared by ExpectText; parts without an
+// answer are left out.
 template <class World>
 void RunScript(World& world, const Deeds<World>& deeds, const std::vector<RowCase>& steps) {
   for (const RowCase& step : steps) {
@@ -71,7 +72,7 @@ void RunScript(World& world, const Deeds<World>& deeds, const std::vector<RowCas
   }
 }
 
-// Each row has a World of its own, made of `args`, whose words are World::Its().
+// Gives each row a World of its own, constructed from `args`. The World's words are World::Its().
 template <class World, class... Args>
 auto ScriptIn(Args... args) {
   return [=](const TestRow& row) {

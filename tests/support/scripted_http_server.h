@@ -1,4 +1,4 @@
-// An HTTP server on the test's own loop that answers as the test says, also as no server should.
+// An HTTP server on the test's own loop. It answers as the test wants, including invalid answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,12 +25,13 @@ struct ServedRequest {
 };
 
 struct ServedAnswer {
-  std::string bytes;   // as they are sent; empty: silence
-  bool close = false;  // after them
-  size_t piece = 0;    // so many bytes each millisecond; 0: all at once
+  std::string bytes;   // sent as they are; empty: silence
+  bool close = false;  // after the bytes
+  // Number of bytes to send each millisecond; 0 sends all at once.
+  size_t piece = 0;
 };
 
-// "HTTP/1.1 200 OK" with the length of the body.
+// Returns "HTTP/1.1 200 X" with the length of the body.
 inline ServedAnswer Answered(int status, std::string_view body, std::string_view headers = "") {
   return {StrCat("HTTP/1.1 ", status, " X\r\nContent-Length: ", body.size(), "\r\n", headers, "\r\n", body)};
 }
@@ -50,9 +51,9 @@ class ScriptedHttpServer {
   const std::vector<ServedRequest>& requests() const { return requests_; }
   int accepted() const { return accepted_; }
   size_t open() const { return connections_.size(); }
-  // A connection whose request has a body is closed when so much of it has come.
+  // Closes a connection whose request has a body when this many bytes of the body have arrived.
   void CutBodiesAfter(size_t bytes) { cut_ = bytes; }
-  // Bodies are not read: the sender's buffers fill.
+  // Stops reading bodies, so that the sender's buffers fill.
   void ReadNoBody() { reads_bodies_ = false; }
 
  private:

@@ -1,4 +1,4 @@
-// A job with one of each record that submit makes, but for its secrets.
+// A job with one of each record that submit makes, except its secrets.
 #pragma once
 
 #include "runtime/records/job_records.h"

@@ -1,4 +1,4 @@
-// Tests as tables. Each row is a test of its own with the row's name: Suite.Name, for --gtest_filter and scripts/try.
+// Tests as tables. Each row is a separate test with the row's name: Suite.Name, for --gtest_filter and scripts/try.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace tony {
 
-// What is read, and what has to come of it. The check of a table says in which words.
+// An input and the expected result. The check of a table defines their words.
 struct RowCase {
   std::string given, expected;
 };
@@ -21,7 +21,7 @@ struct TestRow {
   std::vector<RowCase> cases;
 };
 
-// "~TEXT": `actual` holds TEXT; "^TEXT": it begins so; else it is `expected`.
+// "~TEXT": `actual` contains TEXT; "^TEXT": it begins with TEXT; otherwise it equals `expected`.
 inline void ExpectText(std::string_view expected, std::string_view actual) {
   if (expected.starts_with('~')) {
     EXPECT_NE(actual.find(expected.substr(1)), std::string_view::npos) << actual << "\nlacks: " << expected.substr(1);
@@ -32,7 +32,7 @@ inline void ExpectText(std::string_view expected, std::string_view actual) {
   }
 }
 
-// The parts of a text between " | ".
+// Returns the parts of a text between " | ".
 inline std::vector<std::string> PartsOf(std::string_view text) {
   std::vector<std::string> parts;
   for (size_t at = text.find(" | "); at != std::string_view::npos; at = text.find(" | ")) {
@@ -43,7 +43,7 @@ inline std::vector<std::string> PartsOf(std::string_view text) {
   return parts;
 }
 
-// "a{x||y}" is "ax", "a", "ay": one text for each alternative of the first braces that have any.
+// Expands "a{x||y}" to "ax", "a", "ay": one text for each alternative in the first braces that contain a "|".
 inline std::vector<std::string> Alternatives(const std::string& text) {
   const size_t open = text.find('{'), close = text.find('}', open);
   if (close == std::string::npos || text.find('|', open) > close) return {text};
@@ -61,7 +61,7 @@ inline std::string Replaced(std::string text, std::string_view what, std::string
   return text;
 }
 
-// A check that compares what `read` makes of each alternative with what is expected.
+// Returns a check that compares `read` of each alternative with the expected text.
 template <class Read>
 auto Gives(Read read) {
   return [read](const RowCase& each) {
@@ -96,9 +96,9 @@ bool AddTable(const char* suite, const char* file, int line, const Row (&rows)[k
   return true;
 }
 
-// The rows of an array are tests of `suite`; `check` takes a RowCase, or else the row, which is a TestRow or another
-// struct whose first member is its `name`. Stands behind the array:
-// tests/lanes/test_names.py finds the tests' names by that, and by the rows' first words.
+// Makes each row of an array a test of `suite`. `check` takes a RowCase, or the whole row, which is a TestRow or
+// another struct whose first member is its `name`. The macro must follow the array, because tests/lanes/test_names.py
+// finds the names of the tests by it and by the first words of the rows.
 #define TABLE_TEST(suite, rows, ...) \
   [[maybe_unused]] const bool suite##rows = AddTable(#suite, __FILE__, __LINE__, rows, __VA_ARGS__)
 

@@ -1,4 +1,4 @@
-// A folder of its own for one test; removed with everything in it.
+// A temporary folder for one test; removed with everything in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace tony {
 
-// Where no disk has to be waited for, if there is such a place.
+// Returns a folder in memory, which needs no disk, if there is one.
 inline std::filesystem::path MemoryFolder() {
   const std::filesystem::path shared = "/dev/shm";
   return access(shared.c_str(), W_OK | X_OK) == 0 ? shared : std::filesystem::temp_directory_path();
@@ -24,7 +24,8 @@ class TempFolder {
     path_ = name;
   }
   ~TempFolder() {
-    std::error_code ignored;  // a test that made something unremovable has failed already
+    // A test that made something unremovable has failed already.
+    std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
   TempFolder(const TempFolder&) = delete;

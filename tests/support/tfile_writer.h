@@ -1,4 +1,5 @@
-// A file as NodeManagers leave it in HDFS (runtime/hadoop/aggregated_log.h), by another hand than the reader's.
+// Writes a file as NodeManagers leave it in HDFS (runtime/hadoop/aggregated_log.h), with code independent of the
+// reader.
 #pragma once
 
 #include <zlib.h>
@@ -52,7 +53,7 @@ class TFileWriter {
     block_.clear();
   }
 
-  // The index says that there are so many more blocks.
+  // Finishes the file. The index promises `more` blocks that do not exist.
   std::string Finish(int64_t more = 0) {
     EndBlock();
     std::string index = Text(compression_) + Number(static_cast<int64_t>(regions_.size()) + more);
@@ -78,7 +79,7 @@ class TFileWriter {
     out.resize(size);
     return out;
   }
-  // Where it is.
+  // Returns the position of the bytes.
   std::string Put(const std::string& bytes, const std::string& compression) {
     const auto at = static_cast<int64_t>(file_.size());
     const std::string stored = compression == "gz" ? Deflated(bytes) : bytes;

@@ -40,7 +40,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 
 int ShellStatus(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// Only async-signal-safe calls: we come from fork() in a program with threads.
+// Makes only async-signal-safe calls, because it runs after fork() in a program with threads.
 [[noreturn]] void BecomeProgram(char** argv, char** env, const char* directory, int out, int err) {
   setpgid(0, 0);
   const int null = open("/dev/null", O_RDONLY);
@@ -52,7 +52,7 @@ int ShellStatus(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status
 
 std::string ReadProc(pid_t pid, const char* name) { return ReadText(fs::path("/proc") / std::to_string(pid) / name); }
 
-// A zombie has no environment, so it never matches a mark there; its command line is empty too.
+// A zombie has no environment and an empty command line, so it never matches a mark.
 bool HasMark(pid_t pid, std::string_view mark) {
   return ReadProc(pid, "environ").find(mark) != std::string::npos ||
          ReadProc(pid, "cmdline").find(mark) != std::string::npos;
@@ -63,7 +63,7 @@ std::string WithoutLineEnd(std::string text) {
   return text;
 }
 
-// Whether the kernel starts a loader for it, which brings libraries.
+// Returns whether the kernel starts a loader for the program, which loads libraries.
 bool IsDynamic(const fs::path& program) {
   std::ifstream file(program, std::ios::binary);
   Elf64_Ehdr header = {};
@@ -77,7 +77,7 @@ bool IsDynamic(const fs::path& program) {
   return false;
 }
 
-// All tests have one copy of the programs, which are large. Copies of earlier builds go.
+// All tests share one copy of the programs, which are large. Copies of earlier builds are removed.
 void ShareProgramsIn(const fs::path& home) {
   const fs::path shared = fs::path(ProgramFolder()).parent_path() / "programs-of-jobs";
   fs::create_directory(home);
@@ -94,7 +94,7 @@ void ShareProgramsIn(const fs::path& home) {
 
 }  // namespace
 
-// A sanitizer's library has to be begun by each program that has it.
+// Returns whether `tony` contains the functions that every sanitized program calls when it starts.
 bool SanitizedPrograms() {
   static const bool sanitized = [] {
     const std::string program = ReadText(fs::path(ProgramFolder()) / "tony");
@@ -106,7 +106,7 @@ bool SanitizedPrograms() {
 struct Background::State {
   pid_t pid = 0;
   int pidfd = -1;
-  std::array<int, 2> pipes{-1, -1};  // our ends of its standard output and error
+  std::array<int, 2> pipes{-1, -1};  // our ends of its output pipes
   std::array<std::string, 2> texts;
   mutable std::mutex mutex;
   std::thread reader;
@@ -115,7 +115,7 @@ struct Background::State {
   int status = 0;
   rusage used = {};
 
-  // Until both pipes are closed or somebody writes to stop_pipe.
+  // Reads until both pipes are closed or a byte arrives at stop_pipe.
   void ReadAll() {
     std::array<bool, 2> open{true, true};
     while (open[0] || open[1]) {
@@ -211,7 +211,7 @@ Ran Background::Wait(Limit limit) {
   state_->Reap();
   ran.exit = ShellStatus(state_->status);
   ran.peak_memory_kb = state_->used.ru_maxrss;
-  // Somebody who inherited the output and keeps it open would hang a shell's $(...).
+  // A process that inherited the output and keeps it open would block a shell's $(...).
   const auto left = std::chrono::duration_cast<Limit>(end - Steady::now());
   if (!WaitFor([this] { return state_->Closed(); }, std::max(left, Limit(1000)))) ran.timed_out = true;
   ran.out = out();
@@ -342,7 +342,7 @@ Sandbox::Variables WithShim(const std::string& shim, Sandbox::Variables more) {
   if (!IsDynamic(fs::path(ProgramFolder()) / "tony"))
     throw std::runtime_error(ProgramFolder() + " has static programs: see tests/e2e/needs_dynamic_programs.txt");
   more["LD_PRELOAD"] = TestProgram("lib" + shim + ".so");
-  // Or the address sanitizer would insist on being the first library.
+  // Without this, the address sanitizer insists on being the first library.
   more["ASAN_OPTIONS"] = "verify_asan_link_order=0";
   return more;
 }

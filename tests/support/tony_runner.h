@@ -1,5 +1,5 @@
-// Runs the built programs as a person at a shell would, each test in a folder, a $TONY_HOME and a ledger of its own:
-// jobs of tests neither wait for each other nor for those of this machine.
+// Runs the built programs as a person at a shell would. Each test has its own folder, $TONY_HOME and ledger, so that
+// jobs of tests wait neither for each other nor for the jobs of this machine.
 #pragma once
 
 #include <sys/types.h>
@@ -16,21 +16,23 @@
 namespace tony {
 
 using Limit = std::chrono::milliseconds;
-// Far above what anything here takes: machines that run tests are noisy.
+// Far above any measured time, because machines that run tests are noisy.
 inline constexpr Limit kGenerous{30000};
 
-// Whether the programs have the address or the thread sanitizer, which makes them slow and large.
+// Returns whether the programs have the address or the thread sanitizer, which makes them slow and large.
 bool SanitizedPrograms();
 
 struct Ran {
-  int exit = -1;  // exit code; 128 + number if a signal ended it, as a shell says
+  // The exit code; 128 + number if a signal ended it, as a shell reports it.
+  int exit = -1;
   std::string out;
   std::string err;
-  bool timed_out = false;   // it had not ended, or somebody still held its output open; it was killed
-  long peak_memory_kb = 0;  // the most it had resident
+  // True if it had not exited in time, or another process kept its output open. It was killed then.
+  bool timed_out = false;
+  long peak_memory_kb = 0;  // highest resident memory
 };
 
-// A program running in the background, in a process group of its own. Killed with the object.
+// A program that runs in the background, in a process group of its own. Killed with the object.
 class Background {
  public:
   Background(const std::vector<std::string>& argv, const std::vector<std::string>& env,
@@ -39,11 +41,12 @@ class Background {
   Background(const Background&) = delete;
 
   pid_t pid() const;
-  std::string out() const;  // so far
+  std::string out() const;  // up to now
   std::string err() const;
-  void Signal(int signal);            // to the program alone
-  void SignalGroup(int signal);       // as a terminal does
-  Ran Wait(Limit limit = kGenerous);  // until it has ended and its output is closed
+  void Signal(int signal);       // to the program alone
+  void SignalGroup(int signal);  // as a terminal does
+  // Waits until the program has exited and its output is closed.
+  Ran Wait(Limit limit = kGenerous);
 
  private:
   struct State;
@@ -56,52 +59,57 @@ struct Process {
   std::string command_line;
 };
 
-// Gives signals their usual effect again, before a forked process becomes a program: a shell that starts the tests in the
-// background, and nohup, ignore some of them. Async-signal-safe.
+// Gives signals their default effect again before a forked process becomes a program, because nohup and shells that
+// start the tests in the background ignore some of them. Async-signal-safe.
 void HearAllSignals();
 
-// Living processes that have `mark` in their environment or command line; never ourselves. Zombies are not alive.
+// Returns living processes that have `mark` in their environment or command line, except this process. Zombies do not
+// count.
 std::vector<Process> ProcessesWithMark(std::string_view mark);
 std::string ToString(const std::vector<Process>& processes);
 
-// Looks again every few milliseconds until `condition` holds; false if it never did.
+// Checks `condition` every few milliseconds; returns false if it was not true within the limit.
 bool WaitFor(const std::function<bool()>& condition, Limit limit = kGenerous);
 bool WaitForFile(const std::filesystem::path& file, Limit limit = kGenerous);
 
-std::string ReadText(const std::filesystem::path& file);  // empty if there is none
+// empty if the file does not exist
+std::string ReadText(const std::filesystem::path& file);
 size_t CountLines(std::string_view text);
 
 class Sandbox {
  public:
   Sandbox();
-  ~Sandbox();  // kills what is left
+  ~Sandbox();  // kills remaining processes
   Sandbox(const Sandbox&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path home() const { return folder_ / "home"; }
   std::filesystem::path ledger() const { return folder_ / "ledger"; }
-  // What jobs may have of the machine; in the beginning more memory than any test asks for.
+  // Sets what jobs may use of the machine. The initial setting has more memory than any test requests.
   void SetMachine(std::string_view json) const { Write("ledger/machine.json", json); }
   std::filesystem::path JobFolder(const std::string& job) const { return home() / "jobs" / job; }
   std::string File(const std::string& name) const { return (folder_ / name).string(); }
   std::string Write(const std::string& name, std::string_view text) const;  // returns the absolute path
 
   using Variables = std::map<std::string, std::string>;
-  std::vector<std::string> Environment(const Variables& variables = {}) const;  // "NAME=value", of what Tony() runs
+  // Returns the environment of Tony(), as "NAME=value".
+  std::vector<std::string> Environment(const Variables& variables = {}) const;
   Ran Tony(const std::vector<std::string>& arguments, const Variables& variables = {}, Limit limit = kGenerous) const;
   std::unique_ptr<Background> StartTony(const std::vector<std::string>& arguments,
                                         const Variables& variables = {}) const;
 
-  std::vector<std::string> Jobs() const;                      // ids, by what is in $TONY_HOME
-  std::vector<Process> Processes() const;                     // of all jobs here, and waiting clients
-  std::vector<pid_t> Pids(const std::string& program) const;  // "tony-am"
+  std::vector<std::string> Jobs() const;  // ids in $TONY_HOME
+  // Returns the processes of all jobs here, and clients that wait.
+  std::vector<Process> Processes() const;
+  std::vector<pid_t> Pids(const std::string& program) const;  // e.g. "tony-am"
 
  private:
   std::filesystem::path folder_;
 };
 
-// Variables for a program that is to load that library of tests/shim, "crash_shim", and `more`. Throws where the
-// programs are static, because they would load nothing: such a test is in tests/e2e/needs_dynamic_programs.txt.
+// Returns variables for a program that shall load this library of tests/shim, e.g. "crash_shim", and `more`. Throws if
+// the programs are static, because they would load nothing: such a test is listed in
+// tests/e2e/needs_dynamic_programs.txt.
 Sandbox::Variables WithShim(const std::string& shim, Sandbox::Variables more);
 
 }  // namespace tony

@@ -1,7 +1,8 @@
-"""What is peculiar to Airflow 2."""
+"""The parts of the checks that are specific to Airflow 2."""
 
 SERVER = "webserver"
-SQLITE_OPTIONS = "?timeout=60"  # seconds for SQLite's lock: with its 5 a task's start may fail on a busy machine
+# seconds to wait for SQLite's lock; with the default of 5 a task may fail to start on a busy machine
+SQLITE_OPTIONS = "?timeout=60"
 
 
 def environment(port, airflow_home):
@@ -12,13 +13,13 @@ def environment(port, airflow_home):
         "AIRFLOW__WEBSERVER__CONFIG_FILE": str(airflow_home / "webserver_config.py"),
         "AIRFLOW__SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "20",
         "AIRFLOW__SCHEDULER__ZOMBIE_DETECTION_INTERVAL": "5",
-        # Without it SQLite gets the SequentialExecutor, which blocks the scheduler while a task runs.
+        # Without this setting SQLite gets the SequentialExecutor, which blocks the scheduler while a task runs.
         "_AIRFLOW__SKIP_DATABASE_EXECUTOR_COMPATIBILITY_CHECK": "1",
     }
 
 
 def prepare(airflow_home):
-    """Anybody who reaches the port is an administrator: it is on the loopback device, for some minutes."""
+    """Makes everybody who can reach the port an administrator. The port is on the loopback device, for some minutes."""
     text = 'AUTH_ROLE_PUBLIC = "Admin"\nWTF_CSRF_ENABLED = False\n'
     (airflow_home / "webserver_config.py").write_text(text)
 

@@ -1,7 +1,7 @@
-"""What is peculiar to Airflow 3."""
+"""The parts of the checks that are specific to Airflow 3."""
 
 SERVER = "api-server"
-SQLITE_OPTIONS = ""  # its server waits for the lock on its event loop: longer is worse there
+SQLITE_OPTIONS = ""  # its server waits for the lock on its event loop, where waiting longer is worse
 
 
 def environment(port, airflow_home):
@@ -17,10 +17,10 @@ def environment(port, airflow_home):
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # no Dag changes
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
-        # On a busy machine an answer may take longer than the default, 5 s; what is asked again then is refused.
+        # On a busy machine an answer may take longer than the default of 5 s, and a repeated request is refused.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
-        # The end of a process is told up to so many seconds late. With the default, 5, a short deferral may be over
-        # before, and Airflow takes the resumed task for a failed one.
+        # The end of a process is reported up to this many seconds late. With the default of 5 a short deferral may be
+        # over before, and Airflow takes the resumed task for a failed one.
         "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
     }
 

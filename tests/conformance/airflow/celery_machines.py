@@ -1,6 +1,6 @@
-"""Airflow on several machines: Celery's workers, PostgreSQL and Redis. All are real, and all in the sandbox.
+"""Airflow on several machines with Celery's workers, PostgreSQL and Redis. All of them are real and run in the sandbox.
 
-A machine is what the runtime takes it for: a home of jobs that no other machine sees.
+For the runtime a machine is a home of jobs that no other machine can see.
 """
 
 import json
@@ -14,13 +14,14 @@ import subprocess
 import common
 from daemons import Program, free_port
 
-# PostgreSQL refuses to run as root. Its Debian package brings a user.
+# PostgreSQL refuses to run as root. Its Debian package brings a user for it.
 UNPRIVILEGED = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
 EVERYBODYS_QUEUE = "default"
 
 
 class Server(Program):
-    """A server on a free port of the loopback device. `question` is a command that it answers when it is ready."""
+    """A server on a free port of the loopback device. `question` is a command that it answers as soon as it is
+    ready."""
 
     def __init__(self, sandbox, name, words, question):
         super().__init__(sandbox, name, words, sandbox.environment())
@@ -33,7 +34,7 @@ class Server(Program):
 
 
 class Redis(Server):
-    """It keeps nothing on the disk: what is queued when it ends is lost."""
+    """Redis without files: tasks that are queued when it ends are lost."""
 
     def __init__(self, sandbox):
         self.port = free_port()
@@ -43,9 +44,10 @@ class Redis(Server):
 
 
 class PostgreSQL(Server):
-    """Anybody who reaches the port may do all: it is on the loopback device, for some minutes."""
+    """PostgreSQL. Everybody who can reach the port has all rights; the port is on the loopback device, for some
+    minutes."""
 
-    END = signal.SIGINT  # it does not wait until its clients have gone
+    END = signal.SIGINT  # ends without waiting for its clients
 
     def __init__(self, sandbox):
         self.port = free_port()
@@ -58,10 +60,10 @@ class PostgreSQL(Server):
         super().__init__(sandbox, "postgresql", words, [self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p",
                                                         str(self.port)])  # fmt: skip
         self.address = f"//airflow@127.0.0.1:{self.port}/postgres"
-        self.url = f"postgresql+psycopg2:{self.address}"  # with its driver: SQLAlchemy has had several defaults
+        self.url = f"postgresql+psycopg2:{self.address}"  # names the driver, because SQLAlchemy has changed its default
 
     def make(self):
-        """An empty database in a folder that is PostgreSQL's user's, below one that it may pass."""
+        """Makes an empty database in a folder of PostgreSQL's user, below a folder that this user may enter."""
         self.folder.parent.chmod(0o711)
         self.data.mkdir()
         if UNPRIVILEGED:
@@ -78,7 +80,7 @@ class PostgreSQL(Server):
 
 
 class Worker(Program):
-    """A worker of Celery on a machine of its own. It serves everybody's queue and that of its machine."""
+    """A Celery worker on a machine of its own. It serves the shared queue and the queue of its machine."""
 
     def __init__(self, sandbox, program, environment, machine, name=None):
         self.sandbox, self.machine, self.home = sandbox, machine, sandbox.folder / f"home-of-{machine}"
@@ -93,20 +95,20 @@ class Worker(Program):
         return re.search(rf"{self.name}@\S+ ready\.", self.log())
 
     def runs(self, task):
-        """Whether the task's process is here."""
+        """Returns whether the task's process runs on this machine."""
         return task.pid() in self.session()
 
     def received(self):
-        """Celery's ids of what it was given since it was started, once for each delivery."""
+        """Returns Celery's ids of the tasks that it received since its start, once for each delivery."""
         return re.findall(r"Task \S+\[([0-9a-f-]+)\] received", self.log())
 
     def jobs(self):
-        """The jobs that its machine knows."""
+        """Returns the jobs that its machine knows."""
         return [job["job"] for job in self.sandbox.tony("list", "--limit", "0", home=self.home)["jobs"]]
 
 
 class TwoMachines:
-    """The CeleryExecutor with a worker on each machine; all else is on the first."""
+    """The CeleryExecutor with a worker on each machine; all other daemons are on the first machine."""
 
     NAMES = ("gpu1", "gpu2")
 

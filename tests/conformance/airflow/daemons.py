@@ -1,4 +1,4 @@
-"""Airflow as it is in production: separate daemons over one database, driven as a person drives it."""
+"""Airflow as it runs in production: separate daemons with one database, used as a person uses them."""
 
 import concurrent.futures
 import contextlib
@@ -19,8 +19,9 @@ import airflow_3
 import common
 from runs import Run
 
-FERNET_KEY = "YSBrZXkgb2YgdGhlIGNvbmZvcm1hbmNlIHRlc3RzLi4="  # the same in all processes: triggers are stored encrypted
-MOST_RESTARTS = 3  # of daemons that end by themselves; then the checks fail
+# the same in all processes, because triggers are stored encrypted
+FERNET_KEY = "YSBrZXkgb2YgdGhlIGNvbmZvcm1hbmNlIHRlc3RzLi4="
+MOST_RESTARTS = 3  # restarts of daemons that exit by themselves; after these the checks fail
 TRIGGERER_THRESHOLD = 8  # seconds without a heartbeat until another triggerer takes the triggers
 
 
@@ -31,17 +32,17 @@ def free_port():
 
 
 def version_in(python_environment):
-    """The version of the Airflow that is installed in a Python environment."""
+    """Returns the version of the Airflow that is installed in a Python environment."""
     program = "import importlib.metadata as m; print(m.version('apache-airflow'))"
     return common.tool("asking for Airflow's version", [f"{python_environment}/bin/python", "-c", program], 60).strip()
 
 
 class DatabaseBusy(AssertionError):
-    """Airflow 3's server waits for SQLite on its event loop, which whoever writes there needs to end."""
+    """Airflow 3's server waits for SQLite on its event loop, and the lock's holder needs that server."""
 
 
 class Program:
-    """A program that goes on until it is ended, with all that it starts, in a session of its own."""
+    """A program that runs until it is ended, with all its children, in a session of its own."""
 
     END = signal.SIGTERM
 
@@ -69,11 +70,11 @@ class Program:
         return self
 
     def start_again(self):
-        """Whether it had ended, and was restarted."""
+        """Returns whether the program had exited and was restarted."""
         with self.starting:
             if self.running():
                 return False
-            self.kill()  # what is left of its session
+            self.kill()  # ends the rest of its session
             self.start()
             return True
 
@@ -81,7 +82,8 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def session(self):
-        """The processes of its session. A task of Airflow 3 leads a group of its own, but stays in the session."""
+        """Returns the processes of its session. A task of Airflow 3 leads a group of its own and stays in the
+        session."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             with contextlib.suppress(OSError, IndexError):
@@ -97,7 +99,7 @@ class Program:
                 os.kill(pid, number)
 
     def kill(self):
-        """SIGKILL for the daemon and all that it has started, as when its machine is gone."""
+        """Sends SIGKILL to the daemon and to all its children, as if its machine had failed."""
         self.wanted = False
         while (began := time.monotonic()) and self.session():
             self.signal(signal.SIGKILL)
@@ -106,13 +108,14 @@ class Program:
         self.process.wait(common.LIMIT)
 
     def kill_alone(self):
-        """SIGKILL for the daemon's own process only."""
+        """Sends SIGKILL to the daemon's own process only."""
         self.wanted = False
         self.process.kill()
         self.process.wait(common.LIMIT)
 
     def terminate(self, limit=5):
-        """It is told to end, and what is left of it after the limit is killed: a triggerer of Airflow 3 takes 12 s."""
+        """Sends SIGTERM, and kills the processes that still run after the limit. A triggerer of Airflow 3 takes 12 s to
+        exit."""
         if self.process is None:
             return
         self.wanted = False
@@ -126,18 +129,18 @@ class Program:
         self.kill()
 
     def pause(self):
-        """SIGSTOP for all of it, as when its virtual machine is paused."""
+        """Sends SIGSTOP to all its processes, as if its virtual machine were paused."""
         self.airflow.pause(self.signal)
 
     def go_on(self):
         self.signal(signal.SIGCONT)
 
     def log(self):
-        """What it has printed since it was started the last time."""
+        """Returns what the daemon has printed since its last start."""
         return self.log_path.read_bytes()[self.log_start :].decode(errors="replace")
 
     def wait_ready(self):
-        """Until it beats, or answers: this process, not the one before it."""
+        """Waits until this process, and not its predecessor, sends heartbeats or answers."""
         common.wait_for(f"{self.name} to be ready", self._runs_and_is_ready, common.LIMIT)
         return self
 
@@ -147,7 +150,7 @@ class Program:
 
 
 class Daemon(Program):
-    """One of Airflow's daemons."""
+    """A daemon of Airflow."""
 
     def __init__(self, airflow, name, words):
         super().__init__(airflow.sandbox, name, [airflow.program, *words], airflow.environment)
@@ -168,7 +171,7 @@ class Daemon(Program):
         return self.job_id() is not None
 
     def job_id(self):
-        """The id that this process has in Airflow's table of jobs, which is also what triggers are assigned to."""
+        """Returns the id of this process in Airflow's table of jobs. Triggers are assigned to this id."""
         kind = {"scheduler": "SchedulerJob", "dag-processor": "DagProcessorJob"}.get(self.name, "TriggererJob")
         sql = "SELECT max(id) AS id FROM job WHERE job_type = ? AND state = 'running' AND id > ?"
         return self.job_id_known or self._keep(self.airflow.rows(sql, kind, self.newest_before)[0]["id"])
@@ -179,17 +182,18 @@ class Daemon(Program):
 
 
 class Airflow:
-    """The daemons of one installation, their database and REST server.
+    """The daemons of one installation, their database and their REST server.
 
-    `machines` says with which executor and database: OneMachine, or another class with its methods.
+    `machines` chooses executor and database: OneMachine, or another class with the same methods.
     """
 
     def __init__(self, sandbox, number, machines):
         self.sandbox = sandbox
         self.number = number
         self.major = int(number.split(".")[0])
-        self.release = tuple(map(int, re.findall(r"\d+", number)[:3]))  # without the b2 of a beta
-        self.keeps_task_state = self.tells_triggers = self.release >= (3, 3)  # of a user's mark or clear
+        self.release = tuple(map(int, re.findall(r"\d+", number)[:3]))  # ignores the b2 of a beta
+        # `tells_triggers`: triggers learn that a user marked or cleared the task
+        self.keeps_task_state = self.tells_triggers = self.release >= (3, 3)
         self.retries_what_was_killed = not (3, 0) <= self.release < (3, 1, 2)  # apache/airflow#55753
         self.version = {2: airflow_2, 3: airflow_3}[self.major]
         self.home = sandbox.folder / "airflow"
@@ -221,22 +225,22 @@ class Airflow:
             AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
             SCARF_ANALYTICS="false",
             DO_NOT_TRACK="1",
-            SPT_NOENV="1",  # or processes that set their title could not be found by their environment
+            SPT_NOENV="1",  # without it a process that sets its title could not be found by its environment
             AIRFLOW_CONN_TONY_DEFAULT=self.sandbox.connection(self.sandbox.home),
             **self.machines.environment(self.version.SQLITE_OPTIONS),
             **self.version.environment(self.port, self.home),
         )
 
-    # Starting and ending.
+    # ---- start and end
 
     def prepare(self):
-        """An empty database."""
+        """Makes an empty database."""
         self.machines.start()
         self.version.prepare(self.home)
         self.command("db", "migrate")
 
     def start(self, dag_ids):
-        """All daemons, healthy, and the Dags known to them."""
+        """Starts all daemons and waits until they are healthy and know the Dags."""
         for daemon in self.daemons.values():
             daemon.start()
         for daemon in self.daemons.values():
@@ -246,15 +250,16 @@ class Airflow:
         threading.Thread(target=self._supervise, daemon=True).start()
 
     def _supervise(self):
-        """What systemd does for daemons that end by themselves: Airflow's own units say Restart=always.
+        """Restarts daemons that exit by themselves, as systemd does: Airflow's own units have Restart=always.
 
-        3.1.0's scheduler dies of a StaleDataError when it looks at a task that is being cleared, and 3.3.2's triggerer
-        where SQLite is locked for longer than five seconds, as on a busy machine.
+        3.1.0's scheduler dies of a StaleDataError when it handles a task that is being cleared. 3.3.2's triggerer dies
+        when SQLite is locked for longer than five seconds, as happens on a busy machine.
         """
         while self.restarts < MOST_RESTARTS:
             time.sleep(1)
             for daemon in (self.daemons["scheduler"], self.daemons["triggerer"]):
-                with contextlib.suppress(AssertionError):  # the database is away: who took it brings all daemons back
+                # The database is stopped; the check that stopped it restarts all daemons.
+                with contextlib.suppress(AssertionError):
                     if daemon.wanted and daemon.start_again():
                         self.restarts += 1
                         print(f"   Airflow's {daemon.name} had ended by itself and was restarted", flush=True)
@@ -265,7 +270,7 @@ class Airflow:
         return set(dag_ids) <= {row["dag_id"] for row in self.rows("SELECT dag_id FROM serialized_dag")}
 
     def stop(self):
-        """All daemons, as an administrator would; the sessions of those that do not end in time are killed."""
+        """Stops all daemons as an administrator would. Sessions that do not end in time are killed."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
             list(pool.map(Program.terminate, self.daemons.values()))
         self.machines.stop()
@@ -274,25 +279,25 @@ class Airflow:
         return self.daemons[name]
 
     def another_triggerer(self, name):
-        """One more triggerer, started and ready."""
+        """Starts another triggerer and waits until it is ready."""
         words = self.version.daemons(self.port)["triggerer"]
         daemon = self.daemons[name] = Daemon(self, name, words)
         return daemon.start().wait_ready()
 
-    # Driving and watching.
+    # ---- use and observation
 
     def command(self, *words, limit=common.LIMIT):
-        """What `airflow` prints."""
+        """Returns the output of a command of `airflow`."""
         words = [str(word) for word in words]
         return common.tool(f"airflow {' '.join(words)}", [self.program, *words], limit, env=self.environment,
                            cwd=self.home)  # fmt: skip
 
     def rows(self, sql, *values):
-        """Rows of the database as dicts. Nothing is written to it: it belongs to Airflow."""
+        """Returns rows of the database as dicts. Nothing is written to the database, because it belongs to Airflow."""
         return self.machines.rows(sql, values)
 
     def pause(self, send):
-        """`send` SIGSTOP to some processes, but at no moment at which they keep SQLite's lock from all others."""
+        """Calls `send` to send SIGSTOP to some processes, at a moment when none of them holds SQLite's lock."""
 
         def paused():
             send(signal.SIGSTOP)
@@ -304,7 +309,7 @@ class Airflow:
         common.wait_for("a moment without a transaction", paused)
 
     def rest(self, method, path, body=None):
-        """What the REST server answers. The path is below the server's address."""
+        """Returns the answer of the REST server. The path is relative to the server's address."""
         if method == "GET":
             return self._ask(method, path, body)
         with self.lock:
@@ -330,7 +335,7 @@ class Airflow:
             raise AssertionError(f"{method} {path}: {error.code}: {text}") from error
 
     def trigger(self, dag_id, conf=None):
-        """A new run of a Dag. Its id has the characters that ids of real runs have."""
+        """Starts a new run of a Dag. Its id contains the special characters of real run ids."""
         with self.lock:
             self.count += 1
             run = Run(self, dag_id, f"check__{self.count}:00+00:00")
@@ -338,18 +343,18 @@ class Airflow:
         self.rest("POST", f"{self.version.API}/dags/{dag_id}/dagRuns", self.version.trigger_body(run.id, conf or {}))
         return run
 
-    # What a check that failed wants to be told.
+    # ---- reports of a failed check
 
     def begin_check(self):
         self.of_check.runs = []
 
     def end_check(self):
-        """No job of a check that failed half-way waits for being released."""
+        """Ends the jobs of this check that still wait to be released, e.g. after it failed half-way."""
         for run in self.of_check.runs:
             run.release()
 
     def last_words(self):
-        """The ends of the logs of what this check ran."""
+        """Returns the ends of the logs of this check."""
         parts = []
         for run in self.of_check.runs:
             for row in self.rows("SELECT * FROM task_instance WHERE dag_id = ? AND run_id = ?", run.dag_id, run.id):

@@ -11,12 +11,12 @@ import urllib.parse
 import common
 
 RUN_ENDED = ("success", "failed")
-FIRST_STEPS = 2  # seconds that a trigger has for what it should not do when it starts, or has lost its job
+FIRST_STEPS = 2  # seconds in which a trigger would show a wrong reaction after its start or after the loss of its job
 TASK_ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 
 
 def wait_for_state(what, state, wanted, ended, limit):
-    """The state that was waited for. An end that was not is not waited beyond."""
+    """Returns the expected state. Stops waiting when the run ends in another state."""
     deadline = time.monotonic() + limit
     while True:
         began = time.monotonic()
@@ -28,7 +28,7 @@ def wait_for_state(what, state, wanted, ended, limit):
 
 
 class Run:
-    """One run of a Dag."""
+    """A run of a Dag."""
 
     def __init__(self, airflow, dag_id, run_id):
         self.airflow, self.dag_id, self.id = airflow, dag_id, run_id
@@ -49,7 +49,7 @@ class Run:
 
 
 class Task:
-    """One task instance."""
+    """A task instance."""
 
     def __init__(self, run, task_id, map_index):
         self.run, self.id, self.map_index = run, task_id, map_index
@@ -57,14 +57,14 @@ class Task:
         self.name = f"{run.dag_id}/{run.id}/{task_id}/{map_index}"
         self.request_id = f"airflow://{self.name}"
 
-    # Airflow's part.
+    # ---- the state in Airflow
 
     def _rows(self, columns, table):
         sql = f"SELECT {columns} FROM {table} WHERE dag_id = ? AND run_id = ? AND task_id = ? AND map_index = ?"
         return self.airflow.rows(sql, self.run.dag_id, self.run.id, self.id, self.map_index)
 
     def row(self):
-        """The columns of the task instance. None: there is none yet."""
+        """Returns the columns of the task instance; None if it does not exist yet."""
         rows = self._rows("*", "task_instance")
         return rows[0] if rows else None
 
@@ -76,7 +76,7 @@ class Task:
         return wait_for_state(what, self.state, states, TASK_ENDED, limit)
 
     def wait_for_try(self, number, limit=common.LIMIT):
-        """Until the task runs for the so many-th time, or waits as that."""
+        """Waits until the task runs its try of this number, or waits in it."""
 
         def reached():
             row = self.row()
@@ -85,7 +85,7 @@ class Task:
         common.wait_for(f"try {number} of {self.id} of {self.run.dag_id}", reached, limit)
 
     def xcoms(self):
-        """What the task pushed, by key."""
+        """Returns what the task pushed, by key."""
         return {row["key"]: json.loads(row["value"]) for row in self._rows("key, value", "xcom")}
 
     def _path(self, *more):
@@ -94,39 +94,39 @@ class Task:
         return "/".join([parts[0], *(urllib.parse.quote(part, safe="") for part in (*parts[1:], *mapped, *more))])
 
     def links(self):
-        """The extra links by their names; those that lead nowhere are not there."""
+        """Returns the extra links by their names, without links that lead nowhere."""
         links = self.airflow.version.links_of(self.airflow.rest("GET", self._path("links")))
         return {name: url for name, url in links.items() if url}
 
     def mark(self, state):
-        """As a click on "mark state as" does it."""
+        """Does what a click on "mark state as" does."""
         self.airflow.rest("PATCH", self._path(), self.airflow.version.mark_body(state))
 
     def clear(self):
-        """As a click on "clear task" does it."""
+        """Does what a click on "clear task" does."""
         body = {"dry_run": False, "dag_run_id": self.run.id, "task_ids": [self.id], "only_failed": False,
                 "reset_dag_runs": True}  # fmt: skip
         self.airflow.rest("POST", f"{self.airflow.version.API}/dags/{self.run.dag_id}/clearTaskInstances", body)
 
     def clear_by_command(self):
-        """Clears all runs' instances of the task: a Dag has one run in a scenario."""
+        """Clears the task in all runs; a Dag has one run in each scenario."""
         self.airflow.command("tasks", "clear", "-y", "-t", f"^{self.id}$", self.run.dag_id)
 
     def log_paths(self):
-        """The log files of all tries, in their order, with those that a triggerer wrote."""
+        """Returns the log files of all tries in order, including those that a triggerer wrote."""
         mapped = [f"map_index={self.map_index}"] if self.map_index >= 0 else []
         folder = self.airflow.home.joinpath("logs", f"dag_id={self.run.dag_id}", f"run_id={self.run.id}",
                                             f"task_id={self.id}", *mapped)  # fmt: skip
         return sorted(folder.glob("attempt=*.log*"))
 
     def log(self, try_number=None):
-        """The log of a try, the last one's unless said otherwise."""
+        """Returns the log of a try, by default of the last one."""
         number = try_number or self.row()["try_number"]
         return "".join(path.read_text(errors="replace") for path in self.log_paths()
                        if path.name.startswith(f"attempt={number}.log"))  # fmt: skip
 
     def pid(self, limit=common.LIMIT):
-        """The process that runs the operator's execute()."""
+        """Returns the process that runs the operator's execute()."""
 
         def running():
             row = self.row()
@@ -137,28 +137,30 @@ class Task:
         return common.wait_for(f"the process of {self.id} of {self.run.dag_id}", running, limit)
 
     def worker(self):
-        """That process, and the one that looks after it."""
+        """Returns that process and its supervisor."""
         pid = self.pid()
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
         return pid, int(stat.rpartition(")")[2].split()[1])
 
     def kill(self):
-        """SIGKILL for the process; for both where Airflow would not try again, as if a machine died.
+        """Sends SIGKILL to the process; if Airflow would not retry then, also to its supervisor, as if a machine had
+        failed.
 
-        Who looks after it goes first, and cannot say any more how it ended.
+        The supervisor is killed first, so that it cannot report how the process ended.
         """
         process, keeper = self.worker()
         for pid in [process] if self.airflow.retries_what_was_killed else [keeper, process]:
             os.kill(pid, signal.SIGKILL)
 
     def wait_until_watched(self, triggerer):
-        """Until this triggerer has the task's trigger, runs it, and has had time for what a trigger does at first."""
+        """Waits until this triggerer has and runs the task's trigger, and has had time for the trigger's first
+        actions."""
 
         def runs():
             rows = self.airflow.rows("SELECT triggerer_id FROM trigger WHERE id = ?", self.row()["trigger_id"])
             if not rows or rows[0]["triggerer_id"] != triggerer.job_id():
                 return False
-            # Airflow 2 says it in the triggerer's log, Airflow 3 in the task's.
+            # Airflow 2 logs it in the triggerer's log, Airflow 3 in the task's.
             own = [path for path in self.log_paths() if path.name.endswith(f".trigger.{triggerer.job_id()}.log")]
             said = triggerer.log() + "".join(path.read_text(errors="replace") for path in own)
             return re.search(rf"trigger {re.escape(self.name)}/\d+ \(ID \d+\) starting", said)
@@ -166,23 +168,23 @@ class Task:
         common.wait_for(f"{triggerer.name} to watch the job", runs)
         time.sleep(FIRST_STEPS)
 
-    # The runtime's part.
+    # ---- the jobs of the runtime
 
     def jobs(self):
-        """The ids of all jobs that were ever made for this task instance, oldest first."""
+        """Returns the ids of all jobs that were ever made for this task instance, oldest first."""
         return self.airflow.sandbox.jobs(self.request_id)
 
     def job(self):
-        """The last one as `tony list` shows it. None: there is none yet.
+        """Returns the last job as `tony list` shows it; None if there is no job yet.
 
-        Not `tony status`, which counts as interest in the job: it would keep one from being abandoned.
+        It does not use `tony status`, which counts as client activity and would keep a job from being abandoned.
         """
         last = self.jobs()[-1:]
         jobs = self.airflow.sandbox.all_jobs() if last else []
         return next((job for job in jobs if job["job"] in last), None)
 
     def wait_for_job(self, *states, limit=common.LIMIT):
-        """The last job once it is in one of the states."""
+        """Returns the last job when it is in one of the states."""
 
         def state():
             job = self.job()

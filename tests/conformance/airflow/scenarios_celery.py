@@ -1,10 +1,10 @@
 """Two machines, each with a worker of Celery and a home of its own, over PostgreSQL and Redis.
 
-Where the two versions of Airflow differ, and both are right:
+The two versions of Airflow differ here, and both are right:
 
 | scenario | Airflow 2 | Airflow 3.3 |
 |---|---|---|
-| `another_machine`, `deferred_elsewhere` | the retry says where it looked, and makes a second job | refused by name, until a try is back |
+| `another_machine`, `deferred_elsewhere` | the retry makes a second job | fails unless it is on the job's machine |
 """
 
 import contextlib
@@ -15,9 +15,9 @@ from celery_machines import TwoMachines, Worker
 from common import wait_for
 
 MACHINES = TwoMachines
-AFTERWARDS = 5  # seconds for what should not happen
+AFTERWARDS = 5  # seconds to wait for what must not happen
 AWAY = 5  # seconds without a server
-PATIENCE = 10  # seconds after which the broker gives what is not acknowledged to another worker
+PATIENCE = 10  # seconds after which the broker delivers an unacknowledged message to another worker
 
 
 def workers(airflow):
@@ -25,13 +25,13 @@ def workers(airflow):
 
 
 def bring_back(airflow):
-    """As whatever looks after an Airflow does: some of its daemons end, sooner or later, if the database was away."""
+    """Restarts daemons that have exited, as an administrator's supervision does: some exit if the database was down."""
     for daemon in airflow.daemons.values():
         daemon.start_again()
 
 
 def begun(airflow, dag_id, *task_ids):
-    """A run of a Dag, where all workers serve, and its tasks."""
+    """Starts a run of a Dag while all workers serve; returns it and its tasks."""
     bring_back(airflow)
     for daemon in airflow.daemons.values():
         daemon.wait_ready()
@@ -40,7 +40,7 @@ def begun(airflow, dag_id, *task_ids):
 
 
 def worker_with(airflow, task):
-    """The worker that runs the task, and the other one."""
+    """Returns the worker that runs the task, and the other one."""
     task.wait("running")
     here = [worker for worker in workers(airflow) if worker.runs(task)]
     (other,) = set(workers(airflow)) - set(here)
@@ -48,7 +48,7 @@ def worker_with(airflow, task):
 
 
 def running(task):
-    """The one job of a task, once it runs."""
+    """Returns the only job of a task when it runs."""
     wait_for(f"the job of {task.name}", task.jobs, 60)
     task.wait_for_job("RUNNING")
     (job,) = task.jobs()
@@ -56,7 +56,7 @@ def running(task):
 
 
 def ends_well(run, *tasks):
-    """The released jobs succeed, and each was the only one of its task."""
+    """Checks that the released jobs succeed, and that each was the only job of its task."""
     run.release()
     run.wait("success", limit=180)
     for task in tasks:
@@ -68,16 +68,16 @@ def expect_one_success(task):
     assert task.job()["state"] == "SUCCEEDED", task.job()
 
 
-def on_a_machine_that_does_not_know_the_job_a_retry_says_so(airflow):
+def a_retry_on_a_machine_without_the_job_reports_that(airflow):
     run, task = begun(airflow, "another_machine")
     first, other = worker_with(airflow, task)
     job = running(task)
-    first.kill()  # the job is its machine's, and goes on
+    first.kill()  # the job belongs to its machine and continues
     try:
         task.wait_for_try(2)
         expect_said(airflow, task, job, first, other)
     finally:
-        other.kill()  # the next try is for the first one
+        other.kill()  # the first worker gets the next try
         first.start().wait_ready()
     wait_for("a try where the job is", lambda: f"job {job} attached" in task.log())
     second = task.jobs()[1:]
@@ -88,7 +88,7 @@ def on_a_machine_that_does_not_know_the_job_a_retry_says_so(airflow):
 
 
 def expect_said(airflow, task, job, there, here):
-    """What the second try says, which runs where the job is not known."""
+    """Checks the report of the second try, which runs on a machine that does not know the job."""
     text = f"{job} was submitted on " if airflow.keeps_task_state else "no job of an earlier try is known on "
     wait_for("what the second try says", lambda: text in task.log(2))
     (line,) = {line for line in task.log(2).splitlines() if text in line and "queue of one machine" in line}
@@ -98,13 +98,13 @@ def expect_said(airflow, task, job, there, here):
         wait_for("a second job", lambda: len(task.jobs()) == 2)
 
 
-def a_deferred_task_that_is_resumed_on_another_machine_fails_by_name(airflow):
+def a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause(airflow):
     run, task = begun(airflow, "deferred_elsewhere")
     first, other = worker_with(airflow, task)
     job = running(task)
     task.wait("deferred")
     message = first.received()[-1]
-    # Airflow 2 does not queue again what Celery has not told to have ended.
+    # Airflow 2 does not queue a task again before Celery has reported its end.
     wait_for("the end of what deferred it", lambda: f"[{message}] succeeded" in first.log())
     first.kill()
     try:
@@ -122,7 +122,7 @@ def a_deferred_task_that_is_resumed_on_another_machine_fails_by_name(airflow):
     assert states == ["SUCCEEDED"] * (1 if airflow.keeps_task_state else 2), states
 
 
-def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
+def a_retry_in_the_queue_of_one_machine_waits_for_its_worker_and_continues(airflow):
     run, task = begun(airflow, "queue_per_machine")
     first, other = worker_with(airflow, task)
     job = running(task)
@@ -138,7 +138,7 @@ def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
 
 
 def stay_away(server, end):
-    """The server ends, and is there again after a while."""
+    """Stops the server and starts it again after a while."""
     end()
     try:
         time.sleep(AWAY)
@@ -152,7 +152,7 @@ def a_broker_that_restarts_ends_no_job(airflow):
     broker = airflow.machines.broker
     stay_away(broker, broker.kill)
     ends_well(run, task)
-    again, task = begun(airflow, "broker_restart")  # the workers have found it again
+    again, task = begun(airflow, "broker_restart")  # the workers have reconnected
     running(task)
     ends_well(again, task)
 
@@ -172,7 +172,7 @@ def a_database_that_restarts_ends_no_job(airflow):
 
 @contextlib.contextmanager
 def impatient_worker(airflow):
-    """A worker on the second machine that has the broker deliver again what is not acknowledged in time."""
+    """Starts a worker on the second machine whose broker redelivers messages that are not acknowledged in time."""
     settings = {"visibility_timeout": PATIENCE, "unacked_restore_interval": 1, "unacked_restore_throttle": 1}
     own = {f"AIRFLOW__CELERY_BROKER_TRANSPORT_OPTIONS__{name.upper()}": str(value) for name, value in settings.items()}
     second = workers(airflow)[1]
@@ -200,11 +200,11 @@ def a_message_that_is_delivered_twice_makes_no_second_job(airflow):
 
 TOGETHER = {}
 ALONE = {
-    "queue_per_machine": in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on,
-    "another_machine": on_a_machine_that_does_not_know_the_job_a_retry_says_so,
-    "deferred_elsewhere": a_deferred_task_that_is_resumed_on_another_machine_fails_by_name,
+    "queue_per_machine": a_retry_in_the_queue_of_one_machine_waits_for_its_worker_and_continues,
+    "another_machine": a_retry_on_a_machine_without_the_job_reports_that,
+    "deferred_elsewhere": a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause,
     "database_restart": a_database_that_restarts_ends_no_job,
-    # Last: a worker that has lost its broker, and found it again, may take fewer messages at once than before.
+    # This comes last, because a worker that has lost and regained its broker may take fewer messages at once.
     "broker_restart": a_broker_that_restarts_ends_no_job,
     "second_delivery": a_message_that_is_delivered_twice_makes_no_second_job,
 }

@@ -1,4 +1,5 @@
-"""What has to hold with every change: training, failing, being cancelled, and the death of what Airflow consists of."""
+"""The scenarios that must hold after every change: training, failure, cancellation, and the death of Airflow's
+daemons."""
 
 import os
 import pathlib
@@ -9,8 +10,8 @@ from common import wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-KILL_LIMIT = 90  # seconds from a click to the end of the job; the click reaches a task's process in some of them
-TRIGGER_KILL_DELAY = 15  # the provider's: so long a kill by a trigger waits for another watcher
+KILL_LIMIT = 90  # seconds from a click to the end of the job; some Airflows deliver the click to the task's process
+TRIGGER_KILL_DELAY = 15  # the provider's delay of a trigger's kill, in which another watcher may appear
 LINKS = {"TonY job": "tracking_url", "TonY logs": "logs_url"}
 
 
@@ -20,7 +21,7 @@ def copy_dags(folder):
 
 
 def only_job(task):
-    """What the runtime says of the one job that there may be."""
+    """Returns the runtime's description of the only job."""
     jobs = task.jobs()
     assert len(jobs) == 1, f"the jobs of {task.request_id} are {jobs}"
     return task.job()
@@ -32,12 +33,12 @@ def page(url):
 
 
 def gone(airflow, job):
-    """No process has the job's id in its environment or command line."""
+    """Returns whether no process has the job's id in its environment or command line."""
     wait_for(f"the processes of {job} to be gone", lambda: not airflow.sandbox.processes(job), 60)
 
 
 def deferred(airflow, dag_id):
-    """A run whose task has been deferred, and that task."""
+    """Starts a run whose task has been deferred; returns the run and the task."""
     run = airflow.trigger(dag_id)
     task = run.task("train")
     task.wait("deferred")
@@ -45,14 +46,14 @@ def deferred(airflow, dag_id):
 
 
 def ends_well(run, task):
-    """The released job succeeds, and it was the only one."""
+    """Checks that the released job succeeds, and that it was the only one."""
     run.release()
     run.wait("success")
     assert only_job(task)["state"] == "SUCCEEDED", task.job()
     assert task.xcoms()["return_value"] == {"came_to_its_end": True}, task.xcoms()
 
 
-def a_chain_prepares_trains_and_deploys_what_came_out(airflow):
+def a_chain_prepares_trains_and_deploys_the_result(airflow):
     run = airflow.trigger("sync_ok")
     run.wait("success")
     task = run.task("train")
@@ -61,7 +62,7 @@ def a_chain_prepares_trains_and_deploys_what_came_out(airflow):
     model = f"{airflow.home}/model/model.json"
     assert f"deployed {model}" in run.task("deploy").log(), "the model did not come to the step after the training"
     assert task.xcoms()["final_state"] == "SUCCEEDED", task.xcoms()
-    # The supervisor of a task's process, which is in the scheduler here, logs the reading of one that was never pushed.
+    # The supervisor of a task's process, here inside the scheduler, logs reading an XCom that was never pushed.
     assert "XCom not found" not in airflow.daemon("scheduler").log(), "a task that succeeds logs an error"
 
 
@@ -85,7 +86,7 @@ def a_deferred_task_holds_no_process_and_shows_its_job(airflow):
     assert "SUCCEEDED" in task.log(), task.log()
 
 
-def a_failure_that_no_retry_mends_is_tried_once(airflow):
+def a_failure_that_no_retry_can_fix_is_tried_once(airflow):
     run = airflow.trigger("fail_noretry")
     run.wait("failed")
     task = run.task("train")
@@ -153,9 +154,9 @@ def a_job_survives_its_triggerer(airflow):
 
 
 TOGETHER = {
-    "sync_ok": a_chain_prepares_trains_and_deploys_what_came_out,
+    "sync_ok": a_chain_prepares_trains_and_deploys_the_result,
     "defer_ok": a_deferred_task_holds_no_process_and_shows_its_job,
-    "fail_noretry": a_failure_that_no_retry_mends_is_tried_once,
+    "fail_noretry": a_failure_that_no_retry_can_fix_is_tried_once,
     "mark_failed_running": a_running_task_marked_failed_ends_its_job,
     "mark_failed_deferred": a_deferred_task_marked_failed_ends_its_job,
     "worker_kill9": a_task_whose_process_is_killed_finds_its_job_again,

@@ -1,16 +1,16 @@
-"""What takes time, or happens seldom: everything that `default` leaves out. The checks are in `long/`.
+"""Slow or rare scenarios: everything that `default` leaves out. The checks are in `long/`.
 
-Where the two versions of Airflow differ, and both are right:
+The two versions of Airflow differ here, and both are right:
 
 | scenario | Airflow 2 | Airflow 3 |
 |---|---|---|
-| `mark_success_running` | the task is told to end after 20 s | at once |
-| `clear_running` | cleared by command; the second job has the same submission number | by REST; a higher one |
-| `clear_deferred` | the second job's submit kills the first job | the trigger does so, too, but later |
-| `timeout_deferred` | the scheduler would fail the task without a word | nobody else would ever end it |
-| `server_away` | the task does not notice | the task is given up after 30 s; its retry goes on with the job |
-| `two_homes` | the retry says where it looked, and makes a second job; so does Airflow 3 before 3.3 | refused by name |
-| `short_deferral` | | the resumed task may be taken for a failed one, and tried again: one job all the same |
+| `mark_success_running` | the task is stopped after 20 s | at once |
+| `clear_running` | cleared by command; the second job has the same number | cleared by REST; a higher number |
+| `clear_deferred` | the second job's submit kills the first job | the trigger kills it, too, but later |
+| `timeout_deferred` | the scheduler would fail the task without a message | no other process would end it |
+| `server_away` | the task does not notice | the task is given up after 30 s; its retry continues with the job |
+| `two_homes` | the retry makes a second job, also in Airflow 3 before 3.3 | refused with the machine's name |
+| `short_deferral` | | the resumed task may be taken for a failed one, and retried; there is still one job |
 """
 
 from long import deaths, ends, people

@@ -10,7 +10,7 @@ from long.expect import connection
 
 
 def a_second_iteration_whose_worker_dies_before_its_submit_trains_again(airflow):
-    """Both iterations have the same inputs, and a retry takes the result of a job that has ended."""
+    """Both iterations have the same inputs, and a retry adopts the result of a job that has ended."""
     marks = connection(airflow, "tony_loop", NEVER_SENT)
     run = airflow.trigger("loop_retrains")
     wait_for("the first iteration's job", lambda: airflow.sandbox.all_jobs())

@@ -1,4 +1,4 @@
-"""Checks: both Dags of samples/airflow, copied as its README says, train and hand on what came out."""
+"""Checks that both Dags of samples/airflow, copied as its README says, train and pass their results on."""
 
 import pathlib
 import shutil
@@ -11,19 +11,19 @@ LIMIT = 300  # seconds for a run of four steps, one of them a training
 
 
 def copy_dags(folder):
-    """What the README's `cp -rL` does: the copy stands alone, its links have become files."""
+    """Does what the README's `cp -rL` does: the copy is complete, because its links have become files."""
     shutil.copytree(SAMPLE, folder / SAMPLE.name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def started(airflow, dag_id, name, **params):
-    """A run in a folder of its own."""
+    """Starts a run in a folder of its own."""
     folder = airflow.sandbox.folder / name
     params = {"python": str(airflow.sandbox.training_python), "folder": str(folder), **params}
     return folder, airflow.trigger(dag_id, params)
 
 
 def trained(run, folder, workers):
-    """The outputs of `train`, which are what its one job's chief wrote; and everything that it pushed is that job's."""
+    """Returns the outputs of `train`, which its only job's chief wrote. All XComs of the task belong to that job."""
     train = run.task("train")
     assert len(train.jobs()) == 1, f"jobs: {train.jobs()}"
     job, xcoms = train.job(), train.xcoms()
@@ -46,7 +46,7 @@ def the_sample_trains_scores_and_deploys(airflow):
     assert deployed.read_bytes() == model.read_bytes(), "another model is deployed than the one that was trained"
 
 
-def the_sample_deploys_no_model_that_is_not_good_enough(airflow):
+def the_sample_does_not_deploy_a_bad_model(airflow):
     folder, run = started(airflow, "digits", "poor", epochs=1, least_accuracy=0.999)
     run.wait("failed", limit=LIMIT)
     states = {task: run.task(task).state() for task in ("prepare", "train", "score", "deploy")}
@@ -55,7 +55,7 @@ def the_sample_deploys_no_model_that_is_not_good_enough(airflow):
     assert not (folder / "deployed").exists(), "something is deployed"
 
 
-def a_step_file_of_azkaban_trains_as_it_is(airflow):
+def an_unchanged_step_file_of_azkaban_trains(airflow):
     folder, run = started(airflow, "digits_from_azkaban", "azkaban")
     run.wait("success", limit=LIMIT)
     trained(run, folder, workers=2)
@@ -64,7 +64,7 @@ def a_step_file_of_azkaban_trains_as_it_is(airflow):
 
 TOGETHER = {
     "digits": the_sample_trains_scores_and_deploys,
-    "digits_not_good_enough": the_sample_deploys_no_model_that_is_not_good_enough,
-    "digits_from_azkaban": a_step_file_of_azkaban_trains_as_it_is,
+    "digits_not_good_enough": the_sample_does_not_deploy_a_bad_model,
+    "digits_from_azkaban": an_unchanged_step_file_of_azkaban_trains,
 }
 ALONE = {}

@@ -8,12 +8,12 @@ from common import CLUSTER, LIMIT, wait_for
 from machines import OneMachine
 from scenarios_default import KILL_LIMIT, LINKS, deferred, ends_well, gone, only_job, page
 
-START_LIMIT = 600  # seconds; Maven may have to fetch
-USER = getpass.getuser()  # whose job it is: a cluster without Kerberos believes who visits it
+START_LIMIT = 600  # seconds; Maven may have to download
+USER = getpass.getuser()  # the job's user; a cluster without Kerberos trusts the user's name
 
 
 class WithCluster(OneMachine):
-    """A machine whose $HADOOP_CONF_DIR names a cluster; all that runs in that has the sandbox's folder in its
+    """A machine whose $HADOOP_CONF_DIR names a cluster. All processes of the cluster have the sandbox's folder in their
     environment."""
 
     def __init__(self, sandbox):
@@ -33,7 +33,7 @@ MACHINES = WithCluster
 
 
 def linked(task, job):
-    """Both links lead to the ResourceManager, which leads on to the application."""
+    """Checks that both links lead to the ResourceManager, which leads to the application."""
     pushed = task.xcoms()
     assert pushed["job_id"] == job and job.startswith("application_"), pushed
     wanted = {name: pushed[key] for name, key in LINKS.items()}
@@ -44,7 +44,7 @@ def linked(task, job):
         assert job in text or "worker:0" in text, f"{url} shows neither the job nor its tasks"
 
 
-def a_task_runs_on_yarn_and_hands_on_what_came_out(airflow):
+def a_task_runs_on_yarn_and_passes_its_result_on(airflow):
     run = airflow.trigger("yarn_ok")
     run.wait("success")
     task = run.task("train")
@@ -54,7 +54,7 @@ def a_task_runs_on_yarn_and_hands_on_what_came_out(airflow):
     gone(airflow, job["job"])
 
 
-def what_a_job_on_yarn_says_is_in_the_log_while_it_runs(airflow):
+def a_yarn_jobs_output_is_in_the_task_log_while_it_runs(airflow):
     run = airflow.trigger("yarn_stream")
     task = run.task("train")
     wait_for("the first line", lambda: task.row() and "worker:0#1 | the first line" in task.log(), LIMIT)
@@ -74,7 +74,7 @@ def a_task_that_fails_on_yarn_says_why(airflow):
     gone(airflow, job["job"])
 
 
-def a_task_that_no_cluster_can_run_is_tried_once(airflow):
+def a_task_too_large_for_the_cluster_is_tried_once(airflow):
     run = airflow.trigger("yarn_refused")
     run.wait("failed")
     task = run.task("train")
@@ -117,9 +117,9 @@ TOGETHER = {
     "yarn_defer": a_deferred_task_shows_its_application,
     "yarn_mark_failed": a_task_marked_failed_ends_its_application,
     "yarn_worker_kill9": a_task_whose_process_is_killed_finds_its_application_again,
-    "yarn_stream": what_a_job_on_yarn_says_is_in_the_log_while_it_runs,
-    "yarn_ok": a_task_runs_on_yarn_and_hands_on_what_came_out,
+    "yarn_stream": a_yarn_jobs_output_is_in_the_task_log_while_it_runs,
+    "yarn_ok": a_task_runs_on_yarn_and_passes_its_result_on,
     "yarn_fail": a_task_that_fails_on_yarn_says_why,
-    "yarn_refused": a_task_that_no_cluster_can_run_is_tried_once,
+    "yarn_refused": a_task_too_large_for_the_cluster_is_tried_once,
 }
 ALONE = {}

@@ -1,4 +1,4 @@
-"""What the suites have in common: Azkaban's jars, a sandbox with the installed plugin, and checks."""
+"""Helpers that the suites share: Azkaban's jars, a sandbox with the installed plugin, and checks."""
 
 import concurrent.futures
 import contextlib
@@ -15,16 +15,16 @@ import time
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-LIMIT = 120  # seconds, far above what anything here takes: machines that run tests are noisy
+LIMIT = 120  # seconds; far above any measured time, because test machines are noisy
 
 
 def rest(began):
-    """Between two looks of which one began then: what is waited for needs the processors more than the looks do."""
+    """Sleeps between two checks of a condition, longer if the last check, which began at `began`, was slow."""
     time.sleep(min(max(0.05, 4 * (time.monotonic() - began)), 1))
 
 
 def wait_for(what, condition, limit=LIMIT):
-    """What the condition answers once it is true."""
+    """Waits until the condition returns a true value; returns that value."""
     end = time.monotonic() + limit
     while True:
         began = time.monotonic()
@@ -35,13 +35,13 @@ def wait_for(what, condition, limit=LIMIT):
 
 
 def build_folder(version):
-    """Where what is fetched and compiled for one Azkaban stays."""
+    """Returns the folder for the downloaded and compiled files of one version of Azkaban."""
     return ROOT / "build" / "conformance" / f"azkaban-{version}"
 
 
 @contextlib.contextmanager
 def alone(version):
-    """Two runs fill the folder of one Azkaban one after the other."""
+    """Holds a lock, so that two runs do not fill the folder of one Azkaban at the same time."""
     build_folder(version).mkdir(parents=True, exist_ok=True)
     with (build_folder(version) / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -49,11 +49,12 @@ def alone(version):
 
 
 def fetched(pom, version):
-    """The folder of the jars that a pom names. Maven fetches them once, from where this machine's settings say."""
+    """Returns the folder of the jars that a pom names. Maven downloads them once, from the repository in this machine's
+    settings."""
     jars = build_folder(version) / "jars"
     stamp = jars / "pom.sha256"
     wanted = hashlib.sha256(pom.read_bytes()).hexdigest()
-    # Its own copies stay in build/, too, as all that is not Debian's does.
+    # Maven's own copies are in build/, too, as are all files that do not come from Debian.
     words = ["mvn", "-B", "-q", f"-Dmaven.repo.local={ROOT}/build/conformance/maven", "-f", pom,
              "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]  # fmt: skip
     with alone(version):
@@ -66,7 +67,7 @@ def fetched(pom, version):
 
 
 def compiled(sources, jars, version):
-    """The folder of the classes of our Java sources."""
+    """Returns the folder of the classes of our Java sources."""
     classes = build_folder(version) / "classes"
     files = sorted(sources.rglob("*.java"))
     wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
@@ -92,18 +93,19 @@ def tool(what, words, limit, **more):
 class Sandbox:
     """A folder with a $TONY_HOME, a ledger and an Azkaban home of its own, and the plugin installed in it.
 
-    Everything that runs in it, Azkaban and jobs alike, has the folder's name in its environment: so it is found.
+    All its processes, of Azkaban and of jobs, have the folder's name in their environment, and are found by it.
     """
 
     def __init__(self, bin_folder, python_environment):
         self.bin = pathlib.Path(bin_folder).resolve()
-        self.python = pathlib.Path(os.path.abspath(python_environment)) / "bin" / "python"  # a link that stays one
+        self.python = pathlib.Path(os.path.abspath(python_environment)) / "bin" / "python"  # keeps a link as a link
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-azkaban-"))
         self.jobtypes = self.folder / "azkaban/plugins/jobtypes"
         self.jobtypes.mkdir(parents=True)
-        self.variables = {}  # of a suite
+        self.variables = {}  # set by a suite
         (self.folder / "ledger").mkdir()
-        (self.folder / "ledger/machine.json").write_text('{"memory_mb":1000000000}')  # no check waits for another's job
+        # no check waits for another check's job
+        (self.folder / "ledger/machine.json").write_text('{"memory_mb":1000000000}')
 
     def environment(self, **more):
         return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C.UTF-8",
@@ -111,25 +113,26 @@ class Sandbox:
                 "TONY_CONF_DIR": str(self.folder / "conf"), **self.variables, **more}  # fmt: skip
 
     def install(self):
-        """The plugin, as an administrator would, for an Azkaban that runs jobs as its own user."""
+        """Installs the plugin as an administrator would, for an Azkaban that runs jobs as its own user."""
         words = [self.bin / "tony-azkaban", "install", self.jobtypes, "--no-execute-as-user"]
         tool("installing the plugin", words, LIMIT, env=self.environment())
         common = self.jobtypes / "commonprivate.properties"
-        if not common.exists():  # for the steps that are not ours: Azkaban wants 3 GB of free memory for each
+        if not common.exists():  # for other steps than ours: Azkaban wants 3 GB of free memory for each
             common.write_text("execute.as.user=false\nmemCheck.enabled=false\n")
 
     def tony(self, *words, fails=False):
-        """The one object that a verb prints."""
+        """Returns the JSON object that a verb prints."""
         done = subprocess.run([self.bin / "tony", *words, "--json"], env=self.environment(), cwd=self.folder,
                               capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT, check=False)  # fmt: skip
         assert fails or done.returncode == 0, f"tony {words}: exit {done.returncode}: {done.stderr.decode()}"
         return json.loads(done.stdout)
 
     def processes(self, mark=""):
-        """The ids of what runs here; with a mark, only of what has that in its environment or command line, too."""
+        """Returns the ids of the sandbox's processes; with a mark, only those that have it in their environment or
+        command line, too."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
-            with contextlib.suppress(OSError):  # it has ended, or is not ours
+            with contextlib.suppress(OSError):  # it has exited, or belongs to another user
                 if entry.name.isdigit() and int(entry.name) != os.getpid():
                     environment = (entry / "environ").read_bytes()
                     known = environment + (entry / "cmdline").read_bytes()
@@ -138,7 +141,7 @@ class Sandbox:
         return found
 
     def end_processes(self):
-        """Whatever they are."""
+        """Kills all processes of the sandbox."""
         end = time.monotonic() + 10
         while (left := self.processes()) and time.monotonic() < end:
             for pid in left:
@@ -147,13 +150,13 @@ class Sandbox:
             time.sleep(0.05)
 
     def close(self):
-        """Nothing is left, whatever happened before."""
+        """Ends all processes and removes the folder, in whatever state they are."""
         self.end_processes()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Report:
-    """Counts and prints what checks found."""
+    """Counts and prints the results of checks."""
 
     def __init__(self):
         self.passed = self.failed = 0
@@ -166,12 +169,12 @@ class Report:
         print(f"ok {name}" if why is None else f"FAILED {name}: {why}", flush=True)
 
     def guarded(self, name, action, *words):
-        """Whether the action came to its end; otherwise it counts as failed."""
+        """Runs the action; returns True if it succeeded, and otherwise counts it as failed."""
         try:
             action(*words)
         except AssertionError as error:
             self.add(name, str(error) or traceback.extract_tb(error.__traceback__)[-1].line)
-        except Exception as error:  # a check that breaks has failed, and the others still run
+        except Exception as error:  # a check that breaks has failed; the others still run
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.add(name, f"{type(error).__name__}: {error} ({pathlib.Path(where.filename).name}:{where.lineno})")
         else:
@@ -187,13 +190,13 @@ class Report:
         self.run_all([(suite, function) for function in checks], subject, at_once)
 
     def run_all(self, checks, subject, at_once):
-        """All pairs (suite, check), several at a time: most of them wait."""
+        """Runs all pairs (suite, check), several at a time, because most of them wait."""
         pool = concurrent.futures.ThreadPoolExecutor(at_once)
         try:
             for running in [pool.submit(self.check, suite, function, subject) for suite, function in checks]:
                 running.result()
         except KeyboardInterrupt:
-            self.interrupted = True  # what the checks that still run find is no longer worth telling
+            self.interrupted = True  # results of checks that still run are not printed any more
             raise
         finally:
             pool.shutdown(wait=not self.interrupted, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""What a task of these checks does with the GPUs that it can see: program.py WHAT"""
+"""The program of the tasks in these checks; it uses the GPUs that it can see: program.py WHAT"""
 
 import json
 import os
@@ -10,13 +10,13 @@ import torch
 
 
 def see():
-    """How many GPUs PyTorch sees, as a task's output."""
+    """Writes the number of GPUs that PyTorch sees as the task's output."""
     seen = {"devices": torch.cuda.device_count(), "visible": os.environ.get("CUDA_VISIBLE_DEVICES")}
     pathlib.Path(os.environ["TONY_LOG_DIR"], "seen.json").write_text(json.dumps(seen))
 
 
 def work():
-    """Takes four fifths of the GPU's memory and multiplies until the file go-on is there."""
+    """Allocates four fifths of the GPU's memory and multiplies until the file go-on exists."""
     see()
     free, total = torch.cuda.mem_get_info()
     print(f"free {free} of {total}", flush=True)
@@ -36,7 +36,7 @@ def too_much():
 
 
 def collective():
-    """One process of NCCL, by the variables that TonY sets."""
+    """Runs one process of an NCCL collective, configured by the variables that TonY sets."""
     torch.distributed.init_process_group("nccl", init_method="env://")
     value = torch.ones(8, device="cuda")
     torch.distributed.all_reduce(value)
@@ -45,7 +45,7 @@ def collective():
 
 
 def share():
-    """One of the processes of a task that share its GPU, where NCCL wants one each."""
+    """Runs one of the processes of a task that share its GPU, where NCCL wants a GPU for each."""
     torch.distributed.init_process_group("gloo", init_method="env://")
     value = torch.full((8,), 1.0 + int(os.environ["LOCAL_RANK"]), device="cuda")
     torch.distributed.all_reduce(value)

@@ -9,9 +9,9 @@ import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.token.Token;
 
 /**
- * Hadoop's own class for what hadoop_credentials_check does with ours: "CredentialsPeer FOLDER" writes some credentials in
- * both formats to FOLDER/WRITABLE and FOLDER/PROTOBUF. Then it reads these and FOLDER/ours, and writes what they hold, a line
- * each, sorted by alias, to files of the same names with ".read" behind them.
+ * Does with Hadoop's own class what hadoop_credentials_check does with ours: "CredentialsPeer FOLDER" writes some
+ * credentials in both formats to FOLDER/WRITABLE and FOLDER/PROTOBUF. Then it reads these files and FOLDER/ours, and
+ * writes their content, one line per alias, sorted, to files of the same names with the suffix ".read".
  */
 public class CredentialsPeer {
   public static void main(String[] words) throws Exception {

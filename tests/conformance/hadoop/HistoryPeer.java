@@ -11,9 +11,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * Reads the history of a job from HDFS by the classes by which TonY's portal and Dr. Elephant read it: "HistoryPeer URI",
- * where URI is the job's folder. Prints what they make of it, a line each: "job ID STATUS USER STARTED COMPLETED",
- * "event TYPE ..." in their order, "conf NAME VALUE SOURCE". A folder that they cannot read has no "job" line.
+ * Reads the history of a job from HDFS with the classes that TonY's portal and Dr. Elephant use: "HistoryPeer URI",
+ * where URI is the job's folder. Prints their results, one per line: "job ID STATUS USER STARTED COMPLETED",
+ * "event TYPE ..." in order, "conf NAME VALUE SOURCE". A folder that they cannot read has no "job" line.
  */
 public class HistoryPeer {
   public static void main(String[] arguments) throws Exception {

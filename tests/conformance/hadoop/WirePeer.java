@@ -21,12 +21,12 @@ import org.apache.hadoop.yarn.proto.YarnSecurityTokenProtos;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos;
 
 /**
- * Compares our messages with the descriptors inside Hadoop's generated classes: "WirePeer FILE...", where each FILE is what
- * "protoc --include_imports --descriptor_set_out=FILE" made of runtime/hadoop/wire. Writes "ok wire: ..." for each of
- * our files, or "FAILED wire: ..." for each difference, to FILE.found.
+ * Compares our messages with the descriptors inside Hadoop's generated classes: "WirePeer FILE...", where each FILE is
+ * the output of "protoc --include_imports --descriptor_set_out=FILE" for a file of runtime/hadoop/wire. Writes
+ * "ok wire: ..." for each of our files, or "FAILED wire: ..." for each difference, to FILE.found.
  *
- * A message or enum X is Hadoop's XProto or X. Fields and values are found by name, so that a wrong number is named.
- * What only Hadoop has is no difference, but for a field that it requires.
+ * A message or enum X is Hadoop's XProto or X. Fields and values are found by name, so that a wrong number is reported.
+ * Fields that only Hadoop has are not a difference, unless Hadoop requires them.
  */
 public class WirePeer {
   private static final FileDescriptor[] THEIRS = {
@@ -52,7 +52,7 @@ public class WirePeer {
     Map<String, FileDescriptor> built = new TreeMap<>();
     for (FileDescriptorProto file : FileDescriptorSet.parseFrom(Files.readAllBytes(set)).getFileList()) {
       FileDescriptor[] imports = file.getDependencyList().stream().map(built::get).toArray(FileDescriptor[]::new);
-      built.put(file.getName(), FileDescriptor.buildFrom(file, imports));  // those it imports come before it
+      built.put(file.getName(), FileDescriptor.buildFrom(file, imports));  // files that it imports come before it
     }
     for (FileDescriptor file : built.values()) new WirePeer().compare(file, found);
   }
@@ -112,7 +112,7 @@ public class WirePeer {
     if (!ours.equals(theirs)) differences.add(what + ": ours is " + ours + ", Hadoop's is " + theirs);
   }
 
-  /** All that decides what is on the wire or read from it: "required sint32 = 3", "optional int32 = 4 [-1000]". */
+  /** Returns everything that affects the bytes on the wire: "required sint32 = 3", "optional int32 = 4 [-1000]". */
   private static String said(FieldDescriptor field) {
     if (field == null) return "no such";
     String label = field.isRequired() ? "required " : field.isRepeated() ? "repeated " : "optional ";

@@ -1,7 +1,7 @@
-"""What the checks of jobs on a real YARN share: the command line, and what the cluster says of a job.
+"""Helpers that the checks of jobs on a real YARN share: the command line, and the cluster's view of a job.
 
-Each program of them is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-executor and
-tony-yarn-am.tar.gz; CLUSTER_FOLDER is one that `cluster start` made.
+Each of these programs is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-executor and
+tony-yarn-am.tar.gz; CLUSTER_FOLDER was made by `cluster start`.
 """
 
 import json
@@ -18,12 +18,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above what anything here takes
+LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above any measured time
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
-WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files, and his $TONY_HOME
-signal.signal(signal.SIGINT, signal.default_int_handler)  # begun in the background it is ignored, by our children too
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME
+# SIGINT is ignored in programs started in the background; our children would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Failed(Exception):
@@ -75,7 +76,7 @@ begun = []  # clients and their jobs
 
 
 def begin(*words, **more):
-    """A client in the background, and the job's id."""
+    """Starts a client in the background; returns it and the job's id."""
     client = subprocess.Popen([PROGRAMS / "tony", *submit_words(*words)], env=environment(**more), text=True, cwd=WORK,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     job = client.stdout.readline().strip()
@@ -87,7 +88,7 @@ def begin(*words, **more):
 
 
 def end_what_is_left():
-    """Of a scenario that failed: its clients, and the jobs that they watch."""
+    """Ends the clients of a failed scenario and the jobs that they follow."""
     for client, job in begun:
         if client.poll() is None:
             client.kill()
@@ -122,7 +123,7 @@ def until(fits, what):
 
 
 def runs(job):
-    """What it says of itself once one of its tasks runs."""
+    """Returns the job's status when one of its tasks runs."""
 
     def look():
         told = status(job)
@@ -132,7 +133,7 @@ def runs(job):
 
 
 def resource_manager(path, user="root", **parameters):
-    """What it says to a user by HTTP."""
+    """Returns the ResourceManager's answer to a user by HTTP."""
     words = urllib.parse.urlencode({"user.name": user, **parameters})
     url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/{path}?{words}"
     with urllib.request.urlopen(url, timeout=30) as answer:
@@ -142,12 +143,13 @@ def resource_manager(path, user="root", **parameters):
 def application(job, user="root"):
     try:
         return resource_manager(f"apps/{job}", user)["app"]
-    except urllib.error.HTTPError:  # its id is told before it is submitted
+    except urllib.error.HTTPError:  # the id is printed before the application is submitted
         return {"state": "NEW", "finalStatus": "UNDEFINED", "diagnostics": ""}
 
 
 def processes_of(job):
-    """Command lines of processes that have the job's id in their environment or their command, not ours."""
+    """Returns the command lines of processes that have the job's id in their environment or command line, without
+    this one."""
     found = {}
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
@@ -171,7 +173,7 @@ def parent_of(pid):
 
 
 def node_of(pid):
-    """The process of the NodeManager that has started a container's process."""
+    """Returns the process of the NodeManager that started a container's process."""
     name = "node1" if variables_of(pid)["NM_HOST"] == "localhost" else "node2"
     return int((CLUSTER / "pid" / name).read_text().split()[0])
 
@@ -186,7 +188,7 @@ def nothing_is_left_of(job):
 
 
 def hdfs(method, path, user="root", **parameters):
-    """One call of WebHDFS; what it answers, as text."""
+    """Makes one call of WebHDFS; returns the answer as text."""
     words = urllib.parse.urlencode({"user.name": user, **parameters})
     url = f"http://{site('dfs.namenode.http-address')}/webhdfs/v1{urllib.parse.quote(path)}?{words}"
     with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=30) as answer:
@@ -194,13 +196,13 @@ def hdfs(method, path, user="root", **parameters):
 
 
 def applications(**wanted):
-    """The ids of all that the ResourceManager knows; of those of a user, or of a name."""
+    """Returns the ids of the applications that the ResourceManager knows, optionally of one user or name only."""
     found = (resource_manager("apps")["apps"] or {"app": []})["app"]
     return {app["id"] for app in found if all(app[key] == value for key, value in wanted.items())}
 
 
 def jobs_in_hdfs(user="root"):
-    """Names in the user's folder of jobs, of half jobs as well."""
+    """Returns the names in the user's folder of jobs, including incomplete ones."""
     try:
         listed = json.loads(hdfs("GET", f"/user/{user}/.tony/jobs", op="LISTSTATUS"))
     except urllib.error.HTTPError:
@@ -218,7 +220,7 @@ def dfsadmin(*words):
 
 
 def put(path, content, **more):
-    """A file in HDFS, with the folders above it."""
+    """Writes a file in HDFS and makes the folders above it."""
     place = json.loads(hdfs("PUT", path, op="CREATE", overwrite="true", noredirect="true", **more))["Location"]
     with urllib.request.urlopen(urllib.request.Request(place, data=content, method="PUT"), timeout=30):
         pass
@@ -230,11 +232,11 @@ def make_home(user):
 
 
 def perform(suite, name, scenario):
-    """Whether it passed, which it also says."""
+    """Runs a scenario, prints the result, and returns whether it passed."""
     began = time.monotonic()
     try:
         scenario()
-    except Exception as why:  # a scenario that breaks has failed, and the others still run
+    except Exception as why:  # a scenario that breaks has failed; the others still run
         told = "" if isinstance(why, Failed) else f"{type(why).__name__}: "
         print(f"FAILED {suite}: {name}: {told}{' '.join(str(why).split())}", flush=True)
         return False
@@ -245,7 +247,7 @@ def perform(suite, name, scenario):
 
 
 def run(suite, scenarios):
-    """Each of them, a name and a function, one after the other; the exit code."""
+    """Runs each pair of name and function, one after the other; returns the exit code."""
     passed = [perform(suite, name, scenario) for name, scenario in scenarios]
     if all(passed):
         shutil.rmtree(WORK)

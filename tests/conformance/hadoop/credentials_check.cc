@@ -1,5 +1,5 @@
-// What CredentialsPeer.java does by Hadoop's own class, by ours: "write FILE" writes some credentials, "print FILE"
-// prints those of a file, a line each, sorted by alias.
+// Does with our code what CredentialsPeer.java does with Hadoop's own class: "write FILE" writes some credentials,
+// "print FILE" prints the credentials of a file, one line each, sorted by alias.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

@@ -1,4 +1,4 @@
-"""TCP between a client and Hadoop's daemons, which counts requests, and kills the client at one of them."""
+"""A TCP proxy between a client and Hadoop's daemons that counts requests and kills the client at one of them."""
 
 import shutil
 import socket
@@ -8,7 +8,8 @@ import urllib.parse
 
 
 class Cut:
-    """At which request the client is killed. `after`: the server has answered the request, and its answer gets lost."""
+    """The request at which the client is killed. `after`: the server has answered the request, and its answer gets
+    lost."""
 
     def __init__(self, number=0, after=False):
         self.number, self.after = number, after
@@ -17,7 +18,7 @@ class Cut:
         self.lock = threading.Lock()
 
     def start(self, *words, **how):
-        with self.lock:  # its first request may be the one
+        with self.lock:  # the client's first request may be the chosen one
             self.client = subprocess.Popen(*words, **how)
         return self.client
 
@@ -32,7 +33,7 @@ class Cut:
 
 
 class CutWhere(Cut):
-    """At the first request that has `text` in it."""
+    """Kills the client at the first request that contains `text`."""
 
     def __init__(self, text, after=False):
         super().__init__(after=after)
@@ -45,7 +46,7 @@ class CutWhere(Cut):
 
 
 class HttpRequests:
-    """Cuts what a client sends into requests: those to a NameNode have no body."""
+    """Splits a client's bytes into HTTP requests; requests to a NameNode have no body."""
 
     def take(self, data):
         end = data.find(b"\r\n\r\n")
@@ -53,10 +54,11 @@ class HttpRequests:
 
 
 class RpcRequests:
-    """Calls of Hadoop's RPC. What comes before the first one on a connection goes with it."""
+    """Splits a client's bytes into calls of Hadoop's RPC. Bytes before the first call of a connection are sent with
+    that call."""
 
     def __init__(self):
-        self.skip = 7  # the header of the connection; the frame behind it says who calls
+        self.skip = 7  # the connection header; the next frame names the user
 
     def take(self, data):
         end = self.skip
@@ -71,7 +73,7 @@ class RpcRequests:
 
 
 class Proxy:
-    """Listens on a port of its own until the process ends. `requests`: HttpRequests or RpcRequests."""
+    """Listens on a port of its own until the process exits. `requests` is HttpRequests or RpcRequests."""
 
     def __init__(self, target, requests):
         self.target, self.requests, self.cut = target, requests, Cut()
@@ -84,7 +86,7 @@ class Proxy:
             client, _ = self.listener.accept()
             host, port = self.target.rsplit(":", 1)
             server = socket.create_connection((host, int(port)))
-            loses = threading.Event()  # the answer that comes next
+            loses = threading.Event()  # the next answer gets lost
             threading.Thread(target=self.forward, args=(client, server, loses), daemon=True).start()
             threading.Thread(target=self.answer, args=(client, server, loses), daemon=True).start()
 
@@ -123,8 +125,8 @@ class Proxy:
 
 
 class CutConfiguration:
-    """A copy of a cluster's site files in `folder`, in which proxies stand for the daemons. Who has it from a client, as
-    a job's master, goes through them as well."""
+    """A copy of a cluster's site files in `folder` in which proxies stand for the daemons. A job's master, which gets
+    the files from its client, uses the proxies, too."""
 
     def __init__(self, folder, original, site):
         self.folder = folder

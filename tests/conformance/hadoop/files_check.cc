@@ -1,5 +1,6 @@
-// Files in HDFS by our client, for who compares them with another one's: "put PATH" takes the bytes from standard
-// input, "get PATH" prints them, "list PATH" prints a line for each entry: name, length, permission, owner.
+// Reads and writes files in HDFS with our client, so that another client's results can be compared: "put PATH" reads
+// the bytes from standard input, "get PATH" prints them, "list PATH" prints one line for each entry: name, length,
+// permission, owner.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

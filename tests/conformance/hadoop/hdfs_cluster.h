@@ -19,11 +19,11 @@
 
 namespace tony::hadoop {
 
-inline constexpr Duration kLimit{120'000};  // far above what anything here takes
+inline constexpr Duration kLimit{120'000};  // far above any measured time
 
 inline std::string UserName() { return ::geteuid() == 0 ? "root" : StrCat(::getenv("USER")); }
 
-// What went wrong; empty: nothing.
+// The reason why a check failed; empty if it passed.
 using Why = std::string;
 
 #define MUST(condition)                                                                      \
@@ -36,13 +36,13 @@ bool Is(const Result<T>& result, const T& value) {
   return result.ok() && *result == value;
 }
 
-// One call after the other, as the cluster's superuser and as eve, who is nobody there.
+// Makes one call after the other, as the cluster's superuser or as the ordinary user eve.
 class Cluster {
  public:
   explicit Cluster(const std::string& at)
       : url(at), root(loop, {.base = url, .user = UserName()}), eve(loop, {.base = url, .user = "eve"}) {}
 
-  // The last error is in `said`.
+  // Returns the result of a call. The newest error is in `said`.
   template <class T, class Start>
   T Run(Start start) {
     std::optional<T> result;
@@ -71,7 +71,7 @@ class Cluster {
   Result<bool> SetXattr(const std::string& name, std::string_view value, HdfsXattr how = HdfsXattr::kIfNew) {
     return Run<Result<bool>>([&](auto done) { return eve.SetXattr("/user/eve", name, value, how, done); });
   }
-  // Nothing also after an error.
+  // Also returns an empty map after an error.
   std::map<std::string, std::string> GetXattrs() {
     using Xattrs = std::map<std::string, std::string>;
     const auto xattrs = Run<Result<Xattrs>>([&](auto done) { return eve.GetXattrs("/user/eve", done); });
@@ -113,7 +113,7 @@ struct Check {
   Why (*run)(Cluster&);
 };
 
-// Those of the group; the exit code.
+// Runs the checks of the group and returns the exit code.
 template <class Checks>
 int RunChecks(const std::string& suite, const Checks& checks, const std::string& url, const std::string& group) {
   Cluster cluster(url);

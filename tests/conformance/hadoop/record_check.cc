@@ -1,5 +1,5 @@
-// Checks of the records and journals of jobs in a real HDFS: `hadoop_record_check NAMENODE_URL GROUP`. Prints as
-// webhdfs_check does.
+// Checks of the records and journals of jobs in a real HDFS: `hadoop_record_check NAMENODE_URL GROUP`. The output has
+// the format of webhdfs_check.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 constexpr auto kKept = Durability::kSurvivesPowerCut;
 const std::string kLarge(kMostInAttribute + 1, 'x');
 
-// A job's records and its journal, by connections of their own.
+// A job's records and its journal, each with a connection of its own.
 struct Job {
   Job(const Cluster& cluster, const std::string& name)
       : folder{"hdfs:", "/user/eve/jobs/" + name, "eve"},
@@ -84,7 +84,7 @@ Why OfTwelveRacersOneIsFirst(Cluster& cluster) {
   return "";
 }
 
-// What HdfsBytes builds on.
+// HdfsBytes relies on this.
 Why ARepeatedRenameFindsNothing(Cluster& cluster) {
   const Job job(cluster, "records");
   const std::string from = job.folder.path + "/.put-a", to = job.folder.path + "/renamed";
@@ -104,7 +104,7 @@ Why AfterTheSealNothingIsAdded(Cluster& cluster) {
   MUST(TakeOverJournal(first.journal, Epoch{1}).ok());
   MUST(Is(first.journal.Add(Epoch{1}, 1, "one"), true));
   MUST(Is(first.journal.Add(Epoch{1}, 2, kLarge), true));
-  // A file that is being written as its folder is renamed.
+  // The file is still being written when its folder is renamed.
   constexpr size_t kSize = 128 << 20;
   std::optional<Result<bool>> late;
   bool is_sealed = false;
@@ -135,7 +135,8 @@ Why AfterTheSealNothingIsAdded(Cluster& cluster) {
   return "";
 }
 
-// Each takes over from all before it; who was told that its record is added has it in the journal.
+// Each master fences all masters before it. If a master got the answer that its record is added, the record is in the
+// journal.
 Why OfManyMastersOneRules(Cluster& cluster) {
   const Job job(cluster, "two");
   MUST(MakeRecordFolder(job.calls, job.folder).ok());
@@ -177,7 +178,7 @@ Why AJournalOf200Turns(Cluster& cluster) {
   return "";
 }
 
-// Whether attributes are worth it: see runtime/records/hdfs/README.md.
+// Measures whether extended attributes are worth it: see runtime/records/hdfs/README.md.
 Why AttributesAndFiles(Cluster& cluster) {
   const Job job(cluster, "records");
   const std::string bytes(1000, 'x'), full(kMostInAttribute, 'y');
@@ -211,7 +212,7 @@ Why WhatWasToldOutlivesTheNameNode(Cluster& cluster) {
   }
   const Job records(cluster, "records");
   MUST(IsRecord(records, "status.json", "{}"));
-  // In safe mode it reads and does not write.
+  // In safe mode HDFS can be read and not written.
   const Instant end = cluster.loop.Now() + kLimit;
   while (!records.records.Replace("status.json", "{}", kKept).ok()) MUST(cluster.loop.Now() < end);
   return "";

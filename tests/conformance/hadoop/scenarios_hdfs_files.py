@@ -13,7 +13,7 @@ import zipfile
 from common import (LIMIT, PROGRAMS, WORK, applications, begin, cluster, end, environment, hdfs, make_home, must,
                     nothing_is_left_of, put, run, site, status, submit, submit_words, tony)
 
-IN = f"/in/{WORK.name}"  # in HDFS
+IN = f"/in/{WORK.name}"  # a folder in HDFS
 ONE = b"what only HDFS has\n"
 ONE_WORKER = ("-conf", "tony.worker.instances=1")
 
@@ -37,7 +37,7 @@ def zip_of(**files):
 
 
 def tar_of_environment():
-    """A Python environment whose Python says that it is the one."""
+    """Makes an archive of a Python environment whose Python identifies itself."""
     program = b'#!/bin/sh\nIN_ENVIRONMENT=yes exec python3 "$@"\n'
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
@@ -53,7 +53,7 @@ def staged(user="root"):
     return {entry["pathSuffix"] for entry in listing["FileStatuses"]["FileStatus"]}
 
 
-def everything_comes_along_and_nothing_is_copied():
+def files_in_hdfs_reach_the_tasks_and_nothing_is_copied():
     put(f"{IN}/one.txt", ONE)
     put(f"{IN}/lib/a.txt", b"a\n")
     put(f"{IN}/lib/b.txt", b"b\n")
@@ -75,7 +75,7 @@ def everything_comes_along_and_nothing_is_copied():
 
 
 def tree(program, **more):
-    """A program of two modules in a folder of HDFS; a file in an empty folder's place is not there."""
+    """Makes a program of two modules in a folder of HDFS. An empty folder is not copied to the tasks."""
     put(f"{IN}/app/train.py", program, **more)
     put(f"{IN}/app/lib/__init__.py", b"")
     put(f"{IN}/app/lib/deep/value.txt", b"from below\n", **more)
@@ -93,7 +93,7 @@ open("lib/beside.txt", "w").write("x")
 """
 
 
-def a_source_folder_and_an_archive_come_along_and_nothing_is_copied():
+def a_source_folder_and_an_archive_reach_the_tasks_and_nothing_is_copied():
     put(f"{IN}/one.txt", ONE)
     tree(OF_TREE)
     put(f"{IN}/app/named.txt", b"what is asked for by name goes before this\n")
@@ -132,7 +132,7 @@ def a_conf_file_is_read_from_hdfs():
     must(ran.returncode == 0 and "echo $WHO" in ran.stdout, "a document:", ran.returncode, ran.stdout, ran.stderr)
 
 
-def a_source_or_conf_file_that_cannot_be_is_refused_in_one_line():
+def an_invalid_source_or_conf_file_is_refused_in_one_line():
     put(f"{IN}/one.txt", ONE)
     put(f"{IN}/secret.xml", b"<configuration/>", permission="600")
     put(f"{IN}/large.xml", b" " * (17 << 20))
@@ -167,8 +167,8 @@ def a_source_or_conf_file_that_cannot_be_is_refused_in_one_line():
     must(ran.returncode == 65 and "HADOOP_CONF_DIR" in ran.stderr, "no cluster:", ran.returncode, ran.stderr)
 
 
-def a_large_upload_says_how_far_it_is_and_can_be_stopped():
-    """The DataNode stands still, so that there is time to look."""
+def a_large_upload_shows_its_progress_and_can_be_stopped():
+    """The DataNode is stopped, so that there is time to check."""
     (WORK / "large.bin").write_bytes(random.randbytes(8 << 20))
     words = ("-executes", "test -s large.bin", *ONE_WORKER, "-conf", f"tony.worker.resources={WORK}/large.bin")
     before, ran_before = staged(), applications()
@@ -198,7 +198,7 @@ def a_task_without_roles_has_the_masters_files():
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
 
 
-def what_cannot_be_is_refused_in_one_line():
+def invalid_hdfs_files_are_refused_in_one_line():
     put(f"{IN}/one.txt", ONE)
     put(f"{IN}/lib/a.txt", b"a\n")
     put(f"{IN}/secret.txt", b"s\n", permission="600")
@@ -237,7 +237,8 @@ def what_cannot_be_is_refused_in_one_line():
 
 
 def refused_by_a_node(key, change):
-    """A job whose file is changed between its submit and its containers; what its user reads."""
+    """Runs a job whose file is changed between its submit and the start of its containers; returns what its user
+    reads."""
     put(f"{IN}/changes/data.txt", b"first\n")
     source = f"hdfs://{IN}/changes" if key == "tony.src-dir" else f"hdfs://{IN}/changes/data.txt"
     client, job = begin("-executes", "cat data.txt", *ONE_WORKER, "-conf", f"{key}={source}")
@@ -251,7 +252,7 @@ def refused_by_a_node(key, change):
 
 
 def cause_in(text):
-    """The line that says why the job failed; no stack trace is anywhere."""
+    """Returns the line that names why the job failed, and checks that there is no stack trace."""
     lines = [line for line in text.splitlines() if "first cause: " in line]
     must(len(lines) == 1 and "java" not in text, text)
     return lines[0]
@@ -274,18 +275,18 @@ def a_file_that_was_removed_is_named():
 
 
 TOGETHER = (
-    everything_comes_along_and_nothing_is_copied,
-    a_source_folder_and_an_archive_come_along_and_nothing_is_copied,
+    files_in_hdfs_reach_the_tasks_and_nothing_is_copied,
+    a_source_folder_and_an_archive_reach_the_tasks_and_nothing_is_copied,
     a_file_that_changed_is_named,
     a_conf_file_is_read_from_hdfs,
-    a_source_or_conf_file_that_cannot_be_is_refused_in_one_line,
+    an_invalid_source_or_conf_file_is_refused_in_one_line,
     a_task_without_roles_has_the_masters_files,
-    what_cannot_be_is_refused_in_one_line,
+    invalid_hdfs_files_are_refused_in_one_line,
     a_file_that_was_removed_is_named,
 )
-ALONE = (a_large_upload_says_how_far_it_is_and_can_be_stopped,)  # the DataNode stands still
+ALONE = (a_large_upload_shows_its_progress_and_can_be_stopped,)  # it stops the DataNode
 DEFAULT = (
-    everything_comes_along_and_nothing_is_copied,
+    files_in_hdfs_reach_the_tasks_and_nothing_is_copied,
     a_conf_file_is_read_from_hdfs,
-    what_cannot_be_is_refused_in_one_line,
+    invalid_hdfs_files_are_refused_in_one_line,
 )

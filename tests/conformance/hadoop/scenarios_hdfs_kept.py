@@ -1,4 +1,5 @@
-"""What a job on a real YARN keeps in HDFS beside its records: its program's checkpoints, and its history for TonY's tools."""
+"""Files in HDFS in addition to the records of a job on a real YARN: its program's checkpoints, and its history for
+TonY's tools."""
 
 import json
 import os
@@ -13,7 +14,7 @@ from common import (WORK, application, applications, begin, end, hdfs, make_home
 ONE_WORKER = ("-conf", "tony.worker.instances=1", "-conf", "tony.restart.backoff-ms=1")
 WEB = f"http://{site('dfs.namenode.http-address')}/webhdfs/v1"
 
-# Goes on from where TONY_RESUME_FROM says, writes the next checkpoint, and fails before the $LAST one.
+# Resumes from TONY_RESUME_FROM, writes the next checkpoint, and fails before the $LAST one.
 LEARN = """
 import json, os, sys, urllib.request
 came = os.environ.get("TONY_RESUME_FROM", "")
@@ -65,7 +66,7 @@ def a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there():
     must("hdfs:///kept/own/ckpt-1" in ran.stderr + ran.stdout, "told:", ran.stdout, ran.stderr)
 
 
-def latest_resumes_from_whatever_is_newest_and_says_whose_it_is():
+def latest_resumes_from_the_newest_checkpoint_and_names_its_writer():
     clear("/kept/latest")
     put("/kept/latest/ckpt-9", b"an earlier job's")
     ran = submit(*learn("/kept/latest", 10, "-conf", "tony.checkpoint.resume=latest"))
@@ -75,7 +76,7 @@ def latest_resumes_from_whatever_is_newest_and_says_whose_it_is():
     must(told["writer"] == "others" and told["step"] == 9, told)
 
 
-def the_same_request_goes_on_from_what_it_wrote_before():
+def the_same_request_resumes_from_its_own_earlier_checkpoint():
     clear("/kept/request")
     words = learn("/kept/request", 2, "--request-id", f"kept-{os.getpid()}")
     first = submit(*words)
@@ -99,13 +100,13 @@ def a_second_job_on_a_folder_is_refused_while_the_first_one_runs():
     for pid in masters:
         os.kill(pid, signal.SIGKILL)
     until(lambda: application(first)["state"] in ("FAILED", "KILLED"), f"{first} to end")
-    after = submit(*learn("/kept/shared", 1))  # also where nobody has written yet how the first one ended
+    after = submit(*learn("/kept/shared", 1))  # this also holds if the end of the first job is not written yet
     must(after.returncode == 0, after.returncode, after.stdout, after.stderr)
     end(client)
     nothing_is_left_of(first)
 
 
-def what_another_user_writes_meanwhile_is_not_the_jobs():
+def checkpoints_that_another_user_writes_are_not_used():
     clear("/kept/open")
     hdfs("PUT", "/kept/open", op="MKDIRS", permission="777")
     client, job = begin(*learn("/kept/open", 2, *RESTART, "-conf", "tony.restart.backoff-ms=3000"))
@@ -116,7 +117,7 @@ def what_another_user_writes_meanwhile_is_not_the_jobs():
     must(text_of("/kept/open/ckpt-2") == "hdfs:///kept/open/ckpt-1", text)
 
 
-def checkpoint_folders_that_cannot_be_are_refused_in_one_line():
+def invalid_checkpoint_folders_are_refused_in_one_line():
     put("/kept/file", b"")
     hdfs("PUT", "/kept/closed/x", op="MKDIRS", permission="700")
     make_home("eve")
@@ -138,7 +139,7 @@ def checkpoint_folders_that_cannot_be_are_refused_in_one_line():
     must(ran.returncode == 65 and "tony.scheduler=yarn" in ran.stderr, "on this machine:", ran.returncode, ran.stderr)
 
 
-def folders_of_jobs_that_are_gone_are_forgotten():
+def checkpoint_folders_of_removed_jobs_are_forgotten():
     def records():
         try:
             listed = json.loads(hdfs("GET", "/user/root/.tony/checkpoint-folders", op="LISTSTATUS"))
@@ -158,7 +159,7 @@ def folders_of_jobs_that_are_gone_are_forgotten():
 # ---- history
 
 def history_of(job):
-    """The entries of the job's folder, by name."""
+    """Returns the entries of the job's folder, by name."""
     try:
         listed = json.loads(hdfs("GET", f"/histories/intermediate/{job}", op="LISTSTATUS"))
     except urllib.error.HTTPError:
@@ -167,7 +168,7 @@ def history_of(job):
 
 
 def finished(job, state):
-    """The name of the whole history, when it is the only one."""
+    """Returns the name of the complete history, which must be the only one."""
     def look():
         names = [name for name in history_of(job) if "jhist" in name]
         return names if len(names) == 1 and re.fullmatch(rf"{job}-\d+-\d+-root-{state}\.jhist", names[0]) else None
@@ -178,7 +179,7 @@ def finished(job, state):
 IN_HISTORY = ("-conf", "tony.history.location=/histories")
 
 
-def a_history_is_written_where_tony_put_it():
+def a_history_is_written_to_the_folder_that_tony_uses():
     client, job = begin("-executes", "sleep 600", *ONE_WORKER, *IN_HISTORY)
     runs(job)
     until(lambda: any(name.endswith(".jhist.inprogress") for name in history_of(job)), "the beginning of a history")
@@ -202,7 +203,7 @@ def a_history_is_written_where_tony_put_it():
         must(finished(job_in(ran), state) == name, history_of(job_in(ran)))
 
 
-def whoever_settles_a_job_writes_the_history_of_a_dead_master():
+def the_client_that_finalizes_a_lost_job_writes_its_history():
     client, job = begin("-executes", "sleep 600", *ONE_WORKER, *IN_HISTORY)
     runs(job)
     until(lambda: any(name.endswith(".jhist.inprogress") for name in history_of(job)), "the beginning of a history")
@@ -215,7 +216,7 @@ def whoever_settles_a_job_writes_the_history_of_a_dead_master():
     nothing_is_left_of(job)
 
 
-def a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing():
+def an_unwritable_history_is_one_line_and_does_not_fail_the_job():
     put("/kept/plain", b"")
     hdfs("PUT", "/kept/locked", op="MKDIRS", permission="700")
     make_home("mallory")
@@ -236,19 +237,19 @@ def a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing():
 
 
 TOGETHER = (
-    a_history_is_written_where_tony_put_it,
-    a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing,
+    a_history_is_written_to_the_folder_that_tony_uses,
+    an_unwritable_history_is_one_line_and_does_not_fail_the_job,
     a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
-    the_same_request_goes_on_from_what_it_wrote_before,
+    the_same_request_resumes_from_its_own_earlier_checkpoint,
     a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there,
-    latest_resumes_from_whatever_is_newest_and_says_whose_it_is,
-    what_another_user_writes_meanwhile_is_not_the_jobs,
-    whoever_settles_a_job_writes_the_history_of_a_dead_master,
-    checkpoint_folders_that_cannot_be_are_refused_in_one_line,
+    latest_resumes_from_the_newest_checkpoint_and_names_its_writer,
+    checkpoints_that_another_user_writes_are_not_used,
+    the_client_that_finalizes_a_lost_job_writes_its_history,
+    invalid_checkpoint_folders_are_refused_in_one_line,
 )
-ALONE = (folders_of_jobs_that_are_gone_are_forgotten,)  # it removes what others need
+ALONE = (checkpoint_folders_of_removed_jobs_are_forgotten,)  # it removes files that others need
 DEFAULT = (
     a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there,
     a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
-    whoever_settles_a_job_writes_the_history_of_a_dead_master,
+    the_client_that_finalizes_a_lost_job_writes_its_history,
 )

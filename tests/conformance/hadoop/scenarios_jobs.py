@@ -1,4 +1,4 @@
-"""Jobs on a real YARN, by the command line."""
+"""Jobs on a real YARN, through the command line."""
 
 import http.server
 import json
@@ -18,11 +18,11 @@ from common import (CLUSTER, HERE, LIMIT, PROGRAMS, WORK, application, applicati
                     submit, tony, until)
 
 TONY = "/user/root/.tony"
-# A refusal takes 2 s at most where a machine has time for us; five times as long is allowed.
+# A refusal takes at most 2 s on a machine without other load. The checks allow five times as long.
 FACTOR = float(os.environ.get("TONY_JOBS_SLOWER", "5"))
 
 
-def a_lone_task_runs():
+def a_job_of_one_task_runs():
     ran = submit("-executes", "echo hello", "-conf", "tony.worker.instances=1")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
     job = ran.stdout.split()[0]
@@ -37,7 +37,7 @@ def a_lone_task_runs():
 
 
 def site_file(name, *keys):
-    """With these keys of the cluster's own."""
+    """Writes a site file with these keys of the cluster."""
     text = "".join(f"<property><name>{key}</name><value>{site(key)}</value></property>" for key in keys)
     (WORK / name).write_text(f"<configuration>{text}</configuration>")
     return str(WORK / name)
@@ -91,8 +91,8 @@ def a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers():
     must(len({spec for _, _, spec in told}) == 1, "one cluster spec")
 
 
-def stages_run_one_after_the_other_and_need_no_room_for_both():
-    """Each of the two has 24 of the cluster's 32 GB."""
+def stages_run_one_after_the_other_in_room_for_one():
+    """Each of the two stages needs 24 of the cluster's 32 GB."""
     out = WORK / "stages"
     out.mkdir()
     program = (f'case $JOB_NAME in preprocess) echo "Model parameters: depth=$PREPROCESSING_JOB";; '
@@ -109,7 +109,7 @@ def stages_run_one_after_the_other_and_need_no_room_for_both():
     nothing_is_left_of(ran.stdout.split()[0])
 
 
-def a_job_that_is_killed_between_its_stages_never_asks_for_the_second():
+def a_job_killed_between_its_stages_never_requests_the_second():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.data.instances=1", "-conf", "tony.worker.instances=1",
                         "-conf", "tony.worker.depends-on=data")
     runs(job)
@@ -122,9 +122,9 @@ def a_job_that_is_killed_between_its_stages_never_asks_for_the_second():
     nothing_is_left_of(job)
 
 
-def two_gangs_of_which_one_alone_fits_both_run():
-    """Their queues have half of the cluster each, and may lend each other all of it: each gets about half of what it
-    asks for."""
+def two_gangs_run_although_only_one_fits_at_a_time():
+    """Each queue has half of the cluster, and may borrow the rest from the other queue. Each gang gets about half of
+    its request."""
     words = (*GANG, "-executes", "sleep 1", "-conf", "tony.worker.instances=10", "-conf", "tony.worker.memory=2g",
              "-conf", "tony.yarn.gang-hold=2000")  # 20 of 32 GB
     began = [begin(*words, "-conf", f"tony.yarn.queue={queue}") for queue in ("default", "ml")]
@@ -135,7 +135,7 @@ def two_gangs_of_which_one_alone_fits_both_run():
         nothing_is_left_of(job)
 
 
-def a_program_and_its_files_come_along():
+def a_program_and_its_files_reach_the_tasks():
     source = WORK / "program"
     (source / "package").mkdir(parents=True)
     (source / "train.py").write_text("import package.part\nprint(open('data.txt').read())\n"
@@ -152,7 +152,7 @@ def a_program_and_its_files_come_along():
     must(second.returncode == 1 and "exit code 4" in second.stdout + second.stderr, second.stdout, second.stderr)
 
 
-def a_failure_is_told_with_code_host_and_last_words():
+def a_failure_is_reported_with_code_host_and_last_output():
     ran = submit("-executes", "echo bad thing >&2; exit 3", "-conf", "tony.worker.instances=2")
     text = ran.stdout + ran.stderr
     must(ran.returncode == 1, ran.returncode, text)
@@ -164,7 +164,7 @@ def a_failure_is_told_with_code_host_and_last_words():
 
 
 def secrets_are_in_no_environment_and_no_log():
-    """Of this job and of those before it."""
+    """Checks the secrets of this job and of the jobs before it."""
     ran = submit("-executes", "cat /proc/$PPID/environ; env", "-conf", "tony.worker.instances=1")
     must(ran.returncode == 0, ran.stderr)
     job = ran.stdout.split()[0]
@@ -175,7 +175,7 @@ def secrets_are_in_no_environment_and_no_log():
 
 
 def an_executor_takes_little_memory():
-    """A node pays for what is an executor's own as often as it has one; a container's limit counts all that is resident."""
+    """A node pays for the private memory of each executor. A container's limit counts all resident memory."""
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=1")
     runs(job)
     executors = [pid for pid, command in processes_of(job).items() if command.startswith("./tony-executor ")]
@@ -189,13 +189,13 @@ def an_executor_takes_little_memory():
 
 
 def a_file_that_changed_ends_the_job_at_once():
-    text = f"changed {WORK}"  # no node has it yet
+    text = f"changed {WORK}"  # no node has this file yet
     (WORK / "changed.txt").write_text(text)
     client, job = begin("-executes", "true", "-conf", "tony.worker.instances=1",
                         "-conf", f"tony.containers.resources={WORK}/changed.txt")
     staged = json.loads(hdfs("GET", "/user/root/.tony/staged", op="LISTSTATUS"))["FileStatuses"]["FileStatus"]
     file, = [entry["pathSuffix"] for entry in staged if entry["length"] == len(text)]
-    # Before its master has a container for it.
+    # The file changes before its master has a container.
     hdfs("PUT", f"/user/root/.tony/staged/{file}", op="SETTIMES", modificationtime="1000")
     code, text = end(client)
     hdfs("DELETE", f"/user/root/.tony/staged/{file}", op="DELETE")
@@ -206,7 +206,7 @@ def a_file_that_changed_ends_the_job_at_once():
     nothing_is_left_of(job)
 
 
-def a_kill_ends_it():
+def a_kill_ends_the_job():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2")
     runs(job)
     killed = tony("kill", job, "--reason", "enough")
@@ -217,7 +217,7 @@ def a_kill_ends_it():
     nothing_is_left_of(job)
 
 
-def an_interrupted_client_ends_it():
+def an_interrupted_client_ends_the_job():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2")
     runs(job)
     client.send_signal(signal.SIGINT)
@@ -226,7 +226,7 @@ def an_interrupted_client_ends_it():
     nothing_is_left_of(job)
 
 
-def a_plan_says_what_is_asked_shipped_and_started():
+def a_plan_shows_what_is_requested_shipped_and_started():
     user = "planner"
     make_home(user)
     put("/in/planned.txt", b"there")
@@ -330,12 +330,12 @@ def an_executor_that_is_killed_leaves_no_task():
     nothing_is_left_of(job)
 
 
-def a_master_that_was_given_up_changes_nothing():
+def a_fenced_master_changes_nothing():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2")
     runs(job)
     masters = [pid for pid, command in processes_of(job).items() if "bin/tony-yarn-am" in command]
     must(len(masters) == 1, processes_of(job))
-    node = node_of(masters[0])  # which would kill it
+    node = node_of(masters[0])  # it would kill the master
     for pid in (node, masters[0]):
         os.kill(pid, signal.SIGSTOP)
     try:
@@ -374,7 +374,7 @@ def gc(*words):
     return json.loads(ran.stdout)
 
 
-def gc_removes_what_nobody_needs_any_more():
+def gc_removes_files_that_no_job_needs():
     data = WORK / "old-data.txt"
     data.write_text("old")
     words = ("-executes", "cat old-data.txt", "-conf", "tony.worker.instances=1",
@@ -404,7 +404,7 @@ def gc_removes_what_nobody_needs_any_more():
     must(again.returncode == 0, "what was removed is sent again:", again.stdout, again.stderr)
 
 
-def gc_removes_notes_of_jobs_that_somebody_else_has_removed():
+def gc_removes_records_of_jobs_removed_elsewhere():
     yarn_site = site_file("noted.xml", "yarn.resourcemanager.address", "yarn.resourcemanager.scheduler.address")
     words = ("-executes", "true", "-conf", "tony.worker.instances=1",
              "-conf", f"tony.application.yarn-conf-path={yarn_site}")
@@ -421,7 +421,7 @@ def gc_removes_notes_of_jobs_that_somebody_else_has_removed():
     must({there, fresh} <= left and gone not in left, left)
 
 
-def gc_takes_nothing_from_a_submit():
+def gc_removes_nothing_that_a_submit_needs():
     data = WORK / "shared-data.txt"
     data.write_text("shared")
     words = ("-executes", "cat shared-data.txt", "-conf", "tony.worker.instances=1",
@@ -452,7 +452,7 @@ def gc_takes_nothing_from_a_submit():
     print(f"   gc removed content in {taken} of 4 submits", flush=True)
 
 
-def a_killed_client_leaves_a_job_that_goes_on():
+def a_job_survives_its_killed_client():
     client, job = begin("-executes", "sleep 3", "-conf", "tony.worker.instances=1")
     client.kill()
     client.communicate()
@@ -460,7 +460,7 @@ def a_killed_client_leaves_a_job_that_goes_on():
     must(waited.returncode == 0, waited.stdout, waited.stderr)
 
 
-def what_cannot_be_is_refused_at_once():
+def invalid_jobs_are_refused_at_once():
     staged = WORK / "home" / "staged"
     before = sorted(staged.iterdir()) if staged.exists() else []
     words = ("-executes", "true", "-src_dir", str(HERE), "-conf", "tony.worker.instances=1")
@@ -481,8 +481,8 @@ def refused(ran, code, seconds, *expected):
 
 
 def nothing_is_begun_by(user, *words, **more):
-    """What a submit of a user returns, who has no other jobs meanwhile; it leaves no application, no job in HDFS and no file
-    in the store of this machine."""
+    """Checks that a submit of a user without other jobs leaves no application, no job in HDFS and no file in the
+    store of this machine. Returns the result of the submit."""
     staged = WORK / "home" / "staged"
     look = lambda: (applications(user=user), jobs_in_hdfs(user), sorted(staged.iterdir()) if staged.exists() else [])
     before = look()
@@ -492,7 +492,7 @@ def nothing_is_begun_by(user, *words, **more):
 
 
 def edited_conf(name, **changes):
-    """A copy of the clients' files, each with one text in place of another."""
+    """Makes a copy of the clients' configuration in which one text of each given file is replaced."""
     conf = WORK / name
     shutil.rmtree(conf, ignore_errors=True)
     shutil.copytree(CLUSTER / "conf", conf)
@@ -506,13 +506,13 @@ def edited_conf(name, **changes):
 ACLS = "<name>yarn.acl.enable</name><value>true<"
 
 
-def a_queue_that_is_closed_to_the_user_is_told_with_those_that_are_not():
+def a_closed_queue_is_reported_with_the_open_ones():
     user = "outsider"
     make_home(user)
     (WORK / "unique").mkdir()
     (WORK / "unique" / "file").write_text(f"nobody has it yet {WORK}")
     words = ("-executes", "true", "-src_dir", f"{WORK}/unique", "-conf", "tony.worker.instances=1")
-    silent = edited_conf("silent", yarn=(ACLS, ACLS.replace("true", "false")))  # the ResourceManager itself has them on
+    silent = edited_conf("silent", yarn=(ACLS, ACLS.replace("true", "false")))  # the ResourceManager itself has ACLs on
     mute = edited_conf("mute", yarn=(site("yarn.resourcemanager.webapp.address"), "localhost:1"))
     for queue in ("closed", "root.closed", "inner"):
         for conf in (str(CLUSTER / "conf"), silent, mute):
@@ -521,7 +521,7 @@ def a_queue_that_is_closed_to_the_user_is_told_with_those_that_are_not():
     ran = nothing_is_begun_by(user, *words, "-conf", "tony.yarn.queue=no-such")
     refused(ran, 65, 2 * FACTOR, '"no-such" is unknown to the cluster; there are default, ml\n')
 
-    make_home("member")  # whom the rules of the queue above let
+    make_home("member")  # a user that the ACLs of the queue above admit
     ran = tony("plan", "--strict", "-executes", "true", "-conf", "tony.worker.instances=1", "-conf",
                "tony.scheduler=yarn", "-conf", "tony.yarn.queue=root.team.inner", HADOOP_USER_NAME="member")
     must(ran.returncode == 0, "a member of the team:", ran.returncode, ran.stderr)
@@ -550,7 +550,7 @@ def doctor(code, **more):
     return {check["name"]: check for check in told["checks"]}
 
 
-def the_doctor_looks_at_the_whole_cluster():
+def the_doctor_checks_the_whole_cluster():
     found = doctor(0)
     for name, words in (("configuration", (str(CLUSTER / "conf"), "user root")), ("programs", ("tony-yarn-am.tar.gz",)),
                         ("resourcemanager", (site("yarn.resourcemanager.address"), "Hadoop 3.")),
@@ -567,7 +567,7 @@ def the_doctor_looks_at_the_whole_cluster():
     must("ok    hdfs: " in text and "ok    attributes: " in text, text)
 
 
-def the_doctor_says_what_mends_it():
+def the_doctor_names_the_fix():
     make_home("mended")
 
     def fails(name, words, advice, **more):
@@ -637,7 +637,7 @@ def rmadmin(*words):
     cluster("java", "org.apache.hadoop.yarn.client.cli.RMAdminCLI", *words)
 
 
-def labels_say_which_nodes_will_do():
+def node_labels_choose_the_nodes():
     rmadmin("-addToClusterNodeLabels", "big(exclusive=true)")
     label("127.0.0.2", "big")
     until(lambda: resource_manager("scheduler") and "big" in json.dumps(resource_manager("get-node-to-labels")), "big")
@@ -665,10 +665,10 @@ def labels_say_which_nodes_will_do():
         rmadmin("-removeFromClusterNodeLabels", "big")
 
 
-def a_cluster_that_asks_no_rules_takes_jobs_in_every_queue():
+def a_cluster_without_acls_accepts_jobs_in_every_queue():
     begin_resource_manager("false")
     try:
-        claims = edited_conf("claims", yarn=(ACLS.replace("true", "false"), ACLS))  # the ResourceManager knows better
+        claims = edited_conf("claims", yarn=(ACLS.replace("true", "false"), ACLS))  # the ResourceManager decides
         for conf in (str(CLUSTER / "conf"), claims):
             ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.yarn.queue=closed",
                          "--detach", HADOOP_CONF_DIR=conf)
@@ -681,7 +681,7 @@ def a_cluster_that_asks_no_rules_takes_jobs_in_every_queue():
         begin_resource_manager("true")
 
 
-def an_hdfs_that_takes_nothing_is_told_and_has_nothing():
+def a_read_only_hdfs_is_reported_and_gets_no_files():
     words = ("-executes", "true", "-conf", "tony.worker.instances=1")
     known = applications()
 
@@ -760,59 +760,59 @@ def a_broken_configuration_is_named():
     must(ran.returncode == 65 and "/user/nobody-here" in ran.stderr, ran.returncode, ran.stderr)
 
 
-# The longest come first, except that the very first scenario needs a cluster that has never run a job.
+# The longest scenarios come first, except that the very first one needs a cluster that has never run a job.
 TOGETHER = (
-    a_lone_task_runs,
-    stages_run_one_after_the_other_and_need_no_room_for_both,
+    a_job_of_one_task_runs,
+    stages_run_one_after_the_other_in_room_for_one,
     a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers,
-    a_program_and_its_files_come_along,
+    a_program_and_its_files_reach_the_tasks,
     keys_for_yarn_have_their_effect,
     a_job_may_name_its_cluster,
-    a_failure_is_told_with_code_host_and_last_words,
-    a_kill_ends_it,
-    an_interrupted_client_ends_it,
-    a_killed_client_leaves_a_job_that_goes_on,
-    a_job_that_is_killed_between_its_stages_never_asks_for_the_second,
+    a_failure_is_reported_with_code_host_and_last_output,
+    a_kill_ends_the_job,
+    an_interrupted_client_ends_the_job,
+    a_job_survives_its_killed_client,
+    a_job_killed_between_its_stages_never_requests_the_second,
     a_dead_master_ends_the_job_and_leaves_nothing,
     an_executor_that_is_killed_leaves_no_task,
     an_executor_takes_little_memory,
     a_file_that_changed_ends_the_job_at_once,
-    a_plan_says_what_is_asked_shipped_and_started,
-    what_cannot_be_is_refused_at_once,
-    a_queue_that_is_closed_to_the_user_is_told_with_those_that_are_not,
-    the_doctor_looks_at_the_whole_cluster,
-    the_doctor_says_what_mends_it,
+    a_plan_shows_what_is_requested_shipped_and_started,
+    invalid_jobs_are_refused_at_once,
+    a_closed_queue_is_reported_with_the_open_ones,
+    the_doctor_checks_the_whole_cluster,
+    the_doctor_names_the_fix,
     a_broken_configuration_is_named,
 )
-# They fill the cluster, remove what others need, look at all that is there, or change the cluster.
+# These scenarios fill the cluster, remove files that others need, check everything that exists, or change the cluster.
 ALONE = (
-    two_gangs_of_which_one_alone_fits_both_run,
+    two_gangs_run_although_only_one_fits_at_a_time,
     a_job_that_waits_for_its_master_can_be_killed,
-    gc_removes_what_nobody_needs_any_more,
-    gc_removes_notes_of_jobs_that_somebody_else_has_removed,
-    gc_takes_nothing_from_a_submit,
-    labels_say_which_nodes_will_do,
-    a_cluster_that_asks_no_rules_takes_jobs_in_every_queue,
-    a_master_that_was_given_up_changes_nothing,
-    an_hdfs_that_takes_nothing_is_told_and_has_nothing,
+    gc_removes_files_that_no_job_needs,
+    gc_removes_records_of_jobs_removed_elsewhere,
+    gc_removes_nothing_that_a_submit_needs,
+    node_labels_choose_the_nodes,
+    a_cluster_without_acls_accepts_jobs_in_every_queue,
+    a_fenced_master_changes_nothing,
+    a_read_only_hdfs_is_reported_and_gets_no_files,
     secrets_are_in_no_environment_and_no_log,
 )
 DEFAULT = (
-    a_lone_task_runs,
-    stages_run_one_after_the_other_and_need_no_room_for_both,
+    a_job_of_one_task_runs,
+    stages_run_one_after_the_other_in_room_for_one,
     a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers,
-    a_program_and_its_files_come_along,
+    a_program_and_its_files_reach_the_tasks,
     keys_for_yarn_have_their_effect,
-    a_failure_is_told_with_code_host_and_last_words,
-    a_kill_ends_it,
+    a_failure_is_reported_with_code_host_and_last_output,
+    a_kill_ends_the_job,
     a_dead_master_ends_the_job_and_leaves_nothing,
     an_executor_that_is_killed_leaves_no_task,
     a_file_that_changed_ends_the_job_at_once,
-    a_plan_says_what_is_asked_shipped_and_started,
-    what_cannot_be_is_refused_at_once,
-    a_queue_that_is_closed_to_the_user_is_told_with_those_that_are_not,
-    the_doctor_looks_at_the_whole_cluster,
+    a_plan_shows_what_is_requested_shipped_and_started,
+    invalid_jobs_are_refused_at_once,
+    a_closed_queue_is_reported_with_the_open_ones,
+    the_doctor_checks_the_whole_cluster,
     a_broken_configuration_is_named,
-    gc_removes_what_nobody_needs_any_more,
+    gc_removes_files_that_no_job_needs,
     secrets_are_in_no_environment_and_no_log,
 )

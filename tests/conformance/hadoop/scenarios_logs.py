@@ -1,4 +1,4 @@
-"""Logs of jobs on a real YARN, by the command line: while they run and afterwards."""
+"""Logs of jobs on a real YARN, through the command line: while they run, and afterwards."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import urllib.request
 from common import (LIMIT, PROGRAMS, WORK, begin, end, environment, hdfs, must, nothing_is_left_of, parent_of,
                     processes_of, runs, status, submit, tony, until)
 
-# A line is to be seen within 0.5 s; ten times as long is allowed where a machine has no time for us.
+# A line should be visible within 0.5 s. Busy machines get ten times as long.
 SOON = 5
 SCRIPTS = WORK / "scripts"
 
@@ -36,7 +36,7 @@ print("the last line", flush=True)
 
 
 class Follower:
-    """`tony logs -f`, whose lines are noted as they come."""
+    """Runs `tony logs -f` and notes its lines as they arrive."""
 
     def __init__(self, *words):
         self.lines, self.errors = [], []
@@ -62,7 +62,7 @@ class Follower:
         return code, self.text(), "".join(line for _, line in self.errors)
 
 
-def a_line_is_seen_soon_and_the_last_one_too():
+def new_lines_and_the_last_one_are_shown_soon():
     stop = WORK / "stop-soon"
     client, job = begin("-executes", f"{script('tells.py', TELLS_TIME)} {stop}", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
@@ -73,14 +73,14 @@ def a_line_is_seen_soon_and_the_last_one_too():
     must(end(client)[0] == 0, "its client")
     numbers = [int(number) for number in re.findall(r"^line (\d+) ", text, re.M)]
     must(numbers == list(range(len(numbers))), "lines are missing or double:", numbers)
-    # Not those that were there before the follower was.
+    # Lines that were written before the follower started do not count.
     late = sorted(seen - float(line.split()[2]) for seen, line in follower.lines[5:-1])
     print(f"   a line is seen after {late[len(late) // 2] * 1000:.0f} ms, at most {late[-1] * 1000:.0f} ms "
           f"({len(late)} lines)", flush=True)
     must(late[-1] < SOON, "seen late:", late[-3:])
 
 
-def a_cursor_goes_on_where_a_killed_client_was():
+def a_cursor_continues_where_a_killed_client_stopped():
     stop = WORK / "stop-cursor"
     client, job = begin("-executes", f"{script('tells.py', TELLS_TIME)} {stop}", "-conf", "tony.worker.instances=1")
     killed = Follower("--json", job)
@@ -103,7 +103,7 @@ def a_cursor_goes_on_where_a_killed_client_was():
     must(end(client)[0] == 0, "its client")
 
 
-def two_followers_of_eight_tasks_see_all():
+def two_followers_of_eight_tasks_get_every_line():
     program = script("eight.py", "import os, time\nfor n in range(20):\n"
                      "    print(os.environ['TONY_TASK'], n, flush=True)\n    time.sleep(0.1)\n")
     client, job = begin("-executes", program, "-conf", "tony.worker.instances=8")
@@ -118,7 +118,8 @@ def two_followers_of_eight_tasks_see_all():
 
 
 def a_task_that_writes_fifty_megabytes_is_followed():
-    # It stays until all has been seen: an executor waits some seconds for its readers, which a busy machine may exceed.
+    # The task runs until everything was read, because an executor waits some seconds for its readers, which a busy
+    # machine may exceed.
     stop = WORK / "stop-much"
     program = script("much.py", "import os, sys, time\nline = 'x' * 99 + '\\n'\nfor n in range(50):\n"
                      "    print(line * 10000, end='', flush=True)\nprint('done', flush=True)\n"
@@ -139,7 +140,7 @@ def executor_of(job):
     return parent_of(status(job)["tasks"][0]["pid"])
 
 
-def an_executor_that_hangs_is_one_clear_line():
+def a_hung_executor_is_reported_in_one_clear_line():
     client, job = begin("-executes", "echo before; sleep 600", "-conf", "tony.worker.instances=1")
     runs(job)
     executor = executor_of(job)
@@ -159,7 +160,7 @@ def an_executor_that_hangs_is_one_clear_line():
     end(client)
 
 
-def an_executor_that_is_killed_while_it_is_read_ends_nothing():
+def killing_an_executor_whose_log_is_read_ends_no_follower():
     client, job = begin("-executes", "echo attempt $TONY_ATTEMPT; exec sleep 600", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
     until(lambda: "attempt 1" in follower.text(), "the first attempt")
@@ -172,7 +173,7 @@ def an_executor_that_is_killed_while_it_is_read_ends_nothing():
     nothing_is_left_of(job)
 
 
-def a_master_that_dies_ends_who_follows():
+def the_death_of_the_master_ends_followers():
     client, job = begin("-executes", "echo before; sleep 600", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
     until(lambda: "before" in follower.text(), "a line")
@@ -190,7 +191,7 @@ def read_at_once(job, *words):
     return ran
 
 
-def what_failed_and_the_chiefs_are_there_after_the_end():
+def logs_of_failed_tasks_and_of_the_chief_remain_after_the_end():
     ran = submit("-executes", "echo to stdout; echo bad thing >&2; exit 3", "-conf", "tony.worker.instances=1")
     failed = ran.stdout.split()[0]
     must(ran.returncode == 1, ran.stdout, ran.stderr)
@@ -229,7 +230,7 @@ def each_task_has_a_link_to_its_logs():
     must(status(job)["tasks"][0]["log_url"] == link, "after the end")
 
 
-def a_container_that_never_started_has_its_reason_in_the_verdict():
+def the_verdict_names_why_a_container_never_started():
     (WORK / "gone.txt").write_text(f"gone {WORK}")
     client, job = begin("-executes", "true", "-conf", "tony.worker.instances=1",
                         "-conf", f"tony.containers.resources={WORK}/gone.txt")
@@ -246,20 +247,20 @@ def a_container_that_never_started_has_its_reason_in_the_verdict():
 
 
 TOGETHER = (
-    a_line_is_seen_soon_and_the_last_one_too,
-    a_cursor_goes_on_where_a_killed_client_was,
-    two_followers_of_eight_tasks_see_all,
+    new_lines_and_the_last_one_are_shown_soon,
+    a_cursor_continues_where_a_killed_client_stopped,
+    two_followers_of_eight_tasks_get_every_line,
     a_task_that_writes_fifty_megabytes_is_followed,
-    an_executor_that_hangs_is_one_clear_line,
-    what_failed_and_the_chiefs_are_there_after_the_end,
-    an_executor_that_is_killed_while_it_is_read_ends_nothing,
-    a_master_that_dies_ends_who_follows,
+    a_hung_executor_is_reported_in_one_clear_line,
+    logs_of_failed_tasks_and_of_the_chief_remain_after_the_end,
+    killing_an_executor_whose_log_is_read_ends_no_follower,
+    the_death_of_the_master_ends_followers,
     each_task_has_a_link_to_its_logs,
-    a_container_that_never_started_has_its_reason_in_the_verdict,
+    the_verdict_names_why_a_container_never_started,
 )
 ALONE = ()
 DEFAULT = (
-    a_line_is_seen_soon_and_the_last_one_too,
-    a_cursor_goes_on_where_a_killed_client_was,
-    what_failed_and_the_chiefs_are_there_after_the_end,
+    new_lines_and_the_last_one_are_shown_soon,
+    a_cursor_continues_where_a_killed_client_stopped,
+    logs_of_failed_tasks_and_of_the_chief_remain_after_the_end,
 )

@@ -1,5 +1,5 @@
-"""What nodes do to a job on a real YARN: containers that it keeps, those that it gives back, nodes that it avoids, and
-nodes that have what others have not."""
+"""Effects of nodes on a job on a real YARN: containers that the job keeps or returns, nodes that it avoids, and nodes
+with resources that others lack."""
 
 import os
 import pathlib
@@ -9,16 +9,16 @@ from common import (CLUSTER, WORK, applications, begin, end, hosts_of, jobs_in_h
                     parent_of, run, runs, status, submit, tony, until)
 
 GANG = ("-conf", "tony.application.framework=pytorch", "-conf", "tony.application.distributed-mode=GANG")
-GPU_NODE = "127.0.0.2"  # it has four
+GPU_NODE = "127.0.0.2"  # this node has four GPUs
 
 
 def started_in(out):
-    """By task and attempt: the container, as the tasks have written it down."""
+    """Returns the container of each task and attempt, as the tasks have recorded it."""
     return {file.name: file.read_text() for file in out.iterdir()} if out.exists() else {}
 
 
 def a_gang_starts_again_in_its_containers():
-    """What it left running in them is gone before."""
+    """Processes that the first attempt left in the containers are ended before."""
     out = WORK / "kept"
     out.mkdir()
     program = (f"[ $TONY_ATTEMPT = 1 ] || ps -eo args | grep '^sleep 8641[.]' >> {out}.left; "
@@ -43,13 +43,13 @@ def a_gang_starts_again_in_its_containers():
 
 
 def executors_of(job):
-    """By task: its executor's process."""
+    """Returns the process of each task's executor."""
     return {task["task"]: parent_of(task["pid"]) for task in status(job)["tasks"] if task["pid"]}
 
 
-def gangs_that_miss_one_each_do_not_wait_for_each_other():
-    """A third job, of a queue that has less, takes what two gangs have lost of all GPUs. Each of the two has half of
-    what it needs, until it gives that back."""
+def gangs_that_lack_one_container_each_do_not_deadlock():
+    """A third job, whose queue is below its share, takes GPUs from two gangs. Each of the two gangs then holds
+    half of what it needs, until it returns that."""
     words = ("-conf", "tony.worker.instances=2", "-conf", "tony.worker.gpus=1", "-conf", "tony.yarn.gang-hold=3000")
     wait = f"while [ ! -e {WORK}/enough ]; do sleep 0.2; done"
     gangs = [begin(*GANG, *words, "-executes", wait) for _ in range(2)]
@@ -101,7 +101,7 @@ def a_node_that_cannot_start_executors_is_avoided():
     nothing_is_left_of(job)
 
 
-def gpus_are_where_the_cluster_has_them():
+def gpus_are_used_on_the_nodes_that_have_them():
     ran = submit("-executes", "true", "-conf", "tony.worker.instances=4", "-conf", "tony.worker.gpus=1")
     must(ran.returncode == 0, ran.stdout, ran.stderr)
     job = ran.stdout.split()[0]
@@ -119,10 +119,10 @@ def gpus_are_where_the_cluster_has_them():
 
 
 TOGETHER = (a_gang_starts_again_in_its_containers,)
-# They want all GPUs, or break a node.
+# These scenarios need all GPUs, or break a node.
 ALONE = (
-    gangs_that_miss_one_each_do_not_wait_for_each_other,
+    gangs_that_lack_one_container_each_do_not_deadlock,
     a_node_that_cannot_start_executors_is_avoided,
-    gpus_are_where_the_cluster_has_them,
+    gpus_are_used_on_the_nodes_that_have_them,
 )
 DEFAULT = ()

@@ -1,4 +1,4 @@
-"""A job's page behind YARN's proxy, in a real browser; and where its link leads when the job has ended."""
+"""A job's page behind YARN's proxy, in a real browser; and the target of its link after the job has ended."""
 
 import html.parser
 import http.cookiejar
@@ -17,7 +17,7 @@ from common import HERE, WORK, Failed, begin, end, must, processes_of, runs, sta
 sys.path.insert(0, str(HERE.parents[1] / "e2e/page"))
 from chromium import Chromium, Tab  # noqa: E402
 
-# The status at an address and, of a page, where its links and parts lead.
+# Returns the status at an address; for a page also the targets of its links and parts.
 LOOK = """fetch(%s).then(async answer => {
   const is_page = answer.headers.get('Content-Type').startsWith('text/html');
   const page = is_page ? new DOMParser().parseFromString(await answer.text(), 'text/html') : null;
@@ -27,14 +27,14 @@ LOOK = """fetch(%s).then(async answer => {
 
 
 class Browser:
-    """One person's: who one says one is in a first address, a browser keeps as a cookie."""
+    """The browser of one user. The first address names the user, and the browser keeps the name as a cookie."""
 
     def __init__(self, chromium, user):
         self.chromium, self.user = chromium, user
         self.context = chromium.ask("Target.createBrowserContext")["browserContextId"]
 
     def open(self, url, **words):
-        """Where a redirect leads to elsewhere, the page there."""
+        """Opens the page; if it redirects to another site, the page there."""
         return Tab(self.chromium, f"{url}?user.name={self.user}", context=self.context, **words)
 
 
@@ -53,7 +53,8 @@ def in_chromium(look):
 
 
 def begin_two(*words):
-    """A job whose two tasks write a line when they begin, and one for each file that is made for them; their folder."""
+    """Starts a job with two tasks. Each task writes a line when it starts, and another one for each file that is made
+    for it. Returns the client, the job and the folder of these files."""
     folder = WORK / f"job-{len(list(WORK.glob('job-*')))}"
     folder.mkdir()
     command = (f"echo '<b>line 1</b>'; until [ -e {folder}/end-$TASK_INDEX ]; do sleep 0.1; "
@@ -70,7 +71,8 @@ def let_end(client, folder):
 
 
 def every_link_is_good(look, page):
-    """From the page on, all that lies below it. What was found. `look` tells of an address its status and links."""
+    """Visits all links below the page and returns what it found. `look` returns the status and the links of an
+    address."""
     found, waiting = {page}, [page]
     while waiting:
         at = waiting.pop()
@@ -90,7 +92,7 @@ def all_parts_are_among(found, page):
 
 
 class Links(html.parser.HTMLParser):
-    """Where a page leads, and what it consists of."""
+    """The links and the parts of a page."""
 
     def __init__(self, url, text):
         super().__init__()
@@ -104,7 +106,7 @@ class Links(html.parser.HTMLParser):
 
 
 class Reader:
-    """One person's, as Browser, without one."""
+    """A user's client as Browser, but without a browser."""
 
     def __init__(self, user):
         self.user = user
@@ -125,7 +127,7 @@ class Reader:
             return refused.code, "", refused.read().decode(errors="replace")
 
 
-def each_link_leads_to_something_for_those_who_may_see_it():
+def each_link_works_for_users_who_may_see_it():
     client, job, folder = begin_two("-conf", "tony.yarn.view-acl=bob")
     page = status(job)["tracking_url"]
     for user in ("root", "bob"):
@@ -137,7 +139,7 @@ def each_link_leads_to_something_for_those_who_may_see_it():
 
 
 @in_chromium
-def it_is_live_and_each_link_leads_to_something(chromium):
+def the_page_is_live_and_each_link_works(chromium):
     client, job, folder = begin_two()
     page = status(job)["tracking_url"]
     browser = Browser(chromium, "root")
@@ -160,7 +162,7 @@ def it_is_live_and_each_link_leads_to_something(chromium):
 
     code, text = let_end(client, folder)
     must(code == 0, code, text)
-    tab.ask("Page.bringToFront")  # who does not look is not told
+    tab.ask("Page.bringToFront")  # a hidden page gets no updates
     tab.wait(f"location.pathname === '/cluster/app/{job}' && document.body?.innerText.includes('SUCCEEDED')")
     log.ask("Page.bringToFront")
     log.wait("document.getElementById('note').textContent.startsWith('The job has ended')")
@@ -168,7 +170,7 @@ def it_is_live_and_each_link_leads_to_something(chromium):
 
 
 @in_chromium
-def a_new_line_of_a_log_is_seen_without_a_reload(chromium):
+def a_new_log_line_appears_without_a_reload(chromium):
     client, job, folder = begin_two("-conf", "tony.worker.instances=1")
     log = Browser(chromium, "root").open(f"{status(job)['tracking_url']}logs/worker-0/1/stdout")
     log.wait("document.getElementById('log').textContent === '<b>line 1</b>\\n'")
@@ -201,13 +203,13 @@ def tensorboard_runs_in_a_container_and_the_page_leads_there(chromium):
 
 
 @in_chromium
-def who_may_not_see_the_application_does_not_see_its_page(chromium):
+def users_who_may_not_see_the_application_do_not_see_its_page(chromium):
     client, job, folder = begin_two("-conf", "tony.yarn.view-acl=bob")
     page = status(job)["tracking_url"]
     for name in ("", "status.json", "logs/worker-0/1/stdout"):
         text = Browser(chromium, "mallory").open(page + name).value("document.body.innerText")
         must("mallory may not see this job" in text, name, text)
-    # As Hadoop's web servers call those without a name.
+    # Hadoop's web servers use this name for anonymous users.
     text = Tab(chromium, page).value("document.body.innerText")
     must("dr.who may not see this job" in text, text)
     bob = Browser(chromium, "bob").open(page)
@@ -216,7 +218,7 @@ def who_may_not_see_the_application_does_not_see_its_page(chromium):
 
 
 def listening(job):
-    """Ports at which the job's master listens on all addresses."""
+    """Returns the ports on which the job's master listens on all addresses."""
     masters = [pid for pid, command in processes_of(job).items() if "bin/tony-yarn-am" in command]
     sockets = {link for pid in masters for link in sockets_of(pid)}
     ports = []
@@ -238,7 +240,7 @@ def sockets_of(pid):
 
 
 def first_bytes(source, port):
-    """What comes of a request by HTTP from another address than the proxy's."""
+    """Returns the first bytes of the answer to an HTTP request from another address than the proxy's."""
     with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(source, 0)) as to:
         try:
             to.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nCookie: proxy-user=root\r\n\r\n")
@@ -247,7 +249,7 @@ def first_bytes(source, port):
             return b""
 
 
-def past_the_proxy_nobody_is_answered():
+def requests_that_bypass_the_proxy_are_refused():
     client, job, folder = begin_two()
     ports = listening(job)
     must(len(ports) == 2, "one for calls, one for the page:", ports)
@@ -259,7 +261,7 @@ def past_the_proxy_nobody_is_answered():
 
 
 @in_chromium
-def after_the_end_the_link_leads_to_how_it_ended(chromium):
+def after_the_end_the_link_leads_to_the_verdict(chromium):
     client, job = begin("-executes", "echo the learning rate is negative >&2; exit 3", "-conf",
                         "tony.worker.instances=1")
     must(end(client)[0] == 1, "its client")
@@ -283,7 +285,7 @@ class Portal(http.server.BaseHTTPRequestHandler):
 
 
 @in_chromium
-def with_a_portal_the_link_leads_there(chromium):
+def with_a_portal_the_link_leads_to_it(chromium):
     portal = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Portal)
     threading.Thread(target=portal.serve_forever, daemon=True).start()
     try:
@@ -297,18 +299,18 @@ def with_a_portal_the_link_leads_there(chromium):
 
 
 TOGETHER = (
-    it_is_live_and_each_link_leads_to_something,
-    who_may_not_see_the_application_does_not_see_its_page,
+    the_page_is_live_and_each_link_works,
+    users_who_may_not_see_the_application_do_not_see_its_page,
     tensorboard_runs_in_a_container_and_the_page_leads_there,
-    a_new_line_of_a_log_is_seen_without_a_reload,
-    after_the_end_the_link_leads_to_how_it_ended,
-    with_a_portal_the_link_leads_there,
-    each_link_leads_to_something_for_those_who_may_see_it,
-    past_the_proxy_nobody_is_answered,
+    a_new_log_line_appears_without_a_reload,
+    after_the_end_the_link_leads_to_the_verdict,
+    with_a_portal_the_link_leads_to_it,
+    each_link_works_for_users_who_may_see_it,
+    requests_that_bypass_the_proxy_are_refused,
 )
 ALONE = ()
-# Without a browser: tests/e2e has the same page in one, without a proxy.
+# These run without a browser; tests/e2e tests the same page in a browser without a proxy.
 DEFAULT = (
-    each_link_leads_to_something_for_those_who_may_see_it,
-    past_the_proxy_nobody_is_answered,
+    each_link_works_for_users_who_may_see_it,
+    requests_that_bypass_the_proxy_are_refused,
 )

@@ -1,6 +1,6 @@
-"""Request ids on a real YARN, known on all machines of a user.
+"""Request ids on a real YARN, which are known on all machines of a user.
 
-A machine is a $TONY_HOME of its own: of another one it knows what HDFS and YARN do.
+A machine is a $TONY_HOME of its own. It knows of another machine's jobs only what HDFS and YARN know.
 """
 
 import concurrent.futures
@@ -25,7 +25,7 @@ class Machine:
         return tony(*words, **self.env)
 
     def told(self, *words):
-        """What a verb says in JSON."""
+        """Returns a verb's JSON output."""
         ran = self.tony(*words, "--json")
         must(ran.returncode == 0, words, ran.returncode, ran.stdout, ran.stderr)
         return json.loads(ran.stdout)
@@ -35,7 +35,7 @@ class Machine:
                                        *words))
 
     def made(self, request, *words, program="true"):
-        """The document of one that does not wait."""
+        """Submits without waiting and returns the JSON output."""
         ran = self.submit(request, "--detach", "--json", *words, program=program)
         must(ran.returncode == 0, request, words, ran.returncode, ran.stdout, ran.stderr)
         return json.loads(ran.stdout)
@@ -43,7 +43,7 @@ class Machine:
 
 def submits_at_once_from_two_machines_make_one_job():
     machines = [Machine("racer-a"), Machine("racer-b")]
-    machines[0].made("warm up")  # the programs are in HDFS, so that all come to the same step at the same time
+    machines[0].made("warm up")  # uploads the programs, so that all clients reach the same step at the same time
     go = WORK / "go-race"
 
     def submit(number):
@@ -117,8 +117,8 @@ def a_running_job_is_killed_from_another_machine():
 
 
 def is_gone_on_with(user, cut, left):
-    """A submit that was killed is gone on with by another machine, and there is one job. `left`: how many folders of jobs
-    the first one leaves, how many jobs and how many applications."""
+    """Checks that another machine continues a submit that was killed, and that there is one job. `left` tells how many
+    folders of jobs, jobs and applications the first machine leaves."""
     make_home(user)
     first, second = Machine(f"{user}-first", user), Machine(f"{user}-second", user)
     conf = CutConfiguration(WORK / f"{user}-conf", CLUSTER / "conf", site)
@@ -153,27 +153,27 @@ def where_the_request_is(user):
     return f"destination=/user/{user}/.tony/requests/"
 
 
-def a_submit_that_was_killed_before_its_request_was_written_is_gone_on_with():
+def a_submit_killed_before_its_request_was_written_is_continued():
     is_gone_on_with("unwritten", CutWhere(where_the_request_is("unwritten")), (1, 0, 0))
 
 
-def a_submit_that_was_killed_after_its_request_was_written_is_gone_on_with():
+def a_submit_killed_after_its_request_was_written_is_continued():
     is_gone_on_with("written", CutWhere(where_the_request_is("written"), after=True), (1, 0, 0))
 
 
-def a_submit_that_was_killed_before_its_job_was_made_is_gone_on_with():
+def a_submit_killed_before_its_job_was_made_is_continued():
     is_gone_on_with("unmade", CutWhere("submission.json"), (1, 0, 0))
 
 
-def a_submit_that_was_killed_after_its_job_was_made_is_gone_on_with():
+def a_submit_killed_after_its_job_was_made_is_continued():
     is_gone_on_with("made", CutWhere("submission.json", after=True), (1, 1, 0))
 
 
-def a_submit_that_was_killed_before_yarn_was_asked_is_gone_on_with():
+def a_submit_killed_before_its_request_to_yarn_is_continued():
     is_gone_on_with("unasked", CutWhere("submitApplication"), (1, 1, 0))
 
 
-def a_submit_that_was_killed_after_yarn_was_asked_is_gone_on_with():
+def a_submit_killed_after_its_request_to_yarn_is_continued():
     is_gone_on_with("asked", CutWhere("submitApplication", after=True), (1, 1, 1))
 
 
@@ -242,20 +242,20 @@ def a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too(
 TOGETHER = (
     every_verb_knows_the_job_on_another_machine,
     submits_at_once_from_two_machines_make_one_job,
-    a_submit_that_was_killed_after_its_job_was_made_is_gone_on_with,
-    a_submit_that_was_killed_before_its_job_was_made_is_gone_on_with,
-    a_submit_that_was_killed_before_its_request_was_written_is_gone_on_with,
-    a_submit_that_was_killed_after_its_request_was_written_is_gone_on_with,
-    a_submit_that_was_killed_before_yarn_was_asked_is_gone_on_with,
-    a_submit_that_was_killed_after_yarn_was_asked_is_gone_on_with,
+    a_submit_killed_after_its_job_was_made_is_continued,
+    a_submit_killed_before_its_job_was_made_is_continued,
+    a_submit_killed_before_its_request_was_written_is_continued,
+    a_submit_killed_after_its_request_was_written_is_continued,
+    a_submit_killed_before_its_request_to_yarn_is_continued,
+    a_submit_killed_after_its_request_to_yarn_is_continued,
     a_running_job_is_killed_from_another_machine,
     a_request_of_an_older_release_is_known_where_it_was_submitted,
     a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too,
 )
-ALONE = (gc_forgets_a_request_with_its_job,)  # it removes what others need
+ALONE = (gc_forgets_a_request_with_its_job,)  # it removes files that others need
 DEFAULT = (
     every_verb_knows_the_job_on_another_machine,
     submits_at_once_from_two_machines_make_one_job,
-    a_submit_that_was_killed_after_its_job_was_made_is_gone_on_with,
+    a_submit_killed_after_its_job_was_made_is_continued,
     a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too,
 )

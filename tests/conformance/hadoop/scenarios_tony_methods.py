@@ -1,4 +1,4 @@
-"""The methods of TonY's own end-to-end test on a real YARN, by the same property sets as on one machine.
+"""The methods of TonY's own end-to-end test on a real YARN, with the same property sets as on one machine.
 
 The sets are tests/corpus/method-*.properties; ../../e2e/tony_scenarios_test.cc names the method of each.
 """
@@ -15,7 +15,7 @@ CORPUS = HERE.parent.parent / "corpus"
 
 
 def user_files():
-    """What the sets speak of, where the user is when he submits."""
+    """Writes the files that the sets name into the user's working folder."""
     shutil.copytree(CORPUS / "files", WORK, dirs_exist_ok=True)
     for name in ("common.zip", "test.zip", "test2.zip"):
         with zipfile.ZipFile(WORK / name, "w") as archive:
@@ -37,7 +37,7 @@ def wait_for(job, task):
 
 
 def ended(ran, exit_code, expected=None, message=None):
-    """The job's id; its verdict and the application's are one."""
+    """Returns the job's id, and checks that its verdict equals the application's."""
     must(ran.returncode == exit_code, ran.returncode, ran.stdout, ran.stderr)
     job = ran.stdout.split()[0]
     state = "SUCCEEDED" if exit_code == 0 else "FAILED"
@@ -85,7 +85,7 @@ def a_worker_that_is_killed_fails_the_job():
     nothing_is_left_of(job)
 
 
-def a_sidecar_that_fails_fails_nothing():
+def a_failed_sidecar_does_not_fail_the_job():
     job = detached("sidecar-crash", "-shell_env", f"UNTIL={WORK}/sidecar-go")
     wait_for(job, "sidecarexecutor:0 failed")
     wait_for(job, "worker:0 running")
@@ -96,7 +96,7 @@ def a_sidecar_that_fails_fails_nothing():
 
 
 def ports(name, expected):
-    """Whose standard output says that it has TensorBoard's port."""
+    """Returns the tasks whose standard output mentions TensorBoard's port."""
 
     def scenario():
         go = WORK / f"{name}-go"
@@ -117,7 +117,7 @@ def ports(name, expected):
 
 
 def an_application_master_that_dies_fails_the_job():
-    """As TonY's does; another one that finds the job again is one machine's alone so far."""
+    """TonY's job fails, too. Adopting the job by another master is so far possible on one machine only."""
     job = detached("sidecar-crash", "-shell_env", f"UNTIL={WORK}/master-go", "-conf", "tony.sidecarexecutor.instances=0")
     process_of(job, "worker:0")
     masters = [each for each, line in processes_of(job).items() if "tony-yarn-am" in line]
@@ -157,7 +157,7 @@ TOGETHER = (
     named("the chief alone has a TensorBoard port", ports("tb-port", "chief:0")),
     named("TensorBoard beside the job has the port", ports("attached-tensorboard", "tensorboard:0")),
     a_worker_that_is_killed_fails_the_job,
-    a_sidecar_that_fails_fails_nothing,
+    a_failed_sidecar_does_not_fail_the_job,
     an_application_master_that_dies_fails_the_job,
 )
 ALONE = ()

@@ -2,7 +2,7 @@
 
 from common import CLUSTER, WORK, application, must, nothing_is_left_of, status, tony
 
-# As the examples of TonY 0.4.6 and 0.5.3 have them, with what their users add; the paths are the cluster's.
+# As in the examples of TonY 0.4.6 and 0.5.3, with additions that their users make. The paths are the cluster's.
 TONY_XML = f"""<?xml version="1.0" encoding="UTF-8"?>
 <?xml-stylesheet type="text/xsl" href="configuration.xsl"?>
 <configuration>
@@ -41,7 +41,7 @@ print("trained", steps, "steps on", len(config["cluster"]["worker"]), "workers")
 
 
 def user_files():
-    """Where the user is when he submits."""
+    """Writes the files into the folder in which the user submits."""
     folder = WORK / "mnist"
     folder.mkdir()
     (folder / "tony.xml").write_text(TONY_XML)
@@ -70,11 +70,11 @@ def trained(ran):
     nothing_is_left_of(job)
 
 
-def it_runs_on_yarn_when_he_says_so():
+def an_unchanged_job_runs_on_yarn_by_a_user_option():
     trained(tony("submit", *WORDS, "-conf", "tony.scheduler=yarn"))
 
 
-def it_runs_on_yarn_where_the_site_says_so():
+def an_unchanged_job_runs_on_yarn_by_a_site_setting():
     site = WORK / "site"
     site.mkdir()
     (site / "tony-site.xml").write_text("<configuration><property><name>tony.scheduler</name><value>yarn</value>"
@@ -82,6 +82,6 @@ def it_runs_on_yarn_where_the_site_says_so():
     trained(tony("submit", *WORDS, TONY_CONF_DIR=str(site)))
 
 
-TOGETHER = (it_runs_on_yarn_where_the_site_says_so, it_runs_on_yarn_when_he_says_so)
+TOGETHER = (an_unchanged_job_runs_on_yarn_by_a_site_setting, an_unchanged_job_runs_on_yarn_by_a_user_option)
 ALONE = ()
-DEFAULT = (it_runs_on_yarn_where_the_site_says_so,)
+DEFAULT = (an_unchanged_job_runs_on_yarn_by_a_site_setting,)

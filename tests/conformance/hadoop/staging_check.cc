@@ -1,5 +1,5 @@
-// Checks of staging in HDFS against a real cluster: `hadoop_staging_check NAMENODE_URL FOLDER`, where
-// FOLDER is the cluster's. Prints as webhdfs_check.
+// Checks of staging in HDFS against a real cluster: `hadoop_staging_check NAMENODE_URL FOLDER`, where FOLDER is the
+// cluster's folder. The output has the format of webhdfs_check.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -145,7 +145,7 @@ Why AnotherUsersFolderIsRefused(Bed& bed) {
   return "";
 }
 
-// What a node made of a launch context, which it was given as a master's.
+// An application whose master was started by a node from a launch context, and what the node made of that context.
 class Application {
  public:
   explicit Application(Bed& bed) : bed_(bed) {
@@ -191,7 +191,7 @@ class Application {
     }
     return false;
   }
-  // A file or folder of this name in one of the application's containers; empty: there is none.
+  // Returns a file or folder with this name in one of the application's containers; an empty path if it was not found.
   fs::path Find(const std::string& name) const {
     std::error_code error;
     fs::recursive_directory_iterator entry(bed_.folder, error);

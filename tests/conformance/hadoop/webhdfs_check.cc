@@ -1,5 +1,5 @@
-// Checks of WebHDFS against a real cluster: `hadoop_webhdfs_check NAMENODE_URL GROUP`. Prints "ok NAME (MS)" or
-// "FAILED NAME: why" for each; the exit code is 1 if one failed.
+// Checks of WebHDFS against a real cluster: `hadoop_webhdfs_check NAMENODE_URL GROUP`. Prints "ok NAME (MS)" or "FAILED
+// NAME: why" for each check. The exit code is 1 if a check failed.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Why FoldersAndEntries(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.root, "/full", 0777).ok());
   MUST(cluster.Run<Status>([&](auto done) { return cluster.root.SetPermission("/full", 0777, done); }).ok());
   MUST(cluster.MakeFolders(cluster.eve, "/user/eve/a/b", 0750).ok());
-  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/a/b", 0750).ok());  // harmless
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/a/b", 0750).ok());  // a repetition is harmless
   const auto folder = cluster.GetEntry("/user/eve/a/b");
   MUST(folder.ok() && (*folder).is_folder && (*folder).permission == 0750 && (*folder).owner == "eve");
   MUST(Is(cluster.Put("/user/eve/a/file", "12345"), true));
@@ -128,7 +128,7 @@ Why AnAttributeIsSetOnce(Cluster& cluster) {
   MUST(cluster.GetXattrs() == (std::map<std::string, std::string>{{"user.tony.1", "other"}, {"user.tony.2", ""}}));
   const auto too_large = cluster.SetXattr("user.tony.3", std::string(20'000, 'x'));
   MUST(!too_large.ok());
-  // A folder of its own gets as many as it may have.
+  // A separate folder gets as many attributes as HDFS allows.
   MUST(cluster.MakeFolders(cluster.eve, "/user/eve/attributes").ok());
   const auto set = [&](int i) {
     return cluster.Run<Result<bool>>([&](auto done) {
@@ -169,7 +169,7 @@ Why EveryByteMayBeInAName(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.eve, "/user/eve/names").ok());
   std::vector<std::string> names;
   for (int c = 1; c < 128; ++c) {
-    if (c != '/' && c != ':') names.push_back(StrCat("x", static_cast<char>(c), "y"));  // HDFS has no such names
+    if (c != '/' && c != ':') names.push_back(StrCat("x", static_cast<char>(c), "y"));  // not allowed in HDFS names
   }
   size_t ended = 0;
   std::vector<WebHdfs::Handle> handles;
@@ -207,9 +207,10 @@ Why AFolderWithoutTheRightIsNotWritten(Cluster& cluster) {
   return "";
 }
 
-// Both: that a file which is cut off looks whole, and that PutCompleteFile shows none.
+// Checks that a file that is cut off looks whole, and that PutCompleteFile shows no such file.
 Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
-  constexpr int64_t kSize = 512 << 20;  // half a second and more, of which a tenth is sent
+  // Sending it takes half a second or more; a tenth of it is sent.
+  constexpr int64_t kSize = 512 << 20;
   const UniqueFd file = TemporaryFile();
   MUST(::ftruncate(file.get(), kSize) == 0);
   const auto cut_off = [&](const std::function<WebHdfs::Handle(HdfsBody)>& start) {
@@ -227,7 +228,7 @@ Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
     return PutCompleteFile(cluster.eve, "/user/eve/cut/put", std::move(body), HdfsRename::kIfNew, 0600,
                            [](const Result<bool>&) {});
   }));
-  // The DataNode closes what it has when it sees the connection end. Until then the length is 0.
+  // The DataNode closes the file when it notices the end of the connection. Until then the length is 0.
   int64_t length = 0;
   for (const Instant end = cluster.loop.Now() + kLimit; length == 0 && cluster.loop.Now() < end;) {
     const auto created = cluster.GetEntry("/user/eve/cut/create");

@@ -17,9 +17,9 @@
 
 namespace tony::hadoop {
 
-inline constexpr Duration kLimit{120'000};  // far above what anything here takes
+inline constexpr Duration kLimit{120'000};  // far above any measured time
 
-using Why = std::string;  // what went wrong; empty: nothing
+using Why = std::string;  // why a check failed; empty: passed
 
 #define MUST(condition)                                                           \
   do {                                                                            \
@@ -32,7 +32,7 @@ using Why = std::string;  // what went wrong; empty: nothing
 
 class Bed {
  public:
-  // The answer of what `start` asks, which has to come.
+  // Returns the answer to the request that `start` makes; nullopt if none arrives in time.
   template <class T, class Start>
   std::optional<T> Await(Start start) {
     auto answer = std::make_shared<std::optional<T>>();
@@ -41,7 +41,7 @@ class Bed {
         loop, [answer] { return answer->has_value(); }, kLimit);
     return *answer;
   }
-  // Asks again and again, 200 ms apart, until `fits` or the limit.
+  // Checks `fits` every 200 ms. Returns true as soon as it is true, and false after the limit.
   bool Until(const std::function<bool()>& fits) {
     for (const Instant end = loop.Now() + kLimit; loop.Now() < end;) {
       if (fits()) return true;
@@ -58,19 +58,19 @@ class Bed {
   HostResolver names{loop};
 };
 
-// In a container: the checks of a master, of the session alone and of the scheduler on it. They return the exit code.
+// Run in a container: the checks of a master on the session alone, and on the scheduler. They return the exit code.
 int RunMaster();
 int RunSchedulerMaster();
-// What its client has left it there.
+// The settings that the client has left in the master's environment.
 struct MasterPlace {
-  Endpoint client, scheduler;  // of the ResourceManager
+  Endpoint client, scheduler;  // addresses of the ResourceManager
 };
 std::optional<MasterPlace> MasterPlaceHere();
 Result<Credentials> CredentialsHere();
 std::optional<Token> MasterTokenIn(const Credentials& credentials);
-std::string CheckUser();  // whom the cluster takes this process for
-// Prints "ok NAME" or "FAILED NAME: why" for each check.
-// `restart`: a shell line that kills the ResourceManager and starts it again; empty: it is left alone.
+std::string CheckUser();  // the user that the cluster sees
+// Prints "ok NAME" or "FAILED NAME: why" for each check. `restart` is a shell line that kills the ResourceManager and
+// starts it again; if it is empty, the ResourceManager is not restarted.
 int RunClient(const std::string& configuration, const std::string& restart, const std::string& program);
 
 }  // namespace tony::hadoop

@@ -80,7 +80,7 @@ class Client : public Bed {
     return "";
   }
 
-  // This program is the master; it says what it found in its diagnostics.
+  // This program is the master, too. The master reports its findings in its diagnostics.
   Why AMasterRunsItsContainers() {
     Submission submission;
     if (const Why why = PrepareMaster(submission); !why.empty()) return why;
@@ -99,7 +99,7 @@ class Client : public Bed {
   Why TheSchedulerOutlivesItsResourceManager() { return Restart("--scheduler"); }
 
  private:
-  // A master says by its progress when it is ready.
+  // A master reports by its progress that it is ready.
   Why Restart(const std::string& option) {
     Submission submission;
     if (const Why why = PrepareMaster(submission, option); !why.empty()) return why;

@@ -12,7 +12,7 @@
 namespace tony::hadoop {
 namespace {
 
-// One container each: their command, and the status that it has to end with.
+// Each row starts a container: its command, and the status with which it must exit.
 struct Wish {
   const char* command;
   int exit_status;
@@ -73,7 +73,7 @@ class Master : public Bed {
     return "";
   }
 
-  // Refused, and the session goes on.
+  // The request is refused, and the session continues.
   Why AskTooMuch() {
     ContainerRequest ask{.priority = 1, .request_id = 99, .resource = {maximum_.memory_mib * 2, 1, {}}, .count = 1};
     const auto refused = Allocate({.asks = {ask}});
@@ -137,7 +137,7 @@ class Master : public Bed {
     return "";
   }
 
-  // Lost calls, then a ResourceManager that does not know this master; what runs on the nodes runs on.
+  // Calls are lost, and then the ResourceManager does not know this master. Containers on the nodes keep running.
   Why OutliveRestart() {
     if (!::getenv("TONY_CHECK_RESTART")) return "";
     int lost = 0;
@@ -160,7 +160,7 @@ class Master : public Bed {
     return GetOneMore();
   }
 
-  // Its id tells of the restart. It is given back.
+  // The container's id shows that the ResourceManager was restarted. The container is released.
   Why GetOneMore() {
     Asked asked;
     asked.asks = {{.priority = 9, .request_id = 50, .resource = {128, 1, {}}, .count = 1}};
@@ -171,7 +171,8 @@ class Master : public Bed {
     const ContainerId id = granted_.at(50).id;
     granted_.erase(50);
     MUST(ToString(id).starts_with("container_e"));
-    Take(Allocate({.release = {id}}));  // its end may be in this answer, and comes once
+    // Its exit may be in this answer, and is reported once.
+    Take(Allocate({.release = {id}}));
     MUST(Until([&] {
       Take(Allocate({}));
       return ended_.count(id) == 1;
@@ -181,7 +182,7 @@ class Master : public Bed {
     return "";
   }
 
-  // As a process that begins anew in the same attempt.
+  // Acts as a process that restarts within the same attempt.
   Why TakeOver() {
     session_ = std::make_unique<AmRmSession>(loop, names, scheduler_, token_);
     const auto registration = Register();
@@ -212,7 +213,7 @@ class Master : public Bed {
   Resource maximum_;
   std::unique_ptr<AmRmSession> session_;
   std::map<NodeId, Token> node_tokens_;
-  std::map<int64_t, Container> granted_;  // by wish
+  std::map<int64_t, Container> granted_;  // keyed by the row's index
   std::map<ContainerId, int> ended_;
 };
 

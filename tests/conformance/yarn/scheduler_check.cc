@@ -1,4 +1,4 @@
-// The master of the product's own scheduler. What it found and how long it took is in its verdict.
+// A master that uses the product's own scheduler. Its findings and its times are in its verdict.
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -11,8 +11,8 @@ namespace tony::hadoop {
 namespace {
 
 constexpr int kMany = 32;
-// Without rows for hosts they take a heartbeat of a node each, which on two nodes is 16 s. With them it is one or two
-// heartbeats of 1 s.
+// Without requests for hosts, each node grants one container a heartbeat, which takes 16 s on two nodes. With them it
+// takes one or two heartbeats of 1 s.
 constexpr Duration kManyAreGrantedWithin{3000};
 constexpr int64_t kMasterMb = 256, kContainerMb = 128;
 
@@ -75,14 +75,14 @@ class SchedulerMaster : public Bed {
     commands_[attempt] = command;
     scheduler_->Launch(granted_[attempt].container, {attempt, {}});
   }
-  // Nothing: it has not ended.
+  // Returns null if the attempt has not exited.
   const ContainerExited* ExitOf(const Id& attempt) {
     const auto exit = exits_.find(granted_[attempt].container);
     return exit == exits_.end() ? nullptr : &exit->second;
   }
   bool HasStarted(const Id& attempt) { return started_.contains(granted_[attempt].container); }
 
-  // Of all nodes, as the ResourceManager counts it.
+  // Returns the used memory of all nodes, as the ResourceManager counts it.
   int64_t UsedMemory() {
     const auto nodes = *Await<Result<std::vector<NodeReport>>>([&](auto done) { rm_.RunningNodes(done); });
     int64_t used = 0;
@@ -122,7 +122,7 @@ class SchedulerMaster : public Bed {
     return "";
   }
 
-  // Those that run, and those that were never launched.
+  // Stops containers that run, and containers that were never launched.
   Why StopSome() {
     const Instant began = loop.Now();
     for (int i = 3; i < kMany; ++i) scheduler_->Stop(granted_[Worker(i)].container, StopMode::kTerm);
@@ -141,7 +141,7 @@ class SchedulerMaster : public Bed {
     return "";
   }
 
-  // They are granted after they were withdrawn, as far as the ResourceManager has not read that.
+  // Containers are granted after their requests were withdrawn, if the ResourceManager has not read the withdrawal yet.
   Why GiveSurplusBack() {
     const size_t before = granted_.size();
     for (int round = 0; round < 5; ++round) {
@@ -173,7 +173,7 @@ class SchedulerMaster : public Bed {
     return "";
   }
 
-  // What runs goes on, and what was asked for while nobody was there is granted.
+  // Running containers continue, and containers that were requested during the outage are granted.
   Why OutliveRestart() {
     MUST(HasStarted(Worker(2)) && !ExitOf(Worker(2)));
     if (std::getenv("TONY_CHECK_RESTART")) {

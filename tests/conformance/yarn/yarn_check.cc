@@ -1,8 +1,8 @@
-//   yarn_check CONFIGURATION_FOLDER [RESTART]   runs the checks of a client against that cluster; some start this
-//                                               program. RESTART is a shell line that kills the ResourceManager and
-//                                               starts it again; one check more.
-//   yarn_check --master                         in a container, as an application master
-//   yarn_check --scheduler                      the same with the product's scheduler
+//  yarn_check CONFIGURATION_FOLDER [RESTART]   runs the checks of a client against that cluster; some of them start
+//                                              this program. RESTART is a shell line that kills the
+//                                              ResourceManager and starts it again; it adds one check.
+//  yarn_check --master                         in a container, as an application master
+//  yarn_check --scheduler                      the same with the product's scheduler
 #include <filesystem>
 #include <string>
 

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-LIMIT = 60  # seconds for anything
+LIMIT = 60  # seconds for each wait
 
 
 class Chromium:
@@ -28,7 +28,7 @@ class Chromium:
             "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--no-proxy-server",
             f"--user-data-dir={self.profile}", "--remote-debugging-pipe", "about:blank",
         ]  # fmt: skip
-        # The shell puts the pipe where Chromium looks for it.
+        # The shell opens the pipe at the descriptors that Chromium uses.
         shell = ["sh", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', program, *options]
         environment = dict(os.environ, HOME=self.profile)
         self.process = subprocess.Popen(
@@ -53,7 +53,7 @@ class Chromium:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def receive(self, seconds):
-        """The next message, or nothing."""
+        """Returns the next message; None after `seconds`."""
         end = time.monotonic() + seconds
         while b"\0" not in self.unread:
             if not select.select([self.output], [], [], max(0, end - time.monotonic()))[0]:
@@ -86,7 +86,7 @@ class Chromium:
 
 class Tab:
     def __init__(self, chromium, url, script=True, dark=False, context=None, at=None):
-        """`context`: of a person with cookies of his own. `at`: the path of the address that redirects lead to."""
+        """`context` keeps the cookies of this tab apart from other tabs. `at` is the path to which redirects lead."""
         self.chromium = chromium
         whose = {"browserContextId": context} if context else {}
         self.target = chromium.ask("Target.createTarget", url="about:blank", **whose)["targetId"]
@@ -126,8 +126,8 @@ class Tab:
             time.sleep(0.05)
 
     def complaints(self):
-        """What a person would see in red in the console: violations of the policy, failed loads, errors, dialogs."""
-        self.value("1")  # whatever was said before this has been received now
+        """Returns the errors in the browser's console: policy violations, failed loads, exceptions and dialogs."""
+        self.value("1")  # all earlier events arrive before this answer
         found = []
         for event in self.chromium.events:
             if event.get("sessionId") != self.session:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Job pages in a real browser: a job that fails after a restart is looked at while it runs, when it fails, and afterwards.
+"""Job pages in a real browser: the pages of a job that restarts and fails, while it runs, when it fails, and afterwards.
 
     page_test.py BIN_FOLDER
 """
@@ -21,7 +21,7 @@ from chromium import LIMIT, Chromium, Tab
 from reverse_proxy import ReverseProxy
 
 NAME = "<script>alert(1)</script>"
-# The gang restarts once; then worker:1 says what it is told to, waits, and fails for good.
+# The gang restarts once. In its second attempt worker:1 prints a line on request, waits for the file "go", and fails.
 COMMAND = """
 echo "step 1 of $TASK_INDEX: <b>loss</b> 0.31"
 if [ $TASK_INDEX = 1 ]; then
@@ -115,7 +115,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual([path for path in proxy.asked if not path.startswith("/some/prefix/")], [])
         self.look_afterwards()
 
-    def test_the_page_comes_back_with_the_next_application_master(self):
+    def test_the_page_continues_with_the_next_application_master(self):
         self.start_chromium()
         go = self.folder / "go"
         self.submit(f"until [ -e {go} ]; do sleep 0.05; done", workers=1)
@@ -131,7 +131,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(job.text("section.report"), [])
         self.assertTrue(job.value("window.never_reloaded"))
 
-    def test_a_port_that_is_none_or_taken_is_told_in_one_line(self):
+    def test_an_invalid_or_used_port_is_refused_in_one_line(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
             for word, code in (("x", 64), ("70000", 64), (port, 69)):
@@ -152,12 +152,12 @@ class PageTest(unittest.TestCase):
         kept.unlink()
         self.assertNotEqual(self.address_of_history(port), addresses[0])
 
-    def test_a_history_that_can_keep_no_token_is_served_all_the_same(self):
+    def test_a_history_is_served_even_if_its_token_cannot_be_stored(self):
         (self.folder / "home/history/page-token").mkdir(parents=True)
         self.address_of_history(0, complaint="the address will change at the next start")
 
     def address_of_history(self, port, complaint=""):
-        """Starts `tony history --serve`, looks whether it serves, and ends it."""
+        """Starts `tony history --serve`, checks that it answers, ends it, and returns its address."""
         serve = subprocess.Popen(
             [BIN / "tony", "history", "--serve", "--port", str(port)], env=self.env, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -191,7 +191,7 @@ class PageTest(unittest.TestCase):
         log.close()
 
     def look_at_list_of_logs(self, url):
-        """As a workflow engine links to it, with nothing but what a browser has without script."""
+        """Opens the list of logs, to which workflow engines link, in a browser without script."""
         plain = Tab(self.chromium, url + "logs", script=False)
         self.assertEqual(plain.value("location.pathname.endsWith('/logs/')"), True)
         self.assertEqual(plain.text(".task"), [f"worker:{index}" for index in (0, 0, 1, 1, 2, 2)])
@@ -210,7 +210,7 @@ class PageTest(unittest.TestCase):
         plain.close()
 
     def look_afterwards(self):
-        """The application master has gone; `tony history --serve` shows the same."""
+        """After the exit of the application master `tony history --serve` shows the same pages."""
         self.assertEqual(self.tony("wait", self.job).returncode, 1)
         serve = subprocess.Popen([BIN / "tony", "history", "--serve"], env=self.env, stdout=subprocess.PIPE, text=True)
         try:

@@ -1,4 +1,4 @@
-"""A reverse proxy as a site has one: what is below /some/prefix/ goes to the server behind it, and nothing else does."""
+"""A reverse proxy as at many sites: it forwards only requests below /some/prefix/ to the server behind it."""
 
 import http.client
 import http.server
@@ -45,7 +45,7 @@ class ReverseProxy(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def url(self, url_of_backend):
-        """The same page by way of the proxy."""
+        """Returns the address of the same page through the proxy."""
         path = url_of_backend.split("/", 3)[3]
         return f"http://127.0.0.1:{self.server_address[1]}{PREFIX}/{path}"
 

@@ -16,7 +16,7 @@ TASKS = 4
 
 
 class Scoring(Run):
-    """The scoring job over a model that is made first, with a folder of its own for model and scores."""
+    """Makes a model, then runs the scoring job with a folder of its own for model and scores."""
 
     def __init__(self, bin_folder, environment, *more):
         python = pathlib.Path(environment).resolve() / "bin/python"
@@ -34,7 +34,7 @@ class Scoring(Run):
         shutil.rmtree(self.folder_of_scores, ignore_errors=True)
 
     def judge(self):
-        """All parts together have every picture exactly once."""
+        """Checks that all parts together have every picture exactly once."""
         parts = sorted(file.name for file in self.folder_of_scores.glob("part-*"))
         expect(parts == [f"part-{index:05}-of-{TASKS:05}.csv" for index in range(TASKS)], f"parts {parts}")
         rows = []
@@ -55,7 +55,7 @@ def shards(bin_folder, environment):
 
 
 def shards_task_killed(bin_folder, environment):
-    """The task that is killed starts again alone; the others never notice."""
+    """Only the killed task restarts; the other tasks run on."""
     with Scoring(bin_folder, environment, "-shell_env", "PAUSE=1") as run:
         run.wait_for("first pictures", lambda: all("pictures" in run.stdout(f"worker-{i}") for i in range(TASKS)))
         os.kill(run.task_pids()["worker:2"], signal.SIGKILL)

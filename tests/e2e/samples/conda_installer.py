@@ -1,8 +1,8 @@
-"""What micromamba does with an explicit lock file, by the library of pixi:
+"""Installs an explicit lock file as micromamba does, with the library of pixi:
 
     conda_installer.py create --yes --prefix PREFIX --file LOCK
 
-Its package cache is $CONDA_PKGS_DIRS. Appends its arguments to the file "asked" beside that."""
+The package cache is $CONDA_PKGS_DIRS. Appends its arguments to the file "asked" beside the cache."""
 
 import argparse
 import asyncio

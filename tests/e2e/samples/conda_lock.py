@@ -1,4 +1,4 @@
-"""samples/conda-lock, with packages that are made here and the library of pixi in the place of micromamba."""
+"""samples/conda-lock, with packages that conda_packages.py makes, and with the library of pixi instead of micromamba."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ LOOK = "venv/bin/greet one; venv/bin/script; cat venv/share/place.txt; tr -s '\\
 
 
 def made_once(bin_folder, environment):
-    """The second job finds the environment there, and the client is not asked again."""
+    """The second job reuses the environment, and the installer is not called again."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="tony-conda-"))
     client = work / "micromamba"
     client.write_text(f'#!/bin/sh\nexec "{pathlib.Path(environment).resolve()}/bin/python" "{INSTALLER}" "$@"\n')
@@ -59,7 +59,7 @@ def judge(run):
 def judge_look(text, made):
     expect("greetings from venv/bin/greet\n" in text, text)
     expect("a script that has greeting" in text, text)
-    slashes = "/" * len("/.new-.01234567")  # as long as the path that it was made under
+    slashes = "/" * len("/.new-.01234567")  # pads to the length of the temporary path
     place = f"{made.parent}{slashes}{made.name}/share"
     expect(len(re.findall(rf"{place}$", text, re.M)) == 2, f"not twice {place}: {text}")
     expect("the rest" in text, text)

@@ -1,4 +1,4 @@
-"""Genuine conda packages, as small as they can be, and the explicit lock file that names them."""
+"""Real conda packages of minimal size, and the explicit lock file that names them."""
 
 import hashlib
 import io
@@ -10,9 +10,9 @@ import tarfile
 
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 SUBDIR = {"x86_64": "linux-64"}.get(platform.machine(), f"linux-{platform.machine()}")
-PLACEHOLDER = "/opt/" + "placehold_" * 25  # as long as those of conda-build
+PLACEHOLDER = "/opt/" + "placehold_" * 25  # as long as a placeholder of conda-build
 
-# The machine's Python, with the environment's packages.
+# A program that runs the machine's Python with the environment's packages.
 SHIM = f"""#!/bin/sh
 here=$(dirname -- "$(realpath -- "$0")")
 PYTHONPATH=$here/../lib/{PYTHON}/site-packages exec {os.path.realpath(sys.executable)} "$@"
@@ -27,7 +27,7 @@ SCRIPT = f"#!{PLACEHOLDER}/bin/{PYTHON}\nimport greeting\nprint('a script that h
 
 
 def package(folder, subdir, name, version, files, links=None, **more):
-    """`files`: content by path, or (content, "text" or "binary") where the prefix is in it; `links`: targets by path."""
+    """`files`: path to content, or to (content, "text" or "binary") if it has the prefix; `links`: path to target."""
     entries, paths, links = {}, [], links or {}
     for path, content in files.items():
         content, mode = content if isinstance(content, tuple) else (content, None)
@@ -62,7 +62,7 @@ def package(folder, subdir, name, version, files, links=None, **more):
 
 
 def write_lock(folder, lock):
-    """A Python, a package of it with a program, and one whose files have the prefix in them."""
+    """Makes a Python, a Python package with a program, and a package whose files contain the prefix."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
     pythons = {"bin/python": PYTHON, "bin/python3": PYTHON}
     placed = {

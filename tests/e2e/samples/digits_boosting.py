@@ -17,7 +17,7 @@ def lightgbm(bin_folder, environment):
 
 
 def killed(sample, tasks, bin_folder, environment):
-    """A collective takes nobody back: all start again, at ports of which nothing of the first try is left."""
+    """A lost worker cannot rejoin a collective: all workers restart, at ports that no process of the first try uses."""
     with Training(
         sample, bin_folder, environment, "-shell_env", "ROUNDS=300", "-conf", "tony.restart.gang.budget=1"
     ) as run:

@@ -36,7 +36,7 @@ def digits_am_killed(bin_folder, environment):
 
 
 class Resume(Training):
-    """Trains with checkpoints in a folder of its own."""
+    """A training with checkpoints in a folder of its own."""
 
     def __init__(self, bin_folder, environment, *more):
         self.saved = pathlib.Path(tempfile.mkdtemp(prefix="tony-saved-"))
@@ -47,11 +47,11 @@ class Resume(Training):
         shutil.rmtree(self.saved, ignore_errors=True)
 
     def checkpoints(self):
-        """Step -> when it was made, in seconds since 1970."""
+        """Maps the step of each checkpoint to its time, in seconds since 1970."""
         return {int(file.stem.partition("-")[2]): file.stat().st_mtime for file in self.saved.glob("ckpt-*.npz")}
 
     def trained(self, attempt):
-        """The accuracy, and the weights after the last step, to the bit."""
+        """Returns the accuracy and the exact weights after the last step."""
         newest = self.saved / f"ckpt-{max(self.checkpoints()):06}.npz"
         return self.result("worker-0", attempt)["accuracy"], newest.read_bytes()
 

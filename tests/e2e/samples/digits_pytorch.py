@@ -17,7 +17,7 @@ def data_parallel(bin_folder, environment):
 
 
 def data_parallel_processes(bin_folder, environment):
-    """As torchrun --nproc-per-node=2 on one machine."""
+    """Two processes for each worker, like torchrun --nproc-per-node=2 on one machine."""
     more = ("-conf", "tony.worker.instances=1", "-conf", "tony.worker.nproc-per-node=2")
     with Training("pytorch-ddp", bin_folder, environment, *more) as run:
         run.finish()
@@ -26,7 +26,7 @@ def data_parallel_processes(bin_folder, environment):
 
 
 def data_parallel_worker_killed(bin_folder, environment):
-    """The processes of a collective begin again together."""
+    """After a failure all processes of a collective restart together."""
     more = ("-shell_env", "EPOCHS=200", "-conf", "tony.restart.gang.budget=1")
     with Training("pytorch-ddp", bin_folder, environment, *more) as run:
         run.wait_for("third epoch", lambda: "epoch 3/" in run.stdout("worker-0"))

@@ -16,7 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "page"))
 from chromium import Chromium, Tab  # noqa: E402
 
 SERVERS = ("ps:0", "worker:0", "worker:1")
-END_LIMIT = 10  # seconds from the chief's end to the job's; with processes that obey SIGTERM it takes a tenth of one
+# Seconds from the chief's end to the job's. Processes that obey SIGTERM need a tenth of a second.
+END_LIMIT = 10
 
 
 def judge_parameter_servers(run):
@@ -41,7 +42,7 @@ def parameter_servers(bin_folder, environment):
 
 
 def parameter_servers_worker_killed(bin_folder, environment):
-    """The chief trains on with the other worker; the lost one alone is started again."""
+    """The chief trains on with the other worker; only the lost worker is restarted."""
     more = ("-shell_env", "STEPS=1500", "-conf", "tony.restart.task.budget=1")
     with Training("tensorflow-ps", bin_folder, environment, *more) as run:
         run.wait_for("first steps", lambda: "step 100/" in run.stdout("chief-0"))
@@ -55,11 +56,12 @@ def parameter_servers_worker_killed(bin_folder, environment):
 
 
 def multiworker(bin_folder, environment):
-    """With TensorBoard beside it, which shows the losses while the workers train, also to a browser."""
+    """TensorBoard beside the job shows the losses in a browser while the workers train."""
     with contextlib.ExitStack() as stack:
         board = stack.enter_context(tempfile.TemporaryDirectory(prefix="tony-board-"))
         more = ("-sidecar_tensorboard_log_dir", board, "-shell_env", "EPOCHS=300")
-        chromium = Chromium()  # before the training: it takes its time to start, and is to look while that lasts
+        # Chromium needs time to start, so it starts before the training that it has to show.
+        chromium = Chromium()
         stack.callback(chromium.close)
         with Training("tensorflow-multiworker", bin_folder, environment, *more) as run:
             run.wait_for("losses in TensorBoard", lambda: run.folder() and "loss" in tags_on_board(run.status()))
@@ -70,7 +72,7 @@ def multiworker(bin_folder, environment):
 
 
 def look_at_board(chromium, status):
-    """The link of the job's page leads to the curve of the losses."""
+    """The link on the job's page leads to the curve of the losses."""
     tab = Tab(chromium, status["tracking_url"] + "tensorboard", at="/")
     expect(tab.value("location.href").startswith(status["tensorboard_url"]), tab.value("location.href"))
     tab.wait("[...document.querySelectorAll('card-view')].some(e => e.textContent.includes('loss'))")
@@ -84,7 +86,7 @@ def tags_on_board(status):
         with urllib.request.urlopen(status["tensorboard_url"] + "data/plugin/scalars/tags", timeout=5) as answer:
             return [tag for run in json.load(answer).values() for tag in run]
     except OSError:
-        return []  # it does not listen yet
+        return []  # TensorBoard does not listen yet
 
 
 def judge_multiworker(run):

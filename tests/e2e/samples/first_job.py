@@ -1,4 +1,4 @@
-"""What `tony init` writes, run as whoever has just read that."""
+"""The jobs that `tony init` writes, run as its output recommends."""
 
 import json
 import os

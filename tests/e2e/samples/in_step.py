@@ -1,4 +1,4 @@
-"""Whether processes that train in step have done so: the same losses, and the same weights to the bit."""
+"""Checks that processes trained in step: their losses and their weights are exactly equal."""
 
 import re
 

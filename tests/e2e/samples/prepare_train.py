@@ -13,7 +13,7 @@ SAMPLE = SAMPLES / "prepare-train"
 
 
 class Steps(Run):
-    """The job, with a folder of its own for what its steps hand on."""
+    """The job, with a folder of its own for the data that its steps pass on."""
 
     def __init__(self, bin_folder, environment, *more):
         python = pathlib.Path(environment).resolve() / "bin/python"
@@ -47,7 +47,7 @@ def steps(bin_folder, environment):
 
 
 def steps_worker_killed(bin_folder, environment):
-    """The worker that is killed trains again; the data is not made again."""
+    """A killed worker trains again; the data is not prepared again."""
     with Steps(bin_folder, environment, "-shell_env", "PAUSE=2") as run:
         run.wait_for("a worker", lambda: run.folder() and run.task_pids()["worker:0"])
         os.kill(run.task_pids()["worker:0"], signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""One sample job, from `tony submit` to its verdict, and what can be seen of it meanwhile."""
+"""A sample job, from `tony submit` to its verdict, with its logs, processes and status meanwhile."""
 
 import datetime
 import json
@@ -11,7 +11,7 @@ import tempfile
 import time
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[3] / "samples"
-LIMIT = 240  # seconds for each wait; the slowest machine seen needs a quarter of it
+LIMIT = 240  # seconds for each wait; the slowest known machine needs a quarter of that
 
 
 def expect(condition, message):
@@ -56,14 +56,14 @@ class Run:
         return jobs[0].parent if jobs else None
 
     def stdout(self, task, attempt=1):
-        """Of "worker-0", or of its second process "worker-0/1"."""
+        """Returns the log of "worker-0", or of its second process "worker-0/1"."""
         task, *process = task.split("/")
         name = "-".join(["stdout", *process])
         file = self.folder() / "logs" / task / str(attempt) / name if self.folder() else None
         return file.read_text() if file and file.exists() else ""
 
     def result(self, task, attempt=1):
-        """What the program wrote into $TONY_OUTPUT_FILE."""
+        """Returns the outputs that the program wrote into $TONY_OUTPUT_FILE."""
         return json.loads((self.folder() / "work" / task / str(attempt) / "tony-output.json").read_text())
 
     def attempts(self):
@@ -80,7 +80,7 @@ class Run:
                 if mark in environment and state != "Z" and name in (None, (process / "comm").read_text().strip()):
                     found.append(int(process.name))
             except OSError:
-                pass  # it has ended meanwhile
+                pass  # the process has exited
         return found
 
     def status(self):
@@ -109,7 +109,7 @@ class Run:
 
 
 class Training(Run):
-    """A sample that is a train.py, in a Python environment, with a folder of its own for the model."""
+    """A sample that consists of a train.py, in a Python environment, with a folder of its own for the model."""
 
     def __init__(self, sample, bin_folder, environment, *more, executes="train.py"):
         self.models = pathlib.Path(tempfile.mkdtemp(prefix="tony-model-"))
@@ -132,5 +132,5 @@ class Training(Run):
 
 
 def seconds(time):
-    """A time of the status document, in seconds since 1970."""
+    """Returns a time of the status document, in seconds since 1970."""
     return datetime.datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()

@@ -13,7 +13,7 @@ SAMPLE = SAMPLES / "uv-lock"
 
 
 def made_once(bin_folder, environment):
-    """The second job finds the environment there, and needs no uv that could make it again."""
+    """The second job reuses the environment, so it runs without uv."""
     tools = pathlib.Path(environment).resolve() / "bin"
     work = pathlib.Path(tempfile.mkdtemp(prefix="tony-uv-"))
     os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"

@@ -1,4 +1,4 @@
-// One $TONY_HOME of many users, as an Azkaban plug-in's defaults set it.
+// A $TONY_HOME that many users share, as the defaults of an Azkaban plug-in may set it.
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
@@ -29,7 +29,7 @@ class SharedHomeTest : public StrangersTest {
   std::unique_ptr<OtherUser> alice_, bob_, mallory_;
 };
 
-TEST_F(SharedHomeTest, EachUserHasJobsThere_NeedsRoot) {
+TEST_F(SharedHomeTest, EachUserHasJobsInASharedHome_NeedsRoot) {
   for (const OtherUser* user : {alice_.get(), bob_.get()}) {
     const Ran ran = Tony(*user, One("true"));
     EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -44,7 +44,7 @@ TEST_F(SharedHomeTest, EachUserHasJobsThere_NeedsRoot) {
   }
 }
 
-TEST_F(SharedHomeTest, WhatSomebodyPutsInAnothersPlaceIsRefusedWithHisName_NeedsRoot) {
+TEST_F(SharedHomeTest, AForeignEntryInAUsersPlaceIsRefusedAndItsOwnerNamed_NeedsRoot) {
   const fs::path place = FolderOf(*alice_), trap = mallory_->temporary() / "trap";
   const std::string culprit = "uid " + std::to_string(mallory_->uid());
   const std::vector<std::pair<std::string, std::string>> traps = {
@@ -68,7 +68,7 @@ TEST_F(SharedHomeTest, WhatSomebodyPutsInAnothersPlaceIsRefusedWithHisName_Needs
   EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);
 }
 
-TEST_F(SharedHomeTest, TheFolderOfTheFirstUserIsClosedToTheSecondInOneLine_NeedsRoot) {
+TEST_F(SharedHomeTest, AnotherUsersHomeIsRefusedInOneLine_NeedsRoot) {
   fs::permissions(home_->path(), fs::perms(0755));
   ASSERT_EQ(chown(home_->path().c_str(), alice_->uid(), alice_->uid()), 0);
   EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);
@@ -84,7 +84,7 @@ TEST_F(SharedHomeTest, TheFolderOfTheFirstUserIsClosedToTheSecondInOneLine_Needs
   EXPECT_EQ(CountLines(list.out), 2u) << "her jobs are where they were:\n" << list.out;
 }
 
-TEST_F(SharedHomeTest, WhileAllUsersComeAtOnceEachGetsAFolder_NeedsRoot) {
+TEST_F(SharedHomeTest, SimultaneousFirstJobsGiveEachUserAFolder_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> jobs;
   for (const OtherUser* user : {alice_.get(), bob_.get(), alice_.get(), mallory_.get(), bob_.get()}) {
     jobs.push_back(user->Start(Words{"tony"} + One("true"), {.variables = {{"TONY_HOME", home_->path().string()}}}));

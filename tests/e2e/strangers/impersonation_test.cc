@@ -1,5 +1,5 @@
-// Another user who waits for each place of a master, the name of its socket and the port of its page, while masters and
-// keepers die. Where both die the port does become free, and then what comes to it must be worth nothing.
+// Another user waits for the name of a master's socket and for the port of its page, while masters and keepers die. If
+// both die, the port becomes free; a request to the port must not have any secret then.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -56,8 +56,8 @@ std::string ReadFor(int fd, int milliseconds) {
   return text;
 }
 
-// Tries to listen at the port until it does or `stop` is there; then takes what comes there, until `stop` is there.
-// What it had: "tries N" or "listens" and all that was read.
+// Tries to listen at the port until that works or the file `stop` exists, and accepts connections until `stop` exists.
+// Returns "tries N", or "listens" and all bytes that were received.
 std::string TakePort(int port, const fs::path& stop) {
   int tries = 0;
   UniqueFd listener;
@@ -84,7 +84,7 @@ std::string TakeName(const fs::path& folder, const fs::path& stop) {
   }
 }
 
-// What whoever listens there answers to a browser.
+// Returns the answer to a browser's request, from any process that listens at the port.
 std::string Visit(int port, const std::string& path) {
   const sockaddr_in6 address = Address("127.0.0.1", port);
   const UniqueFd fd = NewSocket(address);
@@ -130,7 +130,7 @@ class ImpersonationTest : public MasterTest {
   std::string token_, url_;
 };
 
-TEST_F(ImpersonationTest, OverFiftyDeathsOfMastersAndKeepersNobodyTakesTheirPlaces) {
+TEST_F(ImpersonationTest, NoStrangerTakesPortOrSocketOverFiftyDeathsOfMastersAndKeepers) {
   const OtherUser stranger;
   const fs::path stop = Stop(stranger);
   const auto at_port = stranger.StartCall([=, port = PortOf(url_)] { return TakePort(port, stop); });
@@ -153,12 +153,13 @@ TEST_F(ImpersonationTest, OverFiftyDeathsOfMastersAndKeepersNobodyTakesTheirPlac
   EXPECT_THAT(user_->Processes(), IsEmpty());
 }
 
-// A client that waits, an executor and a person with a new link, with an impostor at the old port all the while.
-TEST_F(ImpersonationTest, WhoTookTheFreePortHearsNothingThatIsWorthSomething) {
+// A waiting client, an executor and a person with a new link, while an impostor listens at the old port.
+TEST_F(ImpersonationTest, AnImpostorAtTheFreedPortReceivesNoSecret) {
   const OtherUser stranger;
   const fs::path stop = Stop(stranger);
   const auto at_port = stranger.StartCall([=, port = PortOf(url_)] { return TakePort(port, stop); });
-  kill(Pid("tony-keeper"), SIGSTOP);  // so that neither brings the other back
+  // Both are stopped first, so that neither restarts the other.
+  kill(Pid("tony-keeper"), SIGSTOP);
   kill(Master(), SIGSTOP);
   kill(Pid("tony-keeper"), SIGKILL);
   kill(Master(), SIGKILL);
@@ -166,7 +167,7 @@ TEST_F(ImpersonationTest, WhoTookTheFreePortHearsNothingThatIsWorthSomething) {
   const std::string url = Url();
   EXPECT_NE(PortOf(url), PortOf(url_));
   EXPECT_NE(PathOf(url), PathOf(url_));
-  Visit(PortOf(url_), PathOf(url_));  // an old link
+  Visit(PortOf(url_), PathOf(url_));  // a visit to the old link
   EXPECT_THAT(Visit(PortOf(url), PathOf(url)), HasSubstr(Job()));
   const Ran ran = End(5);
   EXPECT_EQ(ran.exit, 1) << ran.out << ran.err;

@@ -1,4 +1,4 @@
-// What other users can do to the queue: nothing that stops jobs, and whoever tries is named.
+// Other users cannot block jobs through the ledger (the queue), and a user who tries is named.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -15,13 +15,13 @@ void Require(bool done, const std::string& what) {
   if (!done) throw std::runtime_error(what);
 }
 
-// What a hostile process does after its attack: nothing, until it is killed.
+// The end of an attack: a hostile process creates the file `ready` and waits until it is killed.
 std::string Stay(const fs::path& ready) {
   std::ofstream(ready) << "x";
   for (;;) pause();
 }
 
-// Holds the folder's lock.
+// An attack that holds the lock of the ledger's folder.
 std::string HoldFolder(const fs::path& ledger, int kind, const fs::path& ready) {
   const int fd = open(ledger.c_str(), O_RDONLY | O_DIRECTORY);
   Require(fd >= 0, "open");
@@ -41,7 +41,7 @@ void Lock(int fd, short type) {
   Require(fcntl(fd, F_OFD_SETLK, &lock) == 0, "lock");
 }
 
-// An entry that looks like a keeper's and is held like one.
+// Makes an entry that looks like the entry of a keeper, and locks it as a keeper does.
 void HoldFile(const fs::path& file, const std::string& content) {
   const int fd = open(file.c_str(), O_RDWR | O_CREAT, 0644);
   Require(fd >= 0, "make " + file.string());
@@ -99,12 +99,13 @@ class LedgerStrangersTest : public StrangersTest {
   int attacks_ = 0;
 };
 
-TEST_F(LedgerStrangersTest, TheFoldersLockStopsNobodyAndItsHolderIsNamed) {
+TEST_F(LedgerStrangersTest, AHeldLockOfTheFolderBlocksNoJobAndItsHolderIsNamed) {
   for (const int kind : {LOCK_EX, LOCK_SH}) {
     const auto attack = Attack(hostile_, [&](const fs::path& ready) { return HoldFolder(ledger_, kind, ready); });
     ExpectHonestJobsRun();
     const std::string holder = "process " + std::to_string(attack->pid());
-    if (kind == LOCK_SH) continue;  // those who only look share it
+    // Commands that only read the ledger share the lock.
+    if (kind == LOCK_SH) continue;
     EXPECT_THAT(Queue(), AllOf(HasSubstr("the ledger's lock is held by " + holder), HasSubstr("of " + Id(hostile_))));
     EXPECT_THAT(honest_.Tony({"doctor"}).out, HasSubstr("warn  ledger: the ledger's lock is held by " + holder));
     EXPECT_THAT(honest_.Tony({"list", "--queue", "--json"}).out,
@@ -112,7 +113,7 @@ TEST_F(LedgerStrangersTest, TheFoldersLockStopsNobodyAndItsHolderIsNamed) {
   }
 }
 
-TEST_F(LedgerStrangersTest, AWaitingJobNamesWhoHoldsTheLockAndWhoHoldsTheMachine) {
+TEST_F(LedgerStrangersTest, AWaitingJobNamesTheHoldersOfTheLockAndOfTheMemory) {
   const fs::path go = honest_.home() / "go";
   const auto first = honest_.Start(
       Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=600m"}));
@@ -134,7 +135,7 @@ TEST_F(LedgerStrangersTest, AWaitingJobNamesWhoHoldsTheLockAndWhoHoldsTheMachine
   EXPECT_EQ(second->Wait().exit, 0) << second->err();
 }
 
-TEST_F(LedgerStrangersTest, TheHighestNumberThereMayBeTakesNobodysNext) {
+TEST_F(LedgerStrangersTest, AnEntryWithTheHighestNumberDoesNotBlockNewJobs) {
   const auto waiting = AttackByEntry(hostile_, "999999999999999.x.waiting", 1);
   const auto running = AttackByEntry(hostile_, "999999999999998.y.running", 1);
   ExpectHonestJobsRun();
@@ -142,7 +143,7 @@ TEST_F(LedgerStrangersTest, TheHighestNumberThereMayBeTakesNobodysNext) {
                              HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
-TEST_F(LedgerStrangersTest, AHeldEntryInFrontOfAllHoldsNobodyUp) {
+TEST_F(LedgerStrangersTest, AFakeEntryAtTheFrontOfTheQueueBlocksNoJob) {
   const auto attack = AttackByEntry(hostile_, "0000000000.x.waiting", 1000);
   ExpectHonestJobsRun();
   EXPECT_THAT(Queue(), AllOf(HasSubstr("0000000000.x.waiting is not believed: no process of its user runs this job (a "
@@ -151,7 +152,7 @@ TEST_F(LedgerStrangersTest, AHeldEntryInFrontOfAllHoldsNobodyUp) {
                              HasSubstr("1000 of 1000 MB of memory")));
 }
 
-TEST_F(LedgerStrangersTest, AFakeJobThatRunsTakesNothing) {
+TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
   const auto attack = AttackByEntry(hostile_, "0000000001.x.running", 1000);
   const auto larger = AttackByEntry(hostile_, "0000000002.y.running", 24'000'000);
   ExpectHonestJobsRun();
@@ -161,7 +162,7 @@ TEST_F(LedgerStrangersTest, AFakeJobThatRunsTakesNothing) {
                     HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
-TEST_F(LedgerStrangersTest, SomebodyElsesProcessOrAnotherJobsIsNoWitness) {
+TEST_F(LedgerStrangersTest, AProcessOfAnotherUserOrJobDoesNotValidateAnEntry) {
   const fs::path go = honest_.home() / "go";
   const auto job = honest_.Start(
       Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=100m"}));
@@ -182,8 +183,8 @@ TEST_F(LedgerStrangersTest, SomebodyElsesProcessOrAnotherJobsIsNoWitness) {
   EXPECT_EQ(job->Wait().exit, 0) << job->err();
 }
 
-// It is killed hard, so that only locks can tell that it has ended.
-TEST_F(LedgerStrangersTest, AStrangersLocksKeepNoDeadJobAlive) {
+// The job is killed with SIGKILL, so only locks show that it has ended.
+TEST_F(LedgerStrangersTest, LocksOfAStrangerDoNotKeepADeadJobsReservation) {
   const fs::path here = honest_.home() / "here";
   const auto job =
       honest_.Start(Words{"tony"} + One("touch " + here.string() + "; exec sleep 1000", {"tony.worker.memory=600m"}));
@@ -193,7 +194,7 @@ TEST_F(LedgerStrangersTest, AStrangersLocksKeepNoDeadJobAlive) {
       const int fd = open(entry.path().c_str(), O_RDONLY);
       struct flock lock = {};
       lock.l_type = F_RDLCK;
-      lock.l_start = 1;  // the keeper has the byte before
+      lock.l_start = 1;  // The keeper locks the byte before.
       Require(fcntl(fd, F_OFD_SETLK, &lock) == 0, "lock for reading");
     }
     return Stay(ready);
@@ -206,7 +207,7 @@ TEST_F(LedgerStrangersTest, AStrangersLocksKeepNoDeadJobAlive) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, JunkCostsLittleAndIsNamed) {
+TEST_F(LedgerStrangersTest, JunkFilesBlockNoJobAndAreNamed) {
   const auto attack = Attack(hostile_, [&](const fs::path& ready) {
     MakeJunk(ledger_, "x");
     return Stay(ready);
@@ -216,15 +217,15 @@ TEST_F(LedgerStrangersTest, JunkCostsLittleAndIsNamed) {
                              HasSubstr("1000 of 1000 MB of memory")));
 }
 
-TEST_F(LedgerStrangersTest, AMachineFileOfAStrangerSaysNothing) {
+TEST_F(LedgerStrangersTest, AMachineFileOfAStrangerIsIgnored) {
   fs::remove(ledger_ / "machine.json");
   ASSERT_TRUE(hostile_.Write(ledger_ / "machine.json", R"({"memory_mb":1})"));
   ExpectHonestJobsRun();
 }
 
-// A program that plays a keeper so well that it is believed has what a real job would have: it is waited for as long
-// as there is no room for it, and passed when there is and it does not take it.
-TEST_F(LedgerStrangersTest, WhoPlaysAKeeperAndDoesNotTakeHisTurnIsPassed) {
+// A program that imitates a keeper passes the process check, so it has the rights of a real job: other jobs wait for it
+// while it has no room, and pass it once it has room and does not start.
+TEST_F(LedgerStrangersTest, AFakeKeeperThatDoesNotStartItsJobIsPassed) {
   const fs::path program = hostile_.home() / "tony-keeper";
   const Ran made = hostile_.Run({"cp", "/bin/sleep", program.string()});
   ASSERT_EQ(made.exit, 0) << made.err;
@@ -234,7 +235,7 @@ TEST_F(LedgerStrangersTest, WhoPlaysAKeeperAndDoesNotTakeHisTurnIsPassed) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, WhatWhoPlaysAKeeperHoldsIsBoundByHisLimits) {
+TEST_F(LedgerStrangersTest, AFakeKeeperReservesAtMostItsUsersLimit) {
   std::ofstream(ledger_ / "machine.json")
       << R"({"memory_mb":1000,"users":{")" << Id(hostile_) << R"(":{"memory_mb":300,"gpus":0}}})";
   const fs::path program = hostile_.home() / "tony-keeper";
@@ -245,7 +246,7 @@ TEST_F(LedgerStrangersTest, WhatWhoPlaysAKeeperHoldsIsBoundByHisLimits) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, AUsersLimitsAreRefusedWaitedForAndDoNotHoldUpOthers) {
+TEST_F(LedgerStrangersTest, AUsersLimitRefusesOrQueuesOnlyTheUsersOwnJobs) {
   std::ofstream(ledger_ / "machine.json")
       << R"({"memory_mb":1000,"users":{")" << Id(honest_) << R"(":{"memory_mb":300}}})";
   const Ran refused = honest_.Tony(Job("true", "301m"));
@@ -269,8 +270,8 @@ TEST_F(LedgerStrangersTest, AUsersLimitsAreRefusedWaitedForAndDoNotHoldUpOthers)
   EXPECT_EQ(second->Wait().exit, 0) << second->err();
 }
 
-// All at once, each of ten users in all ways that there are, coming and going; the honest ones meanwhile queue for a
-// machine that has room for one of their jobs at a time.
+// Ten users run all attacks of this file at once and in changing order. Meanwhile honest users queue for a machine that
+// has room for one of their jobs at a time.
 TEST_F(LedgerStrangersTest, UnderTenHostileUsersHonestJobsRunToTheirEndOneAtATime) {
   std::vector<std::unique_ptr<OtherUser>> hostile;
   std::vector<std::unique_ptr<ForkedCall>> attacks;
@@ -287,7 +288,8 @@ TEST_F(LedgerStrangersTest, UnderTenHostileUsersHonestJobsRunToTheirEndOneAtATim
       const fs::path turns = ledger_ / ("0000000002." + mark + ".waiting");
       const fs::path other = ledger_ / ("0000000003." + mark + ".running");
       HoldFile(turns, Entry(500));
-      for (int64_t n = 0;; ++n) {  // now in line, now running, under any number, with the lock and without it
+      // The entry alternates between waiting and running, with an exclusive lock, a shared lock, and no lock.
+      for (int64_t n = 0;; ++n) {
         flock(folder, (n + i) % 3 == 0 ? LOCK_EX : (n + i) % 3 == 1 ? LOCK_SH : LOCK_UN);
         rename(turns.c_str(), other.c_str());
         usleep(500);

@@ -1,5 +1,5 @@
-// Programs that may have only few open files or processes: one line, a documented exit code, and an end. As another
-// user, since the number of processes does not bind root.
+// Programs that are limited to few open files or processes: one line, a documented exit code, and no hang. The tests
+// need another user, because the limit of processes does not apply to root.
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
@@ -35,19 +35,20 @@ TEST_F(LimitsStrangersTest, AJobThatMayHaveTooSmallAStackIsRefusedInOneLine_Need
     return user_->Run(Words{"sh", "-c", "ulimit -s " + kib + "; exec tony \"$@\"", "tony"} + One("true"));
   };
   ExpectOneLine(submit("64"), "KiB here (ulimit -s), and tony needs 96", "64 KiB: ");
-  if (SanitizedPrograms()) return;  // frames are larger with a sanitizer
+  // Stack frames are larger with a sanitizer.
+  if (SanitizedPrograms()) return;
   const Ran ran = submit("128");
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
 TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
-    // The leak sanitizer would start a process of its own at the end.
+    // The leak sanitizer would start another process at the end.
     ExpectOneLine(user_->Tony(One("true"), {.variables = {{"ASAN_OPTIONS", "detect_leaks=0"}}, .processes = processes}),
                   "(ulimit -u), and a job of 1 task needs 9", std::to_string(processes) + " processes: ");
 }
 
-TEST_F(LimitsStrangersTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
+TEST_F(LimitsStrangersTest, OtherCommandsWithTooFewOpenFilesFailInOneLine_NeedsRoot) {
   const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));
@@ -75,7 +76,7 @@ TEST_F(LimitsStrangersTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_Ne
   }
 }
 
-TEST_F(LimitsStrangersTest, AnotherUsersJobIsNotPermitted_NeedsRoot) {
+TEST_F(LimitsStrangersTest, AccessToAnotherUsersJobIsRefused_NeedsRoot) {
   const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));

@@ -1,4 +1,4 @@
-// A job of a user who is not root, for tests of the way to its master.
+// A fixture for tests of the connections to a master: a job of a user other than root.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace tony {
 
-// One worker that runs until the file "go" is there, and then exits with its number.
+// The job has one worker, which waits for the file "go" and exits with the number in it.
 class MasterTest : public StrangersTest {
  protected:
   void SetUp() override {
@@ -29,7 +29,7 @@ class MasterTest : public StrangersTest {
         "until [ -s " + Go().string() + " ]; do sleep 0.05; done; exit $(cat " + Go().string() + ")";
     client_ = user_->Start(Words{"tony"} + One(command), {.variables = Home(), .open_files = open_files});
     ASSERT_TRUE(WaitFor([&] { return State() == "RUNNING"; })) << client_->err();
-    // And in its file, which who does not reach the master reads.
+    // Waits for the state in the file, too, because a client that cannot reach the master reads the file.
     const auto written = [&] { return ReadText(Folder() / "status.json").find(R"("state":"RUNNING")"); };
     ASSERT_TRUE(WaitFor([&] { return written() != std::string::npos; }));
   }
@@ -68,7 +68,7 @@ class MasterTest : public StrangersTest {
   std::unique_ptr<Background> client_;
 };
 
-// Ports that these processes listen at, by the inodes of their sockets.
+// Returns the ports at which these processes listen, found by the inodes of their sockets.
 std::set<int> ListeningPorts(const std::vector<Process>& processes);
 
 }  // namespace tony

@@ -1,5 +1,5 @@
-// The way to a master: who reaches it, whom it believes, what it tells to whom, and what it takes from those whom it
-// does not know. With real programs, of users who are not root.
+// Connections to a master: which clients reach it and are trusted, which answers they get, and how much memory and how
+// many descriptors unknown clients can use. With real programs, of users other than root.
 #include <sys/socket.h>
 
 #include <deque>
@@ -11,10 +11,10 @@
 namespace tony {
 namespace {
 
-// A sanitizer has its own share, and keeps what was freed.
+// The limit of memory in MB. A sanitizer needs memory of its own and keeps freed memory.
 int MostMb() { return SanitizedPrograms() ? 400 : 64; }
 
-// "VmRSS:", "VmHWM:" of a process, in MB.
+// Returns a value in MB from /proc/PID/status; `what` is "VmRSS:" or "VmHWM:".
 long MemoryOf(pid_t pid, const std::string& what) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -23,7 +23,7 @@ long MemoryOf(pid_t pid, const std::string& what) {
   return 0;
 }
 
-TEST_F(MasterTest, NothingOfAJobListensAtAPortButItsPage) {
+TEST_F(MasterTest, OnlyThePageOfAJobListensAtAPort) {
   Submit();
 
   std::set<int> page;
@@ -40,7 +40,7 @@ TEST_F(MasterTest, NothingOfAJobListensAtAPortButItsPage) {
   EXPECT_EQ(folder.st_mode & 0777, 0700u);
 }
 
-TEST_F(MasterTest, AnotherUserDoesNotReachIt) {
+TEST_F(MasterTest, AnotherUserCannotConnectToTheMaster) {
   Submit();
   const OtherUser stranger;
   const SocketPlace place{Folder(), "am.1.sock"};
@@ -56,7 +56,7 @@ TEST_F(MasterTest, AnotherUserDoesNotReachIt) {
   EXPECT_THAT(user_->Processes(), IsEmpty());
 }
 
-TEST_F(MasterTest, AKillByRootSaysSo) {
+TEST_F(MasterTest, AKillByRootIsNamedInTheVerdict) {
   Submit();
   const std::string tony = (ReachablePrograms() / "tony").string();
   const Background root(
@@ -67,7 +67,7 @@ TEST_F(MasterTest, AKillByRootSaysSo) {
   EXPECT_THAT(ran.out + ran.err, HasSubstr("killed by root (uid 0): the machine is needed"));
 }
 
-TEST_F(MasterTest, AKillByItsOwnUserIsToldAsEver) {
+TEST_F(MasterTest, AKillByTheOwnerNamesNoUser) {
   Submit();
   EXPECT_EQ(Tony({"kill", Job(), "--reason", "enough"}).exit, 0);
   const Ran ran = client_->Wait();
@@ -75,7 +75,7 @@ TEST_F(MasterTest, AKillByItsOwnUserIsToldAsEver) {
   EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("killed by")));
 }
 
-TEST_F(MasterTest, FramesThatNobodyFinishesTakeNoMemory) {
+TEST_F(MasterTest, UnfinishedFramesUseLittleMemory) {
   Submit();
   const pid_t master = Master();
   const auto hostile = user_->StartCall([place = SocketPlace{Folder(), Socket()}]() -> std::string {
@@ -100,10 +100,11 @@ TEST_F(MasterTest, FramesThatNobodyFinishesTakeNoMemory) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, IdleConnectionsLeaveItTheDescriptorsThatItNeeds) {
+TEST_F(MasterTest, IdleConnectionsDoNotExhaustTheMastersDescriptors) {
   Submit(/*open_files=*/256);
   const fs::path go = Go();
-  // After the first thousand a new one every 10 ms: the pressure lasts, however slowly the others come to their turn.
+  // After the first thousand connections a new one replaces an old one every 10 ms, so the pressure lasts even if the
+  // master accepts slowly.
   const auto idle = user_->StartCall([place = SocketPlace{Folder(), Socket()}, go]() -> std::string {
     std::deque<UniqueFd> sockets;
     const auto add = [&] {
@@ -126,7 +127,7 @@ TEST_F(MasterTest, IdleConnectionsLeaveItTheDescriptorsThatItNeeds) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, AStoppedOneIsNotTakenForDead) {
+TEST_F(MasterTest, AStoppedMasterIsNotConsideredDead) {
   Submit();
   const pid_t master = Master();
   kill(master, SIGSTOP);
@@ -140,7 +141,7 @@ TEST_F(MasterTest, AStoppedOneIsNotTakenForDead) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, AHomeWithAPathOfTwoHundredBytesIsAsGoodAsAnother) {
+TEST_F(MasterTest, AHomeWithAPathOfTwoHundredBytesWorks) {
   home_ = user_->home() / std::string(100, 'x') / std::string(100, 'y');
   Submit();
   EXPECT_TRUE(WaitFor([&] { return IsReached(); }));
@@ -149,7 +150,7 @@ TEST_F(MasterTest, AHomeWithAPathOfTwoHundredBytesIsAsGoodAsAnother) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, ItIsReachedWhereItsFolderIsMountedElsewhere) {
+TEST_F(MasterTest, TheMasterIsReachableThroughAnotherMountOfItsFolder) {
   Submit();
   const SharedFolder elsewhere;
   const std::string command = "mount --bind " + home_.string() + " " + elsewhere.path().string() +
@@ -162,7 +163,7 @@ TEST_F(MasterTest, ItIsReachedWhereItsFolderIsMountedElsewhere) {
   EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), value(true)) << ran.out;
 }
 
-TEST_F(MasterTest, FromAUserNamespaceWithoutNamesTheTokenIsNotSent) {
+TEST_F(MasterTest, TheTokenIsNotSentFromAnUnmappedUserNamespace) {
   Submit();
   const Words status = {"unshare", "-U", (ReachablePrograms() / "tony").string(), "status", "--json", Job()};
   const Ran ran = user_->Run(status, {.variables = Home()});
@@ -172,7 +173,7 @@ TEST_F(MasterTest, FromAUserNamespaceWithoutNamesTheTokenIsNotSent) {
   EXPECT_EQ(Text(ParseJson(ran.out), "/state"), "RUNNING");
 }
 
-TEST_F(MasterTest, InAUserNamespaceWithoutNamesNoJobBegins) {
+TEST_F(MasterTest, NoJobStartsInAnUnmappedUserNamespace) {
   const Ran ran = user_->Run({"unshare", "-U", (ReachablePrograms() / "tony").string(), "submit", "-executes", "true",
                               "-conf", "tony.application.framework=standalone"},
                              {.variables = Home()});
@@ -182,7 +183,7 @@ TEST_F(MasterTest, InAUserNamespaceWithoutNamesNoJobBegins) {
   EXPECT_EQ(Folder().string(), "");
 }
 
-TEST_F(MasterTest, AnEmptiedTokenIsRefusedByEverybodyAndTheJobCanBeEnded) {
+TEST_F(MasterTest, AnEmptyTokenIsRefusedAndTheJobCanBeKilled) {
   Submit();
   const std::string token = ReadText(Folder() / "token");
   ASSERT_EQ(truncate((Folder() / "token").c_str(), 0), 0);
@@ -190,7 +191,8 @@ TEST_F(MasterTest, AnEmptiedTokenIsRefusedByEverybodyAndTheJobCanBeEnded) {
   EXPECT_EQ(wait.exit, 69) << "followed by its files, it has not ended";
   EXPECT_THAT(wait.err, HasSubstr("/token: 0 bytes, expected 64 hexadecimal digits"));
 
-  kill(Master(), SIGKILL);  // the next one finds an empty token
+  // The next master reads an empty token.
+  kill(Master(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] {
     return Text(ParseJson(ReadText(Folder() / "status.json")), "/trouble").find("token: 0 bytes") != std::string::npos;
   })) << ReadText(Folder() / "status.json");

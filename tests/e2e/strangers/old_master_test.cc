@@ -1,5 +1,5 @@
-// Jobs that the release before sockets began: their masters listen at a TCP port, which is free for anybody when they
-// die.
+// Jobs of the release that had no Unix sockets: their masters listen at a TCP port, and any process can take the port
+// after the death of the master.
 #include <sys/socket.h>
 
 #include "runtime/net/sockets.h"
@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-// A job whose master is of the release before sockets, as its lease record says: the impostor has that master's port.
+// The lease record of this job names a TCP port, as in that release. An impostor listens at the port.
 class OldMasterTest : public MasterTest {
  protected:
   void SetUp() override {
@@ -28,7 +28,7 @@ class OldMasterTest : public MasterTest {
   UniqueFd impostor_;
 };
 
-TEST_F(OldMasterTest, NobodySendsATokenToItsPort) {
+TEST_F(OldMasterTest, NoClientSendsATokenToTheTcpPort) {
   const Ran status = Tony({"status", "--json", Job()});
   EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
   EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
@@ -41,13 +41,14 @@ TEST_F(OldMasterTest, NobodySendsATokenToItsPort) {
   EXPECT_TRUE(fs::exists(Folder() / "kill-requests"));
   EXPECT_FALSE(WasCalled());
 
-  kill(Master(), SIGCONT);  // it reads the request once a second
+  // The master reads the request once a second.
+  kill(Master(), SIGCONT);
   const Ran ran = client_->Wait();
   EXPECT_EQ(ran.exit, 1);
   EXPECT_FALSE(WasCalled());
 }
 
-TEST_F(OldMasterTest, TheNextMasterListensForOldExecutorsBesideAndItsOwnUseTheSocket) {
+TEST_F(OldMasterTest, TheNextMasterAlsoListensAtAPortForOldExecutors) {
   const pid_t executor = Pid("tony-executor");
   kill(Master(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return Socket() == "am.2.sock" && IsReached(); }));

@@ -1,4 +1,5 @@
-// That the users of these tests are what they say: otherwise the other tests here hold nothing.
+// The users of these tests have no rights of root or of each other. Otherwise the other tests in this folder prove
+// nothing.
 #include <grp.h>
 
 #include <stdexcept>
@@ -19,7 +20,7 @@ std::string Privileges() {
          std::to_string(getgroups(0, nullptr)) + " " + status.substr(begin, status.find('\n', begin) - begin);
 }
 
-TEST_F(OtherUserTest, IsSomebodyElseWithoutGroupsAndPrivileges) {
+TEST_F(OtherUserTest, AnotherUserHasNoGroupsAndNoPrivileges) {
   const OtherUser user;
   const std::string id = std::to_string(user.uid());
 
@@ -46,7 +47,7 @@ TEST_F(OtherUserTest, TwoUsersAreClosedToEachOtherAndToRootsFiles) {
   EXPECT_EQ(two.Read(secret), std::nullopt);
 }
 
-TEST_F(OtherUserTest, RunsTheProgramsWithFilesOfItsOwn) {
+TEST_F(OtherUserTest, AnotherUserRunsTheProgramsWithItsOwnFiles) {
   const OtherUser user;
 
   const Ran ran = user.Tony(One("true"));
@@ -67,7 +68,7 @@ TEST_F(OtherUserTest, LimitsAreThoseOfTheProgram) {
   EXPECT_EQ(ran.out, "8\n1048576\n0000\nvalue\n") << ran.err;
 }
 
-TEST_F(OtherUserTest, NothingOfAUserOutlivesIt) {
+TEST_F(OtherUserTest, NoFileOrProcessOfAUserOutlivesIt) {
   fs::path home;
   pid_t pid = 0;
   {

@@ -1,5 +1,5 @@
-// Root that looks after another user's jobs: whatever that user has put into the home, root's rights are not used
-// there.
+// Root works with the jobs of another user: links and programs that this user has put into the home never make root use
+// its own rights there.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -23,7 +23,8 @@ class OwnersRightsTest : public MasterTest {
                     "/");
     return root.Wait();
   }
-  // The job has nobody left, and each of its keepers to come is a program of the user's that notes who started it.
+  // Kills the keeper and the master of a job, and replaces the stored keeper programs by a script that records the uid
+  // that starts it. Returns the file with these uids.
   fs::path PlantKeepers() {
     Submit();
     client_.reset();
@@ -39,7 +40,7 @@ class OwnersRightsTest : public MasterTest {
     return seen;
   }
   std::string Shell(const std::string& script) const { return user_->Run({"sh", "-c", script}).err; }
-  // Who owns what is there, by name: only root's own files may be root's.
+  // Returns the owners of all entries below `folder`.
   std::vector<uid_t> OwnersBelow(const fs::path& folder) const {
     std::vector<uid_t> owners;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -50,7 +51,7 @@ class OwnersRightsTest : public MasterTest {
   }
 };
 
-// A folder of root's that the user cannot write, and a file that the user cannot read.
+// A folder of root that the user cannot write, with a file that the user cannot read.
 class RootsFolder {
  public:
   RootsFolder() {
@@ -70,10 +71,10 @@ class RootsFolder {
   SharedFolder folder_;
 };
 
-TEST_F(OwnersRightsTest, LinksInAJobsFolderLeadRootNowhere) {
+TEST_F(OwnersRightsTest, RootFollowsNoLinksInAJobsFolder) {
   Submit();
   const RootsFolder roots;
-  // The places of kills of this release and of 0.1.
+  // The links have the names of kill requests in this release and in 0.1.
   ASSERT_THAT(Shell("cd " + Folder().string() + " && ln -s " + roots.path().string() + " kill-requests && ln -s " +
                     roots.secret().string() + " kill-request.json"),
               IsEmpty());
@@ -85,7 +86,7 @@ TEST_F(OwnersRightsTest, LinksInAJobsFolderLeadRootNowhere) {
   EXPECT_TRUE(roots.IsUntouched());
 }
 
-TEST_F(OwnersRightsTest, WhatRootLeavesInAHomeIsItsOwners) {
+TEST_F(OwnersRightsTest, FilesThatRootWritesIntoAHomeBelongToItsOwner) {
   Submit();
   kill(Master(), SIGSTOP);
   (void)AsRoot({"kill", Job(), "--if-owner", "nobody", "--no-wait"});
@@ -119,7 +120,7 @@ TEST_F(OwnersRightsTest, AHomeThatAUserCanExchangeForAnotherIsRefused) {
   EXPECT_EQ(AsRootAt(roots.path(), {"list"}).exit, 0);
 }
 
-TEST_F(OwnersRightsTest, AHomeThatAnybodyCouldMakeFirstIsMadeAtOnce) {
+TEST_F(OwnersRightsTest, AMissingHomeInASharedFolderIsCreatedAtOnce) {
   const SharedFolder shared;
   chmod(shared.path().c_str(), 01777);
   const fs::path home = shared.path() / "home";
@@ -130,8 +131,8 @@ TEST_F(OwnersRightsTest, AHomeThatAnybodyCouldMakeFirstIsMadeAtOnce) {
   EXPECT_EQ(info.st_mode, S_IFDIR | 0700U);
 }
 
-// Turned between the look at its owner and the start of a program from it.
-TEST_F(OwnersRightsTest, ALinkThatIsTurnedAtAnyMomentGivesNobodyRoot) {
+// The user changes the link between the check of the home's owner and the start of a program from the home.
+TEST_F(OwnersRightsTest, ALinkChangedAtAnyMomentNeverGivesRootRights) {
   const fs::path seen = PlantKeepers();
   const SharedFolder roots;
   const fs::path link = user_->home() / "link", next = user_->home() / "next";
@@ -145,7 +146,7 @@ TEST_F(OwnersRightsTest, ALinkThatIsTurnedAtAnyMomentGivesNobodyRoot) {
       usleep(200 + 137 * turn % 1500);
     }
   }
-  // Fifty met the race nearly always where it was open: three calls in forty became root.
+  // Fifty rounds nearly always met this race when it was open: three calls in forty ran as root.
   const int rounds = Rounds(10) == 1 ? 50 : 2000;
   for (int round = 0; round < rounds; ++round) (void)AsRootAt(link, {"recover", Job()});
   kill(turner, SIGKILL);
@@ -153,7 +154,7 @@ TEST_F(OwnersRightsTest, ALinkThatIsTurnedAtAnyMomentGivesNobodyRoot) {
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
 }
 
-TEST_F(OwnersRightsTest, AJobThatRootSubmitsThereIsTheOwnersAndSaysSo) {
+TEST_F(OwnersRightsTest, AJobThatRootSubmitsRunsAsTheHomesOwnerWithAWarning) {
   ASSERT_EQ(Tony(One("true")).exit, 0);
   const std::string uid = std::to_string(user_->uid());
   const Ran ran = AsRoot(One("test $(id -u) = " + uid + " && test $(id -g) = " + uid + " && ! touch /root/planted"));

@@ -22,11 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostRead = 16 << 20;  // of one file; no job here writes more
-constexpr int kAnswerMs = 150;          // long for a server on this machine, and no verdict depends on it alone
+// Bytes of a file; jobs of these tests write less.
+constexpr size_t kMostRead = 16 << 20;
+// A long time for a server on this machine. No verdict depends on it alone.
+constexpr int kAnswerMs = 150;
 
-// A page of HTTP without its address, with a wrong one, and a frame of the RPC: a Thrift call of GetStatus without
-// token. Each on a connection of its own.
+// Returns requests, each for a connection of its own: HTTP without the page's token and with a wrong token, an RPC
+// frame (a Thrift call of GetStatus without a token), JSON, and nothing.
 std::vector<std::string> Requests() {
   std::string call("\x80\x01\x00\x01\x00\x00\x00\x09GetStatus\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x00\x00\x00", 29);
   const std::string frame = std::string("\x00\x00\x00", 3) + static_cast<char>(call.size()) + call;
@@ -40,7 +42,7 @@ std::vector<std::string> Requests() {
 }
 
 std::string ReadSome(const fs::path& file) {
-  // No FIFO is waited for.
+  // Opening a FIFO does not wait for a writer.
   const UniqueFd fd(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   std::string text;
   std::array<char, 65536> buffer;
@@ -160,7 +162,7 @@ void Searcher::AskTcp(int family, int port) {
   }
 }
 
-// As /proc/net/unix shows it: an abstract name begins with '@'.
+// `name` is as in /proc/net/unix: an abstract name begins with '@'.
 void Searcher::AskUnix(const std::string& name) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -187,7 +189,8 @@ void Searcher::AskUnix(const std::string& name) {
 void Searcher::Sockets() {
   for (const auto& [file, family] : {std::pair{"/proc/net/tcp", AF_INET}, std::pair{"/proc/net/tcp6", AF_INET6}}) {
     for (const std::string& line : Lines(file)) {
-      const std::vector<std::string> columns = Columns(line);  // sl local remote st ... uid
+      // The columns are: sl local remote st ... uid.
+      const std::vector<std::string> columns = Columns(line);
       if (columns.size() < 8 || columns[3] != "0A" || columns[7] != std::to_string(owner_)) continue;
       AskTcp(family, std::stoi(columns[1].substr(columns[1].find(':') + 1), nullptr, 16));
     }

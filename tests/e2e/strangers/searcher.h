@@ -1,5 +1,5 @@
-// Everything of one user's that the asking process can read, searched for secrets: files, /proc of all processes, and
-// what listening sockets answer. Run it in another user's process (OtherUser::Do).
+// Searches everything that the calling process can read of a user for secrets: files, /proc of all processes, and the
+// answers of listening sockets. Run it in a process of another user (OtherUser::Do).
 #pragma once
 
 #include <sys/types.h>
@@ -15,16 +15,19 @@ namespace tony {
 
 class Searcher {
  public:
-  // `secrets`: what each is called, and the bytes that must not be found.
+  // `secrets` maps a name to the bytes that must not be found.
   Searcher(std::map<std::string, std::string> secrets, uid_t owner) : secrets_(std::move(secrets)), owner_(owner) {}
 
-  // All below it, by name and content. In a folder that many use (/tmp): the owner's files alone.
+  // Searches all entries below `folder`, by name and content. `owners_alone` skips files of other users, e.g. in /tmp.
   void Folder(const std::filesystem::path& folder, bool owners_alone = false);
-  void Processes();  // of everybody: what /proc/PID shows, and the files behind its descriptors
-  void Sockets();    // of the owner, TCP and Unix: asks each that listens, and reads
+  // Searches /proc/PID of all processes, and the files behind their descriptors.
+  void Processes();
+  // Sends requests to each listening socket of the owner, TCP and Unix, and searches the answers.
+  void Sockets();
   void Text(const std::string& where, std::string_view text);
 
-  // "where: what" for each secret found, then a line with how much was looked at.
+  // Returns a line "place: secret" for each secret found, then a line with the numbers of searched files, processes and
+  // sockets.
   std::string Report() const;
 
  private:

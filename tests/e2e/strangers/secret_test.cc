@@ -1,5 +1,5 @@
-// A job full of secrets, and another user who reads all that can be read on this machine, while the job runs and when
-// it has ended.
+// A job with many secrets, and another user who reads everything that is readable on this machine, while the job runs
+// and after its end.
 #include "tests/e2e/strangers/searcher.h"
 #include "tests/e2e/strangers/strangers_test.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using Secrets = std::map<std::string, std::string>;
 
-// Where secrets come from, but the two tokens that the job makes itself.
+// The secrets of the job, except for two tokens that the job makes itself.
 const Secrets& Planted() {
   static const Secrets planted = {{"the submitter's environment", "hush-submitter-91"},
                                   {"a variable of the job file", "hush-variable-92"},
@@ -32,7 +32,7 @@ class SecretTest : public StrangersTest {
     stranger_ = std::make_unique<OtherUser>(ledger_);
   }
 
-  // What the user writes by hand is as private as the user makes it; what the programs write is what is tested.
+  // The user's own files have the modes that the user gives them. The tests check the files that the programs write.
   void Plant() {
     secrets_ = Planted();
     owner_->Do([home = owner_->home()] {
@@ -41,7 +41,7 @@ class SecretTest : public StrangersTest {
       for (const char* folder : {"src", "conf"}) fs::permissions(home / folder, fs::perms::owner_all);
       return std::string();
     });
-    // It trains if all have come, prints and leaves secrets of its own, and waits for its cue.
+    // The script fails if a secret is missing, prints and writes secrets of its own, and waits for the file "go".
     const std::string script =
         "[ \"$MY_TOKEN$CLIENT_SECRET$API_KEY\" = hush-submitter-91hush-variable-92hush-site-94 ] || exit 3\n"
         "export OWN=hush-task-98\necho hush-printed-97; echo hush-printed-97 >&2\n"
@@ -74,7 +74,7 @@ class SecretTest : public StrangersTest {
     }
   }
 
-  // The address is http://HOST:PORT/TOKEN/.
+  // Returns TOKEN of the address http://HOST:PORT/TOKEN/.
   std::string PageToken() const {
     const Ran ran = owner_->Tony({"status", job_.filename().string(), "--json"}, setting_);
     std::string url = Text(ParseJson(ran.out), "/tracking_url");
@@ -92,10 +92,12 @@ class SecretTest : public StrangersTest {
       searcher.Sockets();
       return searcher.Report();
     };
-    return who.Do(search, Limit(120000));  // all of /proc, on a machine that may be busy
+    // The search reads all of /proc, possibly on a busy machine.
+    return who.Do(search, Limit(120000));
   }
 
-  // With the owner's rights the same search finds nearly all of it; so what a stranger does not find is closed.
+  // The same search with the owner's rights finds nearly all secrets, so a secret that the stranger does not find is
+  // protected.
   void ExpectClosed(bool running) const {
     const Ran own = SearchAs(*owner_), stranger = SearchAs(*stranger_);
     EXPECT_THAT(own.out, HasSubstr(": the job's token\n")) << own.err;
@@ -107,7 +109,7 @@ class SecretTest : public StrangersTest {
     EXPECT_THAT(stranger.out, StartsWith("looked at ")) << stranger.err;
   }
 
-  // The verbs, by the stranger: neither with an own home nor with the owner's.
+  // Runs the verbs as the stranger, with the stranger's home and with the owner's home: no answer has a secret.
   void ExpectTellNothing() const {
     const std::string job = job_.filename().string();
     for (const fs::path& home : {stranger_->tony_home(), owner_->tony_home()}) {
@@ -130,8 +132,8 @@ class SecretTest : public StrangersTest {
     }
   }
 
-  // What operators and the terminal see, also of the owner's own job. What a task prints is the user's, and the page's
-  // address is for the terminal.
+  // Checks that neither the logs for operators nor the terminal show a secret. The output of a task is the user's own,
+  // and the terminal may show the page's address.
   void ExpectNotInLogs(const Ran& submit) const {
     Secrets hushed = secrets_;
     hushed.erase("what the task printed");
@@ -142,7 +144,7 @@ class SecretTest : public StrangersTest {
       logs.Text(entry.path().string(), ReadText(entry.path()));
       ++count;
     }
-    EXPECT_GE(count, 3);  // of the keeper, the master and the executor
+    EXPECT_GE(count, 3);  // keeper, master and executor
     EXPECT_THAT(logs.Report(), StartsWith("looked at "));
     hushed.erase("the page's token");
     Searcher terminal(hushed, owner_->uid());
@@ -165,7 +167,7 @@ class SecretTest : public StrangersTest {
   Secrets secrets_;
 };
 
-TEST_F(SecretTest, NoOtherUserFindsOneWhileTheJobRunsAndWhenItHasEnded) {
+TEST_F(SecretTest, NoOtherUserFindsASecretDuringOrAfterTheJob) {
   Start(022);
   ExpectClosed(true);
   ExpectTellNothing();
@@ -174,8 +176,8 @@ TEST_F(SecretTest, NoOtherUserFindsOneWhileTheJobRunsAndWhenItHasEnded) {
   ExpectTellNothing();
 }
 
-// Nothing but the programs' own modes is between the files and the others: home and what is above it are open.
-TEST_F(SecretTest, AUserWhoseUmaskIsZeroHasNoOpenFile) {
+// The home and the folders above it are open, so only the modes that the programs set protect the files.
+TEST_F(SecretTest, FilesArePrivateEvenWithAnUmaskOfZero) {
   Start(0);
   ExpectClosed(true);
   End();
@@ -193,8 +195,9 @@ TEST_F(SecretTest, AUserWhoseUmaskIsZeroHasNoOpenFile) {
               IsEmpty());
 }
 
-// A command line is everybody's to read as long as its program runs: that of the submit, and of no program of the job.
-TEST_F(SecretTest, AValueOfTheCommandLineIsGoneWithTheSubmitThatHadIt) {
+// Every user can read a command line while its program runs. Only the submit has the value there, no program of the
+// job.
+TEST_F(SecretTest, CommandLineValuesAreVisibleOnlyWhileTheSubmitRuns) {
   secrets_ = {{"a flag of the submit", "hush-flag-90"}};
   const Ran ran = owner_->Tony({"submit", "--detach", "-shell_env", "DB_PASSWORD=hush-flag-90", "-executes",
                                 "touch $HOME/running; until [ -e $HOME/go ]; do sleep 0.05; done", "-conf",

@@ -1,4 +1,5 @@
-// A process that no signal of the job's user ends, as it has become root: the end of the job has a bound all the same.
+// A process of a job that has become root, so that no signal of the job's user ends it: a kill of the job still
+// returns.
 #include "tests/e2e/strangers/strangers_test.h"
 
 namespace tony {
@@ -19,7 +20,7 @@ class StayingProcessTest : public StrangersTest {
   }
   std::string PidFile() const { return (user_->home() / "pid").string(); }
   pid_t Pid() const { return std::atoi(user_->Read(PidFile()).value_or("0").c_str()); }
-  // The process is the user's until setpriv has become root and then sleep.
+  // True once setpriv has become root and has started sleep.
   bool IsRootsSleep() const {
     const fs::path folder = "/proc/" + std::to_string(Pid());
     struct stat info {};
@@ -35,8 +36,8 @@ class StayingProcessTest : public StrangersTest {
   std::unique_ptr<OtherUser> user_;
 };
 
-// It uses the job's memory until it is gone, and so the job has its place until then.
-TEST_F(StayingProcessTest, AKillEndsAndNamesItAndTheJobsPlaceIsHeldUntilItIsGone_NeedsRoot) {
+// The process uses memory until it exits, so the job keeps its reservation until then.
+TEST_F(StayingProcessTest, AKillReturnsAndTheReservationStaysUntilTheProcessExits_NeedsRoot) {
   Words job = One((shared_.path() / "become-root").string() + " --reuid 0 sleep 1000 & echo $! > " + PidFile() +
                   "; exec sleep 1000");
   job.insert(job.end(), {"--detach", "-conf", "tony.task.stop-grace-ms=100"});

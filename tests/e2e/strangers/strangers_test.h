@@ -1,4 +1,4 @@
-// What the tests with other users have in common: they are skipped where nobody can become another user.
+// A fixture for tests with other users. They are skipped if this process cannot become another user.
 #pragma once
 
 #include "tests/e2e/tony_test.h"
@@ -12,7 +12,7 @@ class StrangersTest : public testing::Test {
     const std::string reason = CannotBeOthers();
     if (!reason.empty()) GTEST_SKIP() << reason;
   }
-  // Arguments of a submit of a job of one task.
+  // The arguments of a submit of a job with one task.
   static Words One(const std::string& command, const Words& keys = {}) {
     return Words{"submit", "-executes", command} +
            Confs({"tony.application.framework=standalone", "tony.worker.instances=1"}) + Confs(keys);

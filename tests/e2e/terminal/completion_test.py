@@ -1,4 +1,4 @@
-"""Tab in real bash, zsh and fish."""
+"""Completion with the Tab key in real bash, zsh and fish."""
 
 import os
 import pathlib
@@ -39,7 +39,7 @@ class CompletionTest(unittest.TestCase):
                                     ZDOTDIR=str(self.box.folder))  # fmt: skip
 
     def complete(self, *words):
-        """What the shells' scripts ask."""
+        """Runs `tony complete` as the shells' scripts do."""
         ran = subprocess.run([self.box.tony, "complete", "--", *words], env=self.environment(), cwd=self.box.folder,
                              capture_output=True, text=True, timeout=60)  # fmt: skip
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
@@ -65,9 +65,9 @@ class CompletionTest(unittest.TestCase):
         self.assertEqual(self.complete("no-such", ""), [])
         self.assertEqual(self.complete("status", "x y\n"), [])
 
-    def test_an_answer_comes_before_a_person_notices(self):
+    def test_a_completion_takes_less_than_half_a_second(self):
         best = min(self.timed("logs", "last", "") for _ in range(5))
-        self.assertLess(best, 0.5)  # with sanitizers; it takes some milliseconds
+        self.assertLess(best, 0.5)  # with sanitizers; otherwise milliseconds
 
     def timed(self, *words):
         begin = time.monotonic()
@@ -84,10 +84,10 @@ class CompletionTest(unittest.TestCase):
         terminal.type(typed + "\t")
         terminal.wait_for(lambda: expected in terminal.screen.display[terminal.screen.cursor.y]
                           or expected.encode() in terminal.bytes[before:], f"{expected!r} behind {typed!r}")  # fmt: skip
-        terminal.type("\x15")  # the line goes
+        terminal.type("\x15")  # deletes the line
 
     def drive(self, terminal):
-        """The same in each of the shells."""
+        """Types the same lines in each shell."""
         self.press(terminal, "tony stat", "tony status")
         self.press(terminal, "tony status res", "tony status resnet")
         self.press(terminal, f"tony status {self.job[:12]}", f"tony status {self.job}")
@@ -108,7 +108,7 @@ class CompletionTest(unittest.TestCase):
         zsh.wait_for(lambda: MARK in zsh.text(), "the prompt")
         self.drive(zsh)
 
-    def test_zsh_finds_it_in_its_folder(self):
+    def test_zsh_finds_the_script_in_its_function_folder(self):
         functions = self.box.folder / "functions"
         functions.mkdir()
         script = subprocess.run([self.box.tony, "completion", "zsh"], capture_output=True, text=True, check=True).stdout
@@ -136,7 +136,7 @@ class CompletionTest(unittest.TestCase):
 
 
 class ManualTest(unittest.TestCase):
-    def test_the_manual_page_is_one_and_has_every_option(self):
+    def test_the_manual_page_is_valid_and_has_every_option(self):
         tony = pathlib.Path(os.environ["TONY_BIN_DIR"]) / "tony"
         page = subprocess.run([tony, "help", "--man"], env={"SOURCE_DATE_EPOCH": "1764166740"}, capture_output=True,
                               text=True, check=True).stdout  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a person sees of each table on a terminal of 80 and of 120 columns."""
+"""The tables of `tony` on terminals of 20 to 120 columns."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ from terminal import Terminal  # noqa: E402
 
 STYLE = re.compile(rb"\x1b\[[0-9;]*m")
 CURSOR = re.compile(rb"\x1b\[[0-9;]*[AJKm]|\r(?!\n)")
-# Of Japanese: "learning a model of pictures, with a long name".
+# Japanese: "learning a model of pictures, with a long name".
 WIDE_NAME = "画像モデルの学習-長い名前"
 
 
@@ -51,11 +51,11 @@ class TablesTest(unittest.TestCase):
                     shown = self.show(columns, *words)
                     self.assertIn(shown.exit, (0, 1), shown.text())
                     for line in STYLE.sub(b"", shown.bytes).decode().split("\r\n"):
-                        # What has no blank in it, as a path or an address, cannot be broken.
+                        # A word without a blank, e.g. a path or an address, cannot be wrapped.
                         longest = max((len(word) for word in line.split()), default=0)
                         self.assertTrue(wide(line) <= columns or longest > columns / 3, f"{wide(line)}: {line}")
 
-    def test_what_stands_above_the_live_table_is_broken_at_blanks_and_the_table_stands_there_once(self):
+    def test_text_above_the_live_table_is_wrapped_and_the_table_appears_once(self):
         again = task("test $TONY_ATTEMPT = 3 || exit 3", "-conf", "tony.restart.task.budget=5", "-conf", "tony.restart.backoff-ms=10",
                      "-conf", f"tony.application.name={WIDE_NAME}")  # fmt: skip
         for columns in (20, 40, 80, 120):
@@ -69,7 +69,7 @@ class TablesTest(unittest.TestCase):
                     self.assertTrue(wide(line) <= columns or longest > columns / 3, f"{wide(line)}: {line}")
                 self.assertEqual([line[:8] for line in shown.lines()].count("worker:0"), 1, shown.text())
 
-    def test_columns_stand_below_each_other_beside_wide_characters(self):
+    def test_columns_are_aligned_despite_wide_characters(self):
         for columns in (80, 120):
             buffer = self.show(columns, "list").screen.buffer
             shown = [[buffer[y][x].data for x in range(columns)] for y in range(20)]
@@ -79,7 +79,7 @@ class TablesTest(unittest.TestCase):
             self.assertNotIn(" ", [row[at] for row in rows])
             self.assertEqual(sum(WIDE_NAME[:2] in "".join(row) for row in rows), 2)
 
-    def test_rows_are_coloured_by_state_on_a_terminal_only_and_where_it_is_wanted(self):
+    def test_rows_are_coloured_on_a_terminal_or_on_request(self):
         shown = self.show(80, "list")
         self.assertIn(b"\x1b[31m" + self.bad.encode(), shown.bytes)
         self.assertIn(b"\x1b[32mSUCCEEDED\x1b[0m", shown.bytes)
@@ -90,10 +90,10 @@ class TablesTest(unittest.TestCase):
         self.assertIn(b"\x1b[31m", self.box.run("list", "--color", "always").raw)
         self.assertEqual(self.box.run("list", "--color", "sometimes").exit, 64)
 
-    def test_memory_is_told_of_its_limit(self):
+    def test_memory_is_shown_with_its_limit(self):
         self.assertRegex(self.show(120, "status", self.held).text(), r"worker:0 .* running .* 0\.\d/2\.0 GB +\d+ MB ")
 
-    def test_a_person_is_told_what_to_type_next_but_not_a_program(self):
+    def test_the_next_command_is_suggested_to_people_only(self):
         self.assertIn(f"next: tony logs {self.held} -f", self.show(80, "status", self.held).text())
         self.assertIn("next: tony submit job.json", self.planned().text())
         self.assertNotIn("next:", self.planned("--quiet").text())
@@ -115,7 +115,7 @@ class TablesTest(unittest.TestCase):
 
 
 def wide(line):
-    """Columns, as pyte counts them."""
+    """Returns the width in columns, as pyte counts them."""
     from wcwidth import wcswidth
 
     return wcswidth(line)

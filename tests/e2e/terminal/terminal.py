@@ -1,4 +1,4 @@
-"""A terminal of its own for a program, and what a person sees there: pyte is the terminal."""
+"""Runs a program on a pseudo-terminal of its own; pyte shows the screen as a person sees it."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ import time
 
 import pyte
 
-LIMIT = 60  # seconds, far above what anything here takes
+LIMIT = 60  # seconds, far longer than any wait here
 
 
 class Terminal:
@@ -30,12 +30,12 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def read(self, seconds):
-        """False: there is no more, ever."""
+        """Reads some output. False once the terminal is closed."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return True
         try:
             got = os.read(self.fd, 65536)
-        except OSError:  # its last program has gone
+        except OSError:  # the last program has exited
             got = b""
         self.bytes += got
         self.stream.feed(got)
@@ -61,7 +61,7 @@ class Terminal:
             self.finish()
 
     def lines(self):
-        """All that was printed, as it stands there; a line that was too long stands in two."""
+        """Returns all printed lines as on the screen; a line that was too long fills two lines."""
         shown = ["".join(row[i].data for i in range(self.screen.columns)) for row in self.screen.history.top]
         return [line.rstrip() for line in [*shown, *self.screen.display]]
 

@@ -1,4 +1,4 @@
-// The shell's one promise: what a turn decided is seen by nobody outside before the journal has it.
+// The shell keeps one promise: the outside sees the result of a turn only after the journal holds the turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST_F(ApplicationMasterTest, ACallThatChangesNothingIsAnsweredAtOnce) {
   EXPECT_FALSE(Heartbeat("worker:0")->open());
 }
 
-TEST_F(ApplicationMasterTest, ACallBehindOneThatWaitsForTheDiskWaitsToo) {
+TEST_F(ApplicationMasterTest, ACallWaitsForTheWritesOfEarlierCalls) {
   GrantBothAndRegisterOne();
   Register("worker:1");
 
@@ -64,8 +64,9 @@ TEST_F(ApplicationMasterTest, AParkedAwaitIsAnsweredWhenTheGangHasFormed) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
 }
 
-// Its executor would know a generation that no later master does, and would be refused by it for ever.
-TEST_F(ApplicationMasterTest, AnAwaitThatWaitsForTheDiskIsNotToldWhatLaterTurnsDecided) {
+// If the AM sent the new generation too early and died, no later master would know it, and all of them would refuse the
+// executor.
+TEST_F(ApplicationMasterTest, AnAwaitDoesNotReceiveLaterDecisionsThatAreNotWritten) {
   Grant("worker:0");
   Grant("worker:1");
   journal_.WriteAll();
@@ -75,7 +76,7 @@ TEST_F(ApplicationMasterTest, AnAwaitThatWaitsForTheDiskIsNotToldWhatLaterTurnsD
   ASSERT_EQ(journal_.appended.back(), "generation_formed");
 
   journal_.WriteOne();
-  journal_.WriteOne();  // up to the Await
+  journal_.WriteOne();  // includes the turn of the Await
 
   EXPECT_TRUE(command->open()) << "the generation is not on the disk";
   journal_.WriteAll();
@@ -94,7 +95,7 @@ TEST_F(ApplicationMasterTest, AWrongTokenIsRefusedAndChangesNothing) {
   EXPECT_EQ(journal_.appended.size(), before);
 }
 
-TEST_F(ApplicationMasterTest, WithoutItsArbiterItAnswersNobodyUntilThatIsBack) {
+TEST_F(ApplicationMasterTest, CallsAreRefusedWhileTheSchedulerIsLost) {
   GrantBothAndRegisterOne();
   master_.OnScheduler(SchedulerLost{"no answer"});
   const auto refused = Heartbeat("worker:0");
@@ -107,7 +108,7 @@ TEST_F(ApplicationMasterTest, WithoutItsArbiterItAnswersNobodyUntilThatIsBack) {
   EXPECT_TRUE(Heartbeat("worker:0")->value);
 }
 
-TEST_F(ApplicationMasterTest, TheSchedulerIsToldWhichPartHasSucceeded) {
+TEST_F(ApplicationMasterTest, TheSchedulerReceivesTheProgressOfTheJob) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -117,7 +118,7 @@ TEST_F(ApplicationMasterTest, TheSchedulerIsToldWhichPartHasSucceeded) {
   EXPECT_EQ(scheduler_.progress, 0.5);
 }
 
-TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterLeavesWhenTheSchedulerKnows) {
+TEST_F(ApplicationMasterTest, AnEndIsReportedOnceItsStatusIsWritten) {
   journal_.WriteAll();
   const auto killed = Kill();
   EXPECT_TRUE(killed->open());
@@ -152,7 +153,7 @@ TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
   }));
 }
 
-TEST_F(ApplicationMasterTest, WhoWatchesIsToldWhatTheContainersWaitFor) {
+TEST_F(ApplicationMasterTest, WatchersReceiveThePendingReasonOfContainers) {
   journal_.WriteAll();
   const auto status = [this](const std::shared_ptr<Answered<StatusAnswer>>& answer) {
     EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
@@ -169,7 +170,7 @@ TEST_F(ApplicationMasterTest, WhoWatchesIsToldWhatTheContainersWaitFor) {
   EXPECT_EQ(status(Watch(-1))->delay, "");
 }
 
-TEST(MasterCheckTest, AMasterEndsWithTheExpressionInItsLastLine) {
+TEST(MasterCheckTest, AFailedCheckEndsTheMasterAndNamesTheExpression) {
   const auto fail = [] {
     OpenLog("tony-am");
     LeaveOnFailedCheck({"job-1"});

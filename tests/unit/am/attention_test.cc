@@ -14,7 +14,7 @@ KillRequest Kill(const std::string& owner, const std::string& watcher, Instant d
   return {.reason = "enough", .if_owner = {owner}, .if_watcher = {watcher}, .due = due};
 }
 
-// Takes the decisions, and says them by name.
+// Applies the decisions and returns their names.
 class AttentionTest : public testing::Test {
  protected:
   std::vector<std::string> Take(const std::vector<DecisionBody>& decisions) {
@@ -56,7 +56,7 @@ TEST_F(AttentionTest, TheNewestOwnerCounts) {
   EXPECT_TRUE(Allows(Kill("o2", "")));
 }
 
-TEST_F(AttentionTest, TheNewestWatcherCountsAndOneWithoutANameIsNone) {
+TEST_F(AttentionTest, TheNewestNamedWatcherCounts) {
   EXPECT_THAT(Look("w1"), ElementsAre("watcher_changed"));
   EXPECT_THAT(Look("w1"), IsEmpty());
   EXPECT_THAT(Look(""), IsEmpty());
@@ -80,7 +80,7 @@ TEST_F(AttentionTest, APlannedKillIsDueInItsTime) {
   EXPECT_TRUE(attention_.DueKill(In(100)));
 }
 
-TEST_F(AttentionTest, AnotherWatchersLookVoidsAPlanForEver) {
+TEST_F(AttentionTest, ActivityOfAnotherWatcherVoidsAPlanForEver) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   EXPECT_THAT(Look("w1"), IsEmpty()) << "its own look does not";
@@ -90,7 +90,7 @@ TEST_F(AttentionTest, AnotherWatchersLookVoidsAPlanForEver) {
   EXPECT_FALSE(attention_.DueKill(In(1000)));
 }
 
-TEST_F(AttentionTest, AnotherOwnerVoidsAPlanOfTheOneBefore) {
+TEST_F(AttentionTest, ANewOwnerVoidsThePlanOfTheOldOwner) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   Plan(Kill("", "", In(200)));
@@ -99,7 +99,7 @@ TEST_F(AttentionTest, AnotherOwnerVoidsAPlanOfTheOneBefore) {
   EXPECT_TRUE(attention_.DueKill(In(200))) << "that one was nobody's";
 }
 
-TEST_F(AttentionTest, APlanThatIsDueLooksAtItsConditionAgain) {
+TEST_F(AttentionTest, ADuePlanChecksItsConditionAgain) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   ASSERT_TRUE(attention_.Apply(OwnerChanged{{{"o2"}, Duration(0)}}).ok());
@@ -108,14 +108,14 @@ TEST_F(AttentionTest, APlanThatIsDueLooksAtItsConditionAgain) {
   EXPECT_THAT(Take(attention_.DecideVoid()), IsEmpty());
 }
 
-TEST_F(AttentionTest, OfPlansWithOneConditionTheEarliestStays) {
+TEST_F(AttentionTest, TheEarliestOfPlansWithTheSameConditionIsKept) {
   Plan(Kill("", "", In(200)));
   EXPECT_THAT(Plan(Kill("", "", In(300))), IsEmpty());
   EXPECT_THAT(Plan(Kill("", "", In(100))), ElementsAre("kill_voided", "kill_planned"));
   EXPECT_EQ(attention_.NextPlanned()->due, In(100));
 }
 
-TEST_F(AttentionTest, NobodyLookedForTheWatchTimeout) {
+TEST_F(AttentionTest, AJobWithoutClientActivityIsAbandonedAfterTheWatchTimeout) {
   Attach("o1", Duration(1000));
   EXPECT_FALSE(attention_.IsAbandoned(In(100'000))) << "counted from the AM's start, which has not been said yet";
   attention_.RestartWatchTimeout(kLookedAt);
@@ -128,7 +128,7 @@ TEST_F(AttentionTest, NobodyLookedForTheWatchTimeout) {
   EXPECT_FALSE(attention_.NextDeadline());
 }
 
-TEST_F(AttentionTest, WhicheverComesFirstOfPlanAndTimeoutIsTheNextDeadline) {
+TEST_F(AttentionTest, TheEarlierOfPlanAndWatchTimeoutIsTheNextDeadline) {
   attention_.RestartWatchTimeout(kLookedAt);
   Plan(Kill("", "", In(5000)));
   Attach("o1", Duration(2000));
@@ -137,7 +137,7 @@ TEST_F(AttentionTest, WhicheverComesFirstOfPlanAndTimeoutIsTheNextDeadline) {
   EXPECT_EQ(attention_.NextDeadline(), In(5000));
 }
 
-TEST_F(AttentionTest, APlanThatCameDueUnseenWaitsForThoseWhoMayVoidIt) {
+TEST_F(AttentionTest, APlanThatIsOverdueAtTheStartWaitsForClients) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   attention_.RestartWatchTimeout(In(5000));
@@ -146,7 +146,7 @@ TEST_F(AttentionTest, APlanThatCameDueUnseenWaitsForThoseWhoMayVoidIt) {
   EXPECT_TRUE(attention_.DueKill(In(6000)));
 }
 
-TEST_F(AttentionTest, DecisionsThatDoNotFitAreRefused) {
+TEST_F(AttentionTest, ImpossibleDecisionsAreRefused) {
   EXPECT_FALSE(attention_.Apply(KillVoided{1, "x"}).ok());
   EXPECT_FALSE(attention_.Apply(KillPlanned{2, {}}).ok());
   EXPECT_FALSE(attention_.Apply(WatcherChanged{}).ok());

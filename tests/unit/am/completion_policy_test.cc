@@ -49,7 +49,7 @@ TEST(CompletionPolicyTest, AJobIsCompleteWhenAllTrackedTasksHaveSucceeded) {
   EXPECT_EQ(verdict.message, "all tracked tasks succeeded");
 }
 
-TEST(CompletionPolicyTest, ATrackedFailureFailsTheJobWithAllThatIsKnown) {
+TEST(CompletionPolicyTest, ATrackedFailureFailsTheJobWithItsDetails) {
   const Outcome failure = Failure(3);
 
   const auto verdict = JudgeFailure(Usual().Build(), {{"worker", {1, 0}}}, {}, Ended("worker:1", failure));
@@ -71,7 +71,7 @@ TEST(CompletionPolicyTest, AnUntrackedFailureFailsTheJobAndASidecarsDoesNot) {
   EXPECT_FALSE(Usual().Build().FindRole("tensorboard")->CountsFailures());
 }
 
-TEST(CompletionPolicyTest, EveryClassButSuccessIsAFailure) {
+TEST(CompletionPolicyTest, EveryClassExceptSuccessIsAFailure) {
   using enum OutcomeClass;
   for (const auto cls :
        {kUserError, kUserConfig, kOom, kNodeLost, kPreempted, kInfra, kHung, kTimeout, kKilled, kAbandoned}) {
@@ -83,7 +83,7 @@ TEST(CompletionPolicyTest, EveryClassButSuccessIsAFailure) {
   }
 }
 
-TEST(CompletionPolicyTest, SoManySuccessesAreEnoughAndTheRestMayFail) {
+TEST(CompletionPolicyTest, MinSucceededSuccessesAreEnoughAndTheRestMayFail) {
   const JobSpec spec = Shards(3, std::nullopt);
   const Outcome first = Failure(5), second = Failure(6);
   const EarlierFailures earlier{Ended("shard:2", first), Ended("shard:2", first)};
@@ -98,7 +98,7 @@ TEST(CompletionPolicyTest, SoManySuccessesAreEnoughAndTheRestMayFail) {
   EXPECT_TRUE(IsComplete(spec, {{"shard", {3, 0}}, {"controller", {1, 0}}}));
 }
 
-TEST(CompletionPolicyTest, SoManyFailuresFailTheJobAndUntilThenEachTaskHasToEnd) {
+TEST(CompletionPolicyTest, MinFailedFailuresFailTheJobAndFewerLetEachTaskEnd) {
   const JobSpec spec = Shards(0, 2);
   const Outcome failure = Failure(5);
 
@@ -107,7 +107,7 @@ TEST(CompletionPolicyTest, SoManyFailuresFailTheJobAndUntilThenEachTaskHasToEnd)
   EXPECT_TRUE(IsComplete(spec, {{"shard", {3, 1}}, {"controller", {1, 0}}}));
 }
 
-TEST(CompletionPolicyTest, AFailureThatFailsTheJobIsNamedWithTheOneBeforeIt) {
+TEST(CompletionPolicyTest, TheVerdictAlsoNamesAnEarlierToleratedFailure) {
   const Outcome first = Failure(5), last = Failure(6);
 
   EXPECT_EQ(Judged(Shards(3, std::nullopt), {{"shard", {0, 1}}}, {Ended("shard:2", first), std::nullopt},
@@ -116,7 +116,7 @@ TEST(CompletionPolicyTest, AFailureThatFailsTheJobIsNamedWithTheOneBeforeIt) {
             "(user_error)");
 }
 
-TEST(CompletionPolicyTest, ASuccessInSpiteOfFailuresSaysHowManyAndWhich) {
+TEST(CompletionPolicyTest, ASuccessfulVerdictCountsAndNamesTheFailures) {
   const JobSpec spec = Shards(2, std::nullopt);
   const Outcome failure = Failure(5);
   const auto message = [&](int succeeded, int failed) {
@@ -133,7 +133,7 @@ TEST(CompletionPolicyTest, ASuccessInSpiteOfFailuresSaysHowManyAndWhich) {
   EXPECT_EQ(message(3, 0), "4 of 5 tracked tasks succeeded; 1 was not needed");
 }
 
-TEST(CompletionPolicyTest, ARoleThatIsNotWaitedForAnyMoreKeepsNoJobGoing) {
+TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotKeepTheJobRunning) {
   const JobSpec spec = Shards(0, 2);
   EXPECT_FALSE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}));
   EXPECT_TRUE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}, {"shard"}));
@@ -142,7 +142,7 @@ TEST(CompletionPolicyTest, ARoleThatIsNotWaitedForAnyMoreKeepsNoJobGoing) {
             "2 of 5 tracked tasks succeeded; those of shard ran on for too long and were ignored");
 }
 
-TEST(CompletionPolicyTest, ByTonysRuleOnlyTheChiefsFailureFailsTheJobOrThatAllFailed) {
+TEST(CompletionPolicyTest, ByTonysRuleAChiefsFailureOrFailuresOfAllTasksFailTheJob) {
   const JobSpec spec = Tonys();
   const Outcome failure = Failure(5);
   const EarlierFailures earlier{Ended("evaluator:0", failure), std::nullopt};
@@ -156,7 +156,7 @@ TEST(CompletionPolicyTest, ByTonysRuleOnlyTheChiefsFailureFailsTheJobOrThatAllFa
   EXPECT_TRUE(IsComplete(spec, {{"evaluator", {0, 1}}, {"worker", {1, 1}}}));
 }
 
-TEST(CompletionPolicyTest, OfOneTrackedTaskItIsNotSaidThatAllFailed) {
+TEST(CompletionPolicyTest, AnOnlyTrackedTaskIsNotCalledAllTasks) {
   JobSpec spec = Tonys();
   spec.roles[1].completion = Completion::kUntracked;
   ASSERT_EQ(spec.TrackedTasks(), 1);
@@ -174,8 +174,8 @@ TEST(CompletionPolicyTest, BeforeTheGangFormedEvenASidecarsEndFailsTheJob) {
   EXPECT_EQ(verdict.message, "tensorboard:0 failed on node-7: its executor ended without a report (infra)");
 }
 
-// A job that has failed must not carry a class that workflow engines take for success.
-TEST(CompletionPolicyTest, BeforeTheGangFormedAnEndThatSaysSuccessIsNotCalledOne) {
+// The verdict of a failed job must not carry a class that workflow engines read as success.
+TEST(CompletionPolicyTest, ASuccessBeforeTheGangFormedIsAFailure) {
   const Outcome success = Success();
 
   const Verdict verdict = JudgeEarlyEnd(Ended("tensorboard:0", success));

@@ -39,7 +39,7 @@ std::unique_ptr<Job> GangRun::Replayed() const {
   return job;
 }
 
-// As ApplicationMaster does: it begins to rule, hears from its scheduler, and finds a kill request.
+// Starts a master as ApplicationMaster does: it becomes leader, reaches its scheduler, and finds a kill request.
 void GangRun::BeginMaster() {
   epoch_ = epoch_.Next();
   const Epoch mine = epoch_;
@@ -74,7 +74,7 @@ void GangRun::Die() {
   BeginMaster();
 }
 
-// Nothing happens but the beat of the executors, the renewal of the lease, and the job's own timer.
+// Lets time pass. Only heartbeats of the executors, the renewal of the lease and the job's own timer happen.
 void GangRun::PassTime() {
   now_ += kBeat;
   Observe(LeaseRenewed{});

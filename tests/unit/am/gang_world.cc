@@ -36,11 +36,12 @@ void GangWorld::Perform(const Actions& actions) {
             },
             [&](const WithdrawRequests& a) {
               for (const AttemptId& attempt : a.attempts)
-                if (granted_ % 2 == 0) asks_.erase(attempt);  // others are granted all the same
+                // Every second withdrawn request is granted anyway.
+                if (granted_ % 2 == 0) asks_.erase(attempt);
             },
             [&](const LaunchExecutor& a) { executors_.try_emplace(a.container, Executor{.attempt = a.attempt}); },
             [&](const StopContainer& a) { Stop(a.container, a.mode); },
-            [](const SendCommand&) {},  // executors look by themselves
+            [](const SendCommand&) {},  // executors fetch commands by themselves
             [&](const ListCheckpoints&) { lists_ = true; },
             [&](const SearchCheckpoint& a) { looks_.insert(a.restart); },
             [&](const EndJob&) { job_ended_ = true; },
@@ -49,7 +50,7 @@ void GangWorld::Perform(const Actions& actions) {
   }
 }
 
-// One that was not launched never starts; its end is told like any other's.
+// Stops a container. A container that was not launched never starts, and its end is reported like any other.
 void GangWorld::Stop(const ContainerId& id, StopMode mode) {
   const auto [found, never_launched] = executors_.try_emplace(id, Executor{.state = State::kGone});
   Executor& executor = found->second;
@@ -69,7 +70,8 @@ std::optional<Observation> GangWorld::Next(const Job& job) {
   for (const auto& [id, executor] : executors_) {
     AddExecutor(job, id, executor, choices);
     const int64_t number = job.CommandNumber(executor.attempt);
-    took_back_ |= number > 0 && number < executor.since;  // 0: nothing yet, until it is known what comes next
+    // Number 0 means that the attempt's next command is not decided yet.
+    took_back_ |= number > 0 && number < executor.since;
   }
   if ((choices.empty() || Uniform(8) == 0) && EndSomeTask()) return Next(job);
   if (choices.empty()) return std::nullopt;
@@ -119,7 +121,7 @@ void GangWorld::AddExecutor(const Job& job, const ContainerId& id, const Executo
   const bool may_publish = runs || (ended && executor.outcome->Succeeded());
   if (may_publish && !executor.published && !names.empty()) {
     choices.emplace_back(PublishCall{caller, {{names.front(), ToString(executor.attempt)}}});
-    return;  // before its end is reported
+    return;  // publish before the end is reported
   }
   if (ended && !executor.report_acknowledged) choices.emplace_back(OutcomeCall{caller, *executor.outcome});
 }
@@ -151,7 +153,7 @@ void GangWorld::Answer(const Job& job, const Observation& observation, const std
   if (std::holds_alternative<OutcomeCall>(observation)) executor.report_acknowledged = true;
 }
 
-// Who is given up ends its task and leaves; any other refusal may be over soon.
+// An executor whose attempt was given up ends its task and leaves. Any other refusal may be temporary.
 void GangWorld::Refuse(Executor& executor, RefusalReason reason) {
   executor.master = {};
   if (reason != RefusalReason::kStaleAttempt && reason != RefusalReason::kUnknownAttempt) return;
@@ -197,7 +199,7 @@ const Outcome* GangWorld::EndOf(const AttemptId& attempt) const {
   return planned == plan_.ends.end() ? nullptr : &planned->second;
 }
 
-// Frozen or not: a task does not ask whether its executor still speaks.
+// Ends a task whether its executor is frozen or not, because a task runs on when its executor stops responding.
 bool GangWorld::EndSomeTask() {
   for (auto& [id, executor] : executors_) {
     const Outcome* end = EndOf(executor.attempt);

@@ -1,5 +1,5 @@
-// The world around one AM, without processes: a scheduler, executors with their tasks, and a clock, behaving as the
-// real ones do. What happens next is drawn from a seed. For tests that let a whole job run, with masters that die.
+// The world around one AM, without processes: a scheduler, executors with their tasks, and a clock. They behave as the
+// real ones do, and a seed decides what happens next. Tests use it to run whole jobs with masters that die.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,38 @@
 namespace tony::am {
 
 struct GangPlan {
-  std::map<TaskId, Outcome> ends = {};             // how tasks end by themselves; the others run until told to stop
-  std::map<AttemptId, Outcome> attempt_ends = {};  // how single attempts do instead
-  std::set<AttemptId> frozen = {};     // their executors fall silent once their task runs, and ignore all but KILL
-  std::set<AttemptId> preempted = {};  // the scheduler gives notice once they run
-  int checkpoints = 0;                 // so many looks for a checkpoint find a newer one
+  // How tasks end by themselves. A task without an entry runs until it is stopped.
+  std::map<TaskId, Outcome> ends = {};
+  // Outcomes of single attempts. They replace the task's entry in `ends`.
+  std::map<AttemptId, Outcome> attempt_ends = {};
+  // Executors of these attempts send nothing once their task runs, and ignore all commands except KILL.
+  std::set<AttemptId> frozen = {};
+  // The scheduler gives notice of preemption once these attempts run.
+  std::set<AttemptId> preempted = {};
+  // This many checkpoint searches find a newer checkpoint.
+  int checkpoints = 0;
 };
 
 class GangWorld {
  public:
   GangWorld(JobId job, GangPlan plan, uint32_t seed) : job_(std::move(job)), plan_(std::move(plan)), random_(seed) {}
 
-  // ---- as the shell of an AM sees it
+  // ---- calls from the shell of an AM
   void Perform(const Actions& actions);
-  // Something that happens now, as far as `job` can see; nothing: only time can bring more.
+  // Returns an event that can happen now, given the state of `job`; nullopt if only the passing of time can cause
+  // events.
   std::optional<Observation> Next(const Job& job);
-  // The turn of an observation is on the disk and has been answered.
+  // Called when the turn of an observation is on the disk and has been answered.
   void Answer(const Job& job, const Observation& observation, const std::optional<Refusal>& refusal);
-  std::vector<HeartbeatCall> Heartbeats(const Job& job) const;  // of all who live and are not frozen
-  void MasterDied();  // grants not yet told are void; executors have lost it; the scheduler tells all ends again
+  // Returns a heartbeat of each executor that is alive and not frozen.
+  std::vector<HeartbeatCall> Heartbeats(const Job& job) const;
+  // Grants that were not reported become void, executors lose their master, and the scheduler reports all ends again.
+  void MasterDied();
   std::vector<ContainerId> Running() const;
 
   bool job_ended() const { return job_ended_; }
-  bool took_back_a_command() const { return took_back_; }  // the newest was older than one already obeyed
+  // True if an executor's newest command ever had a lower number than a command that the executor had already obeyed.
+  bool took_back_a_command() const { return took_back_; }
   int64_t Uniform(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
 
  private:
@@ -44,15 +53,16 @@ class GangWorld {
   struct Executor {
     AttemptId attempt;
     State state = State::kWaiting;
-    std::optional<Outcome> outcome;  // kept on its disk
-    int64_t since = 0;               // the newest command it knows
+    std::optional<Outcome> outcome;  // kept on the executor's disk
+    int64_t since = 0;               // number of the newest command received
     Generation generation;
-    Epoch master;  // it is registered there
+    // The master with which the executor is registered.
+    Epoch master;
     bool start_told = false, run_told = false, published = false, report_acknowledged = false, exit_told = false;
-    bool notice_given = false;  // of preemption
+    bool notice_given = false;  // notice of preemption was given
   };
   static void Begin(Executor& executor, int attempt);
-  const Outcome* EndOf(const AttemptId& attempt) const;  // null: it runs until it is told to stop
+  const Outcome* EndOf(const AttemptId& attempt) const;  // null: runs until it is stopped
   Observation Look(int restart) const;
   void AddScheduler(const ContainerId& id, const Executor& executor, std::vector<Observation>& choices) const;
   void Stop(const ContainerId& id, StopMode mode);
@@ -68,10 +78,12 @@ class GangWorld {
   const JobId job_;
   const GangPlan plan_;
   std::mt19937 random_;
-  std::map<AttemptId, ContainerId> asks_;  // what will be granted
+  std::map<AttemptId, ContainerId> asks_;  // requests with their future containers
   std::map<ContainerId, Executor> executors_;
-  bool lists_ = false;   // the checkpoints that are there
-  std::set<int> looks_;  // for a checkpoint, by restart
+  // A listing of the existing checkpoints was ordered.
+  bool lists_ = false;
+  // Checkpoint searches that were ordered, by restart.
+  std::set<int> looks_;
   int looked_ = 0;
   int granted_ = 0;
   bool job_ended_ = false;

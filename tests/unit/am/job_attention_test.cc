@@ -1,4 +1,4 @@
-// Owners, watchers, conditional kills and the watch timeout in the whole core.
+// Tests owners, watchers, conditional kills and the watch timeout in the whole core.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST_F(JobAttentionTest, TheSubmittersClaimIsNotedOnce) {
 
 TEST_F(JobAttentionTest, AClaimThatATornAppendLostIsNotedByTheNextAm) {
   driver_.Observe(AmStarted{{1}, kFirstClaim});
-  driver_.Replay(1);  // job_accepted
+  driver_.Replay(1);  // keeps only job_accepted
   driver_.Observe(AmStarted{{2}, kFirstClaim});
   EXPECT_EQ(driver_.Status().claim, kFirstClaim);
 }
@@ -78,8 +78,8 @@ TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
   EXPECT_EQ(driver_.job().verdict()->message, "enough");
 }
 
-// In a journal of version 1, where a crash could come within a turn.
-TEST_F(JobAttentionTest, APlanOfAnOwnerWhoseSuccessorsTurnWasTornIsVoidForEver) {
+// This needs a journal of version 1, in which a crash could fall within a turn.
+TEST_F(JobAttentionTest, ATornTurnOfTheNewOwnerStillVoidsThePlanOfTheOldOwner) {
   StartAs(kFirstClaim);
   Kill({.if_owner = kFirstClaim.owner, .due = In(5000)});
   const CoreStepResult turn = driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
@@ -91,7 +91,7 @@ TEST_F(JobAttentionTest, APlanOfAnOwnerWhoseSuccessorsTurnWasTornIsVoidForEver) 
   EXPECT_THAT(Names(driver_.Pass(Duration(10'000))), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobAttentionTest, ALookByAnotherWatcherIsNoNews) {
+TEST_F(JobAttentionTest, ActivityOfAnotherWatcherDoesNotWakeWatchers) {
   StartAs(kFirstClaim);
   driver_.Observe(ClientSeen{{"w1"}});
   const int64_t seq = driver_.job().seq();
@@ -99,7 +99,7 @@ TEST_F(JobAttentionTest, ALookByAnotherWatcherIsNoNews) {
   EXPECT_EQ(driver_.job().seq(), seq) << "two watchers would wake each other for ever";
 }
 
-TEST_F(JobAttentionTest, AJobThatNobodyLooksAtIsEndedAsAbandoned) {
+TEST_F(JobAttentionTest, AJobWithoutClientActivityIsEndedAsAbandoned) {
   StartAs(kWatched);
   driver_.Wait(kTimeout - Duration(1));
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
@@ -121,14 +121,14 @@ TEST_F(JobAttentionTest, ANewAmCountsTheWatchTimeoutFromItsStart) {
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobAttentionTest, AnAmThatStoodStillCountsTheWatchTimeoutAnew) {
+TEST_F(JobAttentionTest, AnAmThatStoodStillRestartsTheWatchTimeout) {
   StartAs(kWatched);
   driver_.WaitWithoutRenewal(kTimeout * 3);
   driver_.Observe(LeaseRenewed{});
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobAttentionTest, AJobThatSucceedsIsAttachedToUntilItsEnd) {
+TEST_F(JobAttentionTest, AClientMayAttachToASuccessfulJobUntilItsEnd) {
   StartAs(kFirstClaim);
   driver_.Report("worker:0", Success());
   driver_.Report("worker:1", Success());

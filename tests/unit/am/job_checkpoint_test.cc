@@ -1,64 +1,65 @@
-// Restarts of a job that declares checkpoints: look first, resume from the newest, and give up where none is new.
+// Tests restarts of a job that declares checkpoints: search first, resume from the newest checkpoint, and give up if no
+// restart finds a new one.
 #include "tests/unit/am/job_script.h"
 
 namespace tony::am {
 namespace {
 
 const TestRow kResuming[] = {
-    {"ItLooksBeforeTheRestartBegins",
+    {"CheckpointsAreSearchedBeforeTheRestartBegins",
      {{"running, report worker:0 fails 1", "attempt_ended restart_decided checkpoint_sought; orders look 1"},
       {"see 1 5", "checkpoint_noted restart_began gang_allocated"}}},
-    {"ARestartedTaskIsToldWhereToResume",
+    {"ARestartedTaskReceivesItsCheckpoint",
      {{"running", "worker:0 resumes"}, {"resume worker:0 5", "worker:0#2 resumes /ckpt/step-5"}}},
     {"OnlyRestartedTasksResume",
      {{"job worker*2 standalone task=1 checkpoints=3: running, report worker:0 fails 1, see 1 5, register worker:0#2",
        "worker:0#2 resumes /ckpt/step-5; worker:1 resumes"}}},
-    {"WithoutAnyCheckpointTheTaskBeginsAnew",
+    {"WithoutACheckpointTheTaskStartsFromTheBeginning",
      {{"running, resume worker:0 none", "worker:0#2 told start 2; worker:0#2 resumes"}}},
-    {"WhatIsSeenForNobodyOrTwiceChangesNothing",
+    {"AnUnexpectedOrRepeatedSearchResultChangesNothing",
      {{"running, see 1 1", "nothing"}, {"report worker:0 fails 1, see 1 1, see 1 2", "nothing"}}},
-    // Its restart was due by the clock of the AM before, which is ahead.
-    {"WhereTheClockIsBehindTheEndIsNotWaitedForButTheRestartIs",
+    // The previous AM's clock was ahead, and by that clock the restart was due.
+    {"WithAClockThatIsBehindAFailureIsJudgedButARestartWaits",
      {{"+checkpoints=1: running, resume worker:0 1, report worker:0#2 fails 1, standstill -500ms, see 2 {5|none}",
        "checkpoint_noted{| job_stopping}"}}},
     {"ADirectoryThatCannotBeReadLeavesTheLastCheckpointInForce",
      {{"running, resume worker:0 5, resume worker:0#2 unreadable", "worker:0#3 resumes /ckpt/step-5"}}},
-    {"ALookThatIsNotAnsweredIsNotWaitedForForEver",
+    {"AnUnansweredSearchTimesOut",
      {{"running, resume worker:0 5, report worker:0#2 fails 1, wait 59999ms, pass 0", "nothing; deadline +1ms"},
       {"pass 1ms", "checkpoint_noted restart_began gang_allocated"},
       {"all-up", "worker:0#3 resumes /ckpt/step-5"}}},
-    // The order has its old number and a newer checkpoint, and goes out with the turn that notes the checkpoint.
-    {"WhoHasStillToStartIsToldOfANewerCheckpointThatAnotherRestartHasFound",
+    // The order keeps its old number, contains the newer checkpoint, and is sent in the turn that notes the checkpoint.
+    {"AnUnstartedTaskReceivesTheNewerCheckpointOfAnotherRestart",
      {{"job worker*2 standalone task=9 backoff=0/0 checkpoints=3: running, report worker:0 fails 1, see 1 5, register "
        "worker:0#2, note worker:0#2",
        "worker:0#2 resumes /ckpt/step-5"},
       {"report worker:1 fails 1, see 2 7",
        "also tell worker:0#2; worker:0#2 numbered noted; worker:0#2 resumes /ckpt/step-7"}}},
-    {"ItLooksOnlyWhenAllHasEnded",
+    {"TheSearchWaitsUntilAllTasksOfTheRestartHaveEnded",
      {{"job worker*2 pytorch gang=1 checkpoints=3: running, report worker:0 fails 1", "attempt_ended restart_decided"},
       {"report worker:1 killed", "attempt_ended checkpoint_sought"}}},
     // ---- giving up
-    {"AfterThreeRestartsWithoutANewerCheckpointTheJobFailsWithThatReason",
+    {"ThreeRestartsWithoutANewerCheckpointFailTheJob",
      {{"running, resume worker:0 worker:0#2 worker:0#3 5, report worker:0#4 fails 1, see 4 5",
        "checkpoint_noted job_stopping; verdict FAILED of worker:0#4 says `worker:0 failed on node-worker-0: exit code "
        "1 (user_error); 3 restarts without a newer checkpoint than /ckpt/step-5`; worker:0#4 told release"}}},
-    {"AJobThatNeverLeavesACheckpointIsGivenUpToo",
+    {"RestartsWithoutAnyCheckpointFailTheJob",
      {{"running, resume worker:0 worker:0#2 worker:0#3 none, report worker:0#4 fails 1, see 4 none",
        "verdict says `~3 restarts without a newer checkpoint in /ckpt`"}}},
-    {"ANewerCheckpointBeginsTheCountAnew",
+    {"ANewerCheckpointResetsTheCount",
      {{"running, resume worker:0 worker:0#2 worker:0#3 5, resume worker:0#4 worker:0#5 worker:0#6 6", "verdict none"},
       {"report worker:0#7 fails 1, see 7 6", "verdict any"}}},
-    {"WhatIsNotKnownIsNotHeldAgainstTheProgram",
+    {"UnreadableResultsDoNotCountAsLackOfProgress",
      {{"running, resume worker:0 5, resume worker:0#2 worker:0#3 worker:0#4 worker:0#5 worker:0#6 unreadable",
        "verdict none"},
       {"resume worker:0#7 worker:0#8 5", "verdict none"},
       {"report worker:0#9 fails 1, see 9 5", "verdict any"}}},
-    {"TheSameOrAnOlderOneIsNoProgressNorIsNoneAtAll",
+    {"AnEqualOlderOrMissingCheckpointIsNotProgress",
      {{"+checkpoints=1: running, resume worker:0 5, report worker:0#2 fails 1, see 2 {5|50 4|none}", "verdict any"}}},
-    // A program that names its checkpoints by a metric that falls.
-    {"OneThatWasWrittenLaterIsProgressWhateverItsNumber",
+    // The program names its checkpoints by a metric that falls.
+    {"ALaterCheckpointIsProgressWhateverItsNumber",
      {{"+checkpoints=1: running, resume worker:0 5, resume worker:0#2 4 3600004", "verdict none"}}},
-    {"AnotherNumberOfFruitlessRestartsMayBeDeclared",
+    {"TheLimitOfRestartsWithoutProgressIsConfigurable",
      {{"+checkpoints=1: running, resume worker:0 5, report worker:0#2 fails 1, see 2 5",
        "verdict says `~1 restart without a newer checkpoint`"}}},
     {"FreeRestartsCountToo",
@@ -72,30 +73,31 @@ const TestRow kResuming[] = {
        "see 2 5, all-up",
        "verdict none"},
       {"end board:0#3 fails 1, see 3 5, all-up, end board:0#4 fails 1, see 4 5", "verdict none"}}},
-    {"ASidecarsLookDoesNotHideProgress",
+    {"TheSearchForASidecarDoesNotHideProgress",
      {{"+board*1:sidecar task=20 checkpoints=1: running, report worker:0 fails 1, report board:0 killed, see 1 1, "
        "all-up",
        "verdict none"},
       {"end board:0#2 fails 1, see 2 5, all-up, report worker:0#2 fails 1, report board:0#3 killed, see 3 5",
        "verdict none"}}},
     // ---- another master
-    {"ANewMasterLooksAgain",
+    {"ANewMasterSearchesAgain",
      {{"running, report worker:0 fails 1, master 2", "orders look 1"},
       {"see 1 5", "checkpoint_noted restart_began gang_allocated"}}},
-    {"ANewMasterGivesTheLookItsFullTimeAgain",
+    {"ANewMasterGivesTheSearchItsFullTimeAgain",
      {{"running, report worker:0 fails 1, standstill 120s, master 2", "epoch_began"}}},
-    {"ANewMasterKnowsHowOftenItWasInVain",
+    {"ANewMasterKnowsTheCountOfRestartsWithoutProgress",
      {{"running, resume worker:0 worker:0#2 worker:0#3 5, master 2", "worker:0#4 resumes /ckpt/step-5"},
       {"report worker:0#4 fails 1, see 4 5", "verdict any"}}},
 };
 TABLE_TEST(JobCheckpointTest, kResuming, Script("worker*1 pytorch gang=20 backoff=0/0 registration=1h checkpoints=3"));
 
-// ---- What was in the checkpoint directory before the job: listed once, before anything of the job has started.
+// ---- The content of the checkpoint directory before the job: it is listed once, before any task of the job has
+// started.
 
 constexpr char kOneWorker[] = "worker*1 standalone task=5 backoff=0/0 checkpoints=3";
 
 const TestRow kListed[] = {
-    {"ItListsWhenAllAreThereAndStartsNobodyBefore",
+    {"CheckpointsAreListedAfterTheLastRegistrationBeforeAnyStart",
      {{"job worker*2 pytorch gang=5 backoff=0/0 checkpoints=3: gathering, register worker:0", "no orders"},
       {"register worker:1", "attempt_registered listing_sought; orders list; worker:0 told none"},
       {"list", "checkpoints_listed generation_formed; worker:0 told start 1"},
@@ -107,23 +109,23 @@ const TestRow kListed[] = {
        "attempt_registered listing_sought; worker:0 told none"},
       {"list", "worker:0 told start 1"},
       {"grant worker:1, register worker:1", "worker:1 told start 1"}}},
-    {"ANewMasterListsAgainWhatWasNotAnsweredAndNothingTwice",
+    {"ANewMasterRepeatsOnlyAnUnansweredListing",
      {{"gathering, all-registered, master 2", "also list"},
       {"list-earlier, master 3", "without list; worker:0 resumes /ckpt/step-7"}}},
-    {"AListingThatIsNotAnsweredIsNotWaitedForForEver",
+    {"AnUnansweredListingTimesOut",
      {{"+suspect=1h lost-after=1h: gathering, all-registered, wait 59999ms, pass 0", "nothing; deadline +1ms"},
       {"pass 1ms", "checkpoints_listed generation_formed; unknown `the directory did not answer within 60 s`"}}},
-    {"WhatIsLostMeanwhileIsReplacedWithoutALook",
+    {"ATaskThatIsLostDuringTheListingIsReplacedWithoutASearch",
      {{"gathering, all-registered, exit worker:0", "attempt_ended container_ended restart_decided restart_began"},
       {"list", "checkpoints_listed"},
       {"all-granted, all-registered", "worker:0#2 told start 1; worker:0#2 resumes"}}},
-    {"TheFirstAttemptsGoOnWhereAnEarlierJobWas",
+    {"FirstAttemptsResumeFromAnEarlierJob",
      {{"job worker*2 pytorch gang=5 backoff=0/0 checkpoints=3: gathering, all-registered, list-earlier",
        "worker:0 worker:1 resumes /ckpt/step-7; resumed /ckpt/step-7 7 earlier_job job-0"}}},
-    {"TheStatusSaysWhatARestartedTaskWentOnFrom",
+    {"TheStatusShowsTheCheckpointOfARestartedTask",
      {{"running", "resumed nothing"},
       {"report worker:0 fails 1, see 1 9, all-granted, all-registered", "resumed /ckpt/step-9 9 this_job"}}},
-    {"ADirectoryThatAnotherJobHasEndsTheJobBeforeItStarts",
+    {"ADirectoryInUseByAnotherJobEndsTheJobBeforeItStarts",
      {{"gathering, all-registered, list-in-use",
        "job_stopping; verdict user_config says `tony.checkpoint.dir: /ckpt is in use by job job-0, which has not "
        "ended`; worker:0 told stop"},
@@ -131,7 +133,7 @@ const TestRow kListed[] = {
 };
 TABLE_TEST(JobListingTest, kListed, Script(kOneWorker));
 
-TEST(JobListingTest, AnAnswerThatIsLateIsNotWaitedForWhileTheGangRestarts) {
+TEST(JobListingTest, ALateListingDoesNotKeepTheTimerBusyWhileTheGangRestarts) {
   JobDriver driver(JobOf("worker*2 pytorch gang=5 lost=0 backoff=0/0 checkpoints=3"));
   driver.Gathering().RegisterAll();
   EXPECT_FALSE(Find<RestartBegan>(driver.Exit("worker:1")));
@@ -143,8 +145,8 @@ TEST(JobListingTest, AnAnswerThatIsLateIsNotWaitedForWhileTheGangRestarts) {
   EXPECT_TRUE(Find<CheckpointsListed>(driver.ListCheckpoints())) << "its answer counts";
 }
 
-// The release before listings.
-TEST(JobListingTest, AJobThatNeverListedKnowsNothingOfItsCheckpoints) {
+// The journal is one of the release before listings were added.
+TEST(JobListingTest, AJobWithoutAListingDoesNotKnowItsCheckpoints) {
   const JobSpec spec = JobOf(kOneWorker);
   JobDriver driver(spec);
   driver.Running();
@@ -156,7 +158,7 @@ TEST(JobListingTest, AJobThatNeverListedKnowsNothingOfItsCheckpoints) {
   EXPECT_NE(job.listing().unknown.find("a release that does not list checkpoints"), std::string::npos);
 }
 
-TEST(JobListingTest, AListingThatNobodyAskedForOrThatComesTwiceIsDamage) {
+TEST(JobListingTest, AnUnrequestedOrRepeatedListingIsDamage) {
   JobDriver driver(JobOf(kOneWorker));
   driver.Gathering();
   EXPECT_FALSE(driver.job().Evolve({driver.now(), CheckpointsListed{}}).ok());

@@ -14,20 +14,22 @@ Instant Now(const std::optional<KeptClock>& kept, const std::string& boot, Insta
   return NowOfJob(kept, {boot, Duration(1'000'000), wall}, newest);
 }
 
-TEST(JobClockTest, TheFirstOneBeginsWithTheWall) { EXPECT_EQ(Now(std::nullopt, "boot-1", kWall, std::nullopt), kWall); }
+TEST(JobClockTest, WithoutASavedClockWallTimeCounts) {
+  EXPECT_EQ(Now(std::nullopt, "boot-1", kWall, std::nullopt), kWall);
+}
 
-TEST(JobClockTest, OnTheSameBootItGoesOnWhateverTheWallSays) {
+TEST(JobClockTest, OnTheSameBootTheSavedClockContinuesWhateverTheWallTime) {
   for (const Duration step : {Duration(0), kHours, -kHours})
     EXPECT_EQ(Now(kKept, "boot-1", kWall + step, kWall - Duration(5)), kWall) << step.count();
 }
 
-TEST(JobClockTest, OnAnotherBootTheWallCountsButNotBackwards) {
+TEST(JobClockTest, OnAnotherBootWallTimeCountsAndTimeNeverGoesBackwards) {
   EXPECT_EQ(Now(kKept, "boot-2", kWall + kHours, kWall), kWall + kHours);
   EXPECT_EQ(Now(kKept, "boot-2", kWall - kHours, kWall), kWall);
   EXPECT_EQ(Now(std::nullopt, "boot-2", kWall - kHours, kWall), kWall) << "of the release before";
 }
 
-TEST(JobClockTest, WhereBootsHaveNoNameTheWallCounts) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
+TEST(JobClockTest, WithoutABootNameWallTimeCounts) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
 
 }  // namespace
 }  // namespace tony::am

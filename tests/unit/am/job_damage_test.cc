@@ -1,4 +1,4 @@
-// A journal that says what cannot be is refused when it is replayed, whatever it says: no check, no crash.
+// The replay refuses a journal with impossible decisions. No such journal may fail a check or crash the AM.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,13 +18,13 @@ TEST(JobDamageTest, TheErrorNamesTheDecisionByNumberAndKind) { ExpectDamaged(kTw
 
 TEST(JobDamageTest, AJobIsAcceptedOnce) { ExpectDamaged(kTwoTasks, "start", {JobAccepted{}}); }
 
-TEST(JobDamageTest, OnlyTasksOfTheSpecAreAskedForAndTheirFirstAttemptFirst) {
+TEST(JobDamageTest, OnlyFirstAttemptsOfTheJobsTasksAreRequestedFirst) {
   ExpectDamaged(kTwoTasks, "start, replay 2",
                 {ContainersRequested{{{kStrange, 1}}}, ContainersRequested{{{{"worker", 2}, 1}}},
                  ContainersRequested{{{kFirst, 2}}}});
 }
 
-TEST(JobDamageTest, NoTaskIsAskedForTwice) {
+TEST(JobDamageTest, NoTaskIsRequestedTwice) {
   ExpectDamaged(kTwoTasks, "start, replay 2", {ContainersRequested{{kOne, kOne}}});
 }
 
@@ -34,7 +34,7 @@ TEST(JobDamageTest, AContainerHasOneAttempt) {
 
 TEST(JobDamageTest, GenerationsAreFormedInOrder) { ExpectDamaged(kTwoTasks, "gathering", {GenerationFormed{{2}}}); }
 
-// In a process of its own: the wrong answer would end it.
+// This check runs in a process of its own, because a wrong implementation would end the process.
 TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRefused) {
   JobDriver driver = DriverAfter(kTwoTasks, "start, replay 2");
   ASSERT_TRUE(driver.job().Evolve({driver.now(), ContainersRequested{{kOne}}}).ok());
@@ -43,22 +43,22 @@ TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRefused) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST(JobDamageTest, OnlyContainersThatAreHeldAreKilledOrEnd) {
+TEST(JobDamageTest, OnlyHeldContainersAreKilledOrEnd) {
   ExpectDamaged(kTwoTasks, "running, report worker:0 success, deadline",
                 {ContainerKillOrdered{kOnes}, ContainerKillOrdered{kNobodys}, ContainerEnded{kNobodys}});
   ExpectDamaged(kTwoTasks, "running, report worker:0 success, deadline, exit worker:0",
                 {ContainerEnded{kOnes}, ContainerKillOrdered{kOnes}});
 }
 
-TEST(JobDamageTest, SilenceAndSignsOfLifeNeedAnAttempt) {
+TEST(JobDamageTest, OnlyKnownAttemptsAreSuspectedOrCleared) {
   ExpectDamaged(kTwoTasks, "running", {AttemptSuspected{{kStrange, 1}}, HeartbeatsReturned{{{"worker", 2}, 1}}});
 }
 
-TEST(JobDamageTest, OnlyAJobThatStopsIsHurriedOrEnds) {
+TEST(JobDamageTest, OnlyAStoppingJobShortensItsGraceOrEnds) {
   ExpectDamaged(kTwoTasks, "running", {GraceShortened{Duration(1)}, JobEnded{}});
 }
 
-// Some decisions change places, and perhaps one is lost. As a replay does, it may stop where something is refused.
+// Swaps some decisions, and may drop one. If `stops` is set, it stops at the first refused decision, as a replay does.
 void ExpectNoCrashInDisorder(const char* job_words, const JobDriver& driver, bool stops, unsigned most_swaps) {
   std::mt19937 random(20261121);
   for (int round = 0; round < 3000; ++round) {
@@ -83,11 +83,11 @@ TEST(JobDamageTest, DecisionsInDisorderAreRefusedOrAcceptedButNeverCrash) {
   ExpectNoCrashInDisorder(kTwoTasks, driver, /*stops=*/false, 5);
 }
 
-// ---- what a damaged journal may say of restarts
+// ---- impossible decisions about restarts
 
 constexpr char kCheckpointed[] = "worker*2 pytorch gang=2 checkpoints=3";
-constexpr char kToRestart[] = "running, report worker:0 fails 1";  // worker:1 is to stop
-// worker:1 has stopped; the look for a checkpoint is not over.
+constexpr char kToRestart[] = "running, report worker:0 fails 1";  // worker:1 has to stop
+// worker:1 has stopped, and the search for a checkpoint has not finished.
 constexpr char kToLook[] = "running, report worker:0 fails 1, report worker:1 killed";
 
 RestartDecided Decided(int number, std::vector<TaskId> tasks, const AttemptId& cause = kOne,
@@ -102,22 +102,22 @@ TEST(JobRestartDamageTest, RestartsAreNumberedInOrderAndConcernTasksOfTheJob) {
   ExpectDamaged(kCheckpointed, kToRestart, {Decided(1, {kFirst})});
 }
 
-TEST(JobRestartDamageTest, ARestartHasACauseThatWas) {
+TEST(JobRestartDamageTest, ARestartIsCausedByAKnownAttempt) {
   ExpectDamaged(kCheckpointed, "running", {Decided(1, {kFirst}, {kFirst, 2}), Decided(1, {kFirst}, {kStrange, 1})});
 }
 
-TEST(JobRestartDamageTest, NoTaskRestartsBeforeItWasEverAskedForOrWhenTheJobStops) {
+TEST(JobRestartDamageTest, NoTaskRestartsBeforeItsRequestOrWhileTheJobStops) {
   ExpectDamaged(kCheckpointed, "start, replay 2", {Decided(1, {kFirst})});
   ExpectDamaged(kCheckpointed, "running, kill", {Decided(1, {kFirst, kSecond}, kOne, RestartScope::kGang)});
 }
 
-TEST(JobRestartDamageTest, OnlyAnOpenRestartLooksForACheckpoint) {
+TEST(JobRestartDamageTest, OnlyAnOpenRestartSearchesForACheckpoint) {
   ExpectDamaged(kCheckpointed, "running", {CheckpointSearchStarted{1}});
   ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSearchStarted{2}, CheckpointNoted{1, {}}});
   ExpectDamaged(kCheckpointed, kToLook, {CheckpointNoted{2, {}}});
 }
 
-TEST(JobRestartDamageTest, ARestartBeginsOnceWithAllOfItsTasksAndWhenAllHaveEnded) {
+TEST(JobRestartDamageTest, ARestartBeginsOnceAfterAllOfItsTasksHaveEnded) {
   const std::vector<RenewedAttempt> both = {{{kFirst, 2}, kOnes}, {{kSecond, 2}, kTwos}};
   ASSERT_TRUE(DriverAfter(kCheckpointed, kToLook).job().Evolve({JobDriver::kStart, RestartBegan{1, both, {}}}).ok());
   ExpectDamaged(kCheckpointed, "running", {RestartBegan{1, both, {}}});
@@ -138,7 +138,7 @@ TEST(JobRestartDamageTest, OnlyTheNextAttemptIsRenewedAndOnlyInItsOwnContainer) 
                 {RestartBegan{1, {{{kFirst, 2}, kOnes}, fine}, {}}});
 }
 
-TEST(JobRestartDamageTest, OnlyWhoWorksIsToldToStop) {
+TEST(JobRestartDamageTest, OnlyAWorkingAttemptIsStopped) {
   ExpectDamaged(
       kCheckpointed, "running",
       {AttemptStopping{{kFirst, 2}, Killed(), Duration(0)}, AttemptStopping{{kStrange, 1}, Killed(), Duration(0)}});
@@ -147,7 +147,7 @@ TEST(JobRestartDamageTest, OnlyWhoWorksIsToldToStop) {
 }
 
 TEST(JobRestartDamageTest, DecisionsInDisorderAreRefusedOrAcceptedButNeverCrash) {
-  // A whole job with all there is of restarts.
+  // The job of this test has every kind of event that concerns restarts.
   const JobDriver driver = DriverAfter(
       kCheckpointed,
       "running, report worker:0 fails 1, report worker:1 killed, see 1 1, all-registered, all-run, preempt worker:1#2 "

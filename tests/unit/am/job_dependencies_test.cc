@@ -1,4 +1,4 @@
-// Roles that wait until others have succeeded, or are ready.
+// Tests roles that wait until other roles have succeeded or are ready.
 #include "tests/unit/am/gang_run.h"
 #include "tests/unit/am/job_script.h"
 
@@ -8,12 +8,12 @@ namespace {
 constexpr char kPrepared[] = "data*1 database*1:untracked worker*2:waits=data pytorch suspect=1h lost-after=2h";
 
 const TestRow kDepending[] = {
-    {"ContainersAreAskedForWhenTheTurnOfTheirRoleHasCome",
+    {"ContainersAreRequestedAfterTheRolesThatTheyWaitForSucceed",
      {{"start", "orders request data:0#1 database:0#1"},
       {"all-granted, all-registered, all-run", "data:0 told start 1; worker:0 state waiting; worker:0 waits data"},
       {"report data:0 success",
        "attempt_ended containers_requested; also request worker:0#1 worker:1#1; worker:0 waits"}}},
-    {"TheTasksOfALaterRoleStartTogetherAndKnowWhoIsThere",
+    {"TasksOfALaterRoleStartTogetherAndKnowAllStartedTasks",
      {{"begun, place worker:0", "worker:0 told none"},
       {"grant worker:1, launched worker:1, register worker:1",
        "orders tell worker:0#1, tell worker:1#1; worker:0 told start 1; worker:0 knows data*1 database*1 worker*2; "
@@ -28,72 +28,71 @@ const TestRow kDepending[] = {
      {{"job data*2 index*1 worker*1:waits=data:waits=index: running", "worker:0 waits data, index"},
       {"report data:0 success, report index:0 success", "worker:0 is new"},
       {"report data:1 success", "has containers_requested"}}},
-    {"AFailedPreparationFailsTheJobAndNothingElseIsAskedFor",
+    {"AFailedPreparationFailsTheJobWithoutFurtherRequests",
      {{"+lost=0: running, report data:0 fails 3", "lacks containers_requested; verdict of data:0"}}},
     {"AJobThatIsKilledBetweenTheStagesEndsWithoutTheSecond",
      {{"begun, kill", "also withdraw worker:0#1 worker:1#1"}, {"end database:0 killed", "ended"}}},
-    {"EachRolesLimitsCountFromItsOwnTurn",
+    {"TimeoutsOfARoleCountFromItsRequest",
      {{"+allocation=30s registration=20s: running, wait 100s, report data:0 success, exit data:0, pass 29999ms",
        "nothing"},
       {"pass 1ms", "job_stopping attempt_ended attempt_ended; verdict says `~missing worker:0, worker:1`"}}},
     // ---- restarts
-    {"WhatHasPreparedDoesNotStartAgainWithTheGang",
+    {"APreparationThatSucceededDoesNotRestartWithTheGang",
      {{"+gang=1: begun, place worker:0 worker:1, all-run, report worker:0 fails 3",
        "restart for database:0+worker:0+worker:1"},
       {"report worker:1 database:0 killed, register database:0#2 worker:0#2 worker:1#2",
        "worker:0#2 told start 2; state RUNNING"},
       {"report worker:0#2 worker:1#2 success", "verdict SUCCEEDED"}}},
-    {"AGangRestartOfTheFirstStageTouchesNothingOfTheSecond",
+    {"AGangRestartOfTheFirstStageDoesNotAffectTheSecond",
      {{"+gang=1: running, report data:0 fails 3", "restart for data:0+database:0"}}},
     {"ATaskThatIsLostBeforeItsRoleHasStartedIsReplacedAloneAndWaitedFor",
      {{"begun, place worker:0, exit worker:0",
        "attempt_ended container_ended restart_decided restart_began; state RUNNING"},
       {"place worker:1", "worker:1 told none"},
       {"place worker:0#2", "worker:0#2 worker:1 told start 1; worker:1 knows data*1 database*1 worker*2"}}},
-    {"WhoEndsBeforeItsRoleHasStartedFailsTheJobEvenAsASidecar",
+    {"AnEndBeforeTheRolesStartFailsTheJobEvenIfASidecars",
      {{"job board*1:sidecar:waits=data data*1 worker*1:waits=data lost=0: running, report data:0 success, place "
        "board:0, report board:0 fails 1",
        "verdict of board:0"}}},
-    {"ATaskOfAnEarlierStageThatStartsAgainMeanwhileIsToldOfNobodyWhoIsStillToStart",
+    {"ARestartedTaskDoesNotKnowTasksThatHaveNotStarted",
      {{"+database*1:untracked:scope=task task=1: running, report data:0 success, place worker:0, report database:0 "
        "fails 3, register database:0#2",
        "database:0#2 told start 1; database:0#2 knows data*1 database*1"}}},
-    {"OnYarnWhoMissesContainersGivesItsOwnBackAndNoOthers",
+    {"OnYarnARoleThatLacksContainersGivesBackOnlyItsOwn",
      {{"+yarn: begun, grant worker:0, pass 29999ms", "nothing"},
       {"pass 1ms", "restart for worker:0+worker:1; database:0 is running"},
       {"exit worker:0", "also request worker:0#2 worker:1#2"},
       {"place worker:0#2 worker:1#2", "worker:1#2 told start 1"}}},
-    {"OnYarnOneThatWaitsForAnotherContainerIsMissingToo",
+    {"OnYarnATaskThatWaitsForANewContainerCountsAsMissing",
      {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
-    {"OnYarnWhoMissesNoContainerGivesNoneBack",
-     {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
+    {"OnYarnACompleteRoleKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
     // ---- FCFS
     {"FirstComeFirstServedRolesWaitForOthersToo",
      {{"job data*2 worker*2:waits=data fcfs: start", "also request data:0#1 data:1#1"},
       {"all-granted, all-registered, all-run, report data:0 data:1 success", "also request worker:0#1 worker:1#1"},
       {"place worker:1", "worker:1 told start 1"}}},
-    // ---- ready
-    {"WhoWaitsForAnotherToBeReadyHasItsContainerAndStartsInTheTurnThatItIs",
+    // ---- waiting until a role is ready
+    {"ATaskThatWaitsForAReadyTaskHasItsContainerAndStartsAtOnce",
      {{"job head*1 worker*2:ready=head: start", "orders request head:0#1 worker:0#1 worker:1#1"},
       {"all-granted, all-registered",
        "head:0 told start 1; head:0 knows head*1 worker*2; worker:0 told none; worker:0 waits head (ready)"},
       {"publish head:0 READY=here",
        "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:0 values head:0.READY=here; "
        "worker:0 waits"}}},
-    {"FirstComeFirstServedOneStartsOnceTheOtherIsReadyAndIsToldWhereThatIs",
+    {"InFcfsModeAWaitingTaskStartsWithTheAddressOfTheReadyTask",
      {{"job head*1 worker*2:ready=head fcfs: start, place worker:0", "worker:0 told none"},
       {"place head:0", "head:0 told start 1; head:0 knows head*1; head:0 reads ~node-head-0:4000"},
       {"publish head:0 READY=", "worker:0 told start 1; worker:0 knows head*1; worker:0 reads ~node-head-0:4000"},
       {"grant worker:1, launched worker:1, register worker:1",
        "attempt_registered stage_opened; worker:1 told start 1"}}},
-    {"EachWaitsForItsOwnAlone",
+    {"EachRoleWaitsOnlyForItsOwnReadyTask",
      {{"job head*1 worker*2:ready=head board*1:ready=store store*1: gathering, all-registered, publish store:0 READY=",
        "board:0 told start 1; worker:0 told none"},
       {"publish head:0 READY=", "worker:1 told start 1"}}},
-    {"OneThatEndsBeforeItWasReadyFails",
+    {"ATaskThatEndsBeforeItIsReadyFails",
      {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
        "verdict says `~without having published READY`"}}},
-    {"WhoWaitsForAReadyOneIsAskedForWithIt",
+    {"ARoleThatWaitsForAReadyRoleIsRequestedTogetherWithIt",
      {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
       {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},
       {"place head:0 worker:0 worker:1", "head:0 told start 1; worker:0 told none"}}},
@@ -115,7 +114,7 @@ TEST(JobDependenciesTest, WhereverTheMasterDiesTheJobEndsAlike) {
   }
 }
 
-TEST(JobDependenciesTest, AJournalThatOpensWhatIsOpenIsDamaged) {
+TEST(JobDependenciesTest, AJournalThatOpensAnOpenStageIsDamaged) {
   JobDriver driver(JobOf(kPrepared));
   driver.Running();
   driver.Report("data:0", Success());
@@ -125,14 +124,14 @@ TEST(JobDependenciesTest, AJournalThatOpensWhatIsOpenIsDamaged) {
   EXPECT_FALSE(fits(StageOpened{.role = "worker"}));
 }
 
-// ---- Tasks that start when those before them have published what they are to know.
+// ---- Stages: tasks that start after the tasks of earlier stages have published the values that they need.
 
 constexpr char kInTwoStages[] = "driver*1 worker*2 staged registration=30s suspect=1h lost-after=2h";
 
 const TestRow kStaged[] = {
     {"OnlyTheFirstStageStartsWithTheGang",
      {{"begun", "driver:0 told start 1; worker:0 told none; worker:0 is registered; driver:0 values"}}},
-    {"TheNextStageStartsInTheTurnThatPublishesTheLastValueAndIsToldIt",
+    {"TheNextStageStartsWithTheLastPublishedValueAndReceivesIt",
      {{"begun, publish driver:0 ADDRESS=first:1",
        "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:1 told start 1; worker:1 values "
        "driver:0.ADDRESS=first:1"}}},
@@ -142,36 +141,36 @@ const TestRow kStaged[] = {
       {"publish ps:1 ADDRESS=second:2",
        "values_published stage_opened; worker:0 values driver:0.ADDRESS=first:1 ps:0.ADDRESS=first:1 "
        "ps:1.ADDRESS=second:2; ps:0 values driver:0.ADDRESS=first:1"}}},
-    {"AStageThatNobodyHasToPublishForOpensWithTheGang",
+    {"AStageThatNeedsNoValuesOpensWithTheGang",
      {{"job worker*2 staged: gathering, all-registered", "worker:0 told start 1"}}},
     {"TheFirstValueOfAnAttemptCounts",
      {{"begun, publish driver:0 ADDRESS=first:1, publish driver:0 ADDRESS=first:1", "nothing"},
       {"publish driver:0 ADDRESS=second:2", "nothing; worker:0 values driver:0.ADDRESS=first:1"}}},
-    {"WhatTheFrameworkDoesNotNameIsNoValue",
+    {"ValuesUnknownToTheFrameworkAreIgnored",
      {{"begun, publish driver:0 COLOUR=red", "nothing"},
       {"publish driver:0 ADDRESS=first:1 COLOUR=red", "worker:0 values driver:0.ADDRESS=first:1"},
       {"publish worker:0 ADDRESS=first:1", "nothing"}}},
-    {"NobodyPublishesBeforeItWasToldToStart",
+    {"ATaskCannotPublishBeforeItsStart",
      {{"+ps*2:untracked: begun, publish ps:0 ADDRESS=first:1", "refused bad_request"}}},
-    {"TheNextMasterKnowsWhatWasPublished",
+    {"ANewMasterKnowsPublishedValues",
      {{"+ps*2:untracked: begun, publish driver:0 ps:0 ADDRESS=first:1, note ps:1, master 2",
        "epoch_began; ps:1 told as noted"},
       {"publish ps:1 ADDRESS=second:2", "worker:1 told start 1"}}},
-    {"AStageThatOnlyHadToBeOpenedIsByTheNextMaster",
+    {"ANewMasterOpensAStageWhoseValuesArePublished",
      {{"begun, publish driver:0 ADDRESS=first:1, replay -1", "worker:0 told none"},
       {"start 2", "epoch_began stage_opened; worker:0 told start 1"}}},
     // ---- ends
-    {"ASuccessThatLeavesOthersWaitingIsAFailure",
+    {"ASuccessWithoutTheAwaitedValuesIsAFailure",
      {{"begun, report driver:0 success",
        "attempt_ended job_stopping; verdict user_error says `~it ended without publishing ADDRESS`"}}},
-    {"OfOneThatCouldNotReportNobodyKnowsWhetherItHadPublished",
+    {"AKeptSuccessWithoutTheAwaitedValuesIsAnInfraFailure",
      {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
-    {"WhoEndsBeforeTheGangHasFormedIsMissedAndNotSilent",
+    {"ASuccessBeforeTheGangHasFormedIsRestartedFree",
      {{"gathering, register driver:0, report driver:0 success", "end success; restart free"}}},
-    {"ASuccessAfterItsValuesIsOne",
+    {"ASuccessAfterTheAwaitedValuesIsASuccess",
      {{"begun, publish driver:0, report driver:0 success",
        "attempt_ended; driver:0 is succeeded; worker:0 told start 1"}}},
-    {"ValuesAreNotWaitedForForEver",
+    {"WaitingForValuesTimesOut",
      {{"+ps*2:untracked: begun, pass 29999ms", "nothing"},
       {"deadline",
        "job_stopping; verdict timeout says `not every task published the values that others wait for within 30.0 s "
@@ -182,17 +181,17 @@ const TestRow kStaged[] = {
     {"AJobThatIsStoppedOpensNoStage",
      {{"begun, kill", "worker:0 told stop"}, {"publish driver:0", "values_published; worker:0 told stop"}}},
     // ---- restarts
-    {"AGangThatFormsAgainHasNoneOfTheValuesOfBefore",
+    {"ARestartedGangHasNoneOfTheEarlierValues",
      {{"+gang=1: begun, publish driver:0 ADDRESS=first:1, report driver:0 fails 3, report worker:0 worker:1 killed, "
        "register driver:0#2 worker:0#2 worker:1#2",
        "driver:0#2 told start 2; worker:0#2 told none"},
       {"publish driver:0#2 ADDRESS=second:2", "worker:0#2 told start 2; worker:0#2 values driver:0.ADDRESS=second:2"}}},
-    {"ATaskOfALaterStageThatStartsAgainIsToldWhatStands",
+    {"ARestartedTaskOfALaterStageReceivesThePublishedValues",
      {{"+task=1: begun, publish driver:0 ADDRESS=first:1, heartbeat worker:0, report worker:0 fails 3, register "
        "worker:0#2",
        "attempt_registered stage_opened; worker:0#2 told start 1; worker:0#2 values driver:0.ADDRESS=first:1"}}},
-    // The job asks for what the framework warns of: those who run keep what they were told.
-    {"WhereATaskOfAnEarlierStageStartsAgainAloneItsValuesAreVoidForThoseWhoStartLater",
+    // The job uses a setting that the framework warns about. Running tasks keep the values that they received.
+    {"LaterStartsIgnoreOldValuesOfARestartedTask",
      {{"job driver*1:scope=task worker*2:scope=task staged registration=30s suspect=1h lost-after=2h task=5: "
        "gathering, all-registered, publish driver:0 ADDRESS=first:1, heartbeat driver:0 worker:0 worker:1, report "
        "driver:0 worker:0 fails 3, register driver:0#2 worker:0#2",
@@ -200,9 +199,9 @@ const TestRow kStaged[] = {
       {"publish driver:0#2 ADDRESS=second:2",
        "worker:0#2 told start 1; worker:0#2 values driver:0.ADDRESS=second:2; worker:1 values "
        "driver:0.ADDRESS=first:1"}}},
-    {"WhoWaitsForItsStageAndEndsDoesNotStartWithIt",
+    {"ATaskThatEndsWhileItWaitsDoesNotStartWithItsStage",
      {{"begun, exit worker:0", "worker:0 is lost"}, {"publish driver:0", "without tell worker:0#1"}}},
-    {"NobodyIsToldWhatAnotherOfItsOwnStagePublishes",
+    {"ValuesAreNotSentWithinTheirOwnStage",
      {{"job driver*1:scope=task worker*2:scope=task staged registration=30s suspect=1h lost-after=2h "
        "ps*2:untracked:scope=task task=1: gathering, all-registered, publish driver:0 ADDRESS=first:1, publish ps:0 "
        "ADDRESS=second:2, heartbeat ps:1, report ps:1 fails 3, register ps:1#2",
@@ -210,7 +209,7 @@ const TestRow kStaged[] = {
 };
 TABLE_TEST(JobStagesTest, kStaged, Script(kInTwoStages, "gathering, all-registered, heartbeat driver:0"));
 
-TEST(JobStagesTest, AJournalThatPublishesTwiceOrOpensAStageForNobodyIsDamaged) {
+TEST(JobStagesTest, AJournalThatPublishesTwiceOrOpensAnEmptyStageIsDamaged) {
   JobDriver driver(JobOf(kInTwoStages));
   driver.Gathering().RegisterAll();
   driver.Heartbeat("driver:0");
@@ -241,28 +240,28 @@ TEST(JobStagesTest, WhereverTheMasterDiesTheJobEndsAlike) {
   }
 }
 
-// ---- First come, first served: tasks that need not know each other start as they register.
+// ---- First come, first served: tasks that do not need each other's addresses start as soon as they register.
 
 const TestRow kServed[] = {
     {"ATaskStartsAsSoonAsItHasRegistered",
      {{"start", "state RUNNING"},
       {"grant worker:1, register worker:1", "orders tell worker:1#1; worker:1 told start 1"},
       {"heartbeat worker:1", "attempt_ran; worker:0 is requested"}}},
-    {"ATaskIsToldOfNobody",
+    {"AnFcfsTaskKnowsNoOtherTasks",
      {{"start, grant worker:1, register worker:1", "worker:1 told start 1; worker:1 knows nobody"}}},
-    {"OneMayEndBeforeAnotherHasAContainerAndAllHaveToSucceed",
+    {"ATaskMayEndBeforeAnotherHasAContainer",
      {{"start", "state RUNNING"},
       {"grant worker:0, register worker:0, heartbeat worker:0, report worker:0 success", "state RUNNING"},
       {"grant worker:1, register worker:1, heartbeat worker:1, report worker:1 success", "state RUNNING"},
       {"grant worker:2, register worker:2, heartbeat worker:2, report worker:2 success", "verdict SUCCEEDED"}}},
-    {"AFailedTaskComesBackAloneAndStartsAtOnce",
+    {"AFailedTaskRestartsAloneAndStartsAtOnce",
      {{"job worker*3 fcfs tensorflow task=1: running, report worker:0 fails 1", "worker:0 told next 2"},
       {"register worker:0#2", "worker:0#2 worker:1 told start 1; generation 1"}}},
-    {"ARestartOfTheWholeGangLetsEachStartAsItRegisters",
+    {"AfterAGangRestartEachTaskStartsWhenItRegisters",
      {{"+gang=1: running, report worker:0 fails 1", "state RESTARTING"},
       {"report worker:1 worker:2 killed", "state RUNNING"},
       {"register worker:2#2", "worker:2#2 told start 2"}}},
-    {"ANewMasterKnowsWhoWasToldToStart",
+    {"ANewMasterKnowsWhichTasksWereStarted",
      {{"start, grant worker:0, register worker:0, grant worker:1, register worker:1, heartbeat worker:1, master 2",
        "worker:0 told start 1; worker:1 is running"},
       {"grant worker:2, register worker:2", "worker:2 told start 1"}}},
@@ -271,7 +270,7 @@ const TestRow kServed[] = {
 };
 TABLE_TEST(JobFcfsTest, kServed, Script("worker*3 tensorflow fcfs"));
 
-// ---- Roles that run on after a group of others has ended.
+// ---- Roles that run on after a group of other roles has ended.
 
 const TestRow kGrouped[] = {
     {"ARoleThatRunsOnForTooLongFailsTheJob",
@@ -279,37 +278,37 @@ const TestRow kGrouped[] = {
       {"deadline",
        "job_stopping; verdict timeout says `~role worker ran on for longer than 10.0 s after chief had ended "
        "(tony.application.dependency.worker.timeout.after.A)`"}}},
-    {"OneThatIsIgnoredIsNotWaitedFor",
+    {"AnIgnoredRoleIsNotWaitedFor",
      {{"job chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, pass 10s",
        "role_left job_stopping; verdict SUCCEEDED; worker:1 told stop"}}},
-    {"OthersAreWaitedForAllTheSame",
+    {"RolesThatAreNotIgnoredAreStillWaitedFor",
      {{"job evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, end "
        "worker:0 success, pass 10s",
        "role_left; worker:1 told start 1"},
       {"report evaluator:0 success", "has job_stopping; verdict SUCCEEDED"}}},
-    {"OneThatFailsAfterItWasIgnoredFailsTheJobStill",
+    {"AnIgnoredRolesFailureStillFailsTheJob",
      {{"job lost=0 evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, "
        "pass 10s, report worker:1 fails 1",
        "verdict FAILED"}}},
-    {"NothingCountsWhileOneOfTheGroupRuns",
+    {"TheTimeLimitCountsAfterTheWholeGroupHasEnded",
      {{"+worker*2:after=chief+evaluator/10s evaluator*1: running, end chief:0 success, pass 100s", "nothing"},
       {"end evaluator:0 success, pass 10s", "job_stopping"}}},
-    // TonY's second key of a role replaced the first.
-    {"OfSeveralRulesOfARoleEachCounts",
+    // In TonY a second key of the same role replaced the first one.
+    {"EachOfSeveralTimeLimitsOfARoleCounts",
      {{"+worker*2:after=chief/10s:after=evaluator/20s evaluator*1: running, end {chief|evaluator}:0 success, pass "
        "{9999ms|19999ms}",
        "nothing"},
       {"pass 1ms", "job_stopping"}}},
-    {"ATaskThatHasStartedAgainHasItsWholeTime",
+    {"ARestartedTaskHasTheFullTimeLimit",
      {{"job task=1 standalone chief*1 worker*2:after=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, "
        "pass 5s, report worker:0 fails 3, register worker:0#2, heartbeat worker:0#2, pass 9999ms",
        "nothing"},
       {"pass 1ms", "job_stopping"}}},
-    {"TheNextMasterKnowsWhomTheJobDoesNotWaitFor",
+    {"ANewMasterKnowsIgnoredRoles",
      {{"job evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, pass "
        "10s, master 2, report evaluator:0 success",
        "has job_stopping"}}},
-    {"WhoEndsInTimeChangesNothing",
+    {"ATaskThatEndsInTimeChangesNothing",
      {{"running, end chief:0 success, pass 5s, end worker:0 success, report worker:1 success",
        "has job_stopping; verdict says `all tracked tasks succeeded`"}}},
 };

@@ -1,4 +1,5 @@
-// How a job without restarts ends by itself: who matters, what the verdict names, and that nothing is left behind.
+// Tests how a job without restarts ends by itself: which tasks count, what the verdict names, and that nothing is left
+// behind.
 #include <gmock/gmock.h>
 
 #include "am/core/judgement.h"
@@ -17,14 +18,14 @@ const TestRow kEnding[] = {
      {{"running, report worker:0 worker:1 success",
        "attempt_ended job_stopping; orders tell worker:1#1, tell board:0#1, tell ps:0#1; ps:0 told stop; ps:0 grace "
        "10s; state STOPPING"}}},
-    {"TheJobEndsOnlyWhenEveryContainerIsGone",
+    {"TheJobEndsOnlyWhenEveryContainerHasExited",
      {{"running, report worker:0 worker:1 success, report board:0 ps:0 killed, exit worker:1",
        "container_ended; verdict any"},
       {"exit {board:0|worker:0}", "container_ended; verdict any"},
       {"exit {worker:0|board:0}", "container_ended; verdict any"},
       {"exit ps:0",
        "container_ended job_ended; orders end job; state SUCCEEDED; ended; verdict success; ps:0 is killed"}}},
-    {"AContainerThatLeavesEarlyIsNotMissedLater",
+    {"AContainersEndIsCountedOnce",
      {{"running, report worker:0 success, exit worker:0", "container_ended"},
       {"exit worker:0", "nothing; state RUNNING"}}},
     {"ATrackedFailureFailsTheJobAtOnce",
@@ -61,24 +62,24 @@ const TestRow kEnding[] = {
     {"AReportCountsMoreThanAKeptOutcomeFoundLater",
      {{"running, report worker:0 success, exit worker:0 kept fails 1",
        "container_ended; worker:0 ended with success"}}},
-    {"AShortTaskMayEndBeforeAnyoneHeardThatItRan",
+    {"AShortTaskMayEndBeforeItsFirstHeartbeat",
      {{"job worker*1: gathering, all-registered, report worker:0 success",
        "attempt_ended job_stopping; verdict SUCCEEDED"}}},
     {"APreemptedTaskIsLostAndTheVerdictSaysPreempted",
      {{"running, report worker:0 preempted", "worker:0 is lost; verdict preempted"}}},
-    {"ATaskThatSomebodyElseKilledHasFailed",
+    {"ATaskThatWasKilledFromOutsideHasFailed",
      {{"running, report worker:0 killed", "worker:0 is failed; verdict killed FAILED"}}},
 };
 TABLE_TEST(JobEndTest, kEnding, Script("board*1:sidecar ps*1:untracked worker*2 lost=0"));
 
-// ---- Kills, and the ladder by which everything that was started goes away: stop, grace, end of the container.
+// ---- Kills, and the steps that end all that was started: stop, grace period, kill of the container.
 
 const TestRow kStopping[] = {
     {"AKillBeforeAnyContainerEndsTheJobInThatTurn",
      {{"start, kill changed my mind",
        "job_stopping attempt_ended attempt_ended job_ended; orders withdraw worker:0#1 worker:1#1, end job; state "
        "KILLED; verdict killed says `changed my mind`"}}},
-    {"AKillOfAnotherUserIsNamedInTheVerdict",
+    {"TheVerdictNamesAnotherUserWhoKilledTheJob",
      {{"start, kill by `root (uid 0)` the machine is needed",
        "verdict says `killed by root (uid 0): the machine is needed`"}}},
     {"AGrantAfterAKillGoesBack", {{"start, grant worker:0, kill, grant worker:1", "nothing; orders kill c-worker-1"}}},
@@ -87,11 +88,12 @@ const TestRow kStopping[] = {
        "job_stopping; orders tell worker:0#1, term c-worker-0, tell worker:1#1"}}},
     {"AnExecutorThatNeverStartedNeedsNoReport",
      {{"gathering, kill, exit worker:0 worker:1", "state KILLED; worker:0 is killed; worker:0 outcome killed"}}},
-    // The order to stop reaches it by its first Await; it would otherwise report again and again until it is ended.
+    // The executor receives the order to stop with its first Await. Without the order it would report repeatedly until
+    // its container is killed.
     {"AnExecutorThatRegistersAfterAKillStopsAndMayReport",
      {{"gathering, kill, register worker:0", "worker:0 told stop"},
       {"report worker:0 killed", "attempt_ended; worker:0 told release"}}},
-    {"AKillWhileRunningTellsEveryExecutorAndWaitsForThem",
+    {"AKillOfARunningJobStopsEveryExecutorAndWaitsForThem",
      {{"running, kill enough",
        "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told stop; worker:0 grace 10s; worker:0 is "
        "stopping; runs"},
@@ -100,14 +102,14 @@ const TestRow kStopping[] = {
     {"ATaskThatSucceedsJustBeforeItIsStoppedHasSucceeded",
      {{"running, kill, report worker:0 success, report worker:1 fails 1",
        "worker:0 is succeeded; worker:1 is failed; verdict KILLED"}}},
-    {"AnEndThatNobodySawAfterTheOrderToStopIsWhatWasWanted",
+    {"AnUnseenEndAfterTheOrderToStopCountsAsKilled",
      {{"running, kill, report worker:0 infra, exit worker:1", "worker:0 worker:1 is killed"}}},
     {"CommandNumbersGrowFromStartToStopToRelease",
      {{"running, note worker:0", "worker:0 numbered above 0"},
       {"kill", "worker:0 numbered above noted"},
       {"note worker:0, kill within 100ms faster", "worker:0 numbered above noted"},
       {"note worker:0, report worker:0 killed", "worker:0 numbered above noted"}}},
-    {"ASecondKillWithAShorterGraceHurriesTheStop",
+    {"ASecondKillMayShortenTheGrace",
      {{"running, kill first, note worker:0, kill within 500ms second",
        "stop_hurried; orders tell worker:0#1, tell worker:1#1; worker:0 numbered above noted; worker:0 grace 500ms; "
        "verdict says `first`"}}},
@@ -136,7 +138,7 @@ const TestRow kStopping[] = {
 };
 TABLE_TEST(JobStopTest, kStopping, Script("worker*2 grace=10s"));
 
-TEST(JobStopTest, AThousandHurriesDoNotReachTheNumberOfTheRelease) {
+TEST(JobStopTest, ThousandsOfShortenedGracesStayBelowTheNumberOfTheRelease) {
   JobDriver driver(JobBuilder().Role("worker", 2).Build());
   driver.Running();
   driver.Kill("slowly", Duration(5000));
@@ -146,13 +148,13 @@ TEST(JobStopTest, AThousandHurriesDoNotReachTheNumberOfTheRelease) {
   EXPECT_LT(stop.number, driver.CommandFor("worker:0").number);
 }
 
-// ---- Roles of which some tasks may fail, or are not needed.
+// ---- Roles in which some tasks may fail, or are not needed.
 
 const TestRow kCompleting[] = {
-    {"AFailureThatIsToleratedIsJournalledAndItsExecutorLetGo",
+    {"AToleratedFailureIsJournalledAndItsExecutorReleased",
      {{"running, report shard:2 fails 3",
        "attempt_ended failure_tolerated; shard:2 told release; shard:1 told start 1; state RUNNING; tolerated 1"}}},
-    {"OneFailureTooManyFailsTheJobAndTheFirstIsNamed",
+    {"TooManyFailuresFailTheJobAndTheFirstIsNamed",
      {{"running, report shard:2 fails 3, report shard:0 fails 4",
        "verdict FAILED of shard:2 exit 3 says `~2 of 4 tasks of role shard have failed "
        "(tony.shard.min-succeeded=3)`"}}},
@@ -163,7 +165,7 @@ const TestRow kCompleting[] = {
        "attempt_ended; shard:2 is killed; shard:2 outcome says `~3 of 4 tasks of role shard have succeeded`"},
       {"report collector:0 success",
        "verdict SUCCEEDED says `4 of 5 tracked tasks succeeded; 1 was not needed`; tolerated 0"}}},
-    {"OfAFinishedRoleNoFailureMattersAndNothingStartsAgain",
+    {"FailuresOfAFinishedRoleNeitherCountNorCauseRestarts",
      {{"+task=5: running, report shard:0 shard:1 shard:3 success, report shard:2 fails 1",
        "attempt_ended; state RUNNING; shard:2 told release"}}},
     {"ATaskThatWaitsForItsRestartIsNotRestartedOnceItsRoleIsFinished",
@@ -172,18 +174,18 @@ const TestRow kCompleting[] = {
        "shard:2 state backoff"},
       {"report shard:0 shard:1 shard:3 success", "shard:2 state done; shard:2#2 told release"},
       {"pass 60s", "lacks restart_began"}}},
-    {"WhoHasNoContainerYetIsWithdrawnWhenItsRoleIsFinished",
+    {"RequestsOfAFinishedRoleAreWithdrawn",
      {{"job shard*3:succeeds=2 worker*1 fcfs: start, grant shard:0, register shard:0, heartbeat shard:0, grant "
        "shard:1, register shard:1, heartbeat shard:1, report shard:0 shard:1 success",
        "attempt_ended role_finished attempt_ended; shard:2 state done; state RUNNING"}}},
-    {"WhoHasNotSpokenYetIsEndedWithItsContainerAndThatIsNoFailure",
+    {"UnregisteredTasksOfAFinishedRoleAreKilledWithoutAFailure",
      {{"job shard*2:succeeds=1 worker*1 fcfs: start, all-granted, register shard:0, heartbeat shard:0, report shard:0 "
        "success, exit shard:1 kept infra says `its executor was terminated`",
        "shard:1 is killed; shard:1 outcome killed says `~1 of 2 tasks of role shard have succeeded`"}}},
     {"AFailureIsToleratedOnlyWhenItsRestartsAreUsedUp",
      {{"+task=1: running, report shard:2 fails 1", "has restart_decided"},
       {"register shard:2#2, heartbeat shard:2#2, report shard:2#2 fails 1", "has failure_tolerated"}}},
-    {"ARestartOfTheGangStartsAgainWhoHadFailedOrWasNotNeeded",
+    {"AGangRestartIncludesToleratedFailuresAndUnneededTasks",
      {{"job collector*1 shard*4:succeeds=2 standalone lost=0 gang=1: running, report shard:2 oom, report shard:0 "
        "shard:1 success",
        "shard:3 told stop"},
@@ -195,113 +197,115 @@ const TestRow kCompleting[] = {
      {{"job shard*2:fails=2 standalone: running, report shard:0 success, report shard:1 fails 2",
        "attempt_ended failure_tolerated job_stopping; verdict SUCCEEDED says `1 of 2 tracked tasks succeeded; 1 task "
        "failed: shard:1 failed on node-shard-1: exit code 2 (user_error)`"}}},
-    {"AToleratedFailureOfACollectiveSettlesFirst",
+    {"AToleratedFailureOfACollectiveWaitsForItsCauseFirst",
      {{"job worker*3:fails=3 pytorch settle=300ms: running, report worker:1 fails 1", "attempt_ended"},
       {"pass 300ms", "failure_tolerated"},
       {"pass 1s", "nothing"}}},
     {"ByTonysRuleAWorkersFailureIsToleratedAndTheChiefsIsNot",
      {{"job worker*3 standalone tonys-rule: running, report worker:1 fails 1", "has failure_tolerated"},
       {"report worker:0 fails 2", "verdict of worker:0 says `~; before it worker:1 failed`"}}},
-    {"ASidecarMayBeToldToCount",
+    {"ASidecarsFailureCountsIfConfigured",
      {{"job board*1:sidecar:fails=1 worker*1 standalone: running, report board:0 fails 1", "verdict of board:0"}}},
-    {"ANewMasterKnowsWhoWasToleratedAndWhatIsFinished",
+    {"ANewMasterKnowsToleratedFailuresAndFinishedRoles",
      {{"job collector*1 shard*4:succeeds=2 standalone: running, report shard:2 fails 3, report shard:0 shard:1 "
        "success, master 2",
        "tolerated 1; shard:3 told stop"},
       {"report shard:3 killed, report collector:0 success",
        "verdict says `~3 of 5 tracked tasks succeeded; 1 task failed: shard:2`"}}},
-    {"BeforeTheGangHasFormedNobodyIsSpared", {{"+lost=0: gathering, exit shard:2", "verdict of shard:2"}}},
+    {"BeforeTheGangHasFormedNoFailureIsTolerated", {{"+lost=0: gathering, exit shard:2", "verdict of shard:2"}}},
 };
 TABLE_TEST(JobCompletionTest, kCompleting, Script("collector*1 shard*4:succeeds=3 standalone"));
 
-// ---- When one member of a collective dies, the others fail of it, and may be heard first. A failure that would end the
-// job waits a moment for the one that explains it.
+// ---- When a member of a collective dies, the other members fail because of it, and their reports may come first. The
+// core delays the judgement of a failure that would end the job, so that the failure that explains it can arrive.
 
 const TestRow kSettling[] = {
-    {"AFailureThatNothingPaysForIsJudgedWhenItHasSettled",
+    {"AFailureWithoutABudgetIsJudgedAfterTheSettleTime",
      {{"running, report worker:1 fails 1", "attempt_ended; worker:1 told none; worker:0 told start 1; deadline +300ms"},
       {"pass 299ms", "nothing"},
       {"pass 1ms", "job_stopping; verdict of worker:1 user_error; worker:1 told release; worker:0 told stop"}}},
-    {"OfSeveralFailuresTheFirstIsTheVerdict",
+    {"TheVerdictNamesTheFirstOfSeveralFailures",
      {{"running, report worker:1 fails 1, wait 100ms, report worker:0 fails 2, deadline", "verdict of worker:1"}}},
-    {"ALostMemberHeardMeanwhileExplainsItAndTheGangRestartsFree",
+    {"ALostMemberExplainsTheFailureAndTheGangRestartsFree",
      {{"running, report worker:1 fails 1, wait 299ms, exit worker:0",
        "attempt_ended container_ended restart_decided; restart gang free of worker:0#1"},
       {"report worker:2 killed", "worker:1 told next 2; worker:0 told release"},
       {"all-granted, all-registered", "worker:1#2 told start 2; verdict none"}}},
-    {"WhatHasABudgetRestartsAtOnce", {{"+gang=1: running, report worker:1 fails 1", "attempt_ended restart_decided"}}},
-    {"WhatNoRestartCouldHelpIsJudgedAtOnce", {{"running, report worker:1 oom", "attempt_ended job_stopping"}}},
-    {"ATaskAloneIsJudgedAtOnce",
+    {"AFailureWithABudgetRestartsAtOnce",
+     {{"+gang=1: running, report worker:1 fails 1", "attempt_ended restart_decided"}}},
+    {"AFailureThatNoRestartCouldRepairIsJudgedAtOnce",
+     {{"running, report worker:1 oom", "attempt_ended job_stopping"}}},
+    {"TheOnlyTaskOfACollectiveIsJudgedAtOnce",
      {{"job worker*1 pytorch settle=300ms: running, report worker:0 fails 1", "attempt_ended job_stopping"}}},
-    {"TheLastOfACollectiveIsJudgedAtOnce",
+    {"TheLastRunningMemberOfACollectiveIsJudgedAtOnce",
      {{"running, report worker:0 worker:1 success, report worker:2 fails 1", "attempt_ended job_stopping"}}},
-    {"WhenNobodyIsLeftToExplainItItIsJudged",
+    {"AFailureIsJudgedWhenAllMembersHaveFailed",
      {{"running, report worker:0 fails 1, report worker:1 fails 2, report worker:2 fails 3",
        "attempt_ended job_stopping; verdict any"}}},
-    {"TasksThatNobodyIsConnectedToAreJudgedAtOnce",
+    {"UnconnectedTasksAreJudgedAtOnce",
      {{"job worker*3 settle=300ms standalone: running, report worker:0 fails 1", "attempt_ended job_stopping"}}},
-    {"AKillInBetweenIsTheVerdict",
+    {"AKillBeforeTheJudgementBecomesTheVerdict",
      {{"running, report worker:1 fails 1, kill enough", "job_stopping; verdict KILLED; worker:1 told release"}}},
     {"ANewMasterJudgesAtTheSameTime",
      {{"running, report worker:1 fails 1, standstill 299ms, master 2", "epoch_began; worker:1 told none"},
       {"pass 1ms", "job_stopping; verdict of worker:1"}}},
     {"ANewMasterThatComesLateJudgesAtOnce",
      {{"running, report worker:1 fails 1, standstill 300ms, master 2", "epoch_began job_stopping"}}},
-    {"AFailureOfAnothersMakingWaitsTenTimesAsLong",
+    {"APeerFailureWaitsTenTimesAsLong",
      {{"running, report worker:0 fails 1 peer", "attempt_ended; deadline +3s"},
       {"deadline", "job_stopping; verdict of worker:0"}}},
-    {"AFailureOfAnothersMakingGivesWayToOneThatComesLater",
+    {"APeerFailureYieldsToALaterFailure",
      {{"running, report worker:0 fails 1 peer, wait 2400ms, report worker:2 fails 3", "deadline +300ms"},
       {"deadline", "job_stopping; verdict of worker:2"}}},
-    {"AFailureOfAnothersMakingGivesWayAlsoWhenItIsDueFirst",
+    {"APeerFailureYieldsEvenIfItIsDueFirst",
      {{"running, report worker:0 fails 1 peer, wait 2900ms, report worker:2 fails 3, pass 100ms",
        "verdict of worker:2"}}},
-    {"AFailureOfAnothersMakingGivesWayToWhatNoRestartCouldHelp",
+    {"APeerFailureYieldsToAFailureThatNoRestartCouldRepair",
      {{"running, report worker:0 fails 1 peer, report worker:2 oom", "verdict of worker:2"}}},
-    {"ARestartThatIsPaidForNamesTheBetterCauseToo",
+    {"AChargedRestartAlsoNamesTheBetterCause",
      {{"+gang=1: running, report worker:0 fails 1 peer", "attempt_ended"},
       {"report worker:2 fails 3", "restart of worker:2#1"}}},
-    {"AFailureOfAnothersMakingThatIsFreeWaitsToo",
+    {"AFreePeerFailureAlsoWaits",
      {{"running, report worker:0 fails 1 peer transient", "attempt_ended"}, {"deadline", "has restart_decided"}}},
-    {"TheLastOfAllThatFailGivesWayToTheFirstOfItsOwnMaking",
+    {"APeerFailureOfTheLastMemberYieldsToAnEarlierOwnFailure",
      {{"running, report worker:0 fails 1 peer, report worker:1 fails 3, report worker:2 fails 1 peer",
        "verdict of worker:1"}}},
-    {"ManyFailuresOfAnothersMakingWaitForTheFirstOfThem",
+    {"ManyPeerFailuresWaitForTheDeadlineOfTheFirst",
      {{"job worker*5 pytorch settle=300ms: running, report worker:3 fails 1 peer, wait 10ms, report worker:0 fails 1 "
        "peer, wait 10ms, report worker:1 fails 1 peer, wait 10ms, deadline",
        "verdict of worker:3"}}},
-    {"WhereAllFailOfAnothersMakingTheFirstOfThemIsTheVerdict",
+    {"TheVerdictNamesTheFirstIfAllArePeerFailures",
      {{"running, report worker:1 fails 1 peer, wait 10ms, report worker:0 fails 1 peer, wait 10ms, report worker:2 "
        "fails 1 peer, wait 10ms",
        "verdict of worker:1"}}},
-    {"ASidecarThatLosesItsConnectionHurriesNobodysJudgement",
+    {"APeerFailureOfASidecarSpeedsUpNoJudgement",
      {{"+board*1:sidecar: running, report worker:0 board:0 fails 1 peer", "verdict none"}}},
-    {"WhoSendsNoHeartbeatsIsTheProbableCause",
+    {"ATaskWithoutHeartbeatsIsNamedAsTheProbableCause",
      {{"running, wait 4s, heartbeat worker:0 worker:2, pass 1s, report worker:0 fails 1 peer, pass 3s",
        "verdict says `~; worker:1 sends no heartbeats`"}}},
-    {"WhoExitedEarlyIsNamedAsTheProbableCause",
+    {"ATaskThatExitedEarlyIsNamedAsTheProbableCause",
      {{"running, report worker:2 success, report worker:0 fails 1 peer, deadline",
        "verdict says `~; worker:2 had ended with exit code 0`"}}},
-    {"WhoseAddressIsNamedIsTheProbableCause",
+    {"ATaskWhoseAddressIsInTheErrorIsTheProbableCause",
      {{"running, report worker:0 fails 1 peer says `node-worker-1:4001: Connection refused`, deadline",
        "verdict says `~; this address belongs to worker:1 (running)`"}}},
     {"TheRankThatACollectiveWaitedForIsNamed",
      {{"running, report worker:0 fails 1 hung peer says `[Rank 0]: Rank 2 failed to pass monitoredBarrier in 1000 ms`, "
        "deadline",
        "verdict says `~; these tasks did not take part: worker:2 (running)`"}}},
-    {"WhereACollectiveTimedOutInAllOthersTheOneThatStillRunsIsNamed",
+    {"ARunningTaskIsNamedIfACollectiveTimedOutInAllOthers",
      {{"running, report worker:2 fails 1 peer, report worker:0 fails 1 hung peer says `Watchdog caught collective "
        "operation timeout`, deadline",
        "verdict of worker:0 says `~; these tasks did not take part: worker:1 (running) (hung)`"}}},
-    {"ALongerPortIsAnotherAddress",
+    {"AnAddressIsNotMatchedInsideALongerPort",
      {{"running, report worker:0 fails 1 peer says `node-worker-1:40017: Connection refused`, deadline",
        "verdict says `!the address is`"}}},
-    {"AContainerThatGoesWhileItSettlesChangesNoVerdict",
+    {"AContainersExitDuringTheSettleTimeChangesNoVerdict",
      {{"running, report worker:1 fails 1, exit worker:1", "container_ended"}, {"deadline", "job_stopping"}}},
 };
 TABLE_TEST(JobSettleTest, kSettling, Script("worker*3 pytorch settle=300ms"));
 
-TEST(JobSettleTest, RanksThatReportsName) {
+TEST(JobSettleTest, RanksNamedInErrorsAreFound) {
   using testing::ElementsAre;
   EXPECT_THAT(SilentRanks("[Rank 0]: Ranks 1, 3 failed to pass monitoredBarrier in 1000 ms"), ElementsAre(1, 3));
   EXPECT_THAT(

@@ -1,5 +1,5 @@
-// Job::CheckInvariants() finds states that cannot be. Each row damages a right state by a decision that Evolve()
-// accepts, because the transition tables do not speak of what the decision contradicts: nothing else notices it.
+// Job::CheckInvariants() finds impossible states. Each row damages a correct state by a decision that Evolve() accepts.
+// The transition tables do not cover what this decision contradicts, so that only CheckInvariants() finds it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -65,11 +65,11 @@ const std::vector<Damage>& Damages() {
        "!IsFinished(role.name) || HasEnough(role, ends)",
        kUntilRunning,
        {RoleFinished{"worker"}}},
-      {"ARoleIsLeftThatOutlivesNobody",
+      {"ARoleIsIgnoredWithoutATimeLimit",
        "!left_.contains(role.name) || !role.outlives.empty()",
        kUntilRunning,
        {RoleDetached{"worker", "A"}}},
-      {"ARequestOutlivesTheJobsStop",
+      {"ARequestIsOpenAfterTheJobsStop",
        "epoch_.value == 0 || !containers_.NextWithdrawn()",
        kUntilAccepted,
        {kStopDecided}},
@@ -77,7 +77,7 @@ const std::vector<Damage>& Damages() {
        "!Ended() || containers_.left() == 0",
        kUntilRunning,
        {kStopDecided, JobEnded{}}},
-      {"AKillIsPlannedForAStranger",
+      {"AKillIsPlannedUnderAnUnmetCondition",
        "Holds(plan, claim_.owner, watcher_)",
        kUntilRunning,
        {KillPlanned{1, {.if_owner = {"stranger"}, .due = JobDriver::kStart + Duration(10'000)}}}},
@@ -98,7 +98,7 @@ const std::vector<Damage>& Damages() {
        "!verdict_ || restarts_.open().empty()",
        kUntilRunning,
        {kStopDecided, RestartInScope(RestartScope::kTask, /*charged=*/false)}},
-      {"ARoleIsRequestedInPart",
+      {"OnlyAPartOfARoleIsRequested",
        "unopened_.contains(id.role) == task.attempts.empty()",
        [](JobDriver& driver) {
          driver.Accepted();

@@ -1,4 +1,4 @@
-// Silence: an executor that is not heard is first suspected, then given up, and its container ended.
+// Tests missed heartbeats: a silent executor is first suspected, then given up, and its container is killed.
 #include "tests/unit/am/job_script.h"
 
 namespace tony::am {
@@ -8,41 +8,42 @@ const TestRow kSilent[] = {
     {"ASilentExecutorIsSuspectedAndNothingElseHappens",
      {{"running, wait 1s, heartbeat worker:1, pass 3999ms", "nothing"},
       {"pass 1ms", "attempt_suspected; no orders; worker:0 suspected; worker:1 heard; worker:0 is running"}}},
-    {"EveryCallIsASignOfLife", {{"running, wait 4999ms, heartbeat worker:0, await worker:1, pass 4999ms", "nothing"}}},
-    {"ASuspectThatIsHeardAgainIsCleared",
+    {"EveryCallCountsAsAHeartbeat",
+     {{"running, wait 4999ms, heartbeat worker:0, await worker:1, pass 4999ms", "nothing"}}},
+    {"ASuspectThatCallsAgainIsCleared",
      {{"running, pass 5s", "worker:0 suspected"}, {"heartbeat worker:0", "attempt_heard; worker:0 heard"}}},
     {"ASuspectsReportIsTaken",
      {{"running, pass 5s, report worker:0 success", "attempt_heard attempt_ended; worker:0 heard"}}},
-    {"ACallThatIsRefusedClearsNobody",
+    {"ARefusedCallClearsNoSuspect",
      {{"running, pass 5s, impostor worker:0 container=another",
        "refused stale_attempt; nothing; worker:0 suspected; deadline +0"}}},
-    {"AfterALongSilenceTheContainerIsEndedBeforeAnythingIsSaidOfTheAttempt",
+    {"ALongSilenceKillsTheContainerBeforeTheAttemptIsLost",
      {{"begun", "container_kill_ordered; orders kill c-worker-0; worker:0 is running; verdict none"}}},
-    {"ASilentAttemptIsLostWhenItsContainerIsGone",
+    {"ASilentAttemptIsLostWhenItsContainerHasExited",
      {{"begun, exit worker:0",
        "attempt_ended container_ended job_stopping; worker:0 is lost; worker:0 heard; verdict node_lost of worker:0 "
        "says `~no heartbeat for 60.0 s`"}}},
     {"TheOutcomeThatASilentExecutorKeptCounts",
      {{"begun, exit worker:0 kept {fails 3|success}", "verdict {exit 3|none; worker:0 is succeeded}"}}},
-    {"WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp",
+    {"AnAttemptIsGivenUpIfItsContainersExitIsNotReported",
      {{"begun, wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms",
        "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~nobody can say that it ended`"}}},
-    // The STOP has not reached the executor, which follows its master until that is silent for long.
-    {"OneThatIsHeardMeanwhileIsNotGivenUpBeforeItHasBeenSilentAgain",
+    // The STOP has not reached the executor, which obeys its master until the master has been silent for a long time.
+    {"AnExecutorThatCallsAgainGetsTheFullTimeoutAgain",
      {{"begun, wait 14999ms, await worker:0, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "attempt_ended job_stopping"}}},
     {"ANewMasterGivesTheSchedulerTheWholeTimeAgain",
      {{"begun, standstill 30s, master 2", "epoch_began; orders kill c-worker-0"},
       {"wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "attempt_ended job_stopping"}}},
-    {"AKillWhileASilentContainerIsBeingEndedWaitsForThat",
+    {"AKilledJobWaitsForTheExitOfASilentContainer",
      {{"begun, kill enough, report worker:1 killed, exit worker:1", "state STOPPING"},
       {"exit worker:0", "state KILLED; worker:0 is killed"}}},
     {"AReportOfASilentAttemptThatComesBeforeItsEndCounts",
      {{"begun, report worker:0 success", "attempt_heard attempt_ended"},
       {"exit worker:0", "container_ended; verdict none"}}},
-    {"ALostAttemptThatStillWorksIsRefusedSoThatItEnds",
+    {"CallsOfALostAttemptAreRefused",
      {{"begun, wait 14999ms, heartbeat worker:1, pass 0, pass 1ms", "worker:0 is lost"},
       {"heartbeat worker:0", "refused stale_attempt"},
       {"register worker:0 running 100", "refused stale_attempt; nothing"}}},
@@ -51,34 +52,34 @@ const TestRow kSilent[] = {
       {"report worker:0 success", "nothing; worker:0 told release; verdict node_lost of worker:0"}}},
     {"ARegisteredExecutorIsWatchedBeforeItsTaskRuns",
      {{"gathering, register worker:0", "deadline +5s"}, {"deadline", "attempt_suspected"}}},
-    {"WhoHasNotRegisteredIsNotWatched", {{"gathering, launched worker:0, pass 60s", "nothing"}}},
-    {"WhoHasBeenToldToStopIsMeasuredByTheGraceNotByHeartbeats",
+    {"AnUnregisteredExecutorIsNotWatched", {{"gathering, launched worker:0, pass 60s", "nothing"}}},
+    {"AStoppingTaskIsLimitedByTheGraceNotByHeartbeats",
      {{"running, kill within 1h slowly, pass 60s", "nothing; deadline later"}}},
-    {"ANewMasterStartsCountingAnew",
+    {"ANewMasterRestartsTheHeartbeatTimeout",
      {{"running, wait 120s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "attempt_suspected attempt_suspected"}}},
-    // Executors could not know that it ruled; that they were not heard is its own fault.
-    {"AMasterThatDidNotRenewCallsNobodySilent",
+    // Executors could not see that this master was leader, so the master itself caused the missed heartbeats.
+    {"AMasterThatDidNotRenewSuspectsNoExecutor",
      {{"running, standstill 120s, pass 0", "nothing"},
       {"wait 1ms, pass 4999ms", "nothing"},
       {"pass 1ms", "attempt_suspected attempt_suspected"}}},
-    {"ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedAnew",
+    {"ANewMasterKeepsASuspicionAndRestartsTheTimeout",
      {{"running, pass 5s, master 2", "worker:0 suspected"},
       {"heartbeat worker:1, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "container_kill_ordered"}}},
-    // ---- where the scheduler sees each process
-    {"WhereEndsAreConfirmedSilenceAloneGivesNobodyUp",
+    // ---- a scheduler that sees each process
+    {"WithConfirmedEndsSilenceAloneLosesNoAttempt",
      {{"confirming-start, all-granted, all-registered, all-run, pass 5s, pass 55s", "also kill c-worker-0"},
       {"pass 75s", "lacks attempt_ended"},
       {"exit worker:0", "has attempt_ended"}}},
-    {"NothingBeginsBesideAProcessThatCannotBeEnded",
+    {"NoAttemptStartsBesideAProcessThatCannotBeKilled",
      {{"job worker*2 gang=3: confirming-start, all-up, exit worker:0 unseen left says `process 7 (sleep) of root "
        "cannot be ended by alice` kept fails 3",
        "verdict user_error exit 3; worker:0 outcome user_error says `~process 7 (sleep) of root`"}}},
-    {"ARestartThatWouldBeginBesideOneEndsTheJob",
+    {"ARestartBesideAProcessThatCannotBeKilledEndsTheJob",
      {{"job worker*2 gang=3: confirming-start, all-up, report worker:0 fails 1", "verdict none"},
       {"exit worker:1 unseen left says `process 7 (sleep) of root cannot be ended by alice`",
        "verdict infra says `worker:1 cannot start again: process 7 (sleep) of root cannot be ended by alice`"}}},
-    {"ASuccessIsOneWhateverItLeaves",
+    {"ASuccessCountsEvenIfItLeavesAProcess",
      {{"job worker*2 gang=3: confirming-start, all-up, exit worker:0 unseen left says `process 7 (sleep) of root "
        "cannot be ended by alice` kept success",
        "verdict none; worker:0 outcome success"}}},
@@ -87,7 +88,7 @@ TABLE_TEST(JobLivenessTest, kSilent,
            Script("worker*2 suspect=5s lost-after=60s registration=24h lost=0",
                   "running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0"));
 
-// ---- Limits of the whole job, and when the core wants to be woken for them.
+// ---- Limits of the whole job, and the deadlines that the core requests for them.
 
 const TestRow kLimited[] = {
     {"ARegistrationTimeoutNamesWhoIsMissingAndTheKey",
@@ -108,9 +109,9 @@ const TestRow kLimited[] = {
       {"pass 1ms",
        "has job_stopping; verdict FAILED timeout says `worker:1 did not register within 2.0 s of its container's start "
        "(tony.task.executor.registry-timeout-sec)`"}}},
-    {"WhoHasRegisteredHasKeptTheRegistryTimeout",
+    {"TheRegistryTimeoutIsOverAfterTheRegistration",
      {{"job worker*1 registry=2s: gathering, launched worker:0, register worker:0, pass 4s", "lacks job_stopping"}}},
-    {"OfTwoRegistrationLimitsTheNearerOneHolds",
+    {"TheEarlierOfTwoRegistrationTimeoutsHolds",
      {{"job worker*1 registration=1s registry=2s: gathering, launched worker:0, pass 1s",
        "verdict says `~tony.container.registration.timeout`"}}},
     {"TheRegistryTimeoutCountsAcrossMasters",
@@ -125,7 +126,7 @@ const TestRow kLimited[] = {
     {"AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce",
      {{"job worker*2 allocation=45s: start, pass 45s",
        "orders withdraw worker:0#1 worker:1#1, end job; state FAILED"}}},
-    {"WhereAllHaveContainersTheAllocationTimeoutIsOver",
+    {"TheAllocationTimeoutIsOverWhenAllHaveContainers",
      {{"job worker*2 allocation=45s: running, pass 45s", "lacks job_stopping"}}},
     {"AfterTheGangHasFormedTheRegistrationTimeoutIsOver", {{"running, pass 30s", "nothing"}}},
     {"TheApplicationTimeoutFailsARunningJobAndNamesTheKey",
@@ -158,48 +159,49 @@ TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
   }
 }
 
-// ---- Where one time meets another, and who comes first of two.
+// ---- Limits exactly at their boundary, and the order of two events that are due together.
 
 const TestRow kEdges[] = {
-    // ---- silence
-    {"SilenceBeginsAnewOnlyAfterARecordThatWasStale",
+    // ---- missed heartbeats
+    {"HeartbeatTimeoutsRestartOnlyAfterAStaleRecord",
      {{"+fresh=2s: running, standstill {2s|2001ms}, renew", "deadline {+3s|+5s}"}}},
-    {"SilenceCountsUpToTheLastMomentOfAFreshRecord",
+    {"MissedHeartbeatsCountWhileTheRecordIsFresh",
      {{"running, standstill {5s|5001ms}, tick", "{attempt_suspected attempt_suspected|nothing}"}}},
-    {"ASuspectThatIsHeardDoesNotPutOffTheLookAtOthers",
+    {"AClearedSuspectDoesNotDelayTheCheckOfOthers",
      {{"running, wait 4s, heartbeat worker:1, pass 1s, pass 0", "worker:0 suspected"},
       {"wait 1s, heartbeat worker:0", "attempt_heard; deadline +3s"}}},
-    {"ARenewedAttemptDoesNotPutOffTheLookAtOthers",
+    {"ARenewedAttemptDoesNotDelayTheCheckOfOthers",
      {{"+task=1: running, wait 3s, report worker:0 fails 1", "has restart_began; deadline +2s"}}},
-    // Its container was read to be gone before it was given to the next attempt.
-    {"WhatAnExecutorLeftOfOneAttemptIsNotTheEndOfTheNext",
+    // The kept outcome is the first attempt's. The scheduler read it before the container was given to the second
+    // attempt.
+    {"AKeptOutcomeDoesNotCountForTheNextAttempt",
      {{"+task=1: running, report worker:0 fails 1", "has restart_began"},
       {"kill, exit worker:0 unseen kept fails 1", "worker:0 outcome killed unseen"}}},
     // ---- stops
-    {"ANewMasterGivesWhoIsBeingStoppedItsWholeGraceAgain",
+    {"ANewMasterGivesStoppingTasksTheirFullGraceAgain",
      {{"job worker*2 standalone registration=24h suspect=20s grace=10s lost-after=60s fresh=5s: running, kill, wait "
        "10s, master 2, pass 14999ms",
        "nothing"},
       {"pass 1ms", "container_kill_ordered"}}},
-    {"WhoIsBeingStoppedIsNotToldAgainOfTheSameGrace",
+    {"AStoppingTaskReceivesTheSameGraceOnlyOnce",
      {{"job worker*2 registration=24h suspect=5s grace=10s lost-after=60s fresh=5s pytorch gang=1: running, report "
        "worker:0 fails 1",
        "worker:1 told stop"},
       {"kill within 10s enough", "orders tell worker:0#1"}}},
-    {"ACommandToGoOnIsNumberedAboveAStopAndBelowARelease",
+    {"TheNumberOfNextIsAboveAStopAndBelowARelease",
      {{"+pytorch gang=1: running, report worker:0 fails 1, note worker:1, exit worker:1 kept killed",
        "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
        "worker:0"}}},
-    // ---- ends that come early
-    {"OneThatRegisteredAndWasNotHeardToRunHasFailedOrWasLostAsItsEndSays",
+    // ---- ends before the task has run
+    {"ARegisteredAttemptThatNeverRanIsFailedOrLostByItsEnd",
      {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
       {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
     {"AGangRestartsAlsoBeforeItHasFormed",
      {{"+lost=0 gang=1: start, grant worker:0{|, grant worker:1}", "state {ALLOCATING|GATHERING}"},
       {"exit worker:0", "restart gang{|; state RESTARTING}"},
       {"{|exit worker:1, }all-granted, all-registered", "state RUNNING"}}},
-    // ---- of two or many
-    {"OfTwoRestartsTheSoonerOneWakesTheMaster",
+    // ---- two or many at once
+    {"TheEarlierOfTwoRestartsIsTheNextDeadline",
      {{"+suspect=20s fresh=20s task=3 backoff=1s/8s: running, report worker:0 worker:1 fails 1, register worker:0#2 "
        "worker:1#2, report worker:0#2 fails 1, wait 500ms, report worker:1#2 fails 1",
        "deadline +500ms"}}},

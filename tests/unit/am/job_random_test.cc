@@ -1,5 +1,5 @@
-// Whole jobs under many seeds, with tasks that fail, executors that freeze, people who kill and masters that die.
-// Whatever happens: the job ends, its journal replays to the same state, and its timers neither spin nor oversleep.
+// Runs whole jobs under many seeds, with tasks that fail, executors that freeze, people who kill the job, and masters
+// that die. Every job ends, its journal replays to the same state, and its timers neither spin nor oversleep.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ void AllowRestarts(Random& random, JobBuilder& builder) {
   if (OneIn(random, 2)) builder.Settle(Duration(300));
 }
 
-// What befalls the first attempts of a task; its later ones do as the task does.
+// Plans the disturbances of a task's first attempts. Later attempts end as the plan of the task says.
 void Disturb(Random& random, const TaskId& task, GangPlan& plan) {
   if (OneIn(random, 10)) plan.frozen.insert({task, 1});
   if (OneIn(random, 10)) plan.preempted.insert({task, 1});
@@ -71,20 +71,20 @@ GangRun::Script RandomScript(uint32_t seed) {
   GangRun::Script script{.spec = builder.Build(), .seed = seed};
   for (const TaskId& task : TasksOf(script.spec)) {
     Disturb(random, task, script.plan);
-    if (one_in(8)) continue;  // runs until it is stopped, or lost
+    if (one_in(8)) continue;  // runs until stopped or lost
     script.plan.ends[task] = one_in(6) ? Failure(3) : Success();
   }
   for (size_t at = random() % 30; one_in(2) && at < 100; at += random() % 30)
     script.deaths.push_back({at, /*after_acting=*/one_in(2)});
   script.plan.checkpoints = static_cast<int>(random() % 4);
   if (one_in(3)) script.kill_in = static_cast<JobState>(1 + random() % 4);
-  // A task that neither ends nor freezes would run for ever; nor does every job restart.
+  // A task that neither ends nor freezes would run for ever, and some jobs never restart.
   if ((!script.kill_in || script.kill_in == JobState::kRestarting) && script.spec.timeout.count() == 0)
     script.spec.timeout = Duration(200000);
   return script;
 }
 
-// At its next deadline the job has something to decide or another deadline; before it, nothing.
+// Expects that the job decides something or sets a later deadline at its next deadline, and decides nothing before it.
 void ExpectSoundDeadline(const Job& job, Instant now) {
   const auto deadline = job.NextDeadline();
   if (!deadline || job.Ended()) return;
@@ -123,7 +123,7 @@ TEST(JobRandomTest, ItsTimersNeitherSpinNorOversleep) {
   }
 }
 
-TEST(JobRandomTest, AmongThemAreRestartsOfEveryScopeChargedAndFree) {
+TEST(JobRandomTest, RandomJobsHaveChargedAndFreeRestartsOfEveryScope) {
   std::set<std::pair<RestartScope, bool>> begun;
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     GangRun run(RandomScript(seed));

@@ -1,5 +1,5 @@
-// A new master goes on where the journal ends: it orders again what may not have been done, and the job ends as it
-// would have ended.
+// A new master continues where the journal ends: it repeats the orders that may not have been performed, and the job
+// ends as it would have ended under the old master.
 #include <gmock/gmock.h>
 
 #include "runtime/base/strings.h"
@@ -11,36 +11,37 @@ namespace tony::am {
 namespace {
 
 const TestRow kRecovering[] = {
-    // ---- what is ordered again
-    {"ANewMasterAsksAgainForWhatHasNotBeenGranted",
+    // ---- orders that are repeated
+    {"ANewMasterRepeatsRequestsThatWereNotGranted",
      {{"start, grant worker:1, master 2", "epoch_began; orders launch worker:1#1 in c-worker-1, request worker:0#1"}}},
-    {"ANewMasterDoesNotOrderWhatIsKnownToBeDone", {{"running, master 2", "no orders; epoch 2; worker:0 told start 1"}}},
-    {"ANewMasterStopsAgainWhoHadNotRegistered",
+    {"ANewMasterDoesNotRepeatOrdersThatWerePerformed",
+     {{"running, master 2", "no orders; epoch 2; worker:0 told start 1"}}},
+    {"ANewMasterRepeatsTheStopOfUnregisteredExecutors",
      {{"gathering, register worker:1, kill, master 2", "orders term c-worker-0; worker:1 told stop"}}},
-    {"ANewMasterKillsAgainWhoDidNotLeave",
+    {"ANewMasterRepeatsTheKillOfRunningContainers",
      {{"running, report worker:0 success, deadline, master 2", "orders kill c-worker-0"}}},
     {"ANewMasterOfAnEndedJobOnlyEndsItAgain",
      {{"start, kill enough, master 2", "epoch_began; orders end job; verdict says `enough`"}}},
     {"ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain",
      {{"gathering, reach c-worker-1", "nothing; orders launch worker:0#1 in c-worker-0"}}},
-    {"AReachedSchedulerIsToldNothingOfWhoHasRegistered", {{"running, reach", "no orders"}}},
-    // ---- what comes back by itself
+    {"AReachedSchedulerGetsNoOrdersForRegisteredExecutors", {{"running, reach", "no orders"}}},
+    // ---- state that executors report again
     {"AnExecutorThatRegistersWithTheNewMasterChangesNothing",
      {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
-    {"AnExecutorWhoseTaskStartedMeanwhileTellsItByItsRegistration",
+    {"ARegistrationReportsThatTheTaskHasStarted",
      {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
-    {"AnOutcomeThatNobodyHeardIsReportedToTheNewMaster",
+    {"AnUnreceivedOutcomeIsReportedToTheNewMaster",
      {{"job worker*1: running, master 2, register worker:0 ended, report worker:0 fails 3",
        "attempt_ended job_stopping; verdict exit 3"}}},
     {"TheCommandOfAFormedGangIsTheSameUnderEveryMaster",
      {{"running, note worker:0, master 2", "worker:0 told as noted"}}},
-    {"AnEndJudgedByNobodyYetIsJudgedByTheNewMaster",
+    {"AnUnjudgedEndIsJudgedByTheNewMaster",
      {{"running, report worker:0 fails 3", "attempt_ended job_stopping"},
       {"replay -1, start 2", "epoch_began job_stopping; verdict of worker:0"}}},
 };
 TABLE_TEST(JobRecoveryTest, kRecovering, Script("worker*2"));
 
-TEST(JobRecoveryTest, AnOldMastersEpochCannotBeginAgain) {
+TEST(JobRecoveryTest, AnOldEpochCannotBeginAgain) {
   JobDriver driver(TwoWorkers());
   driver.Start({2});
 
@@ -87,7 +88,7 @@ class EveryPrefix : public testing::TestWithParam<std::tuple<size_t, bool>> {
   bool after_acting() const { return std::get<1>(GetParam()); }
 };
 
-// The orders that the decisions call for and that no later one shows to be done.
+// Collects the orders that the decisions require and that no later decision shows to be performed.
 class StillToBeDone {
  public:
   void See(const DecisionBody& body) {
@@ -146,7 +147,7 @@ TEST_P(EveryPrefix, LeadsToTheSameVerdict) {
   }
 }
 
-TEST_P(EveryPrefix, IsFollowedByTheOrdersStillToBeDone) {
+TEST_P(EveryPrefix, IsFollowedByTheOrdersThatWereNotPerformed) {
   GangRun whole(ScriptOf({}));
   whole.ToTheEnd();
 
@@ -159,7 +160,7 @@ TEST_P(EveryPrefix, IsFollowedByTheOrdersStillToBeDone) {
 
     const CoreStepResult turn = driver.Start({2});
 
-    // Where the journal ends within a turn, the rest of that turn follows with its own orders.
+    // If the journal ends within a turn, the rest of that turn follows with its own orders.
     const bool nothing_new = turn.decisions.size() == 1;
     if (nothing_new) {
       EXPECT_THAT(Orders(turn), testing::UnorderedElementsAreArray(expected.Orders()));
@@ -175,19 +176,19 @@ INSTANTIATE_TEST_SUITE_P(JobRecoveryTest, EveryPrefix,
                                   (std::get<1>(story.param) ? "AfterActing" : "BeforeActing");
                          });
 
-// ---- A master that dies at any decision of a job that restarts: the next one goes on to the same end.
+// ---- A master dies after any decision of a job that restarts, and the next master reaches the same end.
 
 const TestRow kRestartingAgain[] = {
-    // ---- what a new master orders
-    {"ANewMasterHoldsWhoWasHeld",
+    // ---- orders of a new master
+    {"ANewMasterKeepsHoldingHeldExecutors",
      {{"job worker*2 board*1:sidecar pytorch gang=1: running, report worker:0 fails 1, master 2",
        "no orders; worker:0 told none; worker:1 told stop"},
       {"register worker:0 ended, report worker:1 board:0 killed", "worker:0 told next 2"}}},
-    {"ANewMasterTellsWhoIsToGoOnThatItIs",
+    {"ANewMasterRepeatsTheCommandForTheNextAttempt",
      {{"+task=1: running, report worker:0 fails 1, master 2", "no orders"},
       {"register worker:0 ended", "worker:0 told next 2"},
       {"register worker:0#2", "attempt_registered; worker:0#2 told start 1"}}},
-    {"ANewMasterAsksAgainForTheContainerOfARestart",
+    {"ANewMasterRequestsTheContainerOfARestartAgain",
      {{"running, exit worker:0, master 2", "orders request worker:0#2"}}},
     {"ANewMasterDoesNotSendSignalsToARenewedExecutorThatStops",
      {{"+task=1: running, report worker:0 fails 1, kill, master 2", "no orders; worker:0 told next 2"}}},
@@ -198,17 +199,17 @@ const TestRow kRestartingAgain[] = {
     {"BudgetsSurviveTheMaster",
      {{"+task=1: running, report worker:0 fails 1, register worker:0#2, master 2, report worker:0#2 fails 1",
        "attempt_ended job_stopping"}}},
-    {"ABackOffEndsWhenItWouldHaveEnded",
+    {"ABackOffKeepsItsEndUnderANewMaster",
      {{"+task=2 backoff=4s/4s: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, note, "
        "standstill 1500ms, master 2",
        "deadline noted"},
       {"deadline", "has restart_began"}}},
-    {"ABackOffThatEndedMeanwhileIsOverAtOnce",
+    {"ABackOffThatEndedWithoutAMasterIsOverAtOnce",
      {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, standstill 5s, "
        "master 2",
        "epoch_began restart_began"}}},
-    // Nobody could hear that the container is gone while there was no master.
-    {"ANewMasterWaitsAnewForALostContainerToBeGone",
+    // While no master was running, the container's end could not be reported.
+    {"ANewMasterWaitsAgainForTheExitOfALostContainer",
      {{"running, report worker:0 infra, standstill 20s, master 2", "epoch_began"},
       {"exit worker:0", "container_ended restart_began"}}},
 };
@@ -221,7 +222,7 @@ struct RestartStory {
   JobSpec spec;
   GangPlan plan;
   std::optional<JobState> kill_in = {};
-  bool same_restarts = true;  // false: it may be over before it comes to one
+  bool same_restarts = true;  // false: may end before any restart
 };
 
 const TaskId kFirstWorker{"worker", 0}, kSecondWorker{"worker", 1}, kBoard{"board", 0};
@@ -263,7 +264,7 @@ const std::vector<RestartStory>& RestartStories() {
        {},
        /*same_restarts=*/false},
       {"TheBudgetIsUsedUp", Alone().Restarts(kTask, 2).Build(), {.ends = {{kFirstWorker, Failure(3)}}}},
-      {"ItIsKilledWhileItRestarts",
+      {"AJobIsKilledWhileItRestarts",
        Collective().Restarts(kGang, 1).Build(),
        {.attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}},
        JobState::kRestarting},
@@ -282,7 +283,7 @@ class EveryPrefixOfARestart : public testing::TestWithParam<std::tuple<size_t, b
   bool after_acting() const { return std::get<1>(GetParam()); }
 };
 
-// The restarts themselves are the same, too: none is lost, and none is made twice.
+// The restarts are also the same: no restart is lost, and no restart happens twice.
 std::vector<std::string> RestartsOf(const std::vector<Decision>& journal) {
   std::vector<std::string> restarts;
   for (const Decision& decision : journal) {

@@ -1,5 +1,5 @@
-// Restarts of single tasks and of roles: who is told what and when, who goes on in its container and who gets a new
-// one.
+// Tests restarts of single tasks and of roles: which commands executors receive and when, and which attempts keep their
+// container or get a new one.
 #include "tests/unit/am/job_script.h"
 #include "tests/unit/am/usual_jobs.h"
 
@@ -7,8 +7,8 @@ namespace tony::am {
 namespace {
 
 const TestRow kRestarting[] = {
-    // ---- signals that anybody may have sent
-    {"ASignalIsFreeTwiceAndThenTheProgramsOwn",
+    // ---- signals whose sender is unknown
+    {"TheThirdSignalIsBlamedOnTheProgram",
      {{"running, report worker:0 infra by TERM signal", "restart task free"},
       {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
       {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal",
@@ -25,7 +25,7 @@ const TestRow kRestarting[] = {
      {{"+task=1: running, report worker:0 infra by TERM signal", "restart task free"},
       {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
       {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal", "restart task charged"}}},
-    {"ASignalLongAgoOrOfAnotherTaskIsAnotherStory",
+    {"AnOldSignalOrAnotherTasksSignalDoesNotCount",
      {{"+lost=10/60s: running, report worker:0 infra by TERM signal, register worker:0#2, all-run, report worker:1 "
        "infra by TERM signal",
        "restart task free"},
@@ -35,12 +35,12 @@ const TestRow kRestarting[] = {
      {{"+task=1: running, report worker:0 fails 1",
        "attempt_ended restart_decided restart_began; orders tell worker:0#1; worker:0 told next 2; worker:1 told start "
        "1; state RUNNING; worker:0 attempt 2; worker:0#2 is launching; worker:0#2 host node-worker-0"}}},
-    {"AJoinerStartsAtOnceInTheSameGenerationWithTheSameClusterSpec",
+    {"AJoinerStartsInTheSameGenerationWithTheSameClusterSpec",
      {{"+task=1: running, note worker:1, report worker:0 fails 1, register worker:0#2",
        "attempt_registered; orders tell worker:0#2; worker:0#2 told start 1; worker:0#2 cluster as worker:1; worker:1 "
        "told as noted"},
       {"heartbeat worker:0#2", "attempt_ran; generation 1"}}},
-    {"AHeldExecutorIsToldNothingUntilTheBackOffIsOver",
+    {"AHeldExecutorReceivesNoCommandUntilTheBackOffIsOver",
      {{"+task=2 backoff=3s/9s: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1",
        "attempt_ended restart_decided; no orders; worker:0#2 told none; worker:0 state backoff; deadline +3s"},
       {"pass 2999ms", "lacks restart_began"},
@@ -49,16 +49,16 @@ const TestRow kRestarting[] = {
      {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, exit worker:0#2",
        "container_ended"},
       {"deadline", "restart_began; orders tell worker:0#2, request worker:0#3"}}},
-    {"AJoinerWithAnotherAddressIsInTheClusterSpecThatItGets",
+    {"AMovedJoinersClusterSpecHasItsNewAddress",
      {{"running, exit worker:0", "worker:0#2 is requested"},
       {"grant worker:0#2", "orders launch worker:0#2 in c-worker-0-2"},
       {"register worker:0#2",
        "worker:0#2 told start 1; worker:0#2 reads ~node-worker-0-2:4000; worker:0#2 reads ~node-worker-1:4001; "
        "worker:0#2 reads !node-worker-0:4000"}}},
-    {"AWorkerBesideParameterServersComesBackAloneWithItsAddress",
+    {"AWorkerWithParameterServersRestartsAloneAtItsAddress",
      {{"job worker*2 ps*1:untracked task=1: running, report worker:1 fails 1, register worker:1#2",
        "worker:1#2 ps:0 told start 1; worker:1#2 cluster as ps:0"}}},
-    {"ASidecarComesBackAloneAndIsThenLeftAlone",
+    {"ASidecarRestartsAloneUntilItsBudgetIsUsedUp",
      {{"job worker*2 board*1:sidecar pytorch task=1: running, report board:0 fails 1",
        "attempt_ended restart_decided; worker:0 told start 1"},
       {"exit board:0, all-granted, all-registered", "board:0#2 told start 1"},
@@ -75,17 +75,17 @@ const TestRow kRestarting[] = {
       {"report worker:1 killed", "attempt_ended restart_began; orders tell worker:0#1, tell worker:1#1"},
       {"register worker:0#2", "no orders; worker:0#2 told none"},
       {"register worker:1#2", "orders tell worker:0#2, tell worker:1#2; worker:0#2 told start 1; state RUNNING"}}},
-    {"OneOfARoleThatEndsBeforeItRegistersDoesNotHoldUpTheOthers",
+    {"ATaskThatEndsBeforeItRegistersDoesNotDelayItsRole",
      {{"+role=1: running, report worker:0 fails 1, report worker:1 killed, register worker:0#2",
        "worker:0#2 told none"},
       {"exit worker:1#2", "worker:0#2 told start 1"},
       {"all-granted, all-registered", "worker:1#3 told start 1"}}},
-    {"AnExecutorInTroubleIsNotTrustedWithAnotherAttempt",
+    {"AnExecutorWithAnInfraFailureGetsNoOtherAttempt",
      {{"running, report worker:0 {node_lost|infra|preempted}", "worker:0 told release"},
       {"exit worker:0", "also request worker:0#2"}}},
-    {"AVerdictAfterFreeRestartsTellsTheirNumber",
+    {"AVerdictNamesTheNumberOfFreeRestarts",
      {{"running, exit worker:0, report worker:1 fails 1", "verdict says `~(user_error); after 1 restart`"}}},
-    // ---- one restart takes over another
+    // ---- one restart replaces another
     {"ABiggerRestartTakesOverASmallerOneThatHasNotBegun",
      {{"+gang=1: running, report worker:0 preempted", "worker:0 state backoff"},
       {"report worker:1 fails 1", "attempt_ended restart_decided"},
@@ -116,7 +116,7 @@ TEST(JobRestartTest, AStatusShowsTheNewestTwentyRestartsAndCountsAll) {
   EXPECT_TRUE(status.restarts.back().charged);
 }
 
-// ---- Restarts of the gang and of the job: who is told what and when, and what stays.
+// ---- Restarts of the gang and of the job: which commands executors receive and when, and what continues to run.
 
 const TestRow kGangRestarting[] = {
     {"AGangStopsWhatRunsAndHoldsEveryExecutor",
@@ -132,7 +132,7 @@ const TestRow kGangRestarting[] = {
       {"register board:0#2",
        "attempt_registered generation_formed; worker:0#2 told start 2; generation 2; state RUNNING; restarts 1; "
        "because `worker:0 failed on node-worker-0: exit code 1 (user_error)`"}}},
-    {"WhoLosesItsContainerMeanwhileGetsANewOneAndTheOthersWait",
+    {"ATaskThatLosesItsContainerGetsANewOneAndTheOthersWait",
      {{"+gang=1: running, report worker:0 fails 1, exit worker:1, report board:0 killed",
        "attempt_ended restart_began; orders tell board:0#1, tell worker:0#1, tell worker:1#1, request worker:1#2; "
        "worker:0 told next 2; worker:1 told release; state ALLOCATING"},
@@ -151,13 +151,13 @@ const TestRow kGangRestarting[] = {
       {"all-granted, all-registered, all-run", "generation 2"},
       {"report worker:1#2 success", "verdict none"},
       {"report worker:0#2 success", "verdict SUCCEEDED"}}},
-    // Its executor may have left already; what it was told last cannot be taken back.
-    {"WhoWasReleasedIsNotHeldAgain",
+    // The executor may have left already, because RELEASE cannot be taken back.
+    {"AReleasedExecutorIsNotHeldAgain",
      {{"job worker*2 pytorch gang=1: running, report worker:0 success", "worker:0 told release"},
       {"report worker:1 fails 1", "attempt_ended restart_decided; worker:0 told release"},
       {"exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
     // ---- the job
-    {"ARestartOfTheJobReleasesEveryoneAndAsksForNewContainers",
+    {"AJobRestartReleasesAllExecutorsAndRequestsNewContainers",
      {{"+job=1: running, report worker:0 fails 1",
        "attempt_ended restart_decided; worker:0 told release; worker:1 told stop"},
       {"report worker:1 board:0 killed", "worker:1 told release"},
@@ -171,20 +171,20 @@ const TestRow kGangRestarting[] = {
 };
 TABLE_TEST(JobGangRestartTest, kGangRestarting, Script("worker*2 board*1:sidecar pytorch"));
 
-// ---- What may come between: kills, limits, lost containers, silence, preemption, executors of the past.
+// ---- Events in between: kills, limits, lost containers, missed heartbeats, preemption, calls of old executors.
 
 const TestRow kTroubled[] = {
     // ---- kills and limits
-    {"AKillWhileAGangRestartsReleasesWhoIsHeldAndHurriesTheOthers",
+    {"AKillDuringAGangRestartReleasesHeldAndStopsOtherExecutors",
      {{"begun, kill within 100ms enough",
        "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told release; worker:1 grace 100ms"},
       {"report worker:1 killed", "worker:1 told release"},
       {"exit worker:0 worker:1", "state KILLED; worker:0 worker:1 state done"}}},
-    {"AKillDuringABackOffReleasesWhoWaitsForIt",
+    {"AKillDuringABackOffReleasesHeldExecutors",
      {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough",
        "worker:0#2 told release; worker:1 told stop; worker:0 state done"},
       {"report worker:1 killed, exit worker:0#2 worker:1", "state KILLED; deadline none"}}},
-    {"AKillAfterItBeganStopsRenewedExecutorsByTheirCommandAlone",
+    {"AKillStopsRenewedExecutorsOnlyByTheirCommand",
      {{"begun, report worker:1 killed", "worker:0 told next 2"},
       {"kill enough", "orders tell worker:0#2, tell worker:1#2; worker:0 told next 2"},
       {"register worker:0#2", "worker:0#2 told stop"},
@@ -200,31 +200,31 @@ const TestRow kTroubled[] = {
        "worker:0#2 waiting 0, pass 0",
        "lacks job_stopping"},
       {"pass 1ms", "job_stopping; verdict says `~missing worker:1`"}}},
-    {"WhoDoesNotStopInItsGraceIsEndedAndTheRestartGoesOn",
+    {"ATaskThatExceedsItsGraceIsKilledAndTheRestartContinues",
      {{"begun, pass 10s", "no orders"},
       {"deadline", "orders kill c-worker-1"},
       {"exit worker:1", "attempt_ended container_ended restart_began; also request worker:1#2; worker:0 told next 2"}}},
     // ---- losses
-    {"ALostContainerDelaysTheRestartUntilItIsGone",
+    {"ALostContainerDelaysTheRestartUntilItHasExited",
      {{"job worker*2 standalone: running, report worker:0 infra", "attempt_ended restart_decided"},
       {"wait 1s, exit worker:0", "container_ended restart_began"}}},
-    {"AContainerThatNobodySaysIsGoneIsNotWaitedForLongerThanItTakesToBeSure",
+    {"WaitingForALostContainerTimesOut",
      {{"job worker*2 standalone: running, report worker:0 infra, wait 5s, heartbeat worker:1, pass 0",
        "orders kill c-worker-0"},
       {"wait 9999ms, heartbeat worker:1, pass 0", "nothing; deadline +1ms"},
       {"pass 1ms", "restart_began; also request worker:0#2"}}},
-    {"ANodeThatFallsSilentIsReplacedWithoutACharge",
+    {"ATaskOnASilentNodeRestartsFree",
      {{"job worker*2 standalone: running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0",
        "orders kill c-worker-0"},
       {"exit worker:0",
        "attempt_ended container_ended restart_decided restart_began; restart task free; also request worker:0#2"}}},
-    {"ARenewedExecutorThatIsNeverHeardIsSuspectedAndLost",
+    {"ARenewedExecutorThatNeverCallsIsSuspectedAndLost",
      {{"job worker*2 standalone task=1: begun", "worker:0 told next 2"},
       {"wait 5s, heartbeat worker:1, pass 0", "attempt_suspected; worker:0 suspected"},
       {"wait 55s, heartbeat worker:1, pass 0", "orders kill c-worker-0"},
       {"wait 15s, heartbeat worker:1, pass 0",
        "attempt_ended restart_decided restart_began; restart free; worker:0#2 is lost"}}},
-    {"AStragglerOfAReplacedAttemptIsRefusedWhateverItCalls",
+    {"EveryCallOfAReplacedAttemptIsRefused",
      {{"job worker*2 standalone: running, exit worker:0, grant worker:0#2, {register worker:0 running 100|heartbeat "
        "worker:0|await worker:0|report worker:0 success}",
        "refused stale_attempt; nothing"}}},
@@ -232,68 +232,68 @@ const TestRow kTroubled[] = {
      {{"job worker*2 standalone task=1: begun, register worker:0#2, report worker:0 fails 1, await worker:0",
        "worker:0 told next 2"},
       {"heartbeat worker:0", "refused; worker:0#2 is registered"}}},
-    {"TheAttemptToComeIsUnknownUntilItIsMade",
+    {"TheNextAttemptIsUnknownUntilItIsCreated",
      {{"begun, impostor worker:0 attempt=worker:0#2", "refused unknown_attempt"}}},
-    // Its end is told by the scheduler alone; the class that it names decides.
+    // Only the scheduler reports this end, and the class that it names decides.
     {"AnEndBeforeTheRegistrationIsALossWhateverItsReason",
      {{"job worker*2 standalone: gathering, exit worker:0 unseen because oom", "worker:0 is lost; verdict oom"}}},
-    {"AnEndForWantOfMemoryNamesWhatTheJobAskedFor",
+    {"AnOutOfMemoryVerdictNamesTheConfiguredMemory",
      {{"job worker*2 standalone: gathering, register worker:0, exit worker:0 unseen because oom says `out of memory: "
        "the limit was reached`",
        "verdict oom says `~out of memory: the limit was reached; tony.worker.memory is 2048 MB`"}}},
-    {"WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySawMore",
+    {"TheSchedulersClassCountsWithoutAKeptOutcome",
      {{"job worker*2 standalone lost=0: running, exit worker:0 unseen because {node_lost|preempted kept "
        "killed|preempted kept fails 1|node_lost kept success}",
        "worker:0 outcome {node_lost|preempted|user_error|success}"}}},
-    // ---- silence while it is being stopped
-    {"ARestartDoesNotWaitForEverForANodeThatIsGone",
+    // ---- missed heartbeats while a task is being stopped
+    {"WaitingForALostNodeTimesOut",
      {{"begun, wait 10s, deadline", "also kill c-worker-1; deadline +60s"},
       {"deadline", "attempt_ended restart_began"}}},
 };
 TABLE_TEST(JobRestartTroubleTest, kTroubled, Script("worker*2 pytorch gang=2", "running, report worker:0 fails 1"));
 
-// ---- A scheduler that takes containers away, with notice.
+// ---- A scheduler that preempts containers with notice.
 
 const TestRow kPreempting[] = {
-    {"ANoticeOfPreemptionStopsTheTaskInTheTimeThereIs",
+    {"APreemptionNoticeStopsTheTaskWithinItsTime",
      {{"running, preempt worker:0 5s",
        "attempt_stopping; orders tell worker:0#1; worker:0 told stop; worker:0 grace 4s; worker:0 because preempted; "
        "worker:1 told start 1"},
       {"kill", "worker:1 because"}}},
-    {"APreemptedTaskStartsAgainElsewhereWithoutACharge",
+    {"APreemptedTaskRestartsFreeInANewContainer",
      {{"running, preempt worker:0 5s, report worker:0 killed",
        "attempt_ended restart_decided; restart free; worker:0 outcome preempted by TERM; worker:0 told release"},
       {"exit worker:0", "also request worker:0#2"}}},
     {"ATaskThatFinishesInTheTimeItWasGivenHasSucceeded",
      {{"running, preempt worker:0 5s, report worker:0 success", "attempt_ended; worker:0 is succeeded"}}},
-    {"ASecondNoticeOrOneOfAnEndedAttemptChangesNothing",
+    {"ASecondNoticeOrANoticeForAnEndedAttemptChangesNothing",
      {{"running, preempt worker:0 5s, report worker:1 success, preempt worker:0 2s", "nothing"},
       {"preempt worker:1 2s", "nothing"},
       {"kill, preempt worker:0 1s", "nothing"}}},
-    {"APreemptedExecutorThatHasNotRegisteredIsEndedWithItsContainer",
+    {"AnUnregisteredPreemptedExecutorIsKilledWithItsContainer",
      {{"gathering, preempt worker:0 5s", "orders tell worker:0#1, term c-worker-0"},
       {"exit worker:0", "also request worker:0#2"},
       {"all-granted, all-registered", "worker:0#2 told start 1"}}},
-    {"APreemptedTaskOfAGangThatFailsMeanwhileGetsANewContainerLikeThat",
+    {"APreemptedTaskOfARestartingGangGetsANewContainer",
      {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:1 fails 1",
        "attempt_ended restart_decided; worker:0 grace 4s"},
       {"report worker:0 killed", "worker:0 told release"},
       {"exit worker:0", "also request worker:0#2; worker:1 told next 2; restarts 1"}}},
-    {"AContainerThatWaitsForItsNextAttemptIsGivenUp",
+    {"APreemptedContainerThatWaitsForItsNextAttemptIsKilled",
      {{"job worker*2 pytorch gang=2 backoff=3s/9s: running, report worker:0 fails 1, preempt worker:0 5s",
        "orders kill c-worker-0"},
       {"report worker:1 killed", "attempt_ended"},
       {"exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
-    {"AContainerThatIsTakenAwayWhileItsTaskIsStoppedForARestartIsNotUsedAgain",
+    {"APreemptedContainerOfAStoppingTaskIsNotReused",
      {{"job worker*2 pytorch gang=2: running, report worker:0 fails 1, preempt worker:1 5s", "nothing"},
       {"report worker:1 killed", "also kill c-worker-1"},
       {"exit worker:1", "also request worker:1#2; worker:0 told next 2"}}},
-    {"ATaskThatReportsLateFromAContainerThatIsBeingKilledIsHeard",
+    {"ALateReportFromAContainerThatIsBeingKilledCounts",
      {{"job worker*2 pytorch gang=2: running, report worker:0 fails 1, preempt worker:1 5s, deadline",
        "has container_kill_ordered"},
       {"report worker:1 killed", "attempt_ended"},
       {"exit worker:1", "also request worker:1#2"}}},
-    {"AContainerThatIsTakenAwayFromATaskThatFailsIsNotUsedAgain",
+    {"APreemptedContainerOfAFailedTaskIsNotReused",
      {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:0 fails 1",
        "attempt_ended container_kill_ordered restart_decided"},
       {"report worker:1 killed, exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
@@ -301,7 +301,8 @@ const TestRow kPreempting[] = {
 };
 TABLE_TEST(JobPreemptionTest, kPreempting, Script("worker*2 standalone"));
 
-// ---- Containers on a cluster in which nothing runs yet, or again: they are not held for ever.
+// ---- Containers on a cluster in which no task runs yet, or in which all tasks wait for a restart: they are not held
+// for ever.
 
 const TestRow kHeld[] = {
     {"AGangThatWaitsTooLongForTheRestGivesBackWhatItHas",
@@ -311,30 +312,30 @@ const TestRow kHeld[] = {
       {"exit worker:0#2 worker:2#2", "also request worker:0#3 worker:1#3 worker:2#3"},
       {"all-granted, all-registered",
        "worker:0#3 told start 2; restarts 2; because `~worker:1 got no container for 30.0 s (tony.yarn.gang-hold)`"}}},
-    // Meanwhile a master without its lease could be told of no container.
-    {"AGapOfTheLeaseIsNoneOfTheWait",
+    // A master without its lease could not receive containers during the gap.
+    {"AGapOfTheLeaseDoesNotCountAsWaiting",
      {{"begun, standstill 29999ms, renew, pass 29999ms", "lacks restart_decided"},
       {"pass 1ms", "has restart_decided"}}},
     {"AStartingGangThatLosesOneGivesBackTheOthersToo",
      {{"gathering, register worker:0, exit worker:1, pass 30s", "has restart_decided"}}},
-    {"AContainerThatComesBeginsTheWaitAnew",
+    {"ANewContainerRestartsTheWait",
      {{"start, grant worker:0, pass 29999ms, grant worker:1, pass 29999ms", "lacks restart_decided"},
       {"pass 1ms", "has restart_decided"}}},
-    {"WhoHasNothingHasNothingToGiveBack", {{"start, pass 300s", "lacks restart_decided"}}},
-    {"WhoEachRunAloneKeepWhatTheyHave",
+    {"AGangWithoutContainersReturnsNone", {{"start, pass 300s", "lacks restart_decided"}}},
+    {"TasksThatRunAloneKeepTheirContainers",
      {{"job worker*2 standalone yarn hold=30s{| fcfs}: running, exit worker:1, pass 30s", "lacks restart_decided"}}},
-    {"OnOneMachineAndWithoutALimitNothingIsGivenBack",
+    {"OnOneMachineOrWithoutALimitContainersAreKept",
      {{"job worker*3 pytorch gang=2 {hold=30s|yarn hold=0}: begun, pass 30s", "lacks restart_decided"}}},
-    // Else two gangs that lend each other a node would use up what is for lost nodes.
-    {"ContainersThatAreGivenBackTakeFromNoBudget",
+    // Otherwise two gangs that lend each other a node would use up the budget for lost nodes.
+    {"ReturnedContainersAreChargedToNoBudget",
      {{"job worker*3 pytorch gang=2 lost=1 yarn hold=30s: begun, pass 30s, exit worker:0#2 worker:2#2, all-granted, "
        "all-registered, all-run, exit worker:1#3",
        "restart free"}}},
-    {"ANewMasterBeginsTheWaitAnewAndJudgesTheSame",
+    {"ANewMasterRestartsTheWaitAndDecidesTheSame",
      {{"begun, pass 29999ms, master 2, pass 29999ms", "lacks restart_decided"},
       {"pass 1ms", "has restart_decided"},
       {"master 3", "worker:0#2 told stop"}}},
-    {"ABackOffAboveTheLimitIsNotWaitedForInContainers",
+    {"ContainersAreReturnedDuringABackOffAboveTheLimit",
      {{"job worker*3 pytorch gang=2 backoff=30001ms/60s yarn hold=30s: running, report worker:0 worker:1 worker:2 "
        "fails 1",
        "worker:0 told next 2"},
@@ -349,43 +350,43 @@ TABLE_TEST(JobHoldTest, kHeld,
 // ---- Sidecars that run on while the gang starts again.
 
 const TestRow kOutliving[] = {
-    {"TheGangStartsAgainWithoutIt",
+    {"TheGangRestartsWithoutTheSidecar",
      {{"running, report worker:0 fails 1", "orders tell worker:1#1"},
       {"report worker:1 killed", "attempt_ended restart_began gang_allocated"},
       {"register worker:0#2 worker:1#2",
        "attempt_registered generation_formed; worker:1#2 told start 2; board:0 told start 1; board:0 is running; "
        "board:0 attempt 1"}}},
-    {"TheNextGenerationIsToldItsAddress",
+    {"TheNextGenerationReceivesTheAddressOfTheSidecar",
      {{"begun, all-registered", "worker:0#2 told start 2; worker:0#2 reads ~\"board\":[\"node-board-0:4000\"]"}}},
-    {"OneThatHasBeenToldToStartAndWasNotHeardOfRunsOn",
+    {"AStartedSidecarWithoutHeartbeatsRunsOn",
      {{"gathering, all-registered, heartbeat worker:0, report worker:0 fails 1, report worker:1 killed, register "
        "worker:0#2 worker:1#2",
        "worker:1#2 told start 2; board:0 told start 1"},
       {"heartbeat board:0", "board:0 is running"}}},
-    {"WhenItEndsMeanwhileNobodyWaitsForIt",
+    {"ASidecarThatEndsDuringARestartIsNotWaitedFor",
      {{"begun, report board:0 fails 127", "attempt_ended; state GATHERING"},
       {"register worker:0#2 worker:1#2", "state RUNNING; board:0 state done"}}},
-    {"WhenItIsLostMeanwhileItComesBackAlone",
+    {"ASidecarThatIsLostDuringARestartRestartsAlone",
      {{"begun, exit board:0", "attempt_ended container_ended restart_decided restart_began"},
       {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 1"},
       {"register worker:0#2 worker:1#2", "worker:0#2 told start 2; board:0#2 told start 1"}}},
-    {"TheGangDoesNotWaitForItsNewContainer",
+    {"TheGangDoesNotWaitForTheSidecarsNewContainer",
      {{"begun, exit board:0, register worker:0#2 worker:1#2", "state RUNNING"},
       {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 2"}}},
-    {"BeforeTheGangHasFormedItIsAMemberOfIt",
+    {"UntilTheGangHasFormedTheGangWaitsForTheSidecar",
      {{"gathering, register worker:0 worker:1", "worker:0 told none"}, {"register board:0", "worker:0 told start 1"}}},
-    {"ARestartOfTheJobTakesItAlong",
+    {"AJobRestartIncludesTheSidecar",
      {{"job worker*2 board*1:sidecar:outlives pytorch job=1: running, report worker:0 fails 1", "board:0 told stop"},
       {"report worker:1 board:0 killed, exit board:0 worker:0 worker:1, all-granted, register worker:0#2 worker:1#2",
        "worker:0#2 told none"},
       {"all-registered", "board:0#2 told start 2"},
       {"all-run, report board:0#2 fails 1", "attempt_ended"}}},
-    {"AGangThatMissesAContainerGivesBackWhatItHasAndTheSidecarsToo",
+    {"AnIncompleteGangAlsoReturnsTheSidecarsContainer",
      {{"+yarn: running, report worker:0 fails 1, exit worker:1, pass 30s",
        "restart_decided attempt_ended; board:0 told stop"}}},
-    {"NothingIsGivenBackWhileTheSidecarAloneMissesItsContainer",
+    {"ContainersAreKeptWhileOnlyTheSidecarLacksOne",
      {{"+yarn: begun, exit board:0, pass 30s", "lacks restart_decided"}}},
-    {"ANewMasterKnowsThatItLivesOn",
+    {"ANewMasterKnowsThatTheSidecarRunsOn",
      {{"begun, master 2, register board:0 running 100, register worker:0#2 worker:1#2",
        "worker:1#2 told start 2; board:0 is running"}}},
 };

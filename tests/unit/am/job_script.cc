@@ -13,7 +13,7 @@
 namespace tony::am {
 namespace {
 
-// ---- what happens
+// ---- events
 
 void AddToOutcome(Outcome& outcome, const std::string& word, Words& words) {
   if (const auto advice = FromName<Advice>(word)) return void(outcome.advice = *advice);
@@ -25,8 +25,8 @@ void AddToOutcome(Outcome& outcome, const std::string& word, Words& words) {
   ADD_FAILURE() << "not a word of an outcome: " << word;
 }
 
-// "success", "fails 3", "killed", or a class; then any of: another class, by TERM, transient, permanent, peer, signal,
-// used 7, says `text`.
+// An outcome is "success", "fails 3", "killed", or a class. Any of these may follow: another class, by TERM, transient,
+// permanent, peer, signal, used 7, says `text`.
 Outcome OutcomeIn(Words& words) {
   Outcome outcome = Success();
   if (words.Skip("killed")) {
@@ -48,7 +48,7 @@ Phase PhaseNamed(const std::string& name) {
   return Phase::kWaiting;
 }
 
-// "data=5000"; "portless".
+// Reads named ports, "data=5000" or "portless".
 NamedPorts PortsIn(Words& words) {
   NamedPorts ports;
   while (words.any() && !words.Skip("portless")) {
@@ -64,8 +64,8 @@ PublishedValues ValuesOf(Words& words) {
   return values.empty() ? PublishedValues{{"ADDRESS", "here:1"}} : values;
 }
 
-// The result of a restart's search: "5", the checkpoint of step 5; "5 4": it was written when step 4 was; "none";
-// "unreadable".
+// The result of a restart's search: "5" is the checkpoint of step 5; "5 4" was written at the time of step 4; "none"
+// and "unreadable" are results, too.
 CoreStepResult See(JobDriver& driver, int restart, Words& words) {
   if (words.Skip("none")) return driver.SeeCheckpoint(restart, std::nullopt);
   if (words.Skip("unreadable")) return driver.SeeCheckpoint(restart, std::nullopt, /*readable=*/false);
@@ -74,8 +74,8 @@ CoreStepResult See(JobDriver& driver, int restart, Words& words) {
                               Checkpoint{StrCat("/ckpt/step-", step), step, JobDriver::kStart + Duration(written)});
 }
 
-// An executor that says "job=job-2", "attempt=worker:0#2", "container=c", "epoch=2" or "generation=2" of itself: each of
-// its five calls is refused for the same reason and changes nothing.
+// Calls as an executor that gives one wrong fact about itself: "job=job-2", "attempt=worker:0#2", "container=c",
+// "epoch=2" or "generation=2". Each of its five calls must be refused for the same reason and must change nothing.
 CoreStepResult CallAs(JobDriver& driver, const std::string& task, const std::string& difference) {
   Caller caller = driver.CallerOf(task);
   const auto [what, value] = Halves(difference, '=');
@@ -101,7 +101,7 @@ CoreStepResult CallAs(JobDriver& driver, const std::string& task, const std::str
   return turn;
 }
 
-// How a container ended: "by SEGV", "unseen", "because CLASS", "left", "says `text`", "kept OUTCOME", in this order.
+// The end of a container: "by SEGV", "unseen", "because CLASS", "left", "says `text`", "kept OUTCOME", in this order.
 CoreStepResult Exit(JobDriver& driver, const std::string& task, Words& words) {
   ContainerExited exited{driver.ContainerFor(task), ExitStatus{}, "", {}};
   if (words.Skip("by")) exited.status = BySignal(words.Next());
@@ -127,13 +127,13 @@ CoreStepResult Reach(JobDriver& driver, Words& its) {
   return driver.Reach(running);
 }
 
-// To so many decisions; -1: to all of them except the last.
+// Replays the first `most` decisions; -1: all decisions except the last.
 CoreStepResult Replay(JobDriver& driver, int64_t most) {
   driver.Replay(static_cast<size_t>(most < 0 ? most + static_cast<int64_t>(driver.journal().size()) : most));
   return {};
 }
 
-// Events that concern no task. nullopt: there is no such event.
+// Applies an event that concerns no task; nullopt if `name` is not one.
 std::optional<CoreStepResult> HappenOnce(JobDriver& d, const std::string& name, Words& its) {
   if (name == "running") return d.Running(), CoreStepResult{};
   if (name == "gathering") return d.Gathering(), CoreStepResult{};
@@ -176,7 +176,8 @@ std::optional<CoreStepResult> HappenTo(const std::string& task, JobDriver& d, co
     if (its.any()) return d.Observe(RegisterCall{d.CallerOf(task), {EndpointOf(task), phase, pid, PortsIn(its)}});
     return registers ? d.Register(task, phase, pid) : d.Heartbeat(task, phase, pid);
   }
-  if (name == "used" || name == "quiet") {  // "used worker:0 7"; "quiet worker:0 2s 59s": so long of so long
+  // "used worker:0 7" is memory in bytes; "quiet worker:0 2s 59s" means silent for 2 of 59 seconds.
+  if (name == "used" || name == "quiet") {
     Usage usage{.samples = 1};
     if (name == "used") usage.memory_bytes = its.Number();
     if (name == "quiet") usage.quiet = TimeOf(its.Next()), usage.elapsed = TimeOf(its.Next());
@@ -188,7 +189,8 @@ std::optional<CoreStepResult> HappenTo(const std::string& task, JobDriver& d, co
   if (name == "exit") return Exit(d, task, its);
   if (name == "end") return d.Report(task, OutcomeIn(its)), d.Exit(task);
   if (name == "preempt") return d.Preempt(task, TimeOf(its.Next()));
-  if (name == "resume") {  // its restart, which has the number of the attempt, finds a checkpoint, and all run again
+  // The task fails, the restart with the attempt's number finds a checkpoint, and all tasks run again.
+  if (name == "resume") {
     d.Report(task, Failure(1));
     const CoreStepResult turn = See(d, AttemptOf(task).number, its);
     d.GrantAll().RegisterAll().RunAll();
@@ -221,7 +223,8 @@ class Scene {
 
   JobDriver driver_;
   CoreStepResult turn_;
-  std::map<std::string, Command> noted_;  // what executors were told then
+  // Commands of the executors when "note" was called.
+  std::map<std::string, Command> noted_;
   std::optional<Instant> noted_deadline_;
   std::string noted_status_;
 };
@@ -261,7 +264,7 @@ void Scene::Happen(const std::string& event) {
   CheckTold();
 }
 
-// The last order of a turn for an executor is the answer to its Await.
+// The last order of a turn for an executor must be the answer to the executor's Await.
 void Scene::CheckTold() const {
   std::map<AttemptId, SendCommand> told;
   for (const Action& action : turn_.actions)
@@ -269,7 +272,7 @@ void Scene::CheckTold() const {
   for (const auto& [attempt, tell] : told) EXPECT_TRUE(tell == driver_.job().Tell(attempt)) << ToString(attempt);
 }
 
-// ---- what is expected of it
+// ---- expectations
 
 template <class... Body>
 bool IsDecision(std::string_view name, const std::variant<Body...>&) {
@@ -295,21 +298,21 @@ std::string TextOf(const RestartDecided& decided) {
                 " for ", Join(tasks, "+"), " ");
 }
 
-// " SUCCEEDED success of worker:0#1 on node-worker-0 exit 3 stderr Traceback "
+// Returns e.g. " SUCCEEDED success of worker:0#1 on node-worker-0 exit 3 stderr Traceback "
 std::string TextOf(const Verdict& verdict) {
   std::string text = StrCat(" ", ToString(verdict.state), " ", ToString(verdict.cls));
   if (verdict.attempt) text += StrCat(" of ", ToString(*verdict.attempt), " on ", verdict.host);
   return StrCat(text, " ", TextOf(verdict.exit), " stderr ", verdict.stderr_tail, " ");
 }
 
-// Roles with how many are there: "ps*1 worker*2".
+// Returns the roles with their task counts: "ps*1 worker*2".
 std::string RolesOf(const ClusterSpec& cluster) {
   std::vector<std::string> roles;
   for (const auto& [role, endpoints] : cluster.roles) roles.push_back(StrCat(role, "*", endpoints.size()));
   return roles.empty() ? "nobody" : Join(roles, " ");
 }
 
-// "driver:0.ADDRESS=here:1"
+// Returns e.g. "driver:0.ADDRESS=here:1".
 std::string ByTask(const auto& values) {
   std::vector<std::string> all;
   for (const auto& [task, its_values] : values)
@@ -317,7 +320,8 @@ std::string ByTask(const auto& values) {
   return Join(all, " ");
 }
 
-// "/ckpt/step-5 5 this_job", and the earlier job of which it is; "never": the job has no checkpoints.
+// Returns e.g. "/ckpt/step-5 5 this_job", followed by the earlier job that wrote the checkpoint, if any; "never" if the
+// job has no checkpoints.
 std::string TextOf(const std::optional<CheckpointStatus>& status) {
   if (!status) return "never";
   if (!status->resumed_from) return "nothing";
@@ -325,7 +329,7 @@ std::string TextOf(const std::optional<CheckpointStatus>& status) {
   return StrCat(path, " ", step, " ", ToString(writer), status->earlier_job ? " " + status->earlier_job->value : "");
 }
 
-// As ExpectText(); and "!TEXT": it lacks TEXT, "$TEXT": it ends so.
+// Matches like ExpectText(), and additionally: "!TEXT" must not occur, "$TEXT" must be the end.
 void ExpectMessage(std::string_view expected, std::string_view actual) {
   const std::string_view text = expected.substr(std::min<size_t>(expected.size(), 1));
   if (expected.starts_with('!')) {
@@ -337,7 +341,7 @@ void ExpectMessage(std::string_view expected, std::string_view actual) {
   }
 }
 
-// Words that stand in a text one behind the other, and what is said behind "says".
+// Expects that the words occur in `text` one behind the other. The word after "says" is matched against `message`.
 void ExpectWords(Words& words, const std::string& text, const std::string& message) {
   while (words.any()) {
     if (words.Skip("says")) return ExpectMessage(words.Next(), message);
@@ -354,9 +358,9 @@ void ExpectMembers(Words& words, const std::vector<std::string>& all, const std:
     EXPECT_EQ(std::ranges::find(all, part) != all.end(), there) << part;
 }
 
-// Decisions by name, exactly these; "nothing": none; "has", "lacks"; "orders A, B": exactly these; "no orders";
-// "also A, B", "without A"; "unchanged" beside what was noted; "refused stale_attempt `text`"; "restart gang free of
-// worker:0 for worker:0+worker:1", or less of that; "began 2"; "end CLASS" of an attempt.
+// Expectations of a turn: exactly these decisions, by name; "nothing": no decisions; "has", "lacks"; "orders A, B":
+// exactly these; "no orders"; "also A, B", "without A"; "unchanged" since "note"; "refused stale_attempt `text`";
+// "restart gang free of worker:0 for worker:0+worker:1", or a part of that; "began 2"; "end CLASS" of an attempt.
 bool Scene::ExpectOfTurn(Words& words) {
   const std::string decisions = Join(Decisions(turn_), " "), orders = Join(Orders(turn_), ", ");
   Words from_start = words;
@@ -390,7 +394,7 @@ bool Scene::ExpectOfTurn(Words& words) {
   return true;
 }
 
-// "none", "any"; else SUCCEEDED, a class, "of worker:0#1", "on HOST", "exit 3", "says `text`".
+// Expects a verdict: "none", "any", or any of SUCCEEDED, a class, "of worker:0#1", "on HOST", "exit 3", "says `text`".
 void Scene::ExpectVerdict(Words& words) const {
   const auto& verdict = driver_.job().verdict();
   EXPECT_EQ(driver_.Status().verdict, driver_.job().Ended() ? verdict : std::nullopt) << "shown once it is the end";
@@ -399,7 +403,8 @@ void Scene::ExpectVerdict(Words& words) const {
   ExpectWords(words, TextOf(*verdict), verdict->message);
 }
 
-// In the form of `when`. "+5s": from now; "@5s": from the start; "noted-10s"; "later" than now, "due", "none".
+// Returns the next deadline in the format of `when`: "+5s" from now, "@5s" from the start, "noted-10s", "later" than
+// now, "due", "none".
 std::string Scene::Deadline(const std::string& when) const {
   const auto due = driver_.job().NextDeadline();
   if (!due) return "none";
@@ -409,7 +414,7 @@ std::string Scene::Deadline(const std::string& when) const {
   return when.substr(0, 1) + TextOf(*due - (when[0] == '+' ? driver_.now() : JobDriver::kStart));
 }
 
-// The state of the job that `word` asks for; nullopt: the word asks for nothing.
+// Returns the state of the job that `word` names; nullopt if `word` names no state of a job.
 std::optional<std::string> Scene::TextAboutJob(const std::string& word) const {
   const JobStatus status = driver_.Status();
   const Job& job = driver_.job();
@@ -428,7 +433,7 @@ std::optional<std::string> Scene::TextAboutJob(const std::string& word) const {
   return std::nullopt;
 }
 
-// The same of a task or an attempt.
+// Returns the state of a task or an attempt that `word` names.
 std::optional<std::string> Scene::TextAboutTask(const std::string& task, const std::string& word) const {
   const TaskStatus status = StatusOf(task);
   const Command command = driver_.CommandFor(task);
@@ -459,7 +464,7 @@ std::optional<std::string> Scene::TextAboutTask(const std::string& task, const s
   return std::nullopt;
 }
 
-// An empty one of a task that the job does not have.
+// Returns the task's status; an empty status if the job does not have the task.
 TaskStatus Scene::StatusOf(const std::string& task) const {
   for (const TaskStatus& status : driver_.Status().tasks)
     if (status.id == AttemptOf(task).task) return status;
@@ -475,7 +480,8 @@ void Scene::ExpectOfTask(const std::string& task, Words words) {
     EXPECT_EQ(command, other == "noted" ? noted_.at(task) : driver_.CommandFor(other));
   } else if (word == "cluster" && words.Skip("as")) {
     EXPECT_EQ(command.cluster_spec, driver_.CommandFor(words.Next()).cluster_spec);
-  } else if (word == "numbered") {  // "0", or "above" or "as" another, "noted" one too
+    // "numbered 0", or "numbered above" or "numbered as" followed by another attempt or "noted".
+  } else if (word == "numbered") {
     const bool above = words.Skip("above");
     const std::string other = words.Next();
     const int64_t number = other == "0"       ? 0
@@ -517,7 +523,7 @@ void Scene::Expect(const std::string& expected) {
 
 // ---- rows
 
-// Cuts "job WORDS: " or "+WORDS: " off the events.
+// Cuts "job WORDS: " or "+WORDS: " off the events, and returns the job.
 JobSpec JobBefore(std::string& events, std::string_view usual) {
   std::string words(usual);
   if (events.starts_with("job ") || events.starts_with('+')) {

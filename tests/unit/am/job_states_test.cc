@@ -1,4 +1,4 @@
-// Every row of the tables of states is taken by a real Job, and no other way is.
+// A real Job takes every row of the transition tables, and no other transition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ TEST(StatesTest, AnEndIsFinal) {
     EXPECT_EQ(Next(TaskState::kDone, step).has_value(), step == TaskStep::kRestart) << "only a restart undoes it";
 }
 
-TEST(StatesTest, NoRowIsThereTwice) {
+TEST(StatesTest, NoTransitionIsListedTwice) {
   std::set<std::pair<AttemptState, AttemptStep>> attempt;
   std::set<std::pair<TaskState, TaskStep>> task;
   std::set<std::pair<JobState, JobStep>> job;
@@ -49,7 +49,7 @@ TEST(StatesTest, NamesAreUnique) {
 
 // ---- attempts
 
-// The task under test. The other one, other:0, is always as far as the job's state demands and no further.
+// worker:0 is the task under test. The other task, other:0, goes only as far as the state of the job demands.
 constexpr char kTaskName[] = "worker:0";
 constexpr char kOtherTask[] = "other:0";
 constexpr char kWorkerAndOther[] = "worker*1 other*1 lost=0";
@@ -68,7 +68,7 @@ const std::map<AS, std::string> kWaysOfAttempt = {
     {AS::kLost, "start, place worker:0 other:0, heartbeat worker:0, exit worker:0"},
 };
 
-// The events that lead to each step. Only an attempt after the first can be renewed.
+// The events that lead to each step. Only an attempt after the first one can be renewed.
 const std::map<AttemptStep, std::string> kCausesOfAttempt = {
     {AttemptStep::kRequest, "start"},
     {AttemptStep::kRenew, "running, report worker:0 fails 1, report other:0 killed"},
@@ -83,7 +83,7 @@ const std::map<AttemptStep, std::string> kCausesOfAttempt = {
     {AttemptStep::kLose, "exit worker:0"},
 };
 
-// The decision that says that the step was taken from `state`; nothing where no decision can say that.
+// Returns the decision that claims that the step was taken from `state`; nullopt if no decision can claim that.
 std::optional<DecisionBody> ClaimOfStep(AS state, AttemptStep step) {
   const AttemptId id = AttemptOf(kTaskName);
   switch (step) {
@@ -104,21 +104,22 @@ std::optional<DecisionBody> ClaimOfStep(AS state, AttemptStep step) {
     case AttemptStep::kSucceed:
       return AttemptEnded{id, Success()};
     case AttemptStep::kFail:
-      // Whatever is said of the end of one that never registered: it was lost.
+      // An attempt that never registered counts as lost, whatever its reported end is.
       if (state == AS::kAllocated || state == AS::kLaunching) return std::nullopt;
       return AttemptEnded{id, Failure(1)};
     case AttemptStep::kKill:
-      // Whom nobody has told to stop is not "killed" by that: it has failed, or was lost.
+      // An attempt that was not told to stop has failed or was lost; a report "killed" does not make it killed.
       if (Next(state, AttemptStep::kFail) || Next(state, AttemptStep::kLose)) return std::nullopt;
       return AttemptEnded{id, Killed()};
     case AttemptStep::kLose:
-      if (state == AS::kStopping) return std::nullopt;  // an end that nobody saw is what was wanted
+      // A stopping attempt that ended while no keeper was running ended as intended.
+      if (state == AS::kStopping) return std::nullopt;
       return AttemptEnded{id, {.cls = OutcomeClass::kNodeLost}};
   }
   return std::nullopt;
 }
 
-// All that the outside can see of a job, and how the task under test stands.
+// Returns all that the outside can see of a job, and the state of the task under test.
 std::string EveryState(const JobDriver& driver) {
   return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTaskName)), ToString(driver.job().state()));
 }
@@ -133,7 +134,7 @@ void ExpectRefusedUnchanged(JobDriver& driver, const DecisionBody& body) {
   EXPECT_EQ(EveryState(driver), before);
 }
 
-TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
+TEST(AttemptStatesTest, EveryTransitionOfAnAttemptFollowsItsEvent) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     const bool renews = step == AttemptStep::kRenew;
@@ -146,7 +147,7 @@ TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
   }
 }
 
-TEST(AttemptStatesTest, AnAttemptTakesNoOtherWay) {
+TEST(AttemptStatesTest, AnAttemptMakesNoOtherTransition) {
   for (const AS from : kAttemptStates) {
     for (const AttemptStep step : kAttemptSteps) {
       const std::optional<DecisionBody> claim = ClaimOfStep(from, step);
@@ -213,16 +214,17 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
     case JobStep::kSucceed:
     case JobStep::kFail:
     case JobStep::kKill:
-      return JobEnded{};  // as the verdict says
+      // The job ends in the state that its verdict names.
+      return JobEnded{};
   }
   return JobEnded{};
 }
 
-TEST(JobStatesTest, EveryWayOfTheJobIsTakenWhenItsCauseIsSeen) {
+TEST(JobStatesTest, EveryTransitionOfTheJobFollowsItsEvent) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
-    // The same failure fails a job without a budget, and restarts a job that has one. The verdict of a job that stops
-    // is decided before.
+    // The same failure fails a job without a budget, and restarts a job with one. The verdict of a stopping job was
+    // decided earlier.
     const bool restarts = step == JobStep::kRestart || from == JS::kRestarting;
     const JS before = from == JS::kStopping && !restarts ? JS::kRunning : from;
     const JobDriver driver = DriverAfter(restarts ? StrCat(kWorkerAndOther, " gang=1") : kWorkerAndOther,
@@ -231,7 +233,7 @@ TEST(JobStatesTest, EveryWayOfTheJobIsTakenWhenItsCauseIsSeen) {
   }
 }
 
-TEST(JobStatesTest, TheJobTakesNoOtherWay) {
+TEST(JobStatesTest, TheJobMakesNoOtherTransition) {
   for (const JS from : kJobStates) {
     for (const JobStep step : kJobSteps) {
       SCOPED_TRACE(ToString(from));
@@ -263,7 +265,7 @@ std::vector<std::string_view> DecisionsThatTake(TaskStep step) {
   return {};
 }
 
-// Which decision took the task from which state to which, in as many stories as the restarts of a task need.
+// A change is (state before, decision, state after). The stories cover all changes that restarts of a task cause.
 using TaskChange = std::tuple<std::string, std::string_view, std::string>;
 
 std::set<TaskChange> EverythingThatHappensToATask() {
@@ -272,7 +274,7 @@ std::set<TaskChange> EverythingThatHappensToATask() {
       {"gang=1", "running, report other:0 fails 1, report worker:0 killed"},
       {"gang=1", "running, report other:0 fails 1, kill"},
       {"gang=1", "running, report worker:0 fails 1, kill"},
-      // The first restart is to begin when its container is gone.
+      // The first restart begins when its container has exited.
       {"gang=1 lost=1", "running, report worker:0 preempted, report other:0 fails 1"},
   };
   std::set<TaskChange> changes;
@@ -289,7 +291,7 @@ std::set<TaskChange> EverythingThatHappensToATask() {
   return changes;
 }
 
-TEST(JobStatesTest, EveryWayOfATaskIsTakenByItsDecision) {
+TEST(JobStatesTest, EveryTransitionOfATaskFollowsItsDecision) {
   const std::set<TaskChange> changes = EverythingThatHappensToATask();
   for (const auto& [from, step, to] : TaskTransitions()) {
     bool taken = false;

@@ -1,4 +1,4 @@
-// The straight way of a job, from acceptance until all of it runs.
+// Tests a job without failures, from acceptance until all tasks run.
 #include "tests/unit/am/job_script.h"
 #include "tests/unit/am/usual_jobs.h"
 
@@ -8,7 +8,7 @@ namespace {
 constexpr char kPsAndTwoWorkers[] = "worker*2 ps*1:untracked";
 
 const TestRow kStraight[] = {
-    {"TheFirstMasterAcceptsTheJobAndAsksForEveryTask",
+    {"TheFirstMasterAcceptsTheJobAndRequestsEveryContainer",
      {{"start",
        "job_accepted epoch_began containers_requested; orders request ps:0#1 worker:0#1 worker:1#1; state ALLOCATING; "
        "worker:1 state active; worker:1 is requested"}}},
@@ -18,7 +18,7 @@ const TestRow kStraight[] = {
        "worker:1#1"}}},
     {"GrantsMayComeInAnyOrder",
      {{"start, grant worker:1 ps:0 worker:0", "container_assigned gang_allocated; state GATHERING"}}},
-    {"AGrantToldTwiceChangesNothing", {{"start, grant worker:0 worker:0", "nothing; no orders"}}},
+    {"ARepeatedGrantChangesNothing", {{"start, grant worker:0 worker:0", "nothing; no orders"}}},
     {"ASecondContainerForTheSameTaskGoesBack",
      {{"start, grant worker:0, surplus worker:0", "nothing; orders kill surplus; in surplus nobody"}}},
     {"AContainerForATaskThatIsNotOursGoesBack", {{"start, grant evaluator:0", "nothing; orders kill c-evaluator-0"}}},
@@ -47,11 +47,11 @@ const TestRow kStraight[] = {
      {{"running, heartbeat worker:0", "nothing"}, {"heartbeat worker:0 stopping", "nothing"}}},
     {"AHeartbeatBeforeTheStartDecidesNothing",
      {{"gathering, register worker:0, heartbeat worker:0 waiting 0", "nothing"}}},
-    {"AJobOfAThousandTasksForms", {{"job worker*1000: gathering, all-registered", "state RUNNING"}}},
+    {"AJobOfAThousandTasksStarts", {{"job worker*1000: gathering, all-registered", "state RUNNING"}}},
 };
 TABLE_TEST(JobTest, kStraight, Script(kPsAndTwoWorkers));
 
-TEST(JobTest, AsksNameTheResourcesOfTheRole) {
+TEST(JobTest, RequestsNameTheResourcesOfTheRole) {
   JobSpec spec = JobOf(kPsAndTwoWorkers);
   spec.roles[1].resources = {.memory_mb = 8192, .vcores = 4, .gpus = 2};
   const CoreStepResult turn = JobDriver(spec).Start();
@@ -101,7 +101,7 @@ TEST(JobTest, TheStatusOfARunningJobHasAllThatIsKnownAndNoVerdict) {
   EXPECT_EQ(status.tasks[2].id, (TaskId{"worker", 1}));
 }
 
-// ---- Calls of executors: which are refused and how, and that the same call again has the same result.
+// ---- Calls of executors: which calls are refused and why, and that a repeated call has the same result.
 
 const TestRow kCalls[] = {
     {"AnotherJobsExecutorIsRefused", {{"running, impostor worker:0 job=job-2", "refused wrong_job"}}},
@@ -113,7 +113,7 @@ const TestRow kCalls[] = {
     {"AnotherContainersExecutorIsRefused",
      {{"running, impostor worker:0 container=c-worker-1", "refused stale_attempt"}}},
     {"AnExecutorThatKnowsANewerMasterIsRefused", {{"running, impostor worker:0 epoch=2", "refused stale_epoch"}}},
-    {"AGenerationThatNeverWasIsRefused", {{"running, impostor worker:0 generation=2", "refused bad_request"}}},
+    {"AnUnknownGenerationIsRefused", {{"running, impostor worker:0 generation=2", "refused bad_request"}}},
     {"AnOutcomeBeforeTheRegistrationIsRefused",
      {{"gathering, report worker:0 success", "refused bad_request; nothing"}}},
     {"AnEndedAttemptThatStillWorksIsRefused",
@@ -124,9 +124,9 @@ const TestRow kCalls[] = {
        "worker:0 told release"}}},
     {"TheSameOutcomeAgainIsAcknowledgedAndChangesNothing",
      {{"running, report worker:0 success, note, report worker:0 success", "unchanged"}}},
-    {"OfTwoOutcomesTheFirstCounts",
+    {"TheFirstOfTwoOutcomesCounts",
      {{"running, report worker:0 success, report worker:0 fails 1", "worker:0 ended with success"}}},
-    // The answer may be lost on the way, so the executor calls again: nothing may happen twice.
+    // The answer may be lost on the way, so that the executor repeats the call. Nothing may happen twice.
     {"AnyCallMadeTwiceChangesNothingTheSecondTime",
      {{"gathering, twice register worker:0", "unchanged"},
       {"twice await worker:0", "unchanged"},
@@ -137,14 +137,15 @@ const TestRow kCalls[] = {
       {"twice register worker:0 stopping 7", "unchanged"},
       {"twice report worker:0 killed", "unchanged"},
       {"twice register worker:0 ended", "unchanged"}}},
-    // It cannot run without a cluster spec; taken at its word it would no longer be waited with, and nobody could start.
-    {"ATaskThatSaysItRunsBeforeTheGangFormedDoesNotKeepTheBarrierShut",
+    // A task cannot run without a cluster spec. If the AM believed this report, the barrier would not count the task,
+    // and no task could start.
+    {"AnEarlyRunningReportDoesNotBlockTheBarrier",
      {{"gathering, register worker:0, heartbeat worker:0 running 7, register worker:1", "state RUNNING"}}},
-    {"NobodyKnownHasNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
+    {"AnUnknownTaskHasNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
 };
 TABLE_TEST(JobCallsTest, kCalls, Script("worker*2"));
 
-TEST(JobCallsTest, AnExecutorThatKnowsAnOlderMasterIsHeard) {
+TEST(JobCallsTest, CallsOfAnExecutorThatKnowsAnOlderMasterAreAccepted) {
   JobDriver driver(TwoWorkers());
   driver.Start({7});
   driver.GrantAll();
@@ -165,46 +166,45 @@ TEST(JobCallsTest, ASecondEndpointForTheSameAttemptIsRefused) {
   EXPECT_TRUE(turn.decisions.empty());
 }
 
-// ---- What executors tell of their attempts' use: shown, and kept with the outcome, but no decision.
+// ---- Usage that executors report of their attempts: it is shown and kept with the outcome, but it causes no decision.
 
 const TestRow kUsed[] = {
-    {"TheNewestIsShownAndDecidesNothing",
+    {"TheNewestUsageIsShownAndDecidesNothing",
      {{"running, used worker:0 1", "nothing"}, {"used worker:0 2", "nothing; worker:0 used 2; worker:1 used nothing"}}},
-    {"AHeartbeatWithoutItForgetsNothing", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
-    {"AfterTheEndItIsWhatTheOutcomeSaysAlsoForTheNextAm",
+    {"AHeartbeatWithoutUsageForgetsNothing", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
+    {"AfterTheEndTheUsageInTheOutcomeCountsForEveryAm",
      {{"running, used worker:0 1, report worker:0 success used 5", "worker:0 used 5"}, {"replay", "worker:0 used 5"}}},
-    {"OfAnExecutorThatCannotTellWhatWasHeardLastIsKept",
-     {{"running, used worker:0 7, exit worker:0, replay", "worker:0 used 7"}}},
-    {"ANewAmKnowsNothingUntilItHears", {{"running, used worker:0 7, master 2", "worker:0 used nothing"}}},
+    {"AnExitWithoutAReportKeepsTheLastUsage", {{"running, used worker:0 7, exit worker:0, replay", "worker:0 used 7"}}},
+    {"ANewAmKnowsNoUsageUntilAHeartbeat", {{"running, used worker:0 7, master 2", "worker:0 used nothing"}}},
 };
 TABLE_TEST(JobUsageTest, kUsed, Script("worker*2"));
 
-// ---- Who fell silent, when a job is ended for the time it took.
+// ---- Tasks that fell silent, when a job is ended because it took too long.
 
 const TestRow kQuiet[] = {
-    {"WhoWroteUntilTheEndIsNotNamed",
+    {"ATaskThatWroteUntilTheEndIsNotNamed",
      {{"running, wait 59s, quiet worker:0 100ms 59s, quiet worker:3 40s 59s, pass 1s",
        "verdict says `the job ran longer than 60.0 s (tony.application.timeout); silent: worker:3 for 41.0 s`"}}},
-    {"WhoeverFellSilentSoonAfterTheFirstIsNamedBehindIt",
+    {"TasksThatFellSilentSoonAfterTheFirstAreAlsoNamed",
      {{"running, wait 50s, quiet worker:0 20s 50s, quiet worker:1 20100ms 50s, quiet worker:2 20200ms 50s, quiet "
        "worker:3 20300ms 50s, quiet worker:4 20400ms 50s, quiet worker:5 20500ms 50s, quiet worker:6 20600ms 50s, pass "
        "10s",
        "verdict says `$; silent: worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for 30.3 s, "
        "worker:2 for 30.2 s and 2 more`"}}},
-    {"WhereAllWroteUntilTheEndNobodyIsSilent",
+    {"NoTaskIsNamedIfAllWroteUntilTheEnd",
      {{"running, wait 59900ms, quiet worker:0 100ms 59900ms, pass 100ms",
        "verdict says `the job ran longer than 60.0 s (tony.application.timeout)`"}}},
 };
 TABLE_TEST(JobSilenceTest, kQuiet, Script("worker*7 timeout=60s"));
 
-// ---- What tasks are told of each other beside their addresses.
+// ---- What tasks learn of each other in addition to their addresses.
 
 const TestRow kWired[] = {
-    {"EveryTaskIsToldOfTheNamedPortsOfAll",
+    {"EveryTaskReceivesTheNamedPortsOfAllTasks",
      {{"gathering, all-registered",
        "driver:0 ports driver:0.control=5000 driver:0.data=5001 worker:0.data=5000 worker:0.tensorboard=5001 "
        "worker:1.data=5000"}}},
-    {"EveryTaskIsToldHowManyProcessesTheOthersHave",
+    {"EveryTaskReceivesTheProcessCountsOfAllTasks",
      {{"+worker*2:processes=3: gathering, all-registered",
        "driver:0 reads ~\"worker\":3; driver:0 reads !\"driver\":1"}}},
     {"NamedPortsAreJournalledWithTheRegistration",
@@ -219,7 +219,7 @@ const TestRow kWired[] = {
     {"AnExecutorCannotComeBackWithOtherPorts",
      {{"running, register worker:1 running 100 data=5000", "nothing"},
       {"register worker:1 running 100 {portless|data=5001}", "refused bad_request; nothing"}}},
-    {"ATaskInANewContainerHasTheNamedPortsOfThatOne",
+    {"ATaskInANewContainerHasNewNamedPorts",
      {{"gathering, launched driver:0 worker:0 worker:1, register worker:1, exit worker:1, grant worker:1#2", ""},
       {"register worker:1#2 waiting 0 data=77, register driver:0 worker:0", "driver:0 ports ~worker:1.data=77"}}},
 };

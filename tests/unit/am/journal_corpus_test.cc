@@ -1,5 +1,5 @@
-// Journals that real jobs of this and of earlier releases left behind (tests/journals) are replayed to the states that
-// those jobs had told of, whatever today's policy is.
+// Real jobs of this and earlier releases left the journals in tests/journals. A replay leads to the states that those
+// jobs reported, independent of today's policy.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class CorpusTest : public testing::TestWithParam<std::string> {
     events_ = ReadText(folder / "events.txt");
   }
 
-  // As a new AM does it.
+  // Replays the first `decisions` decisions, as a new AM does.
   std::unique_ptr<Job> Replay(const JobSpec& spec, size_t decisions) const {
     auto job = std::make_unique<Job>(told_.job, spec);
     for (size_t i = 0; i < decisions; ++i) {
@@ -62,12 +62,13 @@ class CorpusTest : public testing::TestWithParam<std::string> {
   }
   std::string StatusOf(const Job& job) const {
     JobStatus status = job.Snapshot(told_.user, told_.submitted);
-    status.request = told_.request;  // the submission's, as user and time are
+    // from the submission, like user and time
+    status.request = told_.request;
     status.number = told_.number;
     return ToJson(status);
   }
 
-  // The same job under a policy that pays for no restart and loses patience at once.
+  // Returns the same job under a policy without restart budgets and with minimal timeouts.
   JobSpec UnderAnotherPolicy() const {
     JobSpec spec = spec_;
     for (RestartBudget& level : spec.restart.levels) level = {};
@@ -85,15 +86,15 @@ class CorpusTest : public testing::TestWithParam<std::string> {
   std::string events_;
 };
 
-TEST_P(CorpusTest, AJournalIsReplayedToTheStatesThatWereTold) {
+TEST_P(CorpusTest, AJournalReplaysToTheStatesThatWereReported) {
   EXPECT_EQ(StatusOf(*Replay(spec_, decisions_.size())), ToJson(told_));
 }
 
-TEST_P(CorpusTest, AnotherPolicyDoesNotChangeWhatWas) {
+TEST_P(CorpusTest, AnotherPolicyReplaysToTheSameStates) {
   EXPECT_EQ(StatusOf(*Replay(UnderAnotherPolicy(), decisions_.size())), ToJson(told_));
 }
 
-TEST_P(CorpusTest, ItsEventsReadAsTheyDid) {
+TEST_P(CorpusTest, EventsOfOldJournalsReadTheSame) {
   std::string text;
   for (const Decision& decision : decisions_) text += EventLine(decision, decisions_.front().time) + "\n";
   EXPECT_EQ(text, events_);
@@ -106,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Journals, CorpusTest, testing::ValuesIn(Recorded()), []
   return name;
 });
 
-// That the other policy is another one: it would not have taken the decision to restart that it replays.
+// Shows that the other policy really differs: it would not have decided the restart that it replays.
 class PolicyTest : public CorpusTest {};
 
 TEST_P(PolicyTest, TheOtherPolicyWouldHaveDecidedDifferently) {
@@ -127,7 +128,7 @@ TEST_P(PolicyTest, TheOtherPolicyWouldHaveDecidedDifferently) {
 INSTANTIATE_TEST_SUITE_P(Journals, PolicyTest, testing::Values("v1-gang-restart", "v1-task-restart"),
                          [](const auto& recorded) { return recorded.param.substr(3, 4); });
 
-TEST(CorpusListTest, ItHasJournalsOfTheFirstReleaseAndOfRestarts) {
+TEST(CorpusListTest, CorpusHasJournalsOfTheFirstReleaseAndOfRestarts) {
   const std::vector<std::string> names = Recorded();
   for (const char* name : {"v1-first-success", "v1-first-failure", "v1-first-am-killed", "v1-first-killed",
                            "v1-gang-restart", "v1-task-restart"}) {

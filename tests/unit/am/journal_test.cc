@@ -25,7 +25,7 @@ using testing::Not;
 
 class JournalTest : public testing::Test {
  protected:
-  // The journal and, in `read_`, what was in it.
+  // Opens the journal and puts its decisions into `read_`.
   std::unique_ptr<LocalJournal> Opened() {
     auto opened = LocalJournal::Open(loop_, path_);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
@@ -57,7 +57,8 @@ class JournalTest : public testing::Test {
   std::string path_ = (folder_.path() / "journal").string();
   EventLoop loop_;
   std::vector<Decision> read_;
-  std::vector<std::string> troubles_;  // as told; empty: it is over
+  // Problems as reported; an empty text reports the end of a problem.
+  std::vector<std::string> troubles_;
   size_t answers_ = 0;
   size_t expected_ = 0;
 };
@@ -71,7 +72,7 @@ TEST_F(JournalTest, ANewJournalIsEmptyAndPrivate) {
   EXPECT_EQ(file.st_mode & 0777U, 0600U);
 }
 
-TEST_F(JournalTest, WhatWasAppendedIsThereAfterReopening) {
+TEST_F(JournalTest, AppendedDecisionsAreReadAfterReopening) {
   const std::vector<Decision> decisions = OneOfEachKind();
   {
     const auto journal = Opened();
@@ -85,7 +86,7 @@ TEST_F(JournalTest, WhatWasAppendedIsThereAfterReopening) {
   EXPECT_THAT(troubles_, IsEmpty());
 }
 
-TEST_F(JournalTest, WhatIsAnsweredIsInTheFile) {
+TEST_F(JournalTest, AnsweredAppendsAreInTheFile) {
   const auto journal = Opened();
 
   AppendAndWait(*journal, OneOfEachKind());
@@ -115,7 +116,7 @@ TEST_F(JournalTest, ATornTailIsCutOffAndAppendedAfter) {
   EXPECT_EQ(Json(read_), Json({decisions[0], decisions[2]}));
 }
 
-TEST_F(JournalTest, AJournalOfAnEarlierVersionIsWrittenAnewByTheFirstAppend) {
+TEST_F(JournalTest, TheFirstAppendRewritesAJournalOfAnEarlierVersion) {
   const std::vector<Decision> decisions = OneOfEachKind();
   std::string old = EncodeHeader() + EncodeTurn({decisions[0]});
   old[8] = 1;
@@ -131,7 +132,7 @@ TEST_F(JournalTest, AJournalOfAnEarlierVersionIsWrittenAnewByTheFirstAppend) {
   EXPECT_EQ(Json(read_), Json({decisions[0], decisions[2], decisions[3]}));
 }
 
-TEST_F(JournalTest, AJournalThatDiedWithinItsHeaderBeginsAnew) {
+TEST_F(JournalTest, AJournalWithATornHeaderStartsEmpty) {
   std::ofstream(path_, std::ios::binary) << EncodeHeader().substr(0, 7);
   {
     const auto journal = Opened();
@@ -144,7 +145,7 @@ TEST_F(JournalTest, AJournalThatDiedWithinItsHeaderBeginsAnew) {
   EXPECT_EQ(read_.size(), 1U);
 }
 
-TEST_F(JournalTest, ADamagedJournalIsRefusedWithItsPathAndLeftAsItIs) {
+TEST_F(JournalTest, ADamagedJournalIsRefusedWithItsPathAndStaysUnchanged) {
   {
     const auto journal = Opened();
     AppendAndWait(*journal, OneOfEachKind());
@@ -176,7 +177,7 @@ TEST_F(JournalTest, AnswersComeInOrderOnTheLoop) {
   std::vector<int> order;
   constexpr int kAppends = 200;
   for (int i = 0; i < kAppends; ++i) {
-    const Decision end = {{}, JobEnded{}};  // is synced
+    const Decision end = {{}, JobEnded{}};  // this decision is synced
     journal->Append({i % 7 == 0 ? end : OneOfEachKind()[0]}, [&order, i, this] {
       EXPECT_EQ(std::this_thread::get_id(), thread_);
       order.push_back(i);
@@ -200,7 +201,7 @@ TEST_F(JournalTest, OnlyTheEndOfTheJobIsSynced) {
   EXPECT_EQ(DecodeJournal(Bytes(path_))->decisions.size(), OneOfEachKind().size());
 }
 
-TEST_F(JournalTest, AnAppendOfNothingIsAnsweredInItsPlace) {
+TEST_F(JournalTest, AnEmptyAppendIsAnsweredInOrder) {
   const auto journal = Opened();
 
   Append(*journal, OneOfEachKind());
@@ -210,7 +211,7 @@ TEST_F(JournalTest, AnAppendOfNothingIsAnsweredInItsPlace) {
   EXPECT_EQ(answers_, 2U);
 }
 
-TEST_F(JournalTest, AJournalThatGoesAwayWritesWhatItWasGivenAndAnswersNobody) {
+TEST_F(JournalTest, ADestroyedJournalWritesItsAppendsAndAnswersNone) {
   bool answered = false;
   {
     const auto journal = Opened();
@@ -255,7 +256,7 @@ TEST_F(JournalTest, AJournalThatLostItsEndIsRefused) {
   }
 }
 
-TEST_F(JournalTest, WhatAnUnfinishedAppendLeftIsNoLoss) {
+TEST_F(JournalTest, AnUnfinishedAppendIsNotALoss) {
   const std::vector<Decision> decisions = OneOfEachKind();
   {
     const auto journal = Opened();
@@ -270,13 +271,13 @@ TEST_F(JournalTest, WhatAnUnfinishedAppendLeftIsNoLoss) {
   EXPECT_EQ(opened->torn_bytes, record.size() - 1);
 }
 
-TEST_F(JournalTest, NoFlippedBitIsActedUponAndTheFileIsLeftAsItIs) {
+TEST_F(JournalTest, AFlippedBitIsFoundAndTheFileStaysUnchanged) {
   {
     const auto journal = Opened();
     AppendAndWait(*journal, {OneOfEachKind()[0], OneOfEachKind()[3]});
   }
   const std::string whole = Bytes(path_);
-  for (size_t bit = 0; bit < whole.size() * 8; bit += 5) {  // all of them: journal_format_test
+  for (size_t bit = 0; bit < whole.size() * 8; bit += 5) {  // journal_format_test tries every bit.
     std::string bytes = whole;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
@@ -290,7 +291,7 @@ TEST_F(JournalTest, NoFlippedBitIsActedUponAndTheFileIsLeftAsItIs) {
   }
 }
 
-// What is decided is written to the log as well, and what a program said last may be long.
+// Decisions are also written to the log, and the last output of a program may be long.
 TEST(DecisionLogTest, ADecisionIsShownUpToFourHundredCharacters) {
   const auto logged = [](size_t size) {
     AttemptEnded ended = {.attempt = {{"worker", 0}, 1}, .outcome = {.message = "x"}};

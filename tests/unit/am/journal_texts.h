@@ -1,4 +1,4 @@
-// What a journal holds, for comparisons.
+// Texts of what a journal holds, for comparisons.
 #pragma once
 
 #include <fstream>

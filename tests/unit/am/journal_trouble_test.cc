@@ -1,5 +1,5 @@
-// A disk that is full or fails under the journal: nothing is lost, nothing is called written that is not, and all goes
-// on when the disk does.
+// Tests a disk that is full or fails under the journal: nothing is lost, nothing counts as written before it is, and
+// work continues when the disk recovers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -26,16 +26,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What the disk does, told by the test while the journal's thread runs.
+// The behaviour of the disk. The test changes it while the journal's thread runs.
 struct Disk {
-  std::atomic<size_t> room{SIZE_MAX};    // bytes that it still takes
-  std::atomic<bool> fails_sync{false};   // of a file that is there
+  std::atomic<size_t> room{SIZE_MAX};    // bytes that still fit
+  std::atomic<bool> fails_sync{false};   // syncs of an existing file fail
   std::atomic<bool> fails_fresh{false};  // a new file cannot be made
-  std::atomic<int> old_syncs{0};         // syncs of a file after one of its syncs had failed
+  // Syncs of a file after an earlier sync of the same file failed.
+  std::atomic<int> old_syncs{0};
   std::atomic<int> replaced{0};
 };
 
-// The real file, on that disk.
+// The real file, on a disk that behaves as the Disk prescribes.
 class FileOnDisk : public JournalFile {
  public:
   FileOnDisk(std::unique_ptr<JournalFile> file, Disk& disk) : file_(std::move(file)), disk_(disk) {}
@@ -46,7 +47,8 @@ class FileOnDisk : public JournalFile {
       if (room != SIZE_MAX) disk_.room -= bytes.size();
       return file_->Append(bytes);
     }
-    EXPECT_TRUE(file_->Append(bytes.substr(0, room)).ok());  // as a disk that fills up does
+    // A disk that fills up writes the part for which it has room.
+    EXPECT_TRUE(file_->Append(bytes.substr(0, room)).ok());
     return Error{ErrorCode::kCannotWrite, "no space left on device"};
   }
   Status CutTo(size_t size) override { return file_->CutTo(size); }
@@ -101,18 +103,18 @@ class JournalTroubleTest : public testing::Test {
   }
 
   const std::vector<Decision> kSome = OneOfEachKind();
-  const Decision kEnd = {{}, JobEnded{}};  // is synced
+  const Decision kEnd = {{}, JobEnded{}};  // this decision is synced
   const TempFolder folder_;
   const std::string path_ = (folder_.path() / "journal").string();
   Disk disk_;
   EventLoop loop_;
   std::vector<Decision> read_;
-  std::vector<std::string> told_;  // in order
+  std::vector<std::string> told_;  // reports, in order
   size_t expected_ = 0;
   std::unique_ptr<LocalJournal> journal_;
 };
 
-TEST_F(JournalTroubleTest, AFullDiskIsToldOnceAndAllIsWrittenWhenThereIsRoom) {
+TEST_F(JournalTroubleTest, AFullDiskIsReportedOnceAndAllIsWrittenWhenItHasRoom) {
   Append({kSome[0]});
   RunUntilWritten();
   disk_.room = 10;
@@ -140,7 +142,7 @@ TEST_F(JournalTroubleTest, ManyAppendsShareASync) {
   EXPECT_EQ(journal_->counts().syncs, 1);
 }
 
-TEST_F(JournalTroubleTest, AnEndIsSyncedWhateverIsWrittenWithIt) {
+TEST_F(JournalTroubleTest, AnEndIsAlwaysSynced) {
   disk_.room = 0;
   Append({kSome[0]});
   RunUntil(loop_, [this] { return !told_.empty(); });
@@ -153,7 +155,7 @@ TEST_F(JournalTroubleTest, AnEndIsSyncedWhateverIsWrittenWithIt) {
   EXPECT_EQ(journal_->counts().syncs, 1);
 }
 
-TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
+TEST_F(JournalTroubleTest, APartialWriteIsCutOffBeforeItIsRepeated) {
   disk_.room = EncodeHeader().size() + EncodeTurn({kSome[0]}).size() + 20;
   Append({kSome[0]});
   RunUntilWritten();
@@ -166,19 +168,21 @@ TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
   EXPECT_EQ(Bytes(path_), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
 }
 
-TEST_F(JournalTroubleTest, TheNextMasterFindsAllThatWasAnsweredAndNoMore) {
+TEST_F(JournalTroubleTest, TheNextMasterFindsExactlyTheAnsweredAppends) {
   Append({kSome[0]});
   RunUntilWritten();
   disk_.room = 10;
   Append({kSome[1]});
   RunUntilTold("no space left on device");
 
-  Open();  // the master dies, and does not wait for room
+  // The old master dies without waiting for room.
+  Open();
 
   EXPECT_EQ(Json(read_), Json({kSome[0]}));
   disk_.room = SIZE_MAX;
   Append({kSome[2]});
-  --expected_;  // the append of the dead master is answered to nobody
+  // The answer to the dead master's append is not delivered.
+  --expected_;
   RunUntilWritten();
   EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[2]}));
 }
@@ -214,7 +218,7 @@ TEST_F(JournalTroubleTest, AFailedSyncIsNeverRepeatedOnTheSameFile) {
                                  "written", "written"));
 }
 
-TEST_F(JournalTroubleTest, AJournalWrittenAnewIsAnotherFileInTheSamePlace) {
+TEST_F(JournalTroubleTest, ARewrittenJournalIsANewFileAtTheSamePath) {
   Append({kSome[0]});
   RunUntilWritten();
   const std::ifstream before(path_, std::ios::binary);
@@ -233,17 +237,17 @@ TEST_F(JournalTroubleTest, AJournalWrittenAnewIsAnotherFileInTheSamePlace) {
   EXPECT_EQ(read_.size(), 3U);
 }
 
-TEST_F(JournalTroubleTest, AJournalThatGoesAwayDoesNotWaitForRoom) {
+TEST_F(JournalTroubleTest, ADestroyedJournalDoesNotWaitForRoom) {
   disk_.room = 0;
   Append({kSome[0]});
   RunUntilTold("no space left on device");
 
-  journal_.reset();  // returns
+  journal_.reset();  // returns without waiting
 
   EXPECT_THAT(OnDisk(), IsEmpty());
 }
 
-// No file of this process may grow beyond `bytes` while it lives.
+// Limits the size of the files of this process to `bytes` while the object exists.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(size_t bytes) {
@@ -259,7 +263,7 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-TEST_F(JournalTroubleTest, AFileThatTheKernelDoesNotLetGrowIsTreatedTheSame) {
+TEST_F(JournalTroubleTest, AFileSizeLimitIsTreatedLikeAFullDisk) {
   Append({kSome[0]});
   RunUntilWritten();
   {
@@ -271,8 +275,8 @@ TEST_F(JournalTroubleTest, AFileThatTheKernelDoesNotLetGrowIsTreatedTheSame) {
   EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kEnd}));
 }
 
-// The start of a thousand tasks, turn by turn as the shell does it.
-TEST_F(JournalTroubleTest, AStartOfAThousandTasksCostsHardlyAnySync) {
+// Starts a thousand tasks turn by turn, as the shell does it.
+TEST_F(JournalTroubleTest, AStartOfAThousandTasksNeedsFewSyncs) {
   JobDriver driver(JobBuilder().Role("worker", 1000).Build());
   driver.Start();
   size_t appended = 0, turns = 0;

@@ -43,7 +43,7 @@ class LogRelayTest : public testing::Test {
       loop_, {[this](const TaskId& task) { told_.push_back(task); }, [this](const AttemptId&) { return has_ended_; }}};
 };
 
-TEST_F(LogRelayTest, AnExecutorIsAskedOnceAndWhatItSendsIsTheAnswer) {
+TEST_F(LogRelayTest, AnExecutorIsQueriedOnceAndItsTextIsTheAnswer) {
   const auto answer = Read({Want(kFirst, 7)});
   ASSERT_TRUE(RunUntil(loop_, [&] { return !told_.empty(); }));
   EXPECT_THAT(told_, ElementsAre(kFirst));
@@ -64,7 +64,7 @@ TEST_F(LogRelayTest, WithoutAWaitAllExecutorsAreWaitedFor) {
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(1, Text("b")), std::pair(0, Text("a"))));
 }
 
-TEST_F(LogRelayTest, WithAWaitTheFirstThatHasSomethingEndsIt) {
+TEST_F(LogRelayTest, WithAWaitTheFirstTextEndsTheWait) {
   const auto answer = Read({Want(kFirst), Want(kSecond)}, Duration(10'000));
   Taken(kFirst);
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -72,7 +72,7 @@ TEST_F(LogRelayTest, WithAWaitTheFirstThatHasSomethingEndsIt) {
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(1, Text("b"))));
 }
 
-TEST_F(LogRelayTest, WhatStaysOpenIsThereForTheNextCallAndForOthers) {
+TEST_F(LogRelayTest, AnOpenQueryServesTheNextCallAndOtherReaders) {
   const auto first = Read({Want(kFirst), Want(kSecond)}, Duration(10'000));
   const LogAsk open = Taken(kFirst);
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -87,8 +87,8 @@ TEST_F(LogRelayTest, WhatStaysOpenIsThereForTheNextCallAndForOthers) {
   EXPECT_EQ(*other->value, *next->value);
 }
 
-TEST_F(LogRelayTest, AnExecutorThatIsNotThereIsAProblemOfItsLogsAlone) {
-  has_ended_ = true;  // or it would be waited for longer
+TEST_F(LogRelayTest, AMissingExecutorIsAProblemOnlyOfItsLogs) {
+  has_ended_ = true;  // otherwise the relay would wait longer
   const auto answer = Read({Want(kFirst), Want(kSecond)});
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
   ASSERT_TRUE(IsAnswered(answer));
@@ -113,7 +113,7 @@ TEST_F(LogRelayTest, AnAnswerOfAnotherTaskOrOfAnotherSizeIsIgnored) {
   EXPECT_TRUE(answer->open());
 }
 
-TEST_F(LogRelayTest, OfManyQuestionsToOneExecutorOnlySoManyAreOpen) {
+TEST_F(LogRelayTest, OpenQueriesToAnExecutorAreLimited) {
   for (size_t i = 0; i < LogRelay::kMostAsksOfTask; ++i) Read({Want(kFirst, static_cast<int64_t>(i))});
   const auto more = Read({Want(kFirst, 99)});
   EXPECT_THAT(relay_.TakeAsks(kFirst), SizeIs(LogRelay::kMostAsksOfTask));
@@ -121,7 +121,7 @@ TEST_F(LogRelayTest, OfManyQuestionsToOneExecutorOnlySoManyAreOpen) {
   EXPECT_THAT(more->value->front().second.problem, HasSubstr("others read the logs of worker:0"));
 }
 
-TEST_F(LogRelayTest, OfManyReadersOnlySoManyAreWaitedFor) {
+TEST_F(LogRelayTest, TheNumberOfWaitingReadersIsLimited) {
   for (size_t i = 0; i < LogRelay::kMostCalls; ++i) Read({Want({"worker", static_cast<int>(i)})});
   const auto more = Read({Want({"worker", 99})});
   ASSERT_TRUE(more->value);

@@ -1,4 +1,4 @@
-// The shell's part in owners, watchers, conditional kills and the watch timeout.
+// Tests the shell's part in owners, watchers, conditional kills and the watch timeout.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TEST_F(MasterAttentionTest, AttachIsAnsweredWhenItIsWritten) {
   EXPECT_NE(attached->value->status.status_json.find(R"("owner":"o1")"), std::string::npos);
 }
 
-TEST_F(MasterAttentionTest, NobodyAttachesToAJobThatIsBeingKilled) {
+TEST_F(MasterAttentionTest, AttachToAJobThatIsBeingKilledIsRefused) {
   Kill();
   const auto attached = Attach("o1");
   journal_.WriteAll();
@@ -58,7 +58,7 @@ TEST_F(MasterAttentionTest, APlannedKillIsAnsweredWhenItIsWritten) {
   EXPECT_EQ(planned->value->answer, KillAnswer::kPlanned);
 }
 
-// Its asker's clock may be hours ahead or behind; how long it is to take is the same by both.
+// The requester's clock may be hours ahead or behind. The delay until the kill is the same by both clocks.
 TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
   Attach("o1");
   journal_.WriteAll();
@@ -72,7 +72,7 @@ TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
 TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   Attach("o1");
   journal_.WriteAll();
-  // An AM that leads again looks at once.
+  // An AM that becomes leader again checks the folder at once.
   const auto look = [this] {
     master_.OnScheduler(SchedulerLost{"gone for a moment"});
     master_.OnScheduler(SchedulerReached{});
@@ -88,7 +88,7 @@ TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   EXPECT_TRUE(records_.ReadKills()->empty());
 }
 
-TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
+TEST_F(MasterAttentionTest, AFencedKillIsNotAppliedFromTheFolderLater) {
   const KillRequest kill = {.reason = "late", .if_owner = {"o1"}};
   Attach("o2");
   ASSERT_TRUE(records_.WriteKill(kill).ok());
@@ -96,14 +96,15 @@ TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
   journal_.WriteAll();
   ASSERT_TRUE(killed->value);
   EXPECT_EQ(killed->value->answer, KillAnswer::kFenced);
-  Attach("o1");  // has come back before the master looks into the folder
+  // The owner returns before the master checks the folder.
+  Attach("o1");
   master_.OnScheduler(SchedulerLost{"gone for a moment"});
   master_.OnScheduler(SchedulerReached{});
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
 }
 
-TEST_F(MasterAttentionTest, TheRequestOfAConditionalKillThatIsTakenStays) {
+TEST_F(MasterAttentionTest, AnAcceptedConditionalKillKeepsItsRequestFile) {
   Attach("o1");
   journal_.WriteAll();
   ASSERT_TRUE(records_.WriteKill({.reason = "enough", .if_owner = {"o1"}}).ok());
@@ -114,7 +115,7 @@ TEST_F(MasterAttentionTest, TheRequestOfAConditionalKillThatIsTakenStays) {
   EXPECT_EQ(records_.ReadKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
 }
 
-TEST_F(MasterAttentionTest, WhoWaitsForNewsKeepsTheJobFromBeingAbandoned) {
+TEST_F(MasterAttentionTest, AWaitingWatcherKeepsTheJobFromBeingAbandoned) {
   Attach("o1", Duration(60));
   journal_.WriteAll();
   const auto watch = Watch(/*since=*/1'000'000);
@@ -125,7 +126,7 @@ TEST_F(MasterAttentionTest, WhoWaitsForNewsKeepsTheJobFromBeingAbandoned) {
   EXPECT_TRUE(watch->open());
 }
 
-TEST_F(MasterAttentionTest, AJobThatNobodyAsksForIsEnded) {
+TEST_F(MasterAttentionTest, AJobWithoutClientActivityIsEnded) {
   Attach("o1", Duration(30));
   journal_.WriteAll();
   EventLoop::Timer look;

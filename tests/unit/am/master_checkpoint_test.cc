@@ -1,4 +1,4 @@
-// A job whose checkpoint folder another job of the same home still has.
+// Tests a job whose checkpoint folder another job of the same home still uses.
 #include <algorithm>
 #include <limits>
 
@@ -29,7 +29,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
     Register("worker:0");
     journal_.WriteAll();
   }
-  // Whether a client that watches is told of this delay some time; "": of none.
+  // Returns whether a watching client eventually receives this delay; "" means no delay.
   bool IsTold(const std::string& delay) {
     for (int watches = 0; watches < 20; ++watches) {
       const auto answer = Watch(std::numeric_limits<int64_t>::max());
@@ -46,7 +46,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
   JobRecords other_ = LocalJobRecords("");
 };
 
-TEST_F(MasterCheckpointTest, AJobThatIsEndingIsWaitedForAndNamed) {
+TEST_F(MasterCheckpointTest, AnEndingJobInTheCheckpointFolderIsWaitedForAndNamed) {
   ASSERT_TRUE(other_.WriteKill({.reason = "enough"}).ok());
   FormGang();
   EXPECT_TRUE(IsTold("waits for job " + other_.job().value + " to leave the checkpoint folder"));
@@ -58,20 +58,21 @@ TEST_F(MasterCheckpointTest, AJobThatIsEndingIsWaitedForAndNamed) {
   EXPECT_FALSE(Appended("job_stopping"));
 }
 
-TEST_F(MasterCheckpointTest, AJobThatRunsIsNotWaitedFor) {
+TEST_F(MasterCheckpointTest, ARunningJobInTheCheckpointFolderIsNotWaitedFor) {
   FormGang();
   EXPECT_TRUE(RunUntil(loop_, [this] { return Appended("job_stopping"); }));
   EXPECT_FALSE(Appended("checkpoints_listed"));
 }
 
-// In FCFS mode a job lists as its first task has registered, while others may wait for containers.
+// In FCFS mode a job lists its checkpoints as soon as its first task has registered, while other tasks may wait for
+// containers.
 class FcfsMasterCheckpointTest : private CheckpointHome, public ApplicationMasterTest {
  protected:
   FcfsMasterCheckpointTest()
       : ApplicationMasterTest(JobBuilder().Role("worker", 2).Fcfs().Checkpoints(checkpoints.path().string()).Build()) {}
 };
 
-TEST_F(FcfsMasterCheckpointTest, AListingLeavesTheDelayOfTheScheduler) {
+TEST_F(FcfsMasterCheckpointTest, AListingKeepsThePendingReasonOfTheScheduler) {
   master_.OnScheduler(ContainersPending{"waits for 8192 MB of memory"});
   Grant("worker:0");
   Register("worker:0");

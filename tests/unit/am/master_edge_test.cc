@@ -1,4 +1,4 @@
-// Limits and near misses of the application master's shell.
+// Tests limits and near misses of the application master's shell.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,13 +39,14 @@ TEST_F(MasterEdgeTest, AWatchIsAnsweredAtItsLimitWithoutNews) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
 }
 
-TEST_F(MasterEdgeTest, WhoHasSeenTheNewestIsNotToldItAgain) {
+TEST_F(MasterEdgeTest, AWatcherWithTheNewestStatusDoesNotReceiveItAgain) {
   journal_.WriteAll();
   const auto first = Watch(-1);
   ASSERT_TRUE(RunUntil(loop_, [&] { return first->value.has_value(); }));
   const size_t before = journal_.appended.size();
   Grant("worker:0");
-  journal_.WriteAll();  // news; more of it would be held back for some milliseconds
+  // The first news is sent at once. Further news would be held back for some milliseconds.
+  journal_.WriteAll();
   const auto newest = static_cast<int64_t>(journal_.appended.size() - before) + first->value->seq;
 
   const auto second = Watch(newest);
@@ -54,9 +55,10 @@ TEST_F(MasterEdgeTest, WhoHasSeenTheNewestIsNotToldItAgain) {
   EXPECT_TRUE(second->open());
 }
 
-TEST_F(MasterEdgeTest, WatchersAreToldWhatIsWritten) {
+TEST_F(MasterEdgeTest, WatchersReceiveOnlyWrittenChanges) {
   journal_.WriteAll();
-  Pass(Duration(100));  // what is held back is told by now
+  // News that was held back is sent meanwhile.
+  Pass(Duration(100));
   const auto first = Watch(-1);
   ASSERT_TRUE(first->value);
   const auto second = Watch(first->value->seq);
@@ -69,7 +71,7 @@ TEST_F(MasterEdgeTest, WatchersAreToldWhatIsWritten) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return second->value.has_value(); }));
 }
 
-TEST_F(MasterEdgeTest, InTroubleACommandDoesNotWaitForThoseOfOthers) {
+TEST_F(MasterEdgeTest, ACommandDoesNotWaitForUnwrittenTurnsOfOtherTasks) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -84,7 +86,8 @@ TEST_F(MasterEdgeTest, InTroubleACommandDoesNotWaitForThoseOfOthers) {
 
 TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
   GrantBothAndRegisterOne();
-  Pass(Duration(100));  // what is held back is told by now
+  // News that was held back is sent meanwhile.
+  Pass(Duration(100));
   const auto killed = Kill();
   Pass(Duration(100));
   EXPECT_TRUE(killed->open());
@@ -108,7 +111,7 @@ TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   EXPECT_THAT(status->value->status_json, testing::HasSubstr("\"exit_code\":3"));
 }
 
-TEST_F(MasterEdgeTest, NobodyHearsOfAnEndWhoseStatusCannotBeWritten) {
+TEST_F(MasterEdgeTest, AnEndWithoutAWrittenStatusIsNotReported) {
   GrantBothAndRegisterOne();
   const auto watch = Watch(1'000'000);
   Kill();
@@ -137,8 +140,8 @@ class ShortLeaseTest : public MasterEdgeTest {
                            .Build()) {}
 };
 
-// Its executors may not be able to see that it rules.
-TEST_F(ShortLeaseTest, NobodyIsSuspectedByAMasterThatCannotRenew) {
+// The executors of such a master may not be able to see that it is leader.
+TEST_F(ShortLeaseTest, AMasterThatCannotRenewSuspectsNoExecutor) {
   GrantBothAndRegisterOne();
   std::filesystem::remove_all(records_.place());
 

@@ -1,4 +1,5 @@
-// Readers of logs, by way of the master; what it keeps of logs, and where it says that they are.
+// Tests readers that get logs through the master, the logs that the master keeps, and the log places that the status
+// shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ class MasterLogsTest : public ReportedLogsTest {
     master_.SendLog(CallerOf(task), id, {news}, Reply<std::monostate>(answer));
     EXPECT_TRUE(answer->value);
   }
-  // The Await that has a question for the executor, among those that have a command.
+  // Calls Await repeatedly, past answers with commands, until an answer has a log request for the executor.
   std::vector<LogAsk> AwaitAsks(const std::string& task) {
     for (int64_t since = 0;;) {
       auto answer = std::make_shared<Answered<Command>>();
@@ -58,7 +59,7 @@ class MasterLogsTest : public ReportedLogsTest {
   }
 };
 
-TEST_F(MasterLogsTest, AQuestionRidesToTheExecutorOnItsAwait) {
+TEST_F(MasterLogsTest, ALogQueryReachesTheExecutorInTheAnswerToItsAwait) {
   const auto answer = ReadLogs("worker:1");
   const auto asks = AwaitAsks("worker:1");
   ASSERT_EQ(asks.size(), 1u);
@@ -68,7 +69,7 @@ TEST_F(MasterLogsTest, AQuestionRidesToTheExecutorOnItsAwait) {
   EXPECT_EQ(answer->value->front().second.text, "hello\n");
 }
 
-TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsReaderHasAll) {
+TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsReaderHasTheWholeLog) {
   ReadLogs("worker:1");
   const auto asks = AwaitAsks("worker:1");
   ASSERT_EQ(asks.size(), 1u);
@@ -83,7 +84,7 @@ TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsReaderHasAll) {
   EXPECT_EQ(await->value->kind, Command::Kind::kRelease);
 }
 
-TEST_F(MasterLogsTest, WhereNobodyReadsAnExecutorIsReleasedAtOnce) {
+TEST_F(MasterLogsTest, AnExecutorWithoutReadersIsReleasedAtOnce) {
   Report("worker:1", {.exit = ExitStatus{}});
   journal_.WriteAll();
   const auto await = Await("worker:1");
@@ -92,7 +93,7 @@ TEST_F(MasterLogsTest, WhereNobodyReadsAnExecutorIsReleasedAtOnce) {
   EXPECT_EQ(await->value->kind, Command::Kind::kRelease);
 }
 
-TEST_F(MasterLogsTest, AQuestionIsNoDecisionAndNoLook) {
+TEST_F(MasterLogsTest, ALogQueryIsNeitherADecisionNorClientActivity) {
   const size_t appended = journal_.appended.size();
   ReadLogs("worker:1");
   AwaitAsks("worker:1");
@@ -112,12 +113,12 @@ TEST_F(MasterLogsTest, LogsThatComeWithAnOutcomeBecomeARecord) {
   EXPECT_THAT(*ListKeptLogs(records_), ElementsAre(AttemptOf("worker:1")));
 }
 
-TEST_F(MasterLogsTest, WhereTheyCannotBeKeptTheOutcomeCountsAllTheSame) {
+TEST_F(MasterLogsTest, AnOutcomeCountsEvenIfItsLogsCannotBeKept) {
   ASSERT_TRUE(WriteNewFile(records_.place() / "logs", "in the way", false).ok());
   EXPECT_TRUE(ReportWith("worker:1", Failure(3))->value);
 }
 
-TEST_F(MasterLogsTest, TheStatusSaysWhereTheNodeShowsThem) {
+TEST_F(MasterLogsTest, TheStatusHasTheNodesAddressOfTheLogs) {
   master_.OnScheduler(ContainerGranted{{{"worker", 0}, 1}, ContainerOf("worker:0"), "node", "http://node:8042/x"});
   EXPECT_EQ(master_.ShowStatus().tasks[0].log_url, "http://node:8042/x");
   EXPECT_EQ(master_.ShowStatus().tasks[1].log_url, "");
@@ -140,7 +141,7 @@ class ManyLogsTest : public ReportedLogsTest {
   std::vector<AttemptId> Kept() const { return *ListKeptLogs(records_); }
 };
 
-TEST_F(ManyLogsTest, ThoseOfTheLastThatFailAreKept) {
+TEST_F(ManyLogsTest, LogsOfTheLastFailuresAreKept) {
   Fail(0, 64);
   EXPECT_THAT(Kept(), SizeIs(64));
   Fail(64, 66);
@@ -148,7 +149,7 @@ TEST_F(ManyLogsTest, ThoseOfTheLastThatFailAreKept) {
   EXPECT_THAT(Kept(), Not(Contains(AttemptOf("worker:1"))));
 }
 
-TEST_F(ManyLogsTest, OfManyThatFailAtOnceThoseAreKeptThatThereIsRoomFor) {
+TEST_F(ManyLogsTest, LogsOfManyFailuresAreKeptWhileThereIsRoom) {
   calls_.at_once = false;
   Fail(0, 9);
   EXPECT_THAT(Kept(), SizeIs(8));

@@ -1,4 +1,4 @@
-// What a chief reports with its outcome becomes a record of the job.
+// The outputs that a chief reports with its outcome become a record of the job.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,28 +34,28 @@ class MasterOutputsTest : public ApplicationMasterTest {
   const Outcome success_{.exit = ExitStatus{}};
 };
 
-TEST_F(MasterOutputsTest, TheyAreThereBeforeTheOutcomeIsJournalled) {
+TEST_F(MasterOutputsTest, OutputsAreWrittenBeforeTheOutcomeIsJournalled) {
   std::string seen;
   journal_.on_append = [&] { seen = Recorded(); };
   ReportWith("chief:0", success_, "{\"loss\":1}");
   EXPECT_EQ(seen, "chief:0#1 {\"loss\":1}");
 }
 
-TEST_F(MasterOutputsTest, OnlyThoseOfAChiefThatHasSucceededCount) {
+TEST_F(MasterOutputsTest, OnlyOutputsOfASuccessfulChiefCount) {
   ReportWith("worker:0", success_, "{}");
   EXPECT_EQ(Recorded(), "nothing") << "not the chief";
   ReportWith("chief:0", Failure(3), "{}");
   EXPECT_EQ(Recorded(), "nothing") << "it failed";
 }
 
-TEST_F(MasterOutputsTest, AnAttemptThatHasEndedChangesNothingMore) {
+TEST_F(MasterOutputsTest, AnEndedAttemptCannotChangeTheOutputs) {
   ReportWith("chief:0", success_, "{\"first\":1}");
   journal_.WriteAll();
   ReportWith("chief:0", success_, "{\"second\":1}");
   EXPECT_EQ(Recorded(), "chief:0#1 {\"first\":1}");
 }
 
-TEST_F(MasterOutputsTest, WhereTheyCannotBeWrittenTheOutcomeCountsAllTheSame) {
+TEST_F(MasterOutputsTest, AnOutcomeCountsEvenIfItsOutputsCannotBeWritten) {
   std::filesystem::create_directory(records_.place() / "outputs");
   const auto answer = ReportWith("chief:0", success_, "{}");
   journal_.WriteAll();

@@ -1,4 +1,4 @@
-// How often the master tells what has changed, so that neither its loop nor who listens has work for nothing.
+// Tests how often the master sends changes, so that neither its loop nor its clients do needless work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ using testing::Not;
 
 class MasterPaceTest : public ApplicationMasterTest {
  protected:
-  void LoseTheArbiterForAMoment() {  // an AM that rules again looks for kill requests at once
+  // An AM that becomes leader again checks for kill requests at once.
+  void LoseTheArbiterForAMoment() {
     master_.OnScheduler(SchedulerLost{"gone for a moment"});
     master_.OnScheduler(SchedulerReached{});
   }
@@ -27,9 +28,10 @@ class MasterPaceTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(MasterPaceTest, ClientsHearOfSeveralChangesAtOnce) {
+TEST_F(MasterPaceTest, ClientsReceiveSeveralChangesAtOnce) {
   journal_.WriteAll();
-  Pass(Duration(50));  // what happened at the start has been told
+  // The news of the start is sent meanwhile.
+  Pass(Duration(50));
   const Instant began = loop_.Now();
   const auto first = Watch(Watch(-1)->value->seq);
   Grant("worker:0");
@@ -51,8 +53,9 @@ TEST_F(MasterPaceTest, TheStatusIsNotWrittenForEachChange) {
   EXPECT_GE(loop_.Now() - began, Duration(450));
 }
 
-// The end of a trouble has no number: a client that has asked a moment too late would wait for its next news.
-TEST_F(MasterPaceTest, WhoAsksAfterATroubleHearsSoonThatItIsOver) {
+// The end of a problem has no sequence number. A client that asks a moment too late would otherwise wait for the next
+// numbered news.
+TEST_F(MasterPaceTest, AClientLearnsSoonThatAProblemIsOver) {
   journal_.WriteAll();
   Pass(Duration(50));
   journal_.trouble("no space left on device");
@@ -64,7 +67,7 @@ TEST_F(MasterPaceTest, WhoAsksAfterATroubleHearsSoonThatItIsOver) {
   EXPECT_EQ(JobStatusFromJson(watch->value->status_json)->trouble, "");
 }
 
-TEST_F(MasterPaceTest, TheLogSaysOnceWhoAskedForAKillByFile) {
+TEST_F(MasterPaceTest, TheLogNamesTheUserOfAKillRequestOnce) {
   ASSERT_TRUE(records_.WriteKill({.reason = "enough"}).ok());
   EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }),
               HasSubstr("read a kill request by the job's own user: enough"));
@@ -77,7 +80,7 @@ class LargeGangTest : public ApplicationMasterTest {
   LargeGangTest() : ApplicationMasterTest(JobBuilder().Role("worker", kTasks).Build()) {}
 };
 
-TEST_F(LargeGangTest, OthersAreHeardWhileItIsToldToStart) {
+TEST_F(LargeGangTest, OtherCallsAreHandledWhileALargeGangStarts) {
   std::vector<std::shared_ptr<Answered<Command>>> commands;
   for (int i = 0; i < kTasks; ++i) {
     const std::string task = StrCat("worker:", i);

@@ -1,4 +1,4 @@
-// The master beside a store of records that answers late, or not at all.
+// Tests the master with a record store that answers late, or never.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,18 +27,19 @@ class MasterRecordsTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(MasterRecordsTest, TasksDoNotNoticeAStoreThatHangs) {
+TEST_F(MasterRecordsTest, AHangingStoreDoesNotDisturbTasks) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   const auto command = Await("worker:1");
-  Pass(Duration(1500));  // kill requests are looked for, the status is written
+  // Meanwhile the master checks for kill requests and writes the status.
+  Pass(Duration(1500));
   journal_.WriteAll();
   ASSERT_TRUE(command->value);
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
   EXPECT_FALSE(Heartbeat("worker:0")->open());
 }
 
-TEST_F(MasterRecordsTest, AStoreThatHangsIsAskedOnce) {
+TEST_F(MasterRecordsTest, AHangingStoreIsNotCalledRepeatedly) {
   for (const char* task : {"worker:0", "worker:1"}) {
     Grant(task);
     Register(task);
@@ -68,7 +69,7 @@ TEST_F(MasterRecordsTest, AnOutcomeWaitsForItsOutputs) {
   EXPECT_TRUE(ReadJobOutputs(records_)->has_value());
 }
 
-TEST_F(MasterRecordsTest, AnEndIsToldWhenItsStatusIsThere) {
+TEST_F(MasterRecordsTest, AnEndIsReportedOnceItsStatusIsInTheStore) {
   Kill();
   journal_.WriteAll();
   const auto watch = Watch(-1);
@@ -81,7 +82,7 @@ TEST_F(MasterRecordsTest, AnEndIsToldWhenItsStatusIsThere) {
   EXPECT_THAT(scheduler_.orders, Contains("finish KILLED"));
 }
 
-TEST_F(MasterRecordsTest, WhoLostTheArbiterWhileTheStoreWasSlowDecidesNothing) {
+TEST_F(MasterRecordsTest, AMasterThatLosesTheSchedulerDuringASlowCallDecidesNothing) {
   const auto killed = KillIf("o1");
   auto reported = std::make_shared<Answered<std::monostate>>();
   GrantBothAndRegisterOne();
@@ -129,7 +130,7 @@ TEST_F(RecordThreadTest, CallsAndAnswersKeepTheirOrder) {
   EXPECT_EQ(answered, called);
 }
 
-TEST_F(RecordThreadTest, WhoGoesAwayIsNotAnswered) {
+TEST_F(RecordThreadTest, ADestroyedThreadAnswersNoCall) {
   bool answered = false;
   int called = 0;
   {

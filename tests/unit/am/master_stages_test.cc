@@ -1,4 +1,4 @@
-// What is published is in the journal before anybody hears of it.
+// Published values are in the journal before any task receives them.
 #include "tests/unit/am/master_test.h"
 
 namespace tony::am {
@@ -27,7 +27,7 @@ class StagedMasterTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(StagedMasterTest, ValuesAreAcknowledgedAndToldWhenTheJournalHasThem) {
+TEST_F(StagedMasterTest, ValuesAreAcknowledgedAndSentOnceTheyAreWritten) {
   const auto waiting = Await("worker:0");
   const auto published = Publish();
   EXPECT_TRUE(published->open());
@@ -39,14 +39,14 @@ TEST_F(StagedMasterTest, ValuesAreAcknowledgedAndToldWhenTheJournalHasThem) {
   EXPECT_EQ(ClusterSpecFromJson(waiting->value->cluster_spec)->values.at({"driver", 0}).at("ADDRESS"), "here:1");
 }
 
-TEST_F(StagedMasterTest, WhatWasPublishedBeforeIsAcknowledgedAgain) {
+TEST_F(StagedMasterTest, RepeatedValuesAreAcknowledgedAgain) {
   Publish();
   journal_.WriteAll();
   const auto again = Publish();
   EXPECT_TRUE(again->value);
 }
 
-TEST_F(StagedMasterTest, NobodyPublishesWithoutTheToken) {
+TEST_F(StagedMasterTest, ValuesWithoutTheTokenAreRefused) {
   const auto refused = Publish("guessed");
   ASSERT_TRUE(refused->refusal);
   EXPECT_EQ(refused->refusal->reason, RefusalReason::kBadToken);

@@ -1,4 +1,5 @@
-// An ApplicationMaster among fakes: a disk that writes when the test says so, and a scheduler that records its orders.
+// Runs an ApplicationMaster among fakes: the disk writes when the test calls for it, and the scheduler records its
+// orders.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@
 
 namespace tony::am {
 
-// A disk as slow as the test wants.
+// Keeps appends back until the test writes them.
 class SlowJournal : public Journal {
  public:
   void Append(const std::vector<Decision>& decisions, Done done) override {
@@ -49,7 +50,7 @@ class SlowJournal : public Journal {
   std::deque<Done> waiting_;
 };
 
-// A store as slow as the test wants.
+// Keeps calls to the record store back until the test answers them.
 class SlowCalls : public RecordCalls {
  public:
   explicit SlowCalls(JobRecords records) : records_(std::move(records)) {}
@@ -79,7 +80,7 @@ class SlowCalls : public RecordCalls {
   std::deque<std::function<Then(const JobRecords&)>> waiting_;
 };
 
-// Records its orders in the words of Orders().
+// Records its orders in the format of Orders().
 class RecordingScheduler : public Scheduler {
  public:
   bool Holds() const override { return holds; }
@@ -98,7 +99,7 @@ class RecordingScheduler : public Scheduler {
 
   bool holds = true;
   std::vector<std::string> orders;
-  double progress = -1;  // as told last
+  double progress = -1;  // the progress reported last
   std::function<void()> on_finish, finished;
 
  private:
@@ -115,7 +116,7 @@ struct Answered : Reply<T>::Sink {
   std::optional<Refusal> refusal;
 };
 
-// As long as a real one.
+// A token with the length of real tokens.
 inline constexpr char kToken[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 class ApplicationMasterTest : public testing::Test {

@@ -1,4 +1,5 @@
-// While the journal cannot be written: promises wait, stopping does not, and everybody is told.
+// Tests a master that cannot write its journal: promises wait, stopping does not, and clients and executors are
+// notified.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +30,7 @@ class TroubleTest : public ApplicationMasterTest {
     journal_.WriteAll();
   }
   JobStatus StatusNow() { return StatusIn(Watch(-1)); }
-  // News is held back for some milliseconds.
+  // Waits for the answer, because news is held back for some milliseconds.
   JobStatus StatusIn(const std::shared_ptr<Answered<StatusAnswer>>& answer) {
     EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
     if (!answer->value) return {};
@@ -39,7 +40,7 @@ class TroubleTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(TroubleTest, LaunchesWaitAndAreMadeWhenThereIsRoom) {
+TEST_F(TroubleTest, LaunchesWaitUntilTheDiskHasRoom) {
   journal_.WriteAll();
   scheduler_.orders.clear();
   BeginTrouble();
@@ -52,7 +53,7 @@ TEST_F(TroubleTest, LaunchesWaitAndAreMadeWhenThereIsRoom) {
   EXPECT_FALSE(ended_);
 }
 
-TEST_F(TroubleTest, TheStatusSaysSoAsLongAsItLasts) {
+TEST_F(TroubleTest, TheStatusShowsTheProblemWhileItLasts) {
   journal_.WriteAll();
   BeginTrouble();
   EXPECT_EQ(StatusNow().trouble, "journal: no space left on device, new launches wait");
@@ -60,7 +61,7 @@ TEST_F(TroubleTest, TheStatusSaysSoAsLongAsItLasts) {
   EXPECT_EQ(StatusNow().trouble, "");
 }
 
-TEST_F(TroubleTest, WatchersAreToldWhenItComesAndWhenItGoes) {
+TEST_F(TroubleTest, WatchersReceiveTheBeginningAndTheEndOfTheProblem) {
   journal_.WriteAll();
   const auto first = Watch(StatusNow().seq);
   ASSERT_TRUE(first->open());
@@ -72,7 +73,7 @@ TEST_F(TroubleTest, WatchersAreToldWhenItComesAndWhenItGoes) {
   EXPECT_EQ(StatusIn(second).trouble, "");
 }
 
-TEST_F(TroubleTest, AKillStopsAtOnceAllThatRuns) {
+TEST_F(TroubleTest, AKillStopsAllRunningTasksAtOnce) {
   GrantBothAndRegisterOne();
   const auto command = Await("worker:0");
   journal_.WriteAll();
@@ -90,7 +91,7 @@ TEST_F(TroubleTest, AKillStopsAtOnceAllThatRuns) {
   EXPECT_THAT(status->trouble, HasSubstr(kFull));
 }
 
-TEST_F(TroubleTest, AStopThatWaitsWhenTroubleComesGoesOut) {
+TEST_F(TroubleTest, AStopThatIsWaitingWhenTheProblemBeginsIsSent) {
   GrantBothAndRegisterOne();
   scheduler_.orders.clear();
   Kill();
@@ -101,7 +102,7 @@ TEST_F(TroubleTest, AStopThatWaitsWhenTroubleComesGoesOut) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("term c-worker-1"));
 }
 
-TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleHearsOfTheStop) {
+TEST_F(TroubleTest, AnAwaitDuringTheProblemReceivesTheStop) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Kill();
@@ -112,7 +113,7 @@ TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleHearsOfTheStop) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStop);
 }
 
-TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleIsNotToldWhatIsNotWritten) {
+TEST_F(TroubleTest, AnAwaitDuringTheProblemDoesNotReceiveUnwrittenDecisions) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   ASSERT_EQ(journal_.appended.back(), "generation_formed");
@@ -126,7 +127,7 @@ TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleIsNotToldWhatIsNotWritten) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
 }
 
-TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleIsToldWhatIsWritten) {
+TEST_F(TroubleTest, AnAwaitDuringTheProblemReceivesWrittenDecisions) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -148,7 +149,7 @@ TEST_F(TroubleTest, AStopDoesNotOvertakeItsLaunch) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0", "withdraw worker:1#1"));
 }
 
-TEST_F(TroubleTest, WhatAnExecutorReportsIsAcknowledgedOnlyWhenItIsWritten) {
+TEST_F(TroubleTest, AReportIsAcknowledgedOnlyWhenItIsWritten) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   const auto command = Await("worker:0");
@@ -162,10 +163,10 @@ TEST_F(TroubleTest, WhatAnExecutorReportsIsAcknowledgedOnlyWhenItIsWritten) {
   EXPECT_TRUE(reported->value);
 }
 
-TEST_F(TroubleTest, HeartbeatsAreAnsweredAndNewcomersPutOff) {
+TEST_F(TroubleTest, HeartbeatsAreAnsweredAndRegistrationsRefused) {
   GrantBothAndRegisterOne();
   BeginTrouble();
-  Report("worker:0", Failure(3));  // a turn that waits
+  Report("worker:0", Failure(3));  // This turn waits for the journal.
 
   EXPECT_TRUE(Heartbeat("worker:0")->value);
   const auto registered = Register("worker:1");
@@ -174,10 +175,11 @@ TEST_F(TroubleTest, HeartbeatsAreAnsweredAndNewcomersPutOff) {
   EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotLeader);
 }
 
-TEST_F(TroubleTest, AnEndIsNotToldBeforeItIsWrittenAndTheTroubleIs) {
+TEST_F(TroubleTest, AnUnwrittenEndIsNotReportedButTheProblemIs) {
   journal_.WriteAll();
   BeginTrouble();
-  Kill();  // nothing runs: the job has ended, but for the journal
+  // Nothing runs, so the job has ended except for the journal.
+  Kill();
 
   const JobStatus status = StatusNow();
   EXPECT_EQ(status.state, "STOPPING");
@@ -211,7 +213,7 @@ TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
   EXPECT_EQ((*status)->trouble, "");
 }
 
-// Nothing can ever be written again.
+// A journal that never recovers.
 class DeadJournalTest : public TroubleTest {
  protected:
   DeadJournalTest()
@@ -222,7 +224,7 @@ class DeadJournalTest : public TroubleTest {
   }
 };
 
-TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEndsSo) {
+TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEnds) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -243,7 +245,7 @@ TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEndsSo) {
   EXPECT_EQ(std::ranges::count(scheduler_.orders, "finish SUCCEEDED"), 1) << "a disk that comes back changes nothing";
 }
 
-TEST_F(DeadJournalTest, AKilledJobEndsSo) {
+TEST_F(DeadJournalTest, AKilledJobEnds) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   std::filesystem::remove_all(records_.place());
@@ -253,7 +255,7 @@ TEST_F(DeadJournalTest, AKilledJobEndsSo) {
   EXPECT_TRUE(IsFinished("finish KILLED"));
 }
 
-TEST_F(DeadJournalTest, ADiskThatIsWellInTimeHasAllOfIt) {
+TEST_F(DeadJournalTest, ADiskThatRecoversInTimeHasTheWholeJournal) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Kill();
@@ -269,8 +271,8 @@ class TroubleAfterSuccessTest : public TroubleTest {
       : TroubleTest(JobBuilder().Role("ps", 1, Completion::kUntracked).Role("worker", 1).Build()) {}
 };
 
-// A later AM that did not know of the success would take the stopped parameter server for the failure.
-TEST_F(TroubleAfterSuccessTest, WhatASuccessStopsWaits) {
+// A later AM that did not know of the success would count the stopped parameter server as the failure.
+TEST_F(TroubleAfterSuccessTest, AStopAfterASuccessWaitsForTheJournal) {
   for (const char* task : {"ps:0", "worker:0"}) Grant(task);
   for (const char* task : {"ps:0", "worker:0"}) Register(task);
   const auto start = Await("ps:0");
@@ -294,8 +296,8 @@ class SuspectInTroubleTest : public TroubleTest {
   SuspectInTroubleTest() : TroubleTest(JobBuilder().Role("worker", 2).With({.suspect_after = Duration(50)}).Build()) {}
 };
 
-// It cannot be let in, and goes on with its task meanwhile.
-TEST_F(SuspectInTroubleTest, WhoIsPutOffIsNotSilent) {
+// The executor cannot register meanwhile, and continues its task.
+TEST_F(SuspectInTroubleTest, ARefusedRegistrationIsNotAMissedHeartbeat) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();

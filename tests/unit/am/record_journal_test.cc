@@ -23,11 +23,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// In memory. What happens to the next Add() the test says.
+// A store in memory. The test decides what happens to the next Add().
 class FakeJournalStore : public JournalStore {
  public:
   enum class Fate { kAnswered, kNotDone, kUnheard };
-  std::function<Fate()> fate;  // null: answered; called in the journal's thread
+  // Decides in the journal's thread; null: always answered.
+  std::function<Fate()> fate;
 
   void Hold(bool held) {
     {
@@ -131,7 +132,7 @@ class RecordJournalTest : public testing::Test {
   std::unique_ptr<RecordJournal> journal_;
 };
 
-TEST_F(RecordJournalTest, WhatIsAnsweredIsInTheStoreWithTheBytesOfALocalJournal) {
+TEST_F(RecordJournalTest, AnsweredAppendsAreStoredWithTheBytesOfALocalJournal) {
   Open(1);
   Append({kSome[0], kSome[1]});
   EXPECT_THAT(told_, IsEmpty()) << "never from within Append";
@@ -145,7 +146,7 @@ TEST_F(RecordJournalTest, WhatIsAnsweredIsInTheStoreWithTheBytesOfALocalJournal)
   EXPECT_EQ(journal_->records(), 2);
 }
 
-TEST_F(RecordJournalTest, TheNextMasterReadsAllAndGoesOn) {
+TEST_F(RecordJournalTest, TheNextMasterReadsAllRecordsAndContinues) {
   Open(1);
   EXPECT_THAT(read_, IsEmpty());
   Append({kSome.begin(), kSome.begin() + 5});
@@ -168,8 +169,8 @@ TEST_F(RecordJournalTest, TurnsThatWaitAreStoredTogether) {
   EXPECT_EQ(told_.size(), 20U);
 }
 
-// Several that are stored at once each, rather than one that takes half a second.
-TEST_F(RecordJournalTest, RecordsAreOfUsualSizeUnlessVeryMuchWaits) {
+// Several records that are each stored at once are better than one that takes half a second.
+TEST_F(RecordJournalTest, RecordsHaveTheirUsualSizeUnlessVeryManyTurnsWait) {
   Open(1);
   const size_t turn = EncodeTurn(kSome).size();
   store_->Hold(true);
@@ -190,7 +191,7 @@ TEST_F(RecordJournalTest, RecordsAreOfUsualSizeUnlessVeryMuchWaits) {
   EXPECT_EQ(store_->records().size(), records + 2);
 }
 
-TEST_F(RecordJournalTest, AnAppendOfNothingIsAnsweredInItsPlaceAndStoresNothing) {
+TEST_F(RecordJournalTest, AnEmptyAppendIsAnsweredInOrderAndStoresNothing) {
   Open(1);
   Append({});
   RunUntilTold("written 0");
@@ -202,7 +203,7 @@ TEST_F(RecordJournalTest, AnAppendOfNothingIsAnsweredInItsPlaceAndStoresNothing)
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, AStoreThatDoesNotTakeItIsToldOnceAndAskedAgain) {
+TEST_F(RecordJournalTest, AFailingStoreIsReportedOnceAndRetried) {
   Open(1);
   store_->fate = [count = 0]() mutable {
     return ++count <= 2 ? Fate::kNotDone : count == 3 ? Fate::kUnheard : Fate::kAnswered;
@@ -213,7 +214,7 @@ TEST_F(RecordJournalTest, AStoreThatDoesNotTakeItIsToldOnceAndAskedAgain) {
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, ASealEndsItAndNobodyIsAnswered) {
+TEST_F(RecordJournalTest, ASealedJournalAnswersNoAppend) {
   Open(1);
   Append({kSome[0]});
   RunUntilTold("written 0");
@@ -228,7 +229,7 @@ TEST_F(RecordJournalTest, ASealEndsItAndNobodyIsAnswered) {
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, WhoRulesNoLongerIsToldSoAtItsNextTurn) {
+TEST_F(RecordJournalTest, AnOldMasterLearnsOfItsSealAtItsNextTurn) {
   Open(1);
   const auto old = std::move(journal_);
   Open(2);
@@ -260,16 +261,16 @@ TEST_F(RecordJournalTest, AnAnswerOrASealMayEndTheJournal) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return journal_ == nullptr; }));
 }
 
-TEST_F(RecordJournalTest, AJournalThatGoesAwayDoesNotWaitForAStoreThatFails) {
+TEST_F(RecordJournalTest, ADestroyedJournalDoesNotWaitForAFailingStore) {
   Open(1);
   store_->fate = [] { return Fate::kNotDone; };
   Append({kSome[0]});
   RunUntilTold("not done");
-  journal_.reset();  // returns
+  journal_.reset();  // returns without waiting
   EXPECT_THAT(store_->records(), IsEmpty());
 }
 
-TEST_F(RecordJournalTest, DamageIsRefusedWithItsRecord) {
+TEST_F(RecordJournalTest, DamageIsRefusedAndItsRecordNamed) {
   Open(1);
   for (int i = 0; i < 3; ++i) {
     Append({kSome[i]});
@@ -281,7 +282,7 @@ TEST_F(RecordJournalTest, DamageIsRefusedWithItsRecord) {
   EXPECT_EQ(error.code, ErrorCode::kInvalid);
   EXPECT_THAT(error.message, HasSubstr("store/2: damaged at byte "));
 
-  // A local journal may end within a turn; here that is damage, also of the last record.
+  // A local journal may end within a turn. For a journal of records this is damage, even in the last record.
   store_->Change(2, [&](std::string& bytes) { bytes = second; });
   store_->Change(3, [](std::string& bytes) { bytes.resize(bytes.size() - 1); });
   EXPECT_THAT(OpenError(3).message, HasSubstr("store/3: damaged at byte "));
@@ -290,8 +291,9 @@ TEST_F(RecordJournalTest, DamageIsRefusedWithItsRecord) {
   EXPECT_EQ(OpenError(4).message, "store/3: damaged: record 2 is missing before it");
 }
 
-// Masters follow each other while the store loses answers; each may find itself sealed in the midst of its turns.
-TEST(RecordJournalSeeds, WhatIsToldAsWrittenIsThereInItsOrder) {
+// Masters follow each other while the store loses answers. Each master may find its journal sealed in the middle of its
+// turns.
+TEST(RecordJournalSeeds, AnsweredDecisionsAreReadInOrder) {
   const std::vector<Decision> some = OneOfEachKind();
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
@@ -299,14 +301,15 @@ TEST(RecordJournalSeeds, WhatIsToldAsWrittenIsThereInItsOrder) {
     const auto store = std::make_shared<FakeJournalStore>();
     EventLoop loop;
     store->fate = [&fates] { return static_cast<Fate>(fates() % 5 % 3); };
-    std::vector<std::string> told;  // of all masters
+    std::vector<std::string> told;  // answered decisions of all masters
     for (int64_t epoch = 1; epoch <= 3; ++epoch) {
       const auto opened = RecordJournal::Open(loop, store, Epoch{epoch});
       ASSERT_TRUE(opened.ok()) << opened.error().message;
       const std::vector<std::string> read = Json(opened->decisions);
       ASSERT_GE(read.size(), told.size());
       ASSERT_TRUE(std::equal(told.begin(), told.end(), read.begin()));
-      told = read;  // this master acts upon it
+      // this master acts on what was read
+      told = read;
       RecordJournal journal(loop, store, Epoch{epoch}, opened->journal->records(), Duration(0));
       bool sealed = false;
       journal.SetSealCallback([&] { sealed = true; });

@@ -10,7 +10,7 @@ namespace {
 constexpr Instant kNow = JobDriver::kStart;
 constexpr Duration kMinute{60'000};
 
-// A standalone job: its smallest scope is the task.
+// A standalone job, whose smallest restart scope is the task.
 JobBuilder Tasks() {
   return JobBuilder()
       .Role("worker", 3)
@@ -39,7 +39,7 @@ struct Judge {
   std::variant<RestartPlan, NoRestart> operator()(std::string_view task, const Outcome& outcome) const {
     return PlanRestart(spec, {{AttemptOf(task), "node-7", &outcome}, gang_has_formed, same_address}, past, kNow);
   }
-  // "task", "gang free after 2000"; for no restart: why.
+  // Returns the plan as text, e.g. "task" or "gang free after 2000"; without a restart, the reason.
   std::string Say(std::string_view task, const Outcome& outcome) const {
     const auto judged = (*this)(task, outcome);
     if (const auto* none = std::get_if<NoRestart>(&judged)) return none->why.empty() ? "no" : none->why;
@@ -59,46 +59,46 @@ PastRestart Free(std::string_view cause, Duration ago = Duration(0)) {
   return {kNow - ago, kTask, AttemptOf(cause).task, false};
 }
 
-// ---- who pays
+// ---- which budget pays
 
-TEST(RestartPolicyTest, WithoutABudgetAFailureOfTheProgramIsTheEnd) {
+TEST(RestartPolicyTest, WithoutABudgetAProgramFailureCausesNoRestart) {
   EXPECT_EQ((Judge{Tasks().Build()}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, WhatIsNobodysFaultIsFree) {
+TEST(RestartPolicyTest, LostAndPreemptedTasksRestartFree) {
   for (const auto cls : {OutcomeClass::kNodeLost, OutcomeClass::kPreempted, OutcomeClass::kInfra})
     EXPECT_EQ((Judge{Tasks().Build()}.Say("worker:0", Of(cls))), "task free") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, WhatTheProgramDidIsCharged) {
+TEST(RestartPolicyTest, ProgramFailuresAreCharged) {
   for (const auto cls : {OutcomeClass::kUserError, OutcomeClass::kHung, OutcomeClass::kTimeout})
     EXPECT_EQ((Judge{Tasks().Restarts(kTask, 1).Build()}.Say("worker:0", Of(cls))), "task") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, WhatWouldEndTheSameWayIsNotTriedAgainWhateverTheBudgets) {
+TEST(RestartPolicyTest, FailuresThatWouldRepeatAreNotRestartedWhateverTheBudget) {
   const Judge judge{Tasks().Restarts(kTask, 9).Restarts(kGang, 9).Build()};
   for (const auto cls :
        {OutcomeClass::kUserConfig, OutcomeClass::kOom, OutcomeClass::kKilled, OutcomeClass::kAbandoned})
     EXPECT_EQ(judge.Say("worker:0", Of(cls)), "no") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, TheProgramsOwnWordCounts) {
+TEST(RestartPolicyTest, TheProgramsOwnAdviceCounts) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build()};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kUserError, Advice::kTransient)), "task free");
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kUserError, Advice::kPermanent)), "no");
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kOom, Advice::kTransient)), "task free");
 }
 
-// ---- the budget of what is lost
+// ---- the budget for lost tasks
 
-TEST(RestartPolicyTest, LostOnesAreCountedForTheWholeJob) {
+TEST(RestartPolicyTest, LostTasksAreCountedForTheWholeJob) {
   Judge judge{Tasks().LostRestarts(2).Build(), {Free("worker:0"), Free("reader:0")}};
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "no");
   judge.past.pop_back();
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, ChargedRestartsDoNotUseUpTheBudgetOfLostOnesNorTheOtherWayRound) {
+TEST(RestartPolicyTest, ChargedAndLostRestartsHaveSeparateBudgets) {
   const Judge judge{Tasks().LostRestarts(1).Restarts(kTask, 1).Build()};
   Judge after_free = judge, after_charged = judge;
   after_free.past = {Free("worker:1")};
@@ -107,19 +107,19 @@ TEST(RestartPolicyTest, ChargedRestartsDoNotUseUpTheBudgetOfLostOnesNorTheOtherW
   EXPECT_EQ(after_charged.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, WhenTheBudgetOfLostOnesIsUsedUpTheLevelsPay) {
+TEST(RestartPolicyTest, WhenTheLostBudgetIsUsedUpTheScopeBudgetsPay) {
   const Judge judge{Tasks().LostRestarts(1).Restarts(kTask, 1).Build(), {Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task");
 }
 
-TEST(RestartPolicyTest, ALostOneCountsAgainWhenItsWindowIsOver) {
+TEST(RestartPolicyTest, LostTasksOutsideTheWindowDoNotCount) {
   Judge judge{Tasks().LostRestarts(1, kMinute).Build(), {Free("worker:0", kMinute - Duration(1))}};
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kInfra)), "no");
   judge.past = {Free("worker:0", kMinute)};
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kInfra)), "task free");
 }
 
-// ---- levels
+// ---- budgets per task, role, gang and job
 
 TEST(RestartPolicyTest, EachTaskHasItsOwnBudget) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0")}};
@@ -140,7 +140,7 @@ TEST(RestartPolicyTest, GangAndJobHaveOneBudgetForAll) {
   }
 }
 
-TEST(RestartPolicyTest, ItEscalatesFromTaskToRoleToGangToJob) {
+TEST(RestartPolicyTest, RestartsEscalateFromTaskToRoleToGangToJob) {
   Judge judge{Tasks().Restarts(kTask, 1).Restarts(kRole, 1).Restarts(kGang, 1).Restarts(kJob, 1).Build()};
   for (const RestartScope level : {kTask, kRole, kGang, kJob}) {
     EXPECT_EQ(judge.Say("worker:0", Failure(1)), ToString(level));
@@ -168,7 +168,7 @@ TEST(RestartPolicyTest, TheWindowOfALevelEndsToTheMillisecond) {
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, WithoutAWindowNothingIsEverForgotten) {
+TEST(RestartPolicyTest, WithoutAWindowEveryRestartCounts) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0", 1'000'000 * kMinute)}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
 }
@@ -188,7 +188,7 @@ TEST(RestartPolicyTest, ARolesOwnScopeGoesBeforeTheFrameworks) {
   EXPECT_EQ((Judge{With(pytorch, "worker", kRole, {})}.Say("reader:0", Of(OutcomeClass::kNodeLost))), "gang free");
 }
 
-TEST(RestartPolicyTest, AnAsynchronousWorkerThatLosesItsAddressTakesTheGangWithIt) {
+TEST(RestartPolicyTest, AnAsynchronousWorkerThatLosesItsAddressRestartsTheGang) {
   const JobSpec spec = JobBuilder().Role("worker", 2).Role("ps", 1, Completion::kUntracked).Build();
   EXPECT_EQ((Judge{.spec = spec, .same_address = true}.Say("worker:0", Of(OutcomeClass::kInfra))), "task free");
   EXPECT_EQ((Judge{.spec = spec, .same_address = false}.Say("worker:0", Of(OutcomeClass::kInfra))), "gang free");
@@ -199,12 +199,12 @@ TEST(RestartPolicyTest, BeforeTheGangHasFormedATaskIsReplacedAlone) {
   EXPECT_EQ((Judge{.spec = spec, .gang_has_formed = false}.Say("worker:0", Of(OutcomeClass::kInfra))), "task free");
 }
 
-TEST(RestartPolicyTest, ASidecarComesBackAlone) {
+TEST(RestartPolicyTest, ASidecarRestartsAlone) {
   const JobSpec spec = JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar).Restarts(kTask, 1).Build();
   EXPECT_EQ((Judge{spec}.Say("board:0", Failure(1))), "task");
 }
 
-TEST(RestartPolicyTest, NobodyElseStartsAgainForAFailureThatIsIgnored) {
+TEST(RestartPolicyTest, AnIgnoredFailureRestartsNoOtherTask) {
   const JobBuilder builder = JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar);
   const JobSpec spec = JobBuilder(builder).Restarts(kTask, 1).Restarts(kGang, 5).Restarts(kJob, 5).Build();
   EXPECT_EQ((Judge{spec, {Charged(kTask, "board:0")}}.Say("board:0", Failure(1))), "restarts used up: task 1 of 1");
@@ -214,7 +214,7 @@ TEST(RestartPolicyTest, NobodyElseStartsAgainForAFailureThatIsIgnored) {
   EXPECT_EQ((Judge{.spec = none, .gang_has_formed = false}.Say("board:0", Failure(1))), "gang") << "it is missed";
 }
 
-TEST(RestartPolicyTest, WhoOutlivesTheGangsRestartsBringsNoneAbout) {
+TEST(RestartPolicyTest, ATaskThatOutlivesGangRestartsCausesNone) {
   JobSpec spec =
       JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar).OutlivesRestarts("board").Build();
   spec = With(spec, "board", kGang, {});
@@ -231,7 +231,7 @@ TEST(RestartPolicyTest, ARolesOwnBudgetIsThatOfItsSmallestScope) {
   EXPECT_EQ(judge.Say("reader:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, ARolesOwnBudgetOfGangsCountsWhatItsOwnTasksBroughtAbout) {
+TEST(RestartPolicyTest, ARolesGangBudgetCountsRestartsCausedByItsOwnTasks) {
   const JobSpec spec = With(Tasks().Framework(FrameworkKind::kPytorch).Build(), "worker", {}, 1);
   EXPECT_EQ((Judge{spec, {Charged(kGang, "reader:0")}}.Say("worker:0", Failure(1))), "gang");
   EXPECT_EQ((Judge{spec, {Charged(kGang, "worker:1")}}.Say("worker:0", Failure(1))), "restarts used up: gang 1 of 1");
@@ -248,9 +248,9 @@ TEST(RestartPolicyTest, ARolesOwnBudgetKeepsTheWindowOfItsLevel) {
   EXPECT_EQ((Judge{spec, {Charged(kTask, "worker:0", kMinute)}}.Say("worker:0", Failure(1))), "task");
 }
 
-// ---- when
+// ---- back-off
 
-TEST(RestartPolicyTest, TheFirstIsAtOnceAndEachFurtherOneWaitsTwiceAsLongUpToALimit) {
+TEST(RestartPolicyTest, TheBackOffDoublesAfterTheFirstRestartUpToALimit) {
   Judge judge{Tasks().Restarts(kTask, 9).Build()};
   for (const char* expected : {"task", "task after 1000", "task after 2000", "task after 4000", "task after 8000",
                                "task after 8000", "task after 8000"}) {
@@ -277,19 +277,19 @@ TEST(RestartPolicyTest, WithoutABackOffEveryRestartIsAtOnce) {
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, TheNextLevelBeginsItsBackOffAnew) {
+TEST(RestartPolicyTest, EachScopeHasItsOwnBackOff) {
   const Judge judge{Tasks().Restarts(kTask, 2).Restarts(kGang, 2).Build(),
                     {Charged(kTask, "worker:0"), Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "gang");
 }
 
-TEST(RestartPolicyTest, LostOnesBackOffByTask) {
+TEST(RestartPolicyTest, LostTasksBackOffPerTask) {
   const Judge judge{Tasks().Build(), {Free("worker:0"), Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free after 2000");
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, LostOnesOutsideTheWindowDoNotLengthenTheBackOff) {
+TEST(RestartPolicyTest, LostTasksOutsideTheWindowDoNotLengthenTheBackOff) {
   const Judge judge{Tasks().LostRestarts(9, kMinute).Build(), {Free("worker:0", kMinute), Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free after 1000");
 }

@@ -1,4 +1,4 @@
-// Jobs that many tests of the master's core begin with.
+// Jobs with which many tests of the AM's core begin.
 #pragma once
 
 #include "tests/support/job_builder.h"
@@ -9,10 +9,10 @@ using enum RestartScope;
 
 inline JobSpec TwoWorkers() { return JobBuilder().Role("worker", 2).Build(); }
 
-// Tasks that nobody is connected to: each comes back alone.
+// A standalone job: no task is connected to another, so each task restarts alone.
 inline JobBuilder Alone() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kStandalone); }
 
-// A collective with a board: nobody comes back alone but the board.
+// A collective with a board: only the board restarts alone.
 inline JobBuilder Collective() {
   return JobBuilder().Role("worker", 2).Role("board", 1, Completion::kSidecar).Framework(FrameworkKind::kPytorch);
 }

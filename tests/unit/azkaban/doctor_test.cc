@@ -1,4 +1,6 @@
-// What `tony-azkaban doctor` finds in the files, the command and its folders, the users, and the executor server.
+// The checks of `tony-azkaban doctor` on the files, the command and its folders, the users, and the executor server.
+#include "azkaban-plugin/doctor.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,7 +8,6 @@
 
 #include <fstream>
 
-#include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/executor_server.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "tests/support/table_test.h"
@@ -29,7 +30,7 @@ PluginFiles Files(const std::string& server, const std::string& plugin) {
   return files;
 }
 
-// The worst of them, as "warn NAME: TEXT -> ADVICE"; "ok" if all is well.
+// The worst check, as "warn NAME: TEXT -> ADVICE"; "ok" if every check is healthy.
 std::string Worst(const Checks& checks) {
   std::string worst = "ok";
   Health health = Health::kOk;
@@ -47,7 +48,8 @@ std::string OfServer(const std::string& text, int64_t memory = kMuchMemory) {
 std::string OfPlugin(const std::string& text) { return Worst(CheckPluginProperties(Files("", text))); }
 std::string OfDefaults(const std::string& text) { return Worst(CheckSiteDefaults(Files("", text))); }
 
-// The worst check of one of the files: given "server: TEXT" (2000 MB are free), "plugin: TEXT" or "defaults: TEXT".
+// Compares the worst check of one file. Given: "server: TEXT" (2000 MB of memory are free), "plugin: TEXT" or
+// "defaults: TEXT".
 void CheckFile(const RowCase& row) {
   const std::string which = row.given.substr(0, row.given.find(": ")), text = row.given.substr(which.size() + 2);
   ExpectText(row.expected, which == "server"   ? OfServer(text, 2000)
@@ -72,7 +74,7 @@ const TestRow kDoctorProperties[] = {
        "~warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"},
       {"plugin: execute.as.user=false", "~-> it belongs into private.properties"},
       {kNoCheck + "tony.x=1\ncommand=y", "~command, tony.x: has no effect here -> it belongs into plugin.properties"}}},
-    {"WhatAzkabanWouldEvaluateIsNamed",
+    {"TextThatAzkabanWouldEvaluateIsReported",
      {{"plugin: tony.worker.command=echo $(date)", "~tony.worker.command: Azkaban evaluates $(...)"},
       {"plugin: tony.a=${b.c}/x", "~tony.a (${b.c}): a job that does not define it"},
       {"plugin: tony.a=${b}${plugin.dir}${azkaban.link.job.url}${not-a-key}\nb=1", "ok"},
@@ -86,13 +88,13 @@ const TestRow kDoctorProperties[] = {
 };
 TABLE_TEST(DoctorPropertiesTest, kDoctorProperties, CheckFile);
 
-TEST(DoctorPropertiesTest, WhatWeInstallIsWell) {
+TEST(DoctorPropertiesTest, TheInstalledFilesPassEveryCheck) {
   EXPECT_EQ(OfServer(FirstPrivateText(), 0), "ok");
   EXPECT_EQ(OfPlugin(FirstPluginText("/opt/tony-azkaban")), "ok");
   EXPECT_EQ(OfDefaults(FirstPluginText("/opt/tony-azkaban")), "ok");
 }
 
-TEST(DoctorPropertiesTest, ASecretsValueIsNotSaidAndMuchMemoryNeedsNoWord) {
+TEST(DoctorPropertiesTest, SecretsAreHiddenAndEnoughMemoryIsNotReported) {
   const std::string type = "jobtype.class=azkaban.jobExecutor.ProcessJob\n";
   EXPECT_THAT(OfServer(type + "db.password=hunter2"), testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(OfServer(type, kMuchMemory), "ok");
@@ -104,7 +106,7 @@ TEST(DoctorPropertiesTest, FreeMemoryIsWhatAzkabanCounts) {
             8);
 }
 
-// What another user than root sees; as root it would see all.
+// Acts as another user while it lives, because root may read everything.
 class AsUser {
  public:
   explicit AsUser(uid_t user) { EXPECT_EQ(seteuid(user), 0); }
@@ -147,7 +149,7 @@ class DoctorFilesTest : public testing::Test {
   PluginFiles files_;
 };
 
-TEST_F(DoctorFilesTest, BothFilesAreReadAndThePrivateOneIsStrongerThanTheCommonOne) {
+TEST_F(DoctorFilesTest, PrivatePropertiesOverrideCommonOnes) {
   WriteBoth();
   Write("jobtypes/commonprivate.properties", "execute.as.user=false\nmemCheck.enabled=true\n");
   EXPECT_EQ(OfFiles(), "ok");
@@ -170,7 +172,7 @@ TEST_F(DoctorFilesTest, AMissingAnUnreadableAndABrokenFileFail) {
   EXPECT_FALSE(files_.complete);
 }
 
-TEST_F(DoctorFilesTest, AFileThatTheDoctorsUserMayNotLookAtIsNotMissing_NeedsRoot) {
+TEST_F(DoctorFilesTest, AFileThatTheDoctorMayNotReadIsNotReportedAsMissing_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "being another user needs root";
   constexpr uid_t kDoctor = 54322;
   WriteBoth();
@@ -206,19 +208,19 @@ TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
   EXPECT_THAT(OfCommand("command=${plugin.dir}/bin/tony-azkaban"), HasSubstr("cannot be run by azkaban"));
 }
 
-TEST_F(DoctorFilesTest, WhatTheServersUserAloneMayRunIsEnoughWithoutExecuteAsUser) {
+TEST_F(DoctorFilesTest, WithoutExecuteAsUserOnlyTheServersUserMustRunTheCommand) {
   Write("jobtypes/tony/bin/tony-azkaban", "", 0700);
   struct stat status = {};
   ASSERT_EQ(stat((folder_.path() / "jobtypes/tony/bin/tony-azkaban").c_str(), &status), 0);
   installation_.server.user.uid = status.st_uid;
   const std::string command = "command=${plugin.dir}/bin/tony-azkaban";
   EXPECT_THAT(OfCommand(command, "execute.as.user=true"), HasSubstr("fail command: "));
-  EXPECT_THAT(OfCommand(command), HasSubstr("fail programs: "));  // none beside it
+  EXPECT_THAT(OfCommand(command), HasSubstr("fail programs: "));  // the other programs are missing
   for (const std::string_view name : kPrograms) Write("jobtypes/tony/bin/" + std::string(name), "", 0755);
   EXPECT_THAT(OfCommand(command), HasSubstr("warn command: "));
 }
 
-TEST_F(DoctorFilesTest, WhatAStepOnYarnNeedsIsThereAndReadable) {
+TEST_F(DoctorFilesTest, AStepOnYarnNeedsAReadableArchiveOfTheMaster) {
   const std::string command = "command=${plugin.dir}/bin/tony-azkaban\n", on_yarn = command + "tony.scheduler=yarn\n";
   for (const std::string_view name : kPrograms) Write("jobtypes/tony/bin/" + std::string(name), "", 0755);
   Write("jobtypes/tony/bin/tony-azkaban", "", 0755);
@@ -260,7 +262,7 @@ TEST_F(DoctorFilesTest, ExecuteAsUserNeedsItsSetuidProgram) {
   EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("is not setuid root"));
 }
 
-TEST_F(DoctorFilesTest, ASetuidProgramThatTheServerMayNotRunIsNoUse_NeedsRoot) {
+TEST_F(DoctorFilesTest, ASetuidProgramThatTheServerMayNotRunIsReported_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "a program of root's needs root";
   Write("native/execute-as-user", "", 06050);
   EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("execute-as-user cannot be run by azkaban: "));
@@ -268,7 +270,7 @@ TEST_F(DoctorFilesTest, ASetuidProgramThatTheServerMayNotRunIsNoUse_NeedsRoot) {
   EXPECT_EQ(OfHelper("azkaban.native.lib=native"), "ok");
 }
 
-TEST_F(DoctorFilesTest, AliasesFoldersThatAreNoTypeAndLeftoversAreTold) {
+TEST_F(DoctorFilesTest, MissingAliasesUnusedFoldersAndLeftoversAreReported) {
   WriteBoth();
   EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("warn type TonyJob: no such job type"));
   fs::create_symlink("tony", installation_.jobtypes / "TonyJob");
@@ -302,7 +304,7 @@ TEST_F(DoctorFilesTest, TheServersProcessIsJudgedByItsPathAndItsCommandLine) {
   EXPECT_THAT(Worst(CheckServer(server)), HasSubstr("does not name azkaban"));
 }
 
-// A folder that each user's jobs are to have a folder in.
+// The folder in which each user's jobs are to have a folder of their own.
 class DoctorHomeTest : public ::testing::Test {
  protected:
   DoctorHomeTest() {
@@ -316,12 +318,12 @@ class DoctorHomeTest : public ::testing::Test {
   const fs::path home_ = temp_.path() / "home";
 };
 
-TEST_F(DoctorHomeTest, WhatEveryUserMayUseIsWell_NeedsRoot) {
+TEST_F(DoctorHomeTest, AHomeThatEveryUserMayUseIsHealthy_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "a folder of root's needs root";
   EXPECT_EQ(Found(), "ok");
 }
 
-TEST_F(DoctorHomeTest, WhatKeepsTheSecondUserOutIsNamedWithTheCommandThatMendsIt) {
+TEST_F(DoctorHomeTest, AHomeThatOthersCannotUseIsReportedWithTheFix) {
   for (const mode_t mode : {0700, 0755, 0775}) {
     chmod(home_.c_str(), mode);
     EXPECT_THAT(Found(), HasSubstr("fail home: not every user can have a folder in " + home_.string()));
@@ -339,7 +341,7 @@ TEST_F(DoctorHomeTest, WhatKeepsTheSecondUserOutIsNamedWithTheCommandThatMendsIt
                                  home_.string()));
 }
 
-TEST_F(DoctorHomeTest, AUserWhoseNameSomebodyElseHasTakenIsNamed_NeedsRoot) {
+TEST_F(DoctorHomeTest, AUserFolderOwnedByAnotherUserIsReported_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
   fs::create_directory(home_ / "70001");
   ASSERT_EQ(chown((home_ / "70001").c_str(), 70002, 70002), 0);
@@ -356,13 +358,13 @@ std::string OfUser(const std::string& name, const fs::path& home_of_all = {}, co
   return Worst(CheckStepUser(name, Files(server, ""), home_of_all));
 }
 
-TEST_F(DoctorHomeTest, AUserWithoutAnAccountOrWhomAzkabanRefusesIsNamed) {
+TEST_F(DoctorHomeTest, UnknownUsersAndUsersThatAzkabanRefusesAreReported) {
   EXPECT_THAT(OfUser("no-such-user"), HasSubstr("fail user no-such-user: no such user on this machine"));
   EXPECT_THAT(OfUser("root"), HasSubstr("fail user root: Azkaban runs no step as this user"));
   EXPECT_THAT(OfUser("nobody", {}, "azkaban.server.blacklist.users=root,nobody"), HasSubstr("runs no step as this"));
 }
 
-TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsNamedWithWhatMendsIt) {
+TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsReportedWithTheFix) {
   EXPECT_THAT(OfUser("nobody", "/none/of/all"), HasSubstr("cannot have jobs in /none/of/all: / has mode "));
   chmod(home_.c_str(), 0755);
   EXPECT_THAT(OfUser("nobody", home_), HasSubstr("fail user nobody: home " + home_.string()));
@@ -371,12 +373,12 @@ TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsNamedWithWhatMendsIt) {
   EXPECT_THAT(OfUser("nobody", home_), HasSubstr("mode 0755 for the folders above"));
 }
 
-TEST_F(DoctorHomeTest, AUserWhoMayHaveAFolderInTheHomeOfAllIsWell) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
+TEST_F(DoctorHomeTest, AUserWhoMayMakeAFolderInTheSharedHomeIsHealthy) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
 
 // ---- the executor server
 
 constexpr pid_t kPid = 4711;
-constexpr uid_t kStranger = 54321;  // owns nothing here
+constexpr uid_t kStranger = 54321;  // owns no file here
 
 class ExecutorServerTest : public testing::Test {
  protected:
@@ -384,7 +386,7 @@ class ExecutorServerTest : public testing::Test {
     fs::create_directories((folder_.path() / name).parent_path());
     std::ofstream(folder_.path() / name) << text;
   }
-  // A /proc with one process in it.
+  // Makes a /proc with one process in it.
   ExecutorServer Server(const std::string& command_line) const {
     Write("proc/4711/status", "Name:\tjava\nUid:\t1000\t54321\t0\t0\nGid:\t1\t7\t1\t1\nGroups:\t8 9 \n");
     Write("proc/4711/cmdline", command_line);
@@ -397,7 +399,7 @@ class ExecutorServerTest : public testing::Test {
     return server.ok() ? *server : ExecutorServer();
   }
   std::optional<std::string> StrangersObstacle(const std::string& name, int wanted) const {
-    // The folder above them all is private to the test's user.
+    // Opens the outermost folder, which is private to the test's user.
     chmod(folder_.path().c_str(), 0755);
     const User stranger{kStranger, {kStranger}, false, "stranger"};
     return Obstacle(folder_.path() / name, stranger, wanted);
@@ -421,7 +423,7 @@ TEST_F(ExecutorServerTest, IsReadFromProc) {
   EXPECT_EQ(server.cgroups, "0::/system.slice/azkaban-executor.service\n");
 }
 
-TEST_F(ExecutorServerTest, AShellIsNotJavaAndNobodyIsNobody) {
+TEST_F(ExecutorServerTest, AShellIsNotJavaAndAnUnknownPidIsAnError) {
   EXPECT_FALSE(Server("/bin/bash\0/opt/java/run.sh\0"s).IsJava());
   const auto dead = ReadExecutorServer(12, folder_.path() / "proc");
   ASSERT_FALSE(dead.ok());
@@ -429,7 +431,7 @@ TEST_F(ExecutorServerTest, AShellIsNotJavaAndNobodyIsNobody) {
   EXPECT_THAT(dead.error().message, testing::StartsWith("--executor 12: no such process"));
 }
 
-TEST_F(ExecutorServerTest, LooksForJobTypesWhereItsConfigurationSays) {
+TEST_F(ExecutorServerTest, TheFolderOfJobTypesComesFromTheConfiguration) {
   const ExecutorServer usual = Server("java\0"s);
   EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/plugins/jobtypes");
   Write("az/conf/azkaban.properties", "azkaban.jobtype.plugin.dir=/opt/types\n");
@@ -440,13 +442,13 @@ TEST_F(ExecutorServerTest, LooksForJobTypesWhereItsConfigurationSays) {
   EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/plugins/jobtypes");
 }
 
-TEST_F(ExecutorServerTest, LooksIntoTheConfigurationThatItsCommandLineNames) {
+TEST_F(ExecutorServerTest, TheConfigurationIsTheOneOnTheCommandLine) {
   Write("elsewhere/azkaban.properties", "azkaban.jobtype.plugin.dir=/opt/types\n");
   const std::string conf = (folder_.path() / "elsewhere").string();
   EXPECT_EQ(JobtypesOf(Server("java\0Main\0-conf\0"s + conf + "\0"s)), "/opt/types");
 }
 
-TEST_F(ExecutorServerTest, WhatKeepsAUserFromAFileIsNamed) {
+TEST_F(ExecutorServerTest, ObstacleNamesTheFolderOrFileThatBlocksAUser) {
   Write("a/b/file", "");
   const fs::path a = folder_.path() / "a", file = a / "b/file";
   chmod(a.c_str(), 0755);

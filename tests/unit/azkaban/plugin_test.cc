@@ -1,4 +1,4 @@
-// What is installed into Azkaban as a job type, and the properties that a step leaves to the next ones.
+// The files that are installed into Azkaban as a job type, and the properties that a step leaves for later steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -24,8 +24,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// ---- outputs "name=value | name" (null) of the job local-1; expected are the properties beside those of the job, as
-// "key=value | key=value", and "; N notes: " with the last note
+// ---- outputs
+// Given: the outputs "name=value | name" (the second is null) of the job local-1. Expected: the properties in addition
+// to those of the job, as "key=value | key=value", and "; N notes: " with the last note.
 
 std::string Left(const std::string& given) {
   std::vector<OutputMember> outputs;
@@ -43,10 +44,10 @@ std::string Left(const std::string& given) {
 }
 
 const TestRow kOutputs[] = {
-    {"AnOutputHasItsOwnNameAndALongerOne",
+    {"AnOutputHasAShortAndALongName",
      {{"accuracy=0.97 | data.rows=1500",
        "accuracy=0.97 | data.rows=1500 | tony.output.accuracy=0.97 | tony.output.data.rows=1500"}}},
-    {"ANameThatOnlyBeginsLikeAnOrderIsFree",
+    {"ANameThatOnlyBeginsLikeAReservedOneIsAllowed",
      {{"commander=1", "commander=1 | tony.output.commander=1"},
       {"types=1", "tony.output.types=1 | types=1"},
       {"environment=1", "environment=1 | tony.output.environment=1"},
@@ -54,11 +55,11 @@ const TestRow kOutputs[] = {
       {"tonyx=1", "tony.output.tonyx=1 | tonyx=1"},
       {"names=1", "names=1 | tony.output.names=1"}}},
     {"NullAndAnEmptyNameAreLeftOut", {{"a | =x", ""}}},
-    {"AValueThatAzkabanWouldEvaluateIsLeftOutAndSaid",
+    {"AValueThatAzkabanWouldEvaluateIsLeftOutWithANote",
      {{"path={${x}|a $(date) b|/models/${run}}", "^; 1 notes: "},
       {"path=${x} | model=${x}", "^; 2 notes: "},
       {"price=5 $", "price=5 $ | tony.output.price=5 $"}}},
-    {"TheModelsPathIsTheFirstOfItsNames",
+    {"TheModelsPathComesFromTheMostSpecificOutput",
      {{"model=/a", "model=/a | tony.model.path=/a | tony.output.model=/a"},
       {"model=/a | model.path=/b", "~ | tony.model.path=/b | "},
       {"model.path=/b | tony.model.path=/c",
@@ -66,7 +67,7 @@ const TestRow kOutputs[] = {
 };
 TABLE_TEST(OutputPropertiesTest, kOutputs, Gives(Left));
 
-TEST(OutputPropertiesTest, ANameThatIsAnOrderIsOnlyThereUnderTheLongerName) {
+TEST(OutputPropertiesTest, AReservedNameGetsOnlyItsLongName) {
   for (const std::string& name : Alternatives(
            "{command|command.1|type|env.PATH|working.dir|retries|retry.backoff|user.to.proxy|dependencies|"
            "tony.worker.instances|azkaban.flow.execid|executes|src_dir|worker_env.X|main.args|jvm.args|classpath|"
@@ -79,7 +80,7 @@ TEST(OutputPropertiesTest, ANameThatIsAnOrderIsOnlyThereUnderTheLongerName) {
   }
 }
 
-TEST(OutputPropertiesTest, WithoutOutputsThereAreTheJobsIdAndWhereItsLogsAre) {
+TEST(OutputPropertiesTest, WithoutOutputsTheStepLeavesTheJobIdAndTheLogLocation) {
   const auto made = PropertiesForNextSteps({"local-1"}, "/home/logs", "http://here/page/", {});
   EXPECT_THAT(made.values,
               ElementsAre(testing::Pair("tony.job.id", "local-1"), testing::Pair("tony.job.logs", "/home/logs"),
@@ -87,7 +88,7 @@ TEST(OutputPropertiesTest, WithoutOutputsThereAreTheJobsIdAndWhereItsLogsAre) {
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
-TEST(OutputPropertiesTest, WhereTheLogsAreNoFolderABrowserGetsTheJobsPage) {
+TEST(OutputPropertiesTest, IfTheLogsAreNotInAFolderTheUrlIsTheJobsPage) {
   auto made = PropertiesForNextSteps({"application_1_2"}, "yarn logs", "http://rm/proxy/application_1_2/", {});
   EXPECT_EQ(made.values["tony.job.logs"], "yarn logs");
   EXPECT_EQ(made.values["tony.job.url"], "http://rm/proxy/application_1_2/");
@@ -98,7 +99,7 @@ TEST(OutputPropertiesTest, TheFileHoldsStringsOnly) {
   EXPECT_EQ(ToJson({}), "{}");
 }
 
-// ---- the type's two files
+// ---- the two files of the job type
 
 std::string ValueOf(const std::string& text, const std::string& key) {
   const auto parsed = ParseServerProperties(text, "file");
@@ -107,7 +108,7 @@ std::string ValueOf(const std::string& text, const std::string& key) {
   return found == nullptr ? "(none)" : found->value;
 }
 
-TEST(PluginFolderTest, TheFirstTextsSayWhatAzkabanNeeds) {
+TEST(PluginFolderTest, TheFirstFilesHoldThePropertiesThatAzkabanNeeds) {
   EXPECT_EQ(ValueOf(FirstPrivateText(), "jobtype.class"), "azkaban.jobExecutor.ProcessJob");
   EXPECT_EQ(ValueOf(FirstPrivateText(), "memCheck.enabled"), "false");
   EXPECT_EQ(ValueOf(FirstPrivateText(), "execute.as.user"), "(none)");
@@ -134,11 +135,11 @@ TEST(PluginFolderTest, AnUpgradeToTheSameChangesNothing) {
   EXPECT_EQ(WithValue(text, "command", "/same"), text);
 }
 
-TEST(PluginFolderTest, OfSeveralLinesOneIsLeft) {
+TEST(PluginFolderTest, DuplicateLinesOfAKeyBecomeOne) {
   EXPECT_EQ(WithValue("command=/a\nx=1\ncommand=/b\n", "command", "/c"), "command=/c\nx=1\n");
 }
 
-TEST(PluginFolderTest, AKeyThatIsNotThereIsAddedAtTheEnd) {
+TEST(PluginFolderTest, AMissingKeyIsAddedAtTheEnd) {
   EXPECT_EQ(WithValue("", "k", "v"), "k=v\n");
   EXPECT_EQ(WithValue("a=1", "k", "v"), "a=1\nk=v\n");
   EXPECT_EQ(ValueOf(WithValue("a=1\\\n", "k", "v"), "k"), "v");
@@ -147,7 +148,7 @@ TEST(PluginFolderTest, AKeyThatIsNotThereIsAddedAtTheEnd) {
   EXPECT_EQ(ValueOf(WithValue("command.1=x\n", "command", "v"), "command.1"), "x");
 }
 
-TEST(PluginFolderTest, APathThatAzkabanWouldChangeMayNotStandInACommand) {
+TEST(PluginFolderTest, APathThatAzkabanWouldChangeIsRefusedInACommand) {
   EXPECT_TRUE(MayStandInCommand("/opt/tony-1.0/bin_x/tony-azkaban"));
   for (const char* path : {"/opt/my tony", "/opt/it's", "/opt/\"x\"", "/opt/$x", "/opt/a\\b", "/opt/\u00E9", "/a\tb"})
     EXPECT_FALSE(MayStandInCommand(path)) << path;
@@ -175,7 +176,7 @@ class InstallFilesTest : public testing::Test {
   const fs::path jobtypes_;
 };
 
-TEST_F(InstallFilesTest, WhatIsBuiltEveryUserMayReadWhateverTheUmask) {
+TEST_F(InstallFilesTest, EveryUserMayReadThePluginWhateverTheUmask) {
   const fs::path program = folder_.path() / "tony-x";
   Write(program, "program");
   const PluginContent content{"private", "plugin", {program}, {}};
@@ -192,7 +193,7 @@ TEST_F(InstallFilesTest, WhatIsBuiltEveryUserMayReadWhateverTheUmask) {
   EXPECT_TRUE(IsBuilt(jobtypes_ / "t", content));
 }
 
-TEST_F(InstallFilesTest, WhatDiffersIsNotBuilt) {
+TEST_F(InstallFilesTest, APluginWithOtherContentOrModesCountsAsNotBuilt) {
   const fs::path program = folder_.path() / "tony-x", built = jobtypes_ / "t";
   Write(program, "program");
   const PluginContent content{"private", "plugin", {program}, {}};
@@ -211,7 +212,7 @@ TEST_F(InstallFilesTest, WhatDiffersIsNotBuilt) {
   EXPECT_FALSE(IsBuilt(built, content));
 }
 
-TEST_F(InstallFilesTest, TheAdministratorsFurtherFilesAreCarriedOver) {
+TEST_F(InstallFilesTest, AdditionalFilesOfTheAdministratorAreKept) {
   const fs::path old = folder_.path() / "old";
   fs::create_directories(old / "lib/deep");
   fs::create_directory(old / "bin");
@@ -228,7 +229,7 @@ TEST_F(InstallFilesTest, TheAdministratorsFurtherFilesAreCarriedOver) {
   EXPECT_FALSE(fs::exists(jobtypes_ / "t/bin"));
 }
 
-TEST_F(InstallFilesTest, TheFolderToWorkInStandsBesideAndGoesWithItsObject) {
+TEST_F(InstallFilesTest, TheWorkFolderIsNextToTheJobTypesAndIsRemovedWithItsObject) {
   {
     const auto work = WorkFolder::Make(jobtypes_);
     ASSERT_TRUE(work.ok()) << work.error().message;
@@ -240,7 +241,7 @@ TEST_F(InstallFilesTest, TheFolderToWorkInStandsBesideAndGoesWithItsObject) {
   EXPECT_TRUE(fs::is_empty(jobtypes_));
 }
 
-TEST_F(InstallFilesTest, TwoInstallationsDoNotWorkBesideEachOther) {
+TEST_F(InstallFilesTest, ASecondInstallationAtTheSameTimeIsRefused) {
   const auto one = LockBeside(jobtypes_);
   ASSERT_TRUE(one.ok());
   const auto other = LockBeside(jobtypes_);
@@ -249,7 +250,7 @@ TEST_F(InstallFilesTest, TwoInstallationsDoNotWorkBesideEachOther) {
   EXPECT_EQ(other.error().message, folder_.path().string() + ": another installation is at work there");
 }
 
-TEST_F(InstallFilesTest, WhatIsInThePlaceIsExchanged) {
+TEST_F(InstallFilesTest, AnExistingPluginIsExchangedWithTheNewOne) {
   const fs::path made = folder_.path() / "made", place = jobtypes_ / "t";
   fs::create_directory(made);
   ASSERT_TRUE(PutInPlace(made, place).ok());
@@ -260,7 +261,7 @@ TEST_F(InstallFilesTest, WhatIsInThePlaceIsExchanged) {
   EXPECT_EQ(Read(place), "a file");
 }
 
-TEST_F(InstallFilesTest, WhatIsMovedAsideGetsAFreeName) {
+TEST_F(InstallFilesTest, AReplacedFolderGetsAnUnusedName) {
   EXPECT_EQ(FreeAside(jobtypes_, "TonyJob"), folder_.path() / "TonyJob.replaced-1");
   fs::create_symlink("nowhere", folder_.path() / "TonyJob.replaced-1");
   EXPECT_EQ(FreeAside(jobtypes_, "TonyJob"), folder_.path() / "TonyJob.replaced-2");
@@ -268,7 +269,7 @@ TEST_F(InstallFilesTest, WhatIsMovedAsideGetsAFreeName) {
 
 // ---- help
 
-TEST(VerbHelpTest, IsAskedForInTheUsualWays) {
+TEST(VerbHelpTest, HelpIsRequestedByTheUsualOptions) {
   for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(RequestsHelp({"/jobtypes", word})) << word;
   EXPECT_FALSE(RequestsHelp({}));
   EXPECT_FALSE(RequestsHelp({"help", "--json"}));

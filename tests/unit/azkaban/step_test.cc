@@ -1,4 +1,4 @@
-// What an Azkaban step says of itself: its request, its properties, and what of them asks for too much.
+// How an Azkaban step reads its request and its properties, and how it names the properties that request too much.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -20,8 +20,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What each version tells a step of where it is (azkaban.flow.*, azkaban.job.*; azkaban.url only where the executor
-// server has azkaban.webserver.url).
+// The place of a step as each version of Azkaban describes it: azkaban.flow.*, azkaban.job.*, and azkaban.url if the
+// executor server has azkaban.webserver.url.
 const std::string kAzkaban25 =
     "azkaban.flow.execid=7 | azkaban.flow.flowid=nightly | azkaban.flow.projectid=3 | azkaban.flow.projectversion=1 | "
     "azkaban.flow.uuid=0f8c-25 | azkaban.flow.start.timestamp=2026-11-22T21:40:00.123Z | azkaban.job.attempt=0";
@@ -44,9 +44,9 @@ std::string ThisMachine() {
   return name.data();
 }
 
-// Given: a version, and "key=value" behind " | "; an empty value takes the key away. Expected, between " | ":
-// "id TEXT", or the error; "note TEXT" of all notes, "no notes"; "first", "later": the attempt; "submission NUMBER";
-// "replaces". "HOST" is this machine.
+// Given: a version, then " | key=value" for each key; an empty value removes the key. Expected, between " | ": "id
+// TEXT", or the error; "note TEXT" of all notes, "no notes"; "first" or "later": which attempt it is; "submission
+// NUMBER"; "replaces". "HOST" stands for this machine.
 void CheckRequest(const RowCase& row) {
   for (const std::string& given : Alternatives(row.given)) {
     SCOPED_TRACE(given);
@@ -57,7 +57,7 @@ void CheckRequest(const RowCase& row) {
     Properties properties;
     for (const auto& [key, value] : values)
       if (!value.empty()) properties.Set(key, value, "the step's properties");
-    // The properties of Azkaban 2 do not name the job.
+    // Azkaban 2 passes the job name only in $JOB_NAME.
     if (version == "2.5") setenv("JOB_NAME", "train", 1);
     const auto request = RequestOfStep(properties);
     unsetenv("JOB_NAME");
@@ -99,20 +99,21 @@ const std::string kNames = "azkaban.flow.uuid=u | azkaban.flow.projectname=p/q |
 const std::string kStart = "azkaban.flow.start.timestamp=2026-11-22T";
 
 const TestRow kRequests[] = {
-    {"NamesWhatEachVersionOfAzkabanTells",
+    {"TheRequestHasTheFactsThatEachAzkabanVersionProvides",
      {{"2.5", "id azkaban://HOST/3/0f8c-25/nightly/train"},
       {"3.58", "id azkaban://HOST/ranking/0f8c-358/nightly/train"},
       {"{3.90|4}", kIdOf390}}},
-    {"SaysInOneLineWhatAVersionDoesNotTell",
+    {"ANoteNamesTheFactsThatAnAzkabanVersionOmits",
      {{"2.5",
-       "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname: its executions are told apart "
+       "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname: its executions are told "
+       "apart "
        "by azkaban.flow.uuid alone"},
       {"3.58", "note ~does not tell a step azkaban.url: "},
       {"{3.90|4}", "no notes"}}},
     {"AllAttemptsOfAnExecutionHaveOneId",
      {{"3.58 | azkaban.job.attempt={0|}", "id azkaban://HOST/ranking/0f8c-358/nightly/train | first"},
       {"3.58 | azkaban.job.attempt=1", "id azkaban://HOST/ranking/0f8c-358/nightly/train | later"}}},
-    {"ARepeatedExecutionNumberIsAnotherExecutionByItsUuidInEachVersion",
+    {"ARepeatedExecutionNumberIsAnotherExecutionIfItsUuidDiffers",
      {{"2.5 | azkaban.flow.uuid=1a2b", "id azkaban://HOST/3/1a2b/nightly/train"},
       {"3.58 | azkaban.flow.uuid=1a2b", "id azkaban://HOST/ranking/1a2b/nightly/train"},
       {"{3.90|4} | azkaban.flow.uuid=1a2b", "id " + kRanking + "1a2b/nightly/train"}}},
@@ -123,16 +124,16 @@ const TestRow kRequests[] = {
      {{"3.58 | azkaban.url=http://ann:pw@[::1]:8081/x?y", "id ^azkaban://[::1]:8081/"},
       {"3.58 | azkaban.url=http://az.example | azkaban.webserverhost=other", "id ^azkaban://az.example/"},
       {"3.58 | azkaban.webserverhost=az.example", "id ^azkaban://az.example/"}}},
-    {"WithoutAUuidTheExecutionsNumberStandsThereWithAWarning",
+    {"WithoutAUuidTheIdHasTheExecutionNumberAndANoteWarns",
      {{"3.90 | azkaban.flow.uuid=",
        "id " + kRanking + "7/nightly/train | note ~warning: azkaban.flow.uuid is missing"}}},
     {"AStepOfAnEmbeddedFlowIsNamedByItsPath",
      {{"3.90 | azkaban.flow.nested.path=sub:train", "id " + kRanking + "0f8c-358/nightly/sub/train"}}},
-    {"WhateverNamesHoldTwoStepsNeverShareAnId",
+    {"StepsWithDifferentNamesNeverShareAnId",
      {{"3.90 | " + kNames + "a/b | azkaban.job.id=c", "id azkaban://az.example:8443/p%2Fq/u/a%2Fb/c"},
       {"3.90 | " + kNames + "a | azkaban.job.id=b/c", "id azkaban://az.example:8443/p%2Fq/u/a/b%2Fc"},
       {"3.90 | " + kNames + "a | azkaban.job.id=\u00e9", "id azkaban://az.example:8443/p%2Fq/u/a/%C3%A9"}}},
-    {"WhatAzkabanAlwaysSetsIsMissedByName",
+    {"AMissingMandatoryPropertyIsNamed",
      {{"3.90 | azkaban.flow.execid=", "id ~azkaban.flow.execid: missing"},
       {"3.90 | azkaban.flow.flowid=", "id ~azkaban.flow.flowid: missing"},
       {"3.90 | azkaban.job.id=", "id ~azkaban.job.id: missing"}}},
@@ -140,16 +141,16 @@ const TestRow kRequests[] = {
     {"ExecutionsThatReplaceEachOtherShareAnIdThatNoOtherStepHas",
      {{"replacing", "id " + kRanking + "-/nightly/train | replaces | no notes"},
       {"replacing | azkaban.flow.uuid=u2 | azkaban.flow.execid=8", "id " + kRanking + "-/nightly/train"}}},
-    {"TheExecutionThatStartsLaterHasTheHigherNumberWhateverTheDatabaseCounts",
+    {"SubmissionNumbersFollowTheStartTimesOfExecutions",
      {{"replacing | azkaban.flow.execid=9000", "submission 1795383600123000"},
       {"replacing | azkaban.flow.execid=9000 | azkaban.job.attempt=2", "submission 1795383600123000"},
       {"replacing | azkaban.flow.execid=1 | " + kStart + "21:40:00.124Z", "submission 1795383600124001"}}},
-    {"TwoExecutionsOfOneMillisecondAreTwo",
+    {"ExecutionsOfTheSameMillisecondGetDifferentNumbers",
      {{"replacing", "submission 1795383600123007"},
       {"replacing | azkaban.flow.execid=8", "submission 1795383600123008"}}},
-    {"AStartIsAPointInTimeInWhateverZoneAzkabanWritesIt",
+    {"AStartTimeIsReadWithItsTimeZone",
      {{"replacing | " + kStart + "{22:40:00.123+01:00|16:10:00.123-05:30}", "submission 1795383600123007"}}},
-    {"AStartThatIsNoTimeIsNamed",
+    {"AStartThatIsNotATimeIsReported",
      {{"replacing | azkaban.flow.start.timestamp={yesterday|2026-11-22T21:40:00.123|2026-11-22T21:40:00.123+0100|"
        "2026-13-22T21:40:00.123Z|2026-11-22T21:40:00.123+-1:00}",
        "id ~azkaban.flow.start.timestamp: \" | id ~expected a time"}}},
@@ -188,13 +189,13 @@ TEST_F(StepPropertiesTest, TheRequestAndTheAttachmentAreReadWithTheJob) {
   EXPECT_EQ(step->job.spec.TotalTasks(), 2);
 }
 
-TEST_F(StepPropertiesTest, AnOutageOfAnHourEndsNoJob) {
+TEST_F(StepPropertiesTest, AJobSurvivesAnHourWithoutAzkaban) {
   const auto step = Read("executes=true\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
   ASSERT_TRUE(step.ok()) << step.error().message;
   EXPECT_GT(step->job.watch_timeout, std::chrono::hours(1));
 }
 
-TEST_F(StepPropertiesTest, APipeIsNotWaitedFor) {
+TEST_F(StepPropertiesTest, APropertiesFileThatIsAPipeIsRefused) {
   const auto pipe = folder_.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT(ReadStep(pipe, folder_.path()).error().message, HasSubstr("not a file"));
@@ -207,7 +208,7 @@ TEST_F(StepPropertiesTest, AWrongValueIsNamedWithTheStepAsItsOrigin) {
   EXPECT_THAT(step.error().message, HasSubstr("tony.worker.instances: \"two\" (from the step's properties): expected"));
 }
 
-// ---- what of them asks for too much
+// ---- the properties that request too much
 
 const Error kRefused = {ErrorCode::kInvalid,
                         "the job asks for 36864 MB of memory (5 tasks: ps 1 x 4096 MB, worker 4 x 8192 MB), this "

@@ -11,7 +11,7 @@ namespace tony {
 
 class EventLoopTest : public testing::Test {
  protected:
-  // Runs until Stop(), or ends the test after some seconds.
+  // Runs the loop until Stop(). Stops it after 10 s, and fails the test.
   void Run() {
     bool late = false;
     const auto limit = loop.After(std::chrono::seconds(10), [&] {
@@ -21,7 +21,7 @@ class EventLoopTest : public testing::Test {
     loop.Run();
     EXPECT_FALSE(late) << "nobody stopped the loop";
   }
-  // Everything that is due has had its turn, several times.
+  // Runs the loop until everything that is due has run, several times.
   void Settle() {
     int turns = 0;
     std::function<void()> turn = [&] { ++turns < 20 ? loop.Post(turn) : loop.Stop(); };

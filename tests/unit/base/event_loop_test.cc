@@ -94,7 +94,7 @@ TEST_F(EventLoopTest, ADestroyedTimerDoesNotFireEvenWhenItWasDue) {
   Settle();
 }
 
-TEST_F(EventLoopTest, OfTwoDueTimersTheFirstMayDestroyTheSecond) {
+TEST_F(EventLoopTest, TheFirstOfTwoDueTimersMayDestroyTheSecond) {
   EventLoop::Timer first, second;
   int fired = 0;
   first = loop.After(Duration(0), [&] { ++fired, second.reset(); });
@@ -159,7 +159,7 @@ TEST_F(SignalTest, ASignalThatComesLaterAgainArrivesAgain) {
   }
 }
 
-TEST_F(SignalTest, TheSenderOfASignalIsTold) {
+TEST_F(SignalTest, TheSenderOfASignalIsReported) {
   std::vector<EventLoop::SentSignal> arrived;
   const auto watch = loop.OnSentSignals({SIGUSR1}, [&](const EventLoop::SentSignal& signal) {
     arrived.push_back(signal);

@@ -35,7 +35,7 @@ class SocketPair {
   UniqueFd near, far;
 };
 
-TEST_F(FdWatchTest, AReadableDescriptorIsToldUntilItHasBeenRead) {
+TEST_F(FdWatchTest, AReadableDescriptorIsReportedUntilItHasBeenRead) {
   SocketPair pair;
   int told = 0;
   const auto watch = loop.WhenReadable(pair.near.get(), [&] {
@@ -70,13 +70,13 @@ TEST_F(FdWatchTest, AFullDescriptorIsWritableWhenThePeerHasRead) {
   EXPECT_TRUE(writable);
 }
 
-TEST_F(FdWatchTest, OneDescriptorMayBeWatchedBothWays) {
+TEST_F(FdWatchTest, ADescriptorMayBeWatchedBothWays) {
   SocketPair pair;
   bool readable = false, writable = false;
   const auto reads = loop.WhenReadable(pair.near.get(), [&] { SocketPair::Drain(pair.near), readable = true; });
   EventLoop::FdWatch writes = loop.WhenWritable(pair.near.get(), [&] {
     writable = true;
-    writes.reset();  // the other watch goes on
+    writes.reset();  // the other watch continues
   });
   Settle();
   EXPECT_TRUE(writable);
@@ -86,11 +86,11 @@ TEST_F(FdWatchTest, OneDescriptorMayBeWatchedBothWays) {
   EXPECT_TRUE(readable);
 }
 
-TEST_F(FdWatchTest, AnEventOfADescriptorThatIsGoneIsToldToNobody) {
+TEST_F(FdWatchTest, AnEventOfAReplacedWatchIsDropped) {
   SocketPair first, second, quiet, silent;
   std::vector<EventLoop::FdWatch> watches;
   bool replaced = false;
-  // Whichever is told first replaces both, while the event of the other one waits for its turn.
+  // The callback that runs first replaces both watches, while the event of the other watch is still pending.
   const auto replace = [&] {
     ASSERT_FALSE(replaced);
     replaced = true;
@@ -186,7 +186,8 @@ TEST_F(FdWatchTest, PendingCallbacksOfADestroyedLoopAreDestroyedToo) {
     EventLoop other;
     SocketPair pair;
     const auto owned = std::make_shared<EventLoop::FdWatch>(other.WhenReadable(pair.near.get(), [held] {}));
-    other.Post([owned, held] {});  // the last owner of a watch is itself pending in the loop
+    // The last owner of a watch is itself pending in the loop.
+    other.Post([owned, held] {});
   }
   EXPECT_EQ(held.use_count(), 1);
 }

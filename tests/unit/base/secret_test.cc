@@ -18,7 +18,7 @@ TEST(SecretTest, EveryCharacterCounts) {
   }
 }
 
-TEST(SecretTest, ABeginningIsNotTheWhole) {
+TEST(SecretTest, APrefixDoesNotMatch) {
   for (size_t size = 0; size < kSecret.size(); ++size) {
     EXPECT_FALSE(SameSecret(kSecret.substr(0, size), kSecret)) << size;
     EXPECT_FALSE(SameSecret(kSecret, kSecret.substr(0, size))) << size;
@@ -26,7 +26,7 @@ TEST(SecretTest, ABeginningIsNotTheWhole) {
   EXPECT_FALSE(SameSecret(kSecret + "0", kSecret));
 }
 
-TEST(SecretTest, AnEmptySecretIsNobodys) { EXPECT_FALSE(SameSecret("", "")); }
+TEST(SecretTest, AnEmptySecretNeverMatches) { EXPECT_FALSE(SameSecret("", "")); }
 
 }  // namespace
 }  // namespace tony

@@ -15,7 +15,7 @@ TEST(TimeTest, Iso8601HasTheSameFormForEveryInstant) {
   EXPECT_EQ(ToIso8601(FromMillis(-1)), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(ToIso8601(FromMillis(-31083523200000)), "0985-01-01T00:00:00.000Z");
   EXPECT_EQ(ToIso8601(FromMillis(253402300799999)), "9999-12-31T23:59:59.999Z");
-  // Beyond four digits of a year: the nearest.
+  // Instants beyond years of four digits become the nearest instant within them.
   EXPECT_EQ(ToIso8601(FromMillis(253402300800000)), "9999-12-31T23:59:59.999Z");
   EXPECT_EQ(ToIso8601(Instant::max()), "9999-12-31T23:59:59.999Z");
   EXPECT_EQ(ToIso8601(Instant::min()), "0000-01-01T00:00:00.000Z");

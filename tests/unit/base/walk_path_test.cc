@@ -35,7 +35,7 @@ class WalkPathTest : public testing::Test {
   WalkedPath walked_;
 };
 
-TEST_F(WalkPathTest, AFolderOfOnesOwnIsOpenedAndNobodyElseCanExchangeIt) {
+TEST_F(WalkPathTest, AFolderOfTheUserIsOpenedAndOnlyTheUserCanReplaceIt) {
   EXPECT_EQ(Risk(home_, getuid()), nullptr);
   struct stat info {};
   ASSERT_EQ(stat(home_.c_str(), &info), 0);
@@ -53,7 +53,7 @@ TEST_F(WalkPathTest, LinksAreFollowedFromTheirFolderOrFromTheRoot) {
   EXPECT_EQ(walked_.info.st_ino, info.st_ino);
 }
 
-TEST_F(WalkPathTest, APartThatIsMissingIsNoFolderAndNoError) {
+TEST_F(WalkPathTest, AMissingPartIsReportedWithoutAnError) {
   EXPECT_EQ(Risk(home_ / "none/at/all", getuid()), nullptr);
   EXPECT_FALSE(walked_.folder.valid());
 }
@@ -65,7 +65,7 @@ TEST_F(WalkPathTest, AFileOrALinkToItselfIsRefused) {
   EXPECT_EQ(WalkPath(At("loop")).error().code, ErrorCode::kCannotWrite);
 }
 
-TEST_F(WalkPathTest, AFolderThatEverybodyWritesIsEverybodysUnlessItIsSticky) {
+TEST_F(WalkPathTest, AWorldWritableFolderIsARiskUnlessItIsSticky) {
   fs::permissions(At("a"), fs::perms::others_write, fs::perm_options::add);
   const PathRisk* const risk = Risk(home_, getuid());
   ASSERT_NE(risk, nullptr);
@@ -76,7 +76,7 @@ TEST_F(WalkPathTest, AFolderThatEverybodyWritesIsEverybodysUnlessItIsSticky) {
   EXPECT_NE(Risk(At("a/none"), getuid()), nullptr) << "everybody can make what is not there";
 }
 
-TEST_F(WalkPathTest, RootOnlyTheOwnerOfAFolderOnTheWayCanExchangeWhatIsInIt) {
+TEST_F(WalkPathTest, RootOnlyTheOwnerOfAParentFolderCanReplaceItsEntries) {
   Give(At("a"), kAda);
   const PathRisk* const risk = Risk(home_, 0);
   ASSERT_NE(risk, nullptr);
@@ -86,7 +86,7 @@ TEST_F(WalkPathTest, RootOnlyTheOwnerOfAFolderOnTheWayCanExchangeWhatIsInIt) {
   EXPECT_NE(Risk(home_, kBob), nullptr);
 }
 
-TEST_F(WalkPathTest, RootOnlyTheOwnerOfALinkOrOfAnEntryInAStickyFolderCanExchangeIt) {
+TEST_F(WalkPathTest, RootOnlyTheOwnerOfALinkOrAStickyEntryCanReplaceIt) {
   fs::permissions(temp_.path(), fs::perms::all | fs::perms::sticky_bit);
   fs::create_directory_symlink(home_, At("link"));
   EXPECT_EQ(Risk(At("link"), 0), nullptr);

@@ -74,15 +74,15 @@ TEST(CommandLineTest, AnUnknownOptionIsNamedWithTheNearestKnownOne) {
 
 TEST(CommandLineTest, AStrayWordIsNamed) { EXPECT_THAT(Refused({"spec.xml", "train.py"}), HasSubstr("\"train.py\"")); }
 
-TEST(CommandLineTest, AMissingValueIsAskedFor) {
+TEST(CommandLineTest, AnOptionWithoutItsValueIsRefused) {
   EXPECT_THAT(Refused({"-executes"}), HasSubstr("needs a value: COMMAND"));
 }
 
-TEST(CommandLineTest, WhatCanBeOnlyOnceIsNotOverwritten) {
+TEST(CommandLineTest, ASingleOptionGivenTwiceIsRefused) {
   EXPECT_THAT(Refused({"-executes", "a", "--executes=b"}), HasSubstr("given twice"));
 }
 
-TEST(CommandLineTest, OfTonysOptionsTheFirstCountsAndTheOthersAreNoted) {
+TEST(CommandLineTest, TheFirstOfRepeatedTonyOptionsCountsAndALaterOneIsNoted) {
   const VerbSpec verb{.name = "run", .options = {{"src_dir", OptionSpec::Kind::kFirst, "PATH", "text"}}};
   const auto line = CommandLine::Parse(verb, {"-src_dir", "a", "--src_dir=b", "-src_dir", "c"});
   ASSERT_TRUE(line.ok());
@@ -104,7 +104,7 @@ TEST(CommandLineTest, EveryVerbHasAnOptionTableWithoutDuplicates) {
   }
 }
 
-TEST(NearestTest, NothingIsNearToSomethingElse) {
+TEST(NearestTest, AnUnrelatedWordHasNoNearestOption) {
   EXPECT_EQ(Nearest("sumbit", {"submit", "status"}), "submit");
   EXPECT_EQ(Nearest("x", {"submit", "status"}), "");
   EXPECT_EQ(Nearest("", {"submit"}), "");

@@ -38,13 +38,13 @@ std::string RefusedOrder(const Words& arguments) {
   return order.error().message;
 }
 
-TEST(ContractOptionsTest, ASubmitWithoutThemAsksForNothing) {
+TEST(ContractOptionsTest, ASubmitWithoutContractOptionsHasAnEmptyRequest) {
   const SubmitOrder order = Order({});
   EXPECT_EQ(order.request, RequestId());
   EXPECT_EQ(order.claim, Claim());
 }
 
-TEST(ContractOptionsTest, ASubmitSaysAllOfThem) {
+TEST(ContractOptionsTest, ASubmitTakesAllContractOptions) {
   const SubmitOrder order = Order({"--request-id", "airflow://dag/run 1/t\u00e4sk/-1", "--owner", "o1", "--submission",
                                    "3", "--on-existing=attach", "--watch-timeout", "1.5"});
   EXPECT_EQ(order.request.value, "airflow://dag/run 1/t\u00e4sk/-1");
@@ -53,13 +53,13 @@ TEST(ContractOptionsTest, ASubmitSaysAllOfThem) {
   EXPECT_EQ(order.claim, (Claim{{"o1"}, Duration(1500)}));
 }
 
-TEST(ContractOptionsTest, AnOwnerNeedsNoRequestButSubmissionAndPolicyDo) {
+TEST(ContractOptionsTest, SubmissionAndPolicyNeedARequestIdAndAnOwnerDoesNot) {
   EXPECT_EQ(Order({"--owner", "o1"}).claim.owner.value, "o1");
   EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission needs --request-id"));
   EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing needs --request-id"));
 }
 
-TEST(ContractOptionsTest, ValuesThatCannotBeAreNamedWithTheirOption) {
+TEST(ContractOptionsTest, InvalidValuesAreReportedWithTheirOption) {
   const Words request = {"--request-id", "k"};
   const auto with = [&](Words more) {
     more.insert(more.begin(), request.begin(), request.end());
@@ -101,7 +101,7 @@ TEST(ContractOptionsTest, AKillThatCannotBeReadIsRefused) {
     EXPECT_EQ(ReadKillRequest(LineOf("kill", words), FromMillis(0)).error().code, ErrorCode::kUsage) << words[1];
 }
 
-TEST(ContractOptionsTest, WhoAsksIsAPersonAFirstTryOrALaterOne) {
+TEST(ContractOptionsTest, ASubmitComesFromAPersonAFirstTryOrALaterTry) {
   const auto asker = [](Words words) {
     words.insert(words.begin(), {"--request-id", "r"});
     return ReadSubmitOrder(LineOf("submit", words))->ask.asker;
@@ -113,7 +113,7 @@ TEST(ContractOptionsTest, WhoAsksIsAPersonAFirstTryOrALaterOne) {
   EXPECT_EQ(ReadSubmitOrder(LineOf("submit", {"--first-try"})).error().code, ErrorCode::kUsage) << "without a request";
 }
 
-TEST(SubmitStepsTest, WhatAJobIsToTheNextSubmit) {
+TEST(SubmitStepsTest, AnExistingJobIsActiveEndingOrSucceededForTheNextSubmit) {
   JobStatus status;
   EXPECT_EQ(ToExisting(status, false), ExistingJob::kActive);
   EXPECT_EQ(ToExisting(status, true), ExistingJob::kEnding);

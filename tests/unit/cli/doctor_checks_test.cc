@@ -1,5 +1,3 @@
-#include "runtime/cli/doctor.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/cli/doctor.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -32,7 +31,7 @@ TEST(DoctorOldJobsTest, JobsThatEndedLongAgoAreCountedWithTheCommandThatRemovesT
   EXPECT_THAT(check.advice, testing::StartsWith("tony gc --older-than 14d"));
 }
 
-TEST(DoctorHomeTest, AHomeThatOthersCanExchangeIsWarnedOf) {
+TEST(DoctorHomeTest, AHomeThatOthersCouldReplaceIsReported) {
   namespace fs = std::filesystem;
   const TempFolder folder;
   const fs::path shared = folder.path() / "shared", home = shared / "home";
@@ -47,8 +46,8 @@ TEST(DoctorHomeTest, AHomeThatOthersCanExchangeIsWarnedOf) {
   const Check check = CheckHome().back();
   unsetenv("TONY_HOME");
   EXPECT_EQ(check.health, Health::kWarn);
-  EXPECT_EQ(check.text, home.string() + " is reached through " + home.string() +
-                            ", which others can exchange for something else");
+  EXPECT_EQ(check.text,
+            home.string() + " is reached through " + home.string() + ", which others can exchange for something else");
 }
 
 TEST(DoctorServiceTest, AServiceOfTheSystemIsFoundInBothVersionsOfCgroups) {
@@ -56,13 +55,13 @@ TEST(DoctorServiceTest, AServiceOfTheSystemIsFoundInBothVersionsOfCgroups) {
   EXPECT_EQ(ServiceIn("5:memory:/x\n1:name=systemd:/system.slice/azkaban.service/sub\n"), "azkaban.service");
 }
 
-TEST(DoctorServiceTest, TheUsersOwnManagerIsNoneButWhatItStartsIs) {
+TEST(DoctorServiceTest, TheUserManagerIsNotAServiceAndAServiceThatItStartsIs) {
   const std::string manager = "0::/user.slice/user-1000.slice/user@1000.service/";
   EXPECT_EQ(ServiceIn(manager + "app.slice/notebook.service\n"), "notebook.service");
   EXPECT_EQ(ServiceIn(manager + "app.slice/run-u1.scope\n"), "");
 }
 
-TEST(DoctorServiceTest, ASessionAScopeAndAContainerAreNone) {
+TEST(DoctorServiceTest, SessionsScopesAndContainersAreNotServices) {
   for (const char* cgroups : {"0::/user.slice/user-1000.slice/session-3.scope\n", "0::/\n", "", "garbage", "0::\n:::",
                               "0::/system.slice/a.service/run-1.scope\n", "9:cpu:/system.slice/b.service\n"})
     EXPECT_EQ(ServiceIn(cgroups), "") << cgroups;

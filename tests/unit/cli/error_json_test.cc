@@ -1,8 +1,8 @@
-#include "runtime/cli/output.h"
-
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+
+#include "runtime/cli/output.h"
 
 namespace tony {
 namespace {
@@ -16,7 +16,7 @@ TEST(ErrorJsonTest, TheExitCodeHasTheContractsClass) {
   for (const auto& [code, name] : rows) EXPECT_EQ(ClassName(code), name);
 }
 
-TEST(ErrorJsonTest, OnlyTheUnreachableIsWorthAnotherTry) {
+TEST(ErrorJsonTest, OnlyAnUnavailableErrorIsRetryable) {
   for (const ErrorCode code : {kUsage, kInvalid, kNotFound, kUnavailable, kInternal, kCannotWrite, kNotPermitted}) {
     const auto error = boost::json::parse(ErrorJson({code, "open \"x\": no"}));
     EXPECT_EQ(error.at("code"), static_cast<int>(code));
@@ -25,7 +25,7 @@ TEST(ErrorJsonTest, OnlyTheUnreachableIsWorthAnotherTry) {
   }
 }
 
-TEST(ErrorJsonTest, AFailedVerbsAnswerIsOneObjectAndOneLineForAPerson) {
+TEST(ErrorJsonTest, AFailedVerbPrintsOneJsonObjectAndOneLineOnStandardError) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(FailWith({kCannotWrite, "not all"}, R"({"schema":1,"jobs":[]})"), 73);

@@ -1,5 +1,3 @@
-#include "runtime/cli/explain_exit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/cli/explain_exit.h"
 #include "tests/support/places.h"
 
 namespace tony {
@@ -26,7 +25,7 @@ std::vector<std::string> NamesAbout(std::string_view word, const std::vector<Fai
 
 std::string Described(std::string_view word) { return DescribeAsked(*ParseAskedExit(word)); }
 
-TEST(ExitMeaningTest, AnExitHasThreeForms) {
+TEST(ExitMeaningTest, AnExitIsACodeASignalOrASchedulerStatus) {
   EXPECT_EQ(Described("3"), "exit code 3");
   EXPECT_EQ(Described("137"), "exit code 137 (as shells report SIGKILL)");
   EXPECT_EQ(Described("SIGTERM"), "signal 15 (SIGTERM)");
@@ -34,7 +33,7 @@ TEST(ExitMeaningTest, AnExitHasThreeForms) {
   EXPECT_EQ(Described("-100"), "scheduler status -100");
 }
 
-TEST(ExitMeaningTest, OnlyTheRulesThatMayDecideAreNamed) {
+TEST(ExitMeaningTest, OnlyRulesThatMayMatchTheExitAreListed) {
   EXPECT_THAT(NamesAbout("0"), ElementsAre());
   EXPECT_THAT(NamesAbout("1"), ElementsAre("failed"));
   EXPECT_THAT(NamesAbout("193"), ElementsAre("said-transient"));
@@ -53,13 +52,13 @@ TEST(ExitMeaningTest, TheJobsOwnRulesGoFirst) {
   EXPECT_THAT(NamesAbout("SIGKILL", extra), testing::SizeIs(4));
 }
 
-TEST(ExitMeaningTest, LinesOfStderrDecideOnlyWhereTheCodeSaysLittle) {
+TEST(ExitMeaningTest, StderrMayDecideOnlyForUnspecificExits) {
   const auto may_decide = [](std::string_view word) { return StderrMayDecide(RulesAbout(*ParseAskedExit(word), {})); };
   for (const char* word : {"1", "137", "127", "SIGABRT"}) EXPECT_TRUE(may_decide(word)) << word;
   for (const char* word : {"0", "193", "194", "-100"}) EXPECT_FALSE(may_decide(word)) << word;
 }
 
-TEST(ExitMeaningTest, WhatIsNoExitIsRefused) {
+TEST(ExitMeaningTest, AnInvalidExitIsRefused) {
   for (const char* word : {"", "256", "-1001", "SIGFOO", "1.5", "99999999999999999999", "9 ", "worker:0"}) {
     const auto asked = ParseAskedExit(word);
     ASSERT_FALSE(asked.ok()) << word;
@@ -68,7 +67,7 @@ TEST(ExitMeaningTest, WhatIsNoExitIsRefused) {
   }
 }
 
-TEST(ExitMeaningTest, SaysWhatWouldBeDoneAndWhereToLook) {
+TEST(ExitMeaningTest, TheTextHasClassRestartAndAdvice) {
   const std::string text = ExplainText(RulesAbout({.exit_code = 124}, {}));
   EXPECT_EQ(text,
             "\nthe limit of the command timeout(1)\n"

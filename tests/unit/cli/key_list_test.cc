@@ -1,11 +1,10 @@
-#include "runtime/cli/help.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
+#include "runtime/cli/help.h"
 #include "tests/support/places.h"
 
 namespace tony {
@@ -14,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(KeyListTest, AKeyHasItsTypeItsDefaultItsTextAndWhatIsToBeSaidOfItsEffect) {
+TEST(KeyListTest, AKeyIsListedWithTypeDefaultMeaningAndRemarks) {
   EXPECT_THAT(KeyList(""), HasSubstr("tony.application.timeout  (milliseconds, 0 if not set)\n    limit of "));
   EXPECT_THAT(KeyList(""), HasSubstr("tony.secret.key  (text, changeme if not set, secret)\n"));
   EXPECT_THAT(KeyList(""), HasSubstr("\n    only with tony.scheduler=yarn\n"));
@@ -22,7 +21,7 @@ TEST(KeyListTest, AKeyHasItsTypeItsDefaultItsTextAndWhatIsToBeSaidOfItsEffect) {
   EXPECT_THAT(KeyList(""), HasSubstr("\n    refused: tasks would run without their image\n"));
 }
 
-TEST(KeyListTest, APartOfANameChooses) {
+TEST(KeyListTest, APartOfANameSelectsKeys) {
   EXPECT_THAT(KeyList("docker"), HasSubstr("tony.docker.enabled"));
   EXPECT_THAT(KeyList("docker"), Not(HasSubstr("tony.application.name")));
   EXPECT_EQ(KeyList("no.such.part"), "");

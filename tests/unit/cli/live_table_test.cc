@@ -63,7 +63,7 @@ TEST(LiveTableTest, ThreeTasks) {
             "worker:1  registered        1      -           -     -  node-7\n");
 }
 
-TEST(LiveTableTest, OfAThousandTasksThoseThatMatterComeFirstAndTheOthersAreCounted) {
+TEST(LiveTableTest, AThousandTasksAreShownByImportanceAndTheRestIsCounted) {
   std::vector<TaskStatus> tasks = {Task("ps", 0, "running")};
   for (int i = 0; i < 999; ++i) tasks.push_back(Task("worker", i, i < 900 ? "running" : "launching"));
   tasks[500].attempt_state = "failed";
@@ -119,7 +119,7 @@ TEST(LiveTableTest, AJobThatWaitsForContainersSaysWhatFor) {
   EXPECT_THAT(Table(status), Not(HasSubstr("waits for"))) << "it is over";
 }
 
-TEST(LiveTableTest, InFortyColumnsTheLeastImportantOnesGo) {
+TEST(LiveTableTest, FortyColumnsShowOnlyTheMostImportantOnes) {
   JobStatus status = Job({Task("worker", 0, "running"), Task("worker", 1, "running")});
   status.delay = "waits for 8192 MB of memory: 2 jobs are before it";
   EXPECT_EQ(Table(status, 24, 40),

@@ -26,7 +26,7 @@ class LogLinesTest : public testing::Test {
   std::vector<std::string> told_;
 };
 
-TEST_F(LogLinesTest, LinesThatMatchComeByThemselvesWithTheirEnds) {
+TEST_F(LogLinesTest, EachMatchingLineIsReportedWithItsEndOffset) {
   LogLines lines = Search("^b|d$");
   lines(Text("abc\nbcd\nx d\n", 112));
   EXPECT_THAT(told_, ElementsAre("bcd\n@108", "x d\n@112"));
@@ -52,7 +52,7 @@ TEST_F(LogLinesTest, ALineOfManyMegabytesIsNotKept) {
   EXPECT_EQ(told_.size(), 2u);
 }
 
-TEST_F(LogLinesTest, AWrongExpressionSaysWhatAndWhere) {
+TEST_F(LogLinesTest, AnInvalidExpressionIsReportedWithItsPosition) {
   const auto wrong = LogPattern::Parse("loss [0-9");
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, ErrorCode::kUsage);
@@ -60,7 +60,7 @@ TEST_F(LogLinesTest, AWrongExpressionSaysWhatAndWhere) {
   EXPECT_THAT(wrong.error().message, HasSubstr("from character 6 on"));
 }
 
-TEST_F(LogLinesTest, AnExpressionThatOthersTryForEverTakesNoTime) {
+TEST_F(LogLinesTest, AnExpressionWithCatastrophicBacktrackingElsewhereIsFast) {
   const auto slow = LogPattern::Parse("(a*)*(a*)*b");
   ASSERT_TRUE(slow.ok());
   EXPECT_FALSE(slow->IsIn(std::string(100'000, 'a')));

@@ -51,14 +51,14 @@ TEST_F(LogPrinterTest, LinesOfTwoTasksAreNeverMixed) {
   EXPECT_EQ(out_, "worker:0 | no end yet\nworker:1 | whole\nworker:0 | rest\n");
 }
 
-TEST_F(LogPrinterTest, OfOneTaskTheBytesAreAsTheyWere) {
+TEST_F(LogPrinterTest, TheBytesOfASingleTaskAreUnchanged) {
   LogPrinter print = Printer({});
   print({Worker(0), "stdout", "a\x1b[31m\n\xFF no end"});
   print({Worker(0, 2), "stdout", "next\n"});
   EXPECT_EQ(out_, "a\x1b[31m\n\xFF no end\n==> worker:0#2 <==\nnext\n");
 }
 
-TEST_F(LogPrinterTest, OnATerminalNothingLeavesItsLine) {
+TEST_F(LogPrinterTest, OnATerminalTextCannotLeaveItsLine) {
   LogPrinter print = Printer({.prefixed = true, .is_terminal = true, .colour = false});
   print({Worker(0), "stdout", "\x1b[2J\x1b[31mred\n 10%\r 50%\r100%\r\n"});
   EXPECT_EQ(out_, "worker:0 | red\nworker:0 | 100%\n");

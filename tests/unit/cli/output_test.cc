@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-TEST(OutputTest, BytesThatAreNoUtf8AreReplacedInJson) {
+TEST(OutputTest, InvalidUtf8IsReplacedInJson) {
   EXPECT_EQ(JsonString("caf\xC3\xA9 \"x\"\n"), "\"caf\xC3\xA9 \\\"x\\\"\\n\"");
   EXPECT_EQ(JsonString("\xFF"
                        "a\xC3"),
@@ -24,7 +24,7 @@ TEST(OutputTest, FieldsAreAddedAtTheEndOfAnObject) {
   EXPECT_EQ(WithFields("{}", {{"b", "2"}}), R"({"b":2})");
 }
 
-TEST(OutputTest, DurationsAreToldInTheUnitThatMatters) {
+TEST(OutputTest, DurationsArePrintedInAFittingUnit) {
   EXPECT_EQ(HumanDuration(Duration(432)), "0.4 s");
   EXPECT_EQ(HumanDuration(Duration(200'000)), "3 min 20 s");
   EXPECT_EQ(HumanDuration(Duration(7'500'000)), "2 h 5 min");

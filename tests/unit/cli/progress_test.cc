@@ -30,21 +30,21 @@ JobStatus Running(std::vector<TaskStatus> tasks) {
   return status;
 }
 
-TEST(ProgressTest, AStartedTaskIsToldWithHostAndPid) {
+TEST(ProgressTest, AStartedTaskIsReportedWithHostAndPid) {
   EXPECT_THAT(ChangeLines(Running({Worker(0, "registered")}), Running({Worker(0, "running", 77)})),
               ElementsAre("worker:0 running on 127.0.0.1 (pid 77)"));
 }
 
-TEST(ProgressTest, NothingIsToldTwice) {
+TEST(ProgressTest, NothingIsReportedTwice) {
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), Running({Worker(0, "running", 77)})), IsEmpty());
 }
 
-TEST(ProgressTest, StepsBetweenStartAndEndAreNoNews) {
+TEST(ProgressTest, StatesBetweenStartAndEndAreNotReported) {
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 7)}), Running({Worker(0, "stopping", 7)})), IsEmpty());
   EXPECT_THAT(ChangeLines(Running({Worker(0, "new")}), Running({Worker(0, "launching")})), IsEmpty());
 }
 
-TEST(ProgressTest, AFailureIsToldWithItsCause) {
+TEST(ProgressTest, AFailureIsReportedWithItsCause) {
   TaskStatus failed = Worker(0, "failed");
   failed.outcome = Outcome{.cls = OutcomeClass::kUserError, .exit = ExitStatus{ExitStatus::Kind::kExited, 3}};
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 7)}), Running({failed})),
@@ -58,7 +58,7 @@ TEST(ProgressTest, ANewApplicationMasterIsOneLine) {
               ElementsAre("application master restarted (epoch 2); tasks kept running"));
 }
 
-TEST(ProgressTest, ThePageIsToldFirstAndAgainWhenItHasMoved) {
+TEST(ProgressTest, ThePageIsReportedFirstAndAgainAfterItMoved) {
   JobStatus first = Running({Worker(0, "running", 77)});
   first.tracking_url = "http://127.0.0.1:4711/t/";
   EXPECT_THAT(ChangeLines(std::nullopt, first), Contains("page: http://127.0.0.1:4711/t/"));
@@ -69,7 +69,7 @@ TEST(ProgressTest, ThePageIsToldFirstAndAgainWhenItHasMoved) {
   EXPECT_THAT(ChangeLines(first, moved), ElementsAre("page: http://127.0.0.1:4712/t/"));
 }
 
-TEST(ProgressTest, TensorBoardIsToldOnceItRuns) {
+TEST(ProgressTest, TensorBoardIsReportedWhenItRuns) {
   const JobStatus before = Running({Worker(0, "running", 77)});
   JobStatus after = before;
   after.tensorboard_url = "http://127.0.0.1:6006/";
@@ -77,7 +77,7 @@ TEST(ProgressTest, TensorBoardIsToldOnceItRuns) {
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
 }
 
-TEST(ProgressTest, SilenceIsToldAndItsEndToo) {
+TEST(ProgressTest, MissingHeartbeatsAreReportedAndSoIsTheirReturn) {
   TaskStatus silent = Worker(0, "running", 77);
   silent.suspect = true;
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), Running({silent})),
@@ -106,14 +106,14 @@ TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
             "  logs: /h/jobs/local-1/logs\n");
 }
 
-TEST(ProgressTest, AJobThatNobodyRulesIsToldHowToBringItBack) {
+TEST(ProgressTest, AJobWithoutAMasterIsReportedWithTheRestartCommand) {
   const KnownStatus known = {.status = Running({Worker(0, "running", 77)}), .am_reachable = false, .unruled = true};
   const std::string text = StatusText(known, LocalJobRecords("/h/jobs/local-1"), FromMillis(0));
   EXPECT_THAT(text, HasSubstr("no application master runs for this job; tony wait local-1 restarts it"));
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
 
-TEST(ProgressTest, AFailureThatIsToleratedIsToldAndTheSuccessInSpiteOfIt) {
+TEST(ProgressTest, AToleratedFailureIsReportedAndTheSuccessMentionsIt) {
   const JobStatus before = Running({Worker(0, "running", 77)});
   JobStatus after = before;
   after.tolerated_failures = 1;
@@ -152,7 +152,7 @@ TEST(ProgressTest, ARestartIsOneLine) {
               testing::Not(testing::Contains(HasSubstr("restart 1"))));
 }
 
-TEST(ProgressTest, AGangThatFormedAgainIsToldWhetherOrNotTheStateBetweenWasSeen) {
+TEST(ProgressTest, AReformedGangIsReportedEvenIfTheRestartingStateWasMissed) {
   JobStatus before = Running({Worker(0, "running", 77)});
   before.generation = {1};
   const JobStatus after = Restarted("RUNNING", {2});
@@ -162,7 +162,7 @@ TEST(ProgressTest, AGangThatFormedAgainIsToldWhetherOrNotTheStateBetweenWasSeen)
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
 }
 
-TEST(ProgressTest, BesideATableOnlyWhatIsWorthKeepingIsTold) {
+TEST(ProgressTest, NextToATableOnlyImportantChangesAreReported) {
   JobStatus before = Running({Worker(0, "registered"), Worker(1, "running", 7), Worker(2, "running", 8)});
   before.generation = {1};
   JobStatus after = Running({Worker(0, "running", 77), Worker(1, "succeeded"), Worker(2, "lost")});
@@ -174,7 +174,7 @@ TEST(ProgressTest, BesideATableOnlyWhatIsWorthKeepingIsTold) {
   EXPECT_THAT(ImportantLines(std::nullopt, before), IsEmpty());
 }
 
-TEST(ProgressTest, WhyContainersAreNotThereYetIsToldOnce) {
+TEST(ProgressTest, ThePendingReasonIsReportedOnce) {
   JobStatus delayed = Running({});
   delayed.delay = "waits for 8192 MB of memory: 2 jobs are before it";
   EXPECT_THAT(ChangeLines(Running({}), delayed), ElementsAre("job waits for 8192 MB of memory: 2 jobs are before it"));
@@ -184,7 +184,7 @@ TEST(ProgressTest, WhyContainersAreNotThereYetIsToldOnce) {
   EXPECT_EQ(NewsLine(Running({})), "-");
 }
 
-TEST(ProgressTest, TroubleIsToldAndItsEndToo) {
+TEST(ProgressTest, DegradedOperationIsReportedAndSoIsItsEnd) {
   JobStatus troubled = Running({});
   troubled.trouble = "journal: no space left on device";
   EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("trouble: journal: no space left on device"));
@@ -192,7 +192,7 @@ TEST(ProgressTest, TroubleIsToldAndItsEndToo) {
   EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is not degraded any more"));
 }
 
-TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
+TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {
   JobStatus status = Restarted("RUNNING", {2});
   status.trouble = "journal: no space left on device";
   status.tasks[0].attempt = 2;
@@ -206,7 +206,7 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
   EXPECT_THAT(text, HasSubstr("  waits for 8192 MB of memory\n"));
 }
 
-TEST(ProgressTest, StatusSaysWhatWasResumedFromAndWhoseItIs) {
+TEST(ProgressTest, StatusShowsTheCheckpointResumedFromAndItsWriter) {
   JobStatus status = Restarted("RUNNING", {2});
   const auto text = [&] {
     return StatusText({.status = status, .am_reachable = true}, LocalJobRecords("/j"), FromMillis(0));

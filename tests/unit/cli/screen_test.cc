@@ -1,7 +1,6 @@
-#include "runtime/cli/live_table.h"
-
 #include <gtest/gtest.h>
 
+#include "runtime/cli/live_table.h"
 #include "tests/support/screen_reader.h"
 
 namespace tony {
@@ -69,7 +68,7 @@ TEST(ScreenTest, AWordThatIsLongerThanARowStaysWholeAndTheBlockInPlace) {
   }
 }
 
-// Six wide characters are three rows where there is room for two and a half.
+// Six wide characters need three rows where two and a half characters fit into a row.
 TEST(ScreenTest, RowsOfWideCharactersAreCountedAsATerminalWrapsThem) {
   Screen screen;
   screen.Draw({}, {"\u753b\u50cf\u5b66\u7fd2\u540d\u524d"}, kSize);

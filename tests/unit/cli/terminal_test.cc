@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-TEST(TerminalTest, NothingThatStartsAnEscapeSequencePasses) {
+TEST(TerminalTest, EscapeSequencesAreRemoved) {
   EXPECT_EQ(SafeLine("a\x1b[2Jb"), "a?[2Jb");
   EXPECT_EQ(SafeLine("title\x1b]0;owned\x07"), "title?]0;owned?");
   EXPECT_EQ(SafeLine("c1 \xC2\x9B"
@@ -16,18 +16,18 @@ TEST(TerminalTest, NothingThatStartsAnEscapeSequencePasses) {
   EXPECT_EQ(SafeText("two\nlines\tand\rmore"), "two\nlines\tand?more");
 }
 
-TEST(TerminalTest, TextThatWouldTurnRoundWhatFollowsIsReplaced) {
+TEST(TerminalTest, ADirectionOverrideCharacterIsReplaced) {
   EXPECT_EQ(SafeLine("a\xE2\x80\xAE"
                      "b"),
             "a?b");
 }
 
-TEST(TerminalTest, BytesThatAreNoUtf8AreReplacedAndTextOfAnyLanguageStays) {
+TEST(TerminalTest, InvalidUtf8IsReplacedAndTextOfAnyLanguageIsKept) {
   EXPECT_EQ(SafeLine("\xFF"), "\xEF\xBF\xBD");
   EXPECT_EQ(SafeLine("caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC"), "caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC");
 }
 
-TEST(TerminalTest, OfALogColoursStayAndEndWithTheirLineAndAllElseGoes) {
+TEST(TerminalTest, ALogKeepsItsColoursUntilTheLineEndsAndNoOtherSequences) {
   EXPECT_EQ(SafeLog("\x1b[31mred\nplain", true), "\x1b[31mred\x1b[0m\nplain");
   EXPECT_EQ(SafeLog("\x1b[1;32mok", true), "\x1b[1;32mok\x1b[0m");
   EXPECT_EQ(SafeLog("\x1b[31mred\x1b[0m", false), "red");
@@ -47,9 +47,9 @@ TEST(TerminalTest, WideCharactersTakeTwoColumnsAndCombiningOnesNone) {
   EXPECT_EQ(TextWidth("\xF0\x9F\x98\x80"), 2u);
 }
 
-// As terminals have them, which go by the same tables of Unicode: of a flag, a family and a sign with a colour, each
-// part.
-TEST(TerminalTest, WidthsAreThoseOfUnicode) {
+// Widths as terminals have them, which use the same Unicode tables. A flag, a family and a sign with a colour are
+// measured part by part.
+TEST(TerminalTest, WidthsFollowTheUnicodeTables) {
   EXPECT_EQ(TextWidth("\xE2\x94\x80\xE2\x96\x88"), 2u) << "boxes and blocks";
   EXPECT_EQ(TextWidth("\xEF\xBC\xA1\xEF\xBD\xB1"), 3u) << "full width and half width";
   EXPECT_EQ(TextWidth("\xE0\xB8\x81\xE0\xB8\xB4"), 1u) << "a Thai vowel stands above its consonant";
@@ -60,7 +60,7 @@ TEST(TerminalTest, WidthsAreThoseOfUnicode) {
   EXPECT_EQ(TextWidth("\xED\x95\x9C"), 2u) << "Hangul";
 }
 
-TEST(TerminalTest, CuttingNeverHalvesACharacterAndSaysThatItCut) {
+TEST(TerminalTest, ACutIsMarkedAndNeverSplitsACharacter) {
   EXPECT_EQ(CutToWidth("worker:0", 8), "worker:0");
   EXPECT_EQ(CutToWidth("worker:10", 8), "worker..");
   EXPECT_EQ(CutToWidth("\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 5), "\xE6\x97\xA5..");

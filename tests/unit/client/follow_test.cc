@@ -48,8 +48,9 @@ class FakeAmLauncher : public AmLauncher {
   Pulse pulse;
   int starts = 0;
   bool up = false;
-  bool someone_else_does = false;  // Start() starts nothing
-  std::string waits;               // then it is kept
+  bool someone_else_does = false;  // somebody else starts it
+  // A job that waits has no master yet, and its records stay.
+  std::string waits;
   mutable std::vector<std::string> asked_to_end;
   std::function<Status(const JobRecords&)> on_start;
 
@@ -57,7 +58,7 @@ class FakeAmLauncher : public AmLauncher {
   LocalArbiter local_;
 };
 
-// A job of which no process lives. What its keeper would do, a test does in FakeAmLauncher.
+// A job without any process. The test does what its keeper (supervisor) would do, in FakeAmLauncher.
 class FollowTest : public testing::Test {
  protected:
   FollowTest() : records_(NewJob()) {}
@@ -76,7 +77,7 @@ class FollowTest : public testing::Test {
     status.verdict = Verdict{};
     return status;
   }
-  // What a keeper leaves at the end.
+  // Writes what a keeper leaves at the end of a job.
   static Status BeOver(const JobRecords& records) {
     std::ofstream(JobFolder(records).finished()) << "";
     return records.WriteStatus(Ended(), Durability::kLostWithPower);
@@ -104,7 +105,7 @@ class FollowTest : public testing::Test {
   std::optional<Result<JobStatus>> end_;
 };
 
-TEST_F(FollowTest, AMasterThatAClusterDoesNotStartInTimeIsGivenUp) {
+TEST_F(FollowTest, AJobWhoseMasterTheClusterDoesNotStartInTimeIsEnded) {
   const JobRecords late = NewJob(Duration(60'000));
   launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, late, launcher_, Sink());
@@ -117,7 +118,7 @@ TEST_F(FollowTest, AMasterThatAClusterDoesNotStartInTimeIsGivenUp) {
   EXPECT_EQ(notes_, std::vector<std::string>{why});
 }
 
-TEST_F(FollowTest, OfAKeeperThatIsSilentIsToldAndWhereNothingEndsItAKillDoesNotWait) {
+TEST_F(FollowTest, ASilentKeeperIsReportedAndAKillDoesNotWaitForAHopelessOne) {
   launcher_.waits = "a keeper that hangs";
   launcher_.pulse = {.silent = true, .note = "waits for the keeper"};
   Follower follower(loop_, records_, launcher_, Sink());
@@ -143,7 +144,7 @@ TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {
   EXPECT_TRUE(launcher_.asked_to_end.empty());
 }
 
-TEST_F(FollowTest, AFollowerThatASignalEndsBeforeItsFirstLookIsNotRunByTheNextOnTheSameLoop) {
+TEST_F(FollowTest, AFollowerDestroyedBeforeItsFirstCheckLeavesNoCallbackOnTheLoop) {
   std::optional<Follower> first(std::in_place, loop_, records_, launcher_, Sink());
   first->Start(Duration(10'000));
   first.reset();
@@ -154,7 +155,7 @@ TEST_F(FollowTest, AFollowerThatASignalEndsBeforeItsFirstLookIsNotRunByTheNextOn
   EXPECT_TRUE(end_->ok());
 }
 
-TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
+TEST_F(FollowTest, ASlowKeeperIsNotStartedTwice) {
   launcher_.on_start = [this](const JobRecords&) {
     launcher_.up = true;
     return Ok();
@@ -170,7 +171,7 @@ TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
   EXPECT_EQ(launcher_.starts, 1);
 }
 
-TEST_F(FollowTest, NothingIsSaidOfAKeeperThatSomebodyElseHasStarted) {
+TEST_F(FollowTest, AKeeperThatAnotherProcessStartedIsNotReported) {
   launcher_.on_start = BeOver;
   launcher_.someone_else_does = true;
   Follower follower(loop_, records_, launcher_, Sink());
@@ -180,7 +181,7 @@ TEST_F(FollowTest, NothingIsSaidOfAKeeperThatSomebodyElseHasStarted) {
   EXPECT_TRUE(notes_.empty());
 }
 
-TEST_F(FollowTest, WhyThereIsNoMasterYetIsToldAsOftenAsItChanges) {
+TEST_F(FollowTest, EachChangeOfThePendingReasonIsReported) {
   launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -196,7 +197,7 @@ TEST_F(FollowTest, WhyThereIsNoMasterYetIsToldAsOftenAsItChanges) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, WhereNoAmRulesAKillIsTheArbitersToCarryOut) {
+TEST_F(FollowTest, WithoutAnAmTheArbiterExecutesAKill) {
   launcher_.up = true;
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -208,7 +209,7 @@ TEST_F(FollowTest, WhereNoAmRulesAKillIsTheArbitersToCarryOut) {
   EXPECT_EQ(launcher_.asked_to_end.front(), "enough");
 }
 
-TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
+TEST_F(FollowTest, FollowingAnEndedJobStartsNothing) {
   ASSERT_TRUE(BeOver(records_).ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -218,7 +219,7 @@ TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, AJobThatNobodyRulesIsBroughtBackOnce) {
+TEST_F(FollowTest, AJobWithoutAMasterIsRestartedOnce) {
   launcher_.on_start = BeOver;
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -228,7 +229,7 @@ TEST_F(FollowTest, AJobThatNobodyRulesIsBroughtBackOnce) {
   EXPECT_EQ(notes_.size(), 1u);
 }
 
-TEST_F(FollowTest, AKeeperThatCannotBeStartedIsTheEnd) {
+TEST_F(FollowTest, AKeeperThatCannotBeStartedIsAnError) {
   launcher_.on_start = [](const JobRecords&) { return Status(Error{ErrorCode::kUnavailable, "no keeper"}); };
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -236,7 +237,7 @@ TEST_F(FollowTest, AKeeperThatCannotBeStartedIsTheEnd) {
   EXPECT_EQ(end_->error().message, "no keeper");
 }
 
-TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
+TEST_F(FollowTest, TheEndIsReportedAfterTheKeeperHasExited) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   ASSERT_TRUE(BeOver(records_).ok());
@@ -249,7 +250,7 @@ TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, WhereKeeperAndAmDiedRightAfterTheVerdictAnotherKeeperSweepsUp) {
+TEST_F(FollowTest, ANewKeeperCleansUpIfKeeperAndAmDiedAfterTheVerdict) {
   ASSERT_TRUE(records_.WriteStatus(Ended(), Durability::kLostWithPower).ok());
   launcher_.on_start = BeOver;
   Follower follower(loop_, records_, launcher_, Sink());
@@ -270,8 +271,8 @@ TEST_F(FollowTest, AJobWhoseMachineWasRestartedHasEndedAndNothingIsStartedForIt)
   EXPECT_TRUE((*records_.ReadStatus())->verdict) << "it is written down";
 }
 
-// Whoever has its port now would get the job's token.
-TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
+// Another process may have the port by now, and would get the job's token.
+TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesWithOneNote) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
@@ -300,7 +301,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
+TEST_F(FollowTest, AJobOfAnEarlierReleaseCannotGetANewOwner) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   ASSERT_TRUE(records_.WriteLease({{1}, {Endpoint{"127.0.0.1", 1}}, 1}).ok());
@@ -312,7 +313,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
+TEST_F(FollowTest, AKeepersErrorIsReportedOnceAndTheWaitContinues) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   ASSERT_TRUE(records_.WriteStatus(*DegradedStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());

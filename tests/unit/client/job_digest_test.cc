@@ -17,7 +17,7 @@ ParsedJobSpec Job() {
   return job;
 }
 
-// In what a change differs.
+// The parts of the digest in which the changed job differs.
 std::vector<std::string> Differs(const std::function<void(ParsedJobSpec&)>& change) {
   ParsedJobSpec job = Job();
   change(job);
@@ -26,7 +26,7 @@ std::vector<std::string> Differs(const std::function<void(ParsedJobSpec&)>& chan
 
 using Names = std::vector<std::string>;
 
-TEST(JobDigestTest, WhatIsRunIsPartOfIt) {
+TEST(JobDigestTest, CommandRolesAndEnvironmentArePartsOfTheDigest) {
   EXPECT_EQ(Differs([](auto& job) { job.spec.roles[1].command = "train --more"; }), Names{"command"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.framework = FrameworkKind::kJax; }), Names{"command"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.mode = DistributedMode::kFcfs; }), Names{"command"});
@@ -44,7 +44,7 @@ TEST(JobDigestTest, WhatIsRunIsPartOfIt) {
   EXPECT_EQ(DifferingParts(DigestOf(Job(), "content"), DigestOf(Job(), "other")), Names{"files"});
 }
 
-TEST(JobDigestTest, ValuesThatTouchEachOtherAreToldApart) {
+TEST(JobDigestTest, AdjacentValuesAreDistinguished) {
   const auto environment = [](const std::map<std::string, std::string>& variables) {
     ParsedJobSpec job;
     job.spec.execution_env = variables;
@@ -54,7 +54,7 @@ TEST(JobDigestTest, ValuesThatTouchEachOtherAreToldApart) {
   EXPECT_NE(environment({{"A", "=B"}}), environment({{"A=", "B"}}));
 }
 
-TEST(JobDigestTest, WhatIsForPeopleOrSecretIsNot) {
+TEST(JobDigestTest, NamesAndSecretsAreNotPartOfTheDigest) {
   EXPECT_EQ(Differs([](auto& job) {
               job.spec.name = "other";
               job.spec.tags = {"try:2"};

@@ -1,4 +1,5 @@
-// What is shown of a configuration: values, their origins and defaults, and no secret; and Hadoop's XML of it.
+// The displayed configuration: values with their origins and defaults, and secrets masked; and its form as Hadoop's
+// XML.
 #include "runtime/config/configuration.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +24,8 @@ Configuration ShownOf(const std::string& given) {
   return EffectiveConfiguration(properties);
 }
 
-// Given: properties "key=value | key=value" of job:3. Expected, between " | ": "key=value from SOURCE", or "key=none".
+// The row gives properties "key=value | key=value" of job:3. It expects, between " | ", "key=value from SOURCE", or
+// "key=none" for a key that is not shown.
 void CheckShown(const RowCase& row) {
   const Configuration configuration = ShownOf(row.given);
   EXPECT_TRUE(std::ranges::is_sorted(configuration, {}, &ConfiguredValue::key));
@@ -37,11 +39,11 @@ void CheckShown(const RowCase& row) {
 }
 
 const TestRow kShown[] = {
-    {"EachPropertyHasItsOriginAndStandsByItsKey",
+    {"PropertiesAreSortedByKeyAndShowTheirOrigin",
      {{"user.to.proxy=ann | tony.worker.instances=2",
        "tony.worker.instances=2 from job:3 | user.to.proxy=ann from job:3"}}},
-    // A role that is switched off has none.
-    {"WhatHoldsThoughNobodySetItIsMarkedAsDefault",
+    // A role that is switched off has no defaults.
+    {"UnsetKeysAreMarkedAsDefaults",
      {{"tony.worker.instances=2 | tony.ps.instances=0",
        "tony.worker.memory=2g from default | tony.application.framework=tensorflow from default | "
        "tony.ps.memory=none"}}},
@@ -53,15 +55,15 @@ const TestRow kShown[] = {
        "tony.execution.env.API_KEY=******** from job:3 | tony.https.keystore.password=******** from job:3 | "
        "azkaban.Password=******** from job:3 | tony.execution.envs=A=1,HF_TOKEN=********,B=2 from job:3 | "
        "tony.containers.envs=DB_SECRET=******** from job:3"}}},
-    // A path, whatever it is called.
-    {"WhatIsSecretTheTableSays",
+    // A path is not secret, whatever its key is called.
+    {"TheTableOfKeysDecidesWhatIsSecret",
      {{"tony.secret.key=s1 | tony.keytab.location=/etc/tony.keytab",
        "tony.secret.key=******** from job:3 | tony.keytab.location=/etc/tony.keytab from job:3"}}},
     {"ADefaultHoldsOnItsSchedulerAlone",
      {{"tony.worker.instances=1", "tony.local.memory-limits=auto from default | tony.yarn.queue=none"},
       {"tony.scheduler=YARN | tony.worker.instances=1",
        "tony.local.memory-limits=none | tony.yarn.queue=default from default"}}},
-    {"ARoleMayBeCalledAsIfItWereASecret",
+    {"ARoleNameThatLooksSecretIsNotMasked",
      {{"tony.monkey.instances=2 | tony.monkey.memory=4g",
        "tony.monkey.memory=4g from job:3 | tony.monkey.gpus=0 from default"}}},
     {"MainArgsAreMaskedAsTheyMayHoldVariables",
@@ -69,7 +71,7 @@ const TestRow kShown[] = {
 };
 TABLE_TEST(ConfigurationTest, kShown, CheckShown);
 
-TEST(ConfigurationTest, ADefaultWithoutEffectIsNotSaid) {
+TEST(ConfigurationTest, ADefaultWithoutEffectIsNotShown) {
   for (const ConfiguredValue& value : ShownOf("tony.worker.instances=1")) {
     ASSERT_NE(FindKey(value.key), nullptr) << value.key;
     EXPECT_EQ(WhyNoEffect(*FindKey(value.key), "local"), "") << value.key;
@@ -81,7 +83,7 @@ TEST(ConfigurationTest, TheRestOfASecretWithACommaIsMaskedToo) {
             "A=1,x,DB_PASSWORD=********,********,B=3,y");
 }
 
-TEST(HadoopXmlWriterTest, WhatIsWrittenIsReadBack) {
+TEST(HadoopXmlWriterTest, AConfigurationIsReadBackAsWritten) {
   const std::string value = "python train.py --a '<b>' && echo \"\xC3\xA4\" ]]>\n  indented";
   const std::string xml = ToHadoopXml({{"tony.worker.command", value, "job.properties:3"}, {"b", "", "default"}});
   const auto read = ParseHadoopXml(xml, "tony-final.xml");
@@ -92,7 +94,7 @@ TEST(HadoopXmlWriterTest, WhatIsWrittenIsReadBack) {
   EXPECT_THAT(xml, HasSubstr("<final>false</final>"));
 }
 
-TEST(HadoopXmlWriterTest, WhatXmlCannotHoldIsReplaced) {
+TEST(HadoopXmlWriterTest, CharactersThatXmlCannotHoldAreReplaced) {
   const std::string xml = ToHadoopXml({{"k",
                                         std::string("a\x01"
                                                     "b\0c\xFF"

@@ -1,4 +1,5 @@
-// Texts from outside must never crash a parser or make it explode: a wrong one is an error, nothing else.
+// Texts from outside must never crash a parser or exhaust the memory: a wrong text is an error, and nothing else
+// happens.
 #include <gtest/gtest.h>
 
 #include <random>

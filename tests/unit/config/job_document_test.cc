@@ -1,4 +1,4 @@
-// What a job document's members become, which are refused, and which YAML is read as JSON.
+// The keys that a job document's members set, the members that are refused, and the YAML that is read as JSON.
 #include "runtime/config/job_document.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ constexpr char kWhole[] = R"({
             "resources": ["f"], "max_restarts": 5, "min_failed": 2, "restart_scope": "task", "completion": "untracked"}, "none": null}
 })";
 
-// The key's last value among those that the document's members set.
+// Returns the last value of the key among those that the document's members set.
 std::string SetBy(const SubmitFlags& flags, const std::string& key) {
   std::string found = "not set";
   for (const auto& setting : flags.conf) {
@@ -47,7 +47,7 @@ std::string ErrorOf(const std::string& text) {
   return document.error().message;
 }
 
-TEST(JobDocumentTest, EveryMemberBecomesAKeyOrAFlagThatSaysWhereItIsFrom) {
+TEST(JobDocumentTest, EveryMemberBecomesAKeyOrFlagWithItsOrigin) {
   const auto document = ReadJobDocument(kWhole, "doc");
   ASSERT_TRUE(document.ok()) << document.error().message;
   const SubmitFlags& flags = document->members;
@@ -83,7 +83,7 @@ TEST(JobDocumentTest, EveryMemberBecomesAKeyOrAFlagThatSaysWhereItIsFrom) {
   EXPECT_EQ(Text(*document->properties.Find("tony.worker.instances")), "3 from properties:2");
 }
 
-TEST(JobDocumentTest, PropertiesAreAJobFilesTextAHadoopXmlOrAnObject) {
+TEST(JobDocumentTest, PropertiesMayBeAJobFileHadoopXmlOrAnObject) {
   const auto xml = ReadJobDocument(
       R"({"properties": "\ufeff \n<configuration><property><name>a</name><value>1</value></property></configuration>"})",
       "doc");
@@ -98,7 +98,7 @@ TEST(JobDocumentTest, PropertiesAreAJobFilesTextAHadoopXmlOrAnObject) {
   EXPECT_EQ(object->properties.Find("none"), nullptr);
 }
 
-TEST(JobDocumentTest, ANumberIsTheTextThatItIsWrittenAs) {
+TEST(JobDocumentTest, ANumberKeepsItsText) {
   for (const char* number : {"0", "-0", "1.50", "1e3", "1E+3", "0.1e-7", "9223372036854775808",
                              "123456789012345678901234567890.12345678901234567890e5"}) {
     const auto alone = ReadJobDocument(StrCat(R"({"env": {"N": )", number, "}}"), "doc");
@@ -124,13 +124,13 @@ const TestRow kDocumentErrors[] = {
       {R"({"properties": "a=1\nb=\\uD800"})", "doc: properties:2: half of a surrogate pair in \\u escapes"},
       {R"({"properties": "a=1\n\u0000"})", "doc: properties:2: a NUL character"},
       {R"({"properties": "<a>"})", "^doc: properties:1: malformed XML"}}},
-    {"NullIsNotGiven",
+    {"ANullMemberCountsAsMissing",
      {{R"({"properties": null, "spec": null, "name": null, "executes": null, "tags": null, "env": null, "conf": null,
            "tasks": null})",
        "accepted"},
       {R"({"tasks": {"worker": {"instances": null, "completion": null, "resources": null}}})", "accepted"},
       {R"({"tags": [null]})", "doc: tags[0]: " + kText + "null"}}},
-    {"WhatIsNoJsonIsRefusedWithItsPlace",
+    {"InvalidJsonIsRefusedWithItsPlace",
      {{"{\n \"name\": nope}", "doc:2: not JSON: syntax error, at byte 10 of the line"},
       {"{\"name\": \"a\"", "doc:1: not JSON: incomplete JSON, at byte 13 of the line"},
       {"{} {}", "^doc:1: not JSON: "},
@@ -144,14 +144,15 @@ const TestRow kDocumentErrors[] = {
       {"\xEF\xBB\xBF{}", "accepted"},  // an editor's byte order mark
       {"[]", "doc: expected an object, not a list"},
       {"null", "doc: expected an object, not null"}}},
-    {"AMemberThatIsThereTwiceIsRefused",
+    {"ADuplicateMemberIsRefused",
      {{"{\"name\": 1,\n \"name\": 2}", "doc:2: member \"name\" twice, at byte 7 of the line"},
       {R"({"env": {"A": 1, "\u0041": 2}})", "~member \"A\" twice"},
-      {R"({"spec": {"name": 1}, "name": 2})", "accepted"}}},  // another object
+      // Equal names in different objects are allowed.
+      {R"({"spec": {"name": 1}, "name": 2})", "accepted"}}},
     {"DepthAndNumberOfValuesAreBounded",
      {{Repeated(100'000, "{\"tags\":["), "^doc:1: nested more than 8 deep"},
       {"{\"tags\":[1" + Repeated(20'000, ",1") + "]}", "^doc:1: more than 20000 values"}}},
-    {"AnUnknownMemberIsNamedWithThoseThatAreKnown",
+    {"AnUnknownMemberIsNamedWithTheKnownOnes",
      {{R"({"nmae": 1})",
        "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, python_binary_path, "
        "python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks"},
@@ -160,7 +161,7 @@ const TestRow kDocumentErrors[] = {
       {R"({"spec": {"tasks": {"worker": {"memroy": null}}}})",
        "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
        "max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
-    {"AValueOfAnotherKindIsNamedByItsMember",
+    {"AValueOfTheWrongTypeIsNamedByItsMember",
      {{R"({"name": {}})", "doc: name: " + kText + "an object"},
       {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},
       {R"({"tags": ["a", {}]})", "doc: tags[1]: " + kText + "an object"},
@@ -187,7 +188,7 @@ const TestRow kDocumentErrors[] = {
 };
 TABLE_TEST(JobDocumentTest, kDocumentErrors, Gives(ErrorOf));
 
-TEST(JobDocumentTest, NoMessageHoldsAVariablesValueOrAKeys) {
+TEST(JobDocumentTest, NoMessageShowsTheValueOfAVariableOrKey) {
   for (const char* text :
        {R"({"env": "DB_PASSWORD=hush"})", R"({"env": {"API_TOKEN": ["hush"]}})",
         R"({"env": {"API_TOKEN": "hush\u0000"}})", R"({"conf": {"tony.keytab.password": {"a": "hush"}}})",
@@ -215,7 +216,7 @@ TEST(JobDocumentTest, AMutatedDocumentIsReadOrRefusedInOneLine) {
   EXPECT_LT(accepted, 2500);
 }
 
-// ---- YAML: what is read, and what is refused because others would read it otherwise
+// ---- YAML that is read, and YAML that is refused because other readers would read it otherwise
 
 std::string Json(const DocumentNode& node) {
   if (node.kind == DocumentNode::Kind::kNull) return "null";
@@ -229,7 +230,7 @@ std::string Json(const DocumentNode& node) {
   return is_object ? StrCat('{', inside, '}') : StrCat('[', inside, ']');
 }
 
-// As JSON; or "error: " and what is wrong.
+// Returns the YAML as JSON, or "error: " and the reason.
 std::string Read(const std::string& yaml) {
   const auto node = ParseDocumentYaml(yaml, "job.yaml");
   if (node.ok()) return Json(*node);
@@ -246,31 +247,32 @@ std::string Laughs() {
 }
 
 const TestRow kYaml[] = {
-    {"IsWhatTheSameWouldBeInJson",
+    {"YamlIsReadLikeTheSameJson",
      {{"# a job\nname: my job\nframework: \"tensorflow\"\ntags: [a, 'b']\ntasks:\n  worker:\n    instances: 2\n    "
        "command: >-\n      python train.py\n      --lr 0.1\nenv:\n  NO: \"no\"\n  URL: http://h:1/\n",
        R"({"name": "my job", "framework": "tensorflow", "tags": ["a", "b"], "tasks": {"worker": {"instances": 2, )"
        R"("command": "python train.py --lr 0.1"}}, "env": {"NO": "no", "URL": "http://h:1/"}})"},
       {"\xEF\xBB\xBF{\"a\": [1, null, true, \"\\u00e4\"]}", "{\"a\": [1, null, true, \"\xC3\xA4\"]}"},
       {"--- {}\n...\n", "{}"}}},
-    {"NullTrueAndFalseAreWhatAllReadersTakeThemFor",
+    {"NullTrueAndFalseAreReadAsByOtherReaders",
      {{"{~|null|Null|NULL|--- \n}", "null"},
       {"{true|True|TRUE}", "true"},
       {"{yes|No|ON|off}", "~write true or false"}}},
-    {"AnAliasIsWhatItNames",
+    {"AnAliasStandsForItsAnchor",
      {{"a: &x {m: 1g, l: [&y t]}\nb: *x\nc: *y",
        R"({"a": {"m": "1g", "l": ["t"]}, "b": {"m": "1g", "l": ["t"]}, "c": "t"})"},
       {"a: *x", "error: 1: *x: nothing before it is named &x"},
       {"a: &x [*x]", "error: 1: *x: nothing before it is named &x"},
       {"a: &x {}\nb:\n  <<: *x",
-       "error: 3: << is a merge key, which YAML 1.2 does not have; write the members out, or use an anchor & and an alias *"}}},
-    {"IsNoLargerThanAnyJob",
+       "error: 3: << is a merge key, which YAML 1.2 does not have; write the members out, or use an anchor & and an "
+       "alias *"}}},
+    {"YamlHasTheLimitsOfAnyJobDocument",
      {{Laughs(), "error: 5: more than 20000 values"},
       {"a: &a [[[[[[1]]]]]]\nb: [*a]", "{\"a\": [[[[[[1]]]]]], \"b\": [[[[[[[1]]]]]]]}"},
       {"a: &a [[[[[[1]]]]]]\nb: [[*a]]", "error: 2: nested more than 8 deep"},
       {std::string(100'000, '['), "error: 1: nested more than 8 deep"},
       {"[[[[[[[[[1]]]]]]]]]", "error: 1: nested more than 8 deep"}}},
-    {"WhatIsWrongIsToldWithItsLine",
+    {"AnErrorIsReportedWithItsLine",
      {{"a: 1\nb: 2\na: 3", "error: 3: member \"a\" twice"},
       {"a: 1\n[b]: 2", "error: 2: a member's name must be a text"},
       {"a: !!int 1", "error: 1: the tag \"tag:yaml.org,2002:int\": only !!str, for a text, is accepted"},
@@ -286,7 +288,7 @@ const TestRow kYaml[] = {
 };
 TABLE_TEST(DocumentYamlTest, kYaml, Gives(Read));
 
-TEST(DocumentYamlTest, AWordWithoutQuotesIsWhatAllReadersTakeItFor) {
+TEST(DocumentYamlTest, AnUnquotedWordIsReadAsByOtherReadersOrRefused) {
   for (const char* text :
        {"2g", "10.0.0.1", "a:b", "1-2", "-x", "y", "e5", "trueish", "yEs", "tRue", "0xg", ".", "..", "1_a"})
     EXPECT_EQ(Read(text), StrCat('"', text, '"'));

@@ -1,4 +1,4 @@
-// The table of keys.
+// Tests of the table of configuration keys.
 #include "runtime/config/keys.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ const TestRow kNames[] = {
        "tony.application.dependency.<role>.timeout.after.<group>"},
       {"tony.application.dependency.worker.timeout.after.A.ignored",
        "tony.application.dependency.<role>.timeout.after.<group>.ignored"}}},
-    {"WhatNoRowSaysIsUnknown",
+    {"AKeyWithoutARowIsUnknown",
      {{"tony.{worker2.memory|.memory|Worker.memory|worker.memory.x||execution.env.|container.command|<role>.memory}",
        "none"},
       {"{worker.memory|}", "none"}}},
@@ -47,12 +47,12 @@ const TestRow kNearest[] = {
       {"tony.aplication.name", "tony.application.name"},
       {"tony.container.command", "tony.containers.command"},
       {"tony.application.frame-work", "tony.application.framework"}}},
-    {"NothingIsNearToSomethingElse",
+    {"ADifferentNameHasNoNearestKey",
      {{"tony.something.entirely.different.from.all", ""}, {std::string(100'000, 'x'), ""}}},
 };
 TABLE_TEST(KeysTest, kNearest, Gives([](const std::string& name) { return std::string(NearestKey(name)); }));
 
-// "SCHEDULER KEY".
+// Reads "SCHEDULER KEY", and returns why the key has no effect there.
 std::string WhyNone(const std::string& given) {
   const size_t blank = given.find(' ');
   return std::string(WhyNoEffect(*FindKey(given.substr(blank + 1)), given.substr(0, blank)));
@@ -76,7 +76,7 @@ std::string IsTheDefault(const std::string& given) {
 }
 
 const TestRow kDefaults[] = {
-    {"ADefaultIsKnownHoweverItIsWritten",
+    {"ADefaultIsRecognizedInAnyForm",
      {{"{tony.task.gpu-metrics.enabled= TRUE "
        "|tony.application.timeout=00|tony.task.suspect-after-ms=|tony.worker.memory=2G}",
        "yes"},
@@ -100,7 +100,7 @@ TEST(KeysTest, TheTableHasEachKeyOnceWithAText) {
   }
 }
 
-TEST(KeysTest, EveryRowIsFoundByAnInstanceOfItself) {
+TEST(KeysTest, EveryRowIsFoundByAKeyOfItsPattern) {
   for (const auto& key : AllKeys()) {
     std::string name(key.name);
     for (size_t at = name.find('<'); at != std::string::npos; at = name.find('<')) {
@@ -110,7 +110,7 @@ TEST(KeysTest, EveryRowIsFoundByAnInstanceOfItself) {
   }
 }
 
-TEST(KeysTest, WhatHasNoEffectOrIsRefusedSaysWhy) {
+TEST(KeysTest, KeysWithoutEffectHaveAReason) {
   for (const Key& key : AllKeys()) {
     EXPECT_FALSE(key.reason.ends_with('.')) << key.name;
     const bool needs_reason = key.effect == KeyEffect::kNotNeeded || key.effect == KeyEffect::kRefused;

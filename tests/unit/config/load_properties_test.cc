@@ -1,4 +1,4 @@
-// What a job's files and flags set, and which of them goes before which: tony.xml, job files of Azkaban, job documents,
+// The settings from a job's files and flags, and their precedence: tony.xml, Azkaban's job files, job documents,
 // main.args, the site's file, and the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace tony {
 namespace {
 
-// "a=1, b=2!": Hadoop's XML of these, on one line; "!": final.
+// Returns Hadoop's XML of "a=1;b=2!" on one line; "!" marks a final value.
 std::string Xml(const std::string& settings) {
   std::string text;
   for (const std::string& setting : Split(settings, ';')) {
@@ -36,8 +36,9 @@ class LoadBed {
   LoadBed() { unsetenv("TONY_CONF_DIR"); }
   ~LoadBed() { unsetenv("TONY_CONF_DIR"); }
 
-  // Between " | ": "NAME: TEXT", a file, of Hadoop's XML "a=1;b=2!" too; "NAME/", a folder; "step NAME: TEXT", what
-  // Azkaban hands to a step; or flags, as in main.args. The first file is the job's, except tony.xml and in a folder.
+  // Reads parts between " | ". "NAME: TEXT" is a file, and its text may be Hadoop's XML in short form, "a=1;b=2!".
+  // "NAME/" is a folder. "step NAME: TEXT" is the file that Azkaban hands to a step. A part that begins with "-" holds
+  // flags, as in main.args. The first file is the job's, unless it is tony.xml or lies in a folder.
   void Take(const std::string& given) {
     bool is_first = true;
     for (std::string part : PartsOf(given)) {
@@ -78,8 +79,8 @@ class LoadBed {
   const TempFolder folder_;
 };
 
-// Expected, between " | ": "KEY=VALUE from ORIGIN", "KEY=not set"; "error TEXT" (kInvalid), "usage TEXT" (kUsage);
-// "warns TEXT", of all warnings; "quiet", there is none. "@" is the folder; ExpectText compares.
+// The row expects, between " | ": "KEY=VALUE from ORIGIN" or "KEY=not set"; "error TEXT" (kInvalid) or "usage TEXT"
+// (kUsage); "warns TEXT" for each warning, or "quiet" for no warning. "@" is the folder; ExpectText compares.
 void CheckLoad(const RowCase& row) {
   LoadBed bed;
   bed.Take(row.given);
@@ -115,7 +116,7 @@ const TestRow kLoads[] = {
     {"TonyXmlOfTheFolderIsReadIfNoFileIsNamed",
      {{"tony.xml: tony.worker.instances=2", "tony.worker.instances=2 from tony.xml:1"},
       {"tony.xml: tony.worker.instances=2 | other.xml:  | -conf_file other.xml", "tony.worker.instances=not set"}}},
-    {"TheSiteFileBeatsTheUsersAndFlagsBeatBoth",
+    {"TheSiteFileOverridesTheUsersAndFlagsOverrideBoth",
      {{"tony.xml: tony.worker.instances=1;tony.yarn.queue=u | site/tony-site.xml: "
        "tony.worker.instances=2;tony.worker.memory=3g",
        "tony.worker.instances=2 from @/site/tony-site.xml:1 | tony.yarn.queue=u from tony.xml:1"},
@@ -125,7 +126,7 @@ const TestRow kLoads[] = {
     {"AFinalValueOfTheUserBlocksTheSiteFileButNotFlags",
      {{"tony.xml: a=1! | site/tony-site.xml: a=2", "a=1 from tony.xml:1"},
       {"tony.xml: a=1! | site/tony-site.xml: a=2 | -conf a=3", "a=3 from -conf"}}},
-    {"TheContentDecidesWhatAFileIs",
+    {"TheContentDecidesTheTypeOfAFile",
      {{"a.conf: \n  <configuration><property><name>k</name><value>x</value></property></configuration>",
        "k=x from a.conf:2"},
       {"b.conf: k=p", "k=p from b.conf:1"},
@@ -163,7 +164,7 @@ const TestRow kLoads[] = {
      {{"tony.xml: tony.execution.envs=A=1;tony.containers.resources= | -conf tony.execution.envs=B=2 -conf "
        "tony.execution.envs=C=3 -conf tony.containers.resources=x",
        "tony.execution.envs=A=1,B=2,C=3 from tony.xml:1 and -conf | tony.containers.resources=x from -conf"}}},
-    {"AnEnvironmentFlagThatIsNotPairsAloneIsOneVariable",
+    {"AnEnvironmentFlagWithOtherTextIsOneVariable",
      {{"-shell_env A=1,2,B=3 -shell_env E= -shell_env A=x=y,z -container_env 'P=/a:/b,\n c'",
        "tony.execution.env.A=x=y,z from -shell_env | tony.execution.env.E= from -shell_env | "
        "tony.containers.env.P=/a:/b,\n c from -container_env"}}},
@@ -195,7 +196,7 @@ const TestRow kLoads[] = {
        "| tony.execution.env.A=1,2 from train.job:7 | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:8 | "
        "tony.hdfs-classpath=/lib from train.job:9 | tony.python-venv=venv.zip from train.job:10 | "
        "tony.worker.instances=2 from train.job:11"}}},
-    {"FlagsOfTheCommandLineBeatThoseOfAJobFileWhichBeatTheSiteFile",
+    {"CommandLineFlagsOverrideTheJobFileWhichOverridesTheSite",
      {{"train.job: executes=train.py\ntask_params=--a 1\n | site/tony-site.xml: tony.containers.command=site",
        "tony.containers.command=train.py --a 1 from train.job:1"},
       {"train.job: executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n | site/tony-site.xml: "
@@ -203,14 +204,14 @@ const TestRow kLoads[] = {
        "tony.containers.command=train.py --a 2 from train.job:1 | tony.execution.env.A=9 from -shell_env | "
        "tony.execution.env.B=2 from train.job:4"}}},
     {"AnXmlFileDoesNotCarryFlags", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
-    {"AnAzkabanStepWithoutASourceFolderHasSrcIfItIsThere",
+    {"AnAzkabanStepUsesSrcAsItsDefaultSourceFolder",
      {{"train.job: type=tony\nexecutes=x\n", "tony.src-dir=not set"},
       {"train.job: type=tony\nexecutes=x\n | src/", "tony.src-dir=src from train.job:1"},
       {"train.job: executes=x\n | src/", "tony.src-dir=not set"}}},
-    {"ParametersOfNoCommandAreAnError",
+    {"ParametersWithoutACommandAreAnError",
      {{"train.job: task_params=--x\n",
        "error task_params (from train.job:1) without executes: there is no command to add them to"}}},
-    {"VariablesAreExpandedAfterAllFilesAndFlagsAreIn",
+    {"VariablesAreExpandedAfterAllFilesAndFlagsAreRead",
      {{"tony.xml: data=/one;tony.worker.command=run ${data} ${HOME} | -conf data=/two",
        "tony.worker.command=run /two ${HOME} from tony.xml:1"}}},
 };
@@ -221,7 +222,7 @@ TEST(LoadPropertiesTest, WithoutFilesAndFlagsThereIsNothing) {
   EXPECT_TRUE(bed.Load()->all().empty());
 }
 
-TEST(LoadPropertiesTest, AMissingSiteFileIsNoError) {
+TEST(LoadPropertiesTest, AMissingSiteFileIsNotAnError) {
   const LoadBed bed;
   setenv("TONY_CONF_DIR", (bed.Folder() + "/nowhere").c_str(), 1);
   EXPECT_TRUE(bed.Load().ok());
@@ -246,9 +247,9 @@ TEST(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
   EXPECT_EQ(loaded->Find("tony.execution.env.TB_LOG_DIR")->value, here + "/tb");
 }
 
-TEST(LoadPropertiesTest, AJobOfAFileThatTonYReadIsOfTonys) {
+TEST(LoadPropertiesTest, AFileThatTonyReadMarksTheJobAsTonys) {
   for (const auto& [given, is_tony_job] :
-       std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // flags alone
+       std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // no job file, only flags
                                                  {"job.yaml: name: x\nproperties: {a: b}\n", false},
                                                  {"job.properties: type=TonYJob\n", true},
                                                  {"tony.xml: a=1", true}}) {
@@ -288,7 +289,7 @@ TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
   }
 }
 
-TEST(LoadPropertiesTest, AFileOfAClusterIsReadByItsUriAndItsEndingSaysWhatItIs) {
+TEST(LoadPropertiesTest, AFileInHdfsIsReadByItsUriAndTypedByItsEnding) {
   const auto read = [](const std::string& source) -> Result<std::string> {
     if (source == "hdfs:///conf/tony.xml") return Xml("tony.worker.instances=3");
     if (source == "hdfs:/conf/job.properties") return std::string("tony.worker.instances=4\n");
@@ -314,7 +315,8 @@ TEST(LoadPropertiesTest, AStepsMainArgumentsMayNameAFileOfACluster) {
   EXPECT_EQ(loaded->Find("tony.worker.instances")->value, "3");
 }
 
-// ---- what a job file sets beside tony.*: TonY's arguments in main.args, the tags, and what an Azkaban step is handed
+// ---- Settings of a job file beside tony.*: TonY's arguments in main.args, the tags, and the properties of an Azkaban
+// step
 
 const std::string kStep =
     "#Sat Nov 21\nexecutes=<x>\ntony.ps.memory=1g\nazkaban.flow.execid=17\ntony.application.tags=mine\n";
@@ -331,7 +333,7 @@ const TestRow kJobFiles[] = {
        "-shell_env | tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
        "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
        "warns main.args (from train.job:2), -shell_env A: one value, with its commas; TonY cut it there"}}},
-    {"SingleValuesInMainArgsGoBeforeTheStepsOwn",
+    {"SingleValuesInMainArgsOverrideTheStepsOwn",
      {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\nmain.args=-executes "
        "args -src_dir args -hdfs_classpath args\n",
        "tony.containers.command=args step from main.args (from train.job:6), -executes | tony.src-dir=args from "
@@ -361,7 +363,7 @@ const TestRow kJobFiles[] = {
        "train.job:4), -conf | tony.containers.command=x from train.job:3 | tony.azkaban.watch-timeout=60 from "
        "train.job:5 | warns main.args (from train.job:4), -conf_file: that file is read instead of the step's own "
        "tony.* properties, as in TonY; ignored: tony.ps.memory, tony.ps.vcores"},
-      // Nothing of the step's is lost.
+      // No property of the step is ignored, so nothing is warned of.
       {"train.job: main.args=-conf_file other.xml\ntony.output.a=1\n | other.xml: tony.ps.memory=9g", "quiet"},
       {"train.job: main.args=-conf_file nowhere.xml\n",
        "error main.args (from train.job:1), -conf_file: conf file @/nowhere.xml: no such file"}}},
@@ -369,7 +371,7 @@ const TestRow kJobFiles[] = {
      {{"train.job: type=tony\nmain.args=-executes python train.py\n",
        "error ~main.args (from train.job:2), word 3: expected an option"},
       {"train.job: main.args=-task_params x\n", "error ~"}}},
-    {"MainArgsAreNoWordsOfAnXmlFile", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
+    {"MainArgsAreNotReadFromAnXmlFile", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
     {"AzkabansTagsAreBehindTheUsersOwn",
      {{"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n",
        "tony.application.tags=mine,azkaban.flow.execid:17,azkaban.webserverhost:az from train.job:3 and train.job:1"},
@@ -378,33 +380,33 @@ const TestRow kJobFiles[] = {
        "tony.application.tags=other,azkaban.flow.execid:17,azkaban.webserverhost:az from -conf and train.job:1"},
       {"train.job: azkaban.flow.execid=17\n", "tony.application.tags=azkaban.flow.execid:17 from train.job:1"},
       {"train.job: azkaban.job.attempt=0\n", "tony.application.tags=not set"}}},
-    {"WhatAStepIsHandedGoesByItsNameWhateverItsFileIsCalled",
+    {"AStepsPropertiesAreReadWhateverTheirFileIsCalled",
      {{"step train_props_123_tmp: " + kStep, kOfStep},
       {"step props.xml: " + kStep, kOfStep},
       {"step props.json: " + kStep, kOfStep},
       {"step bad_tmp: a=1\ntony.ps.memory=\\uD800\n",
        "error the step's properties: key tony.ps.memory: half of a surrogate pair in \\u escapes"}}},
-    {"ShellEnvOfAStepIsNotReadAndThatIsSaid",
+    {"ShellEnvOfAStepIsIgnoredWithAWarning",
      {{"train.job: type=tony\nshell_env=A=1\n",
        "warns shell_env (from train.job:2): ignored, as in TonY; set a variable by worker_env.NAME | "
        "tony.execution.env.A=not set"}}},
 };
 TABLE_TEST(JobFileTest, kJobFiles, CheckLoad);
 
-TEST(JobFileTest, AStepsFileThatIsNotThereIsNamed) {
+TEST(JobFileTest, AMissingFileOfAStepIsNamed) {
   LoadBed bed;
   bed.options_.spec_name = "the step's properties";
   bed.options_.spec_file = "nowhere_tmp";
   EXPECT_EQ(bed.Load().error().message, "the step's properties " + bed.Folder() + "/nowhere_tmp: no such file");
 }
 
-// ---- -shell_env and -container_env, which TonY cut at commas
+// ---- -shell_env and -container_env, whose values TonY cut at commas
 
 const TestRow kShellEnv[] = {
-    {"PairsAloneAreCutAtTheirCommas",
+    {"AListOfPairsIsCutAtItsCommas",
      {{"-shell_env A=1,B=x=y,_c2=",
        "tony.execution.env.A=^1 from | tony.execution.env.B=^x=y from | tony.execution.env._c2=^ from | quiet"}}},
-    {"AValueThatHoldsACommaIsOneValueAndAWarningWithoutIt",
+    {"AValueWithACommaIsOneValueAndAWarning",
      {{"-shell_env A=x,y",
        "tony.execution.env.A=^x,y from | warns -shell_env A: one value, with its commas; TonY cut it there"},
       {"-shell_env A=-Da=1,-Db=2",
@@ -415,7 +417,7 @@ const TestRow kShellEnv[] = {
        "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: one value, with its commas; TonY cut it there"},
       {"-shell_env 'A=1, B=2'",
        "tony.execution.env.A=^1, B=2 from | warns -shell_env A: one value, with its commas; TonY cut it there"}}},
-    {"WhatLooksLikeASecondVariableBehindABlankIsAWarning",
+    {"APairBehindABlankIsAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
        "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: one value, with its blanks; B2 is a variable "
        "of its own only behind a comma or in a -shell_env of its own"},
@@ -430,9 +432,9 @@ const TestRow kShellEnv[] = {
 };
 TABLE_TEST(ShellEnvTest, kShellEnv, CheckLoad);
 
-// ---- who goes before whom: a job document's parts, the site's file and the command line
+// ---- Precedence: the parts of a job document, the site's file and the command line
 
-// A document of these members.
+// Returns a job document with these members.
 std::string Doc(const std::string& members, const std::string& more = "") {
   return StrCat("job.json: {", members, more.empty() ? "" : ", ", more, "}");
 }
@@ -498,7 +500,7 @@ const TestRow kLayers[] = {
        Command("line from -conf")},
       {Doc(kAllCommand) + " | -conf tony.containers.command=line", Command("line from -conf")},
       {Doc(kAllCommand) + " | -conf tony.containers.command=line -executes flag", Command("flag from -executes")}}},
-    {"AnOptionOfTheSpecIsJoinedWithThoseAboveIt",
+    {"OptionsOfTheSpecAreMergedWithHigherLayers",
      {{Doc(R"("spec": {"executes": "train.py", "python_binary_path": "bin/python", "python_venv": "v.zip"},
                    "properties": "task_params=--file", "task_params": "--day 7")"),
        Command("venv/bin/python train.py --day 7 from spec.executes")},
@@ -506,7 +508,7 @@ const TestRow kLayers[] = {
        "error task_params (from task_params) without executes: there is no command to add them to"},
       {Doc(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
        "tony.python-venv=b from properties"}}},
-    {"TheDefaultSourceOfAStepIsBehindAllThatNameOne",
+    {"AStepsDefaultSourceYieldsToEveryNamedSource",
      {{Doc(kTypeTony) + " | src/", "tony.src-dir=src from properties:1"},
       {Doc(kTypeTony, R"("spec": {"src_dir": "code"})") + " | src/", "tony.src-dir=code from spec.src_dir"},
       {Doc(kTypeTony, R"("src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
@@ -520,14 +522,15 @@ const TestRow kLayers[] = {
       {Doc(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
        "tony.containers.resources=x,y from spec.resources and resources"}}},
     {"ACompletionChangesTheListsAndLeavesOtherRolesAlone",
-     // The default stays; of the default only roles that the job has; nothing to change.
+     // The default list stays, reduced to roles that the job has. A role that is in the right list already changes
+     // nothing.
      {{Completed("untracked"), kUntracked + "ps,worker from tasks.worker.completion"},
       {Completed("sidecar"), "tony.application.sidecar.jobtypes=worker from tasks.worker.completion"},
       {Completed("tracked"), kUntracked + "not set"},
       {Completed("tracked", kListed), kUntracked + "eval from properties and tasks.worker.completion"},
       {Completed("untracked", kListed), kUntracked + "eval, worker from properties"},
       {Completed("sidecar", kListed), kUntracked + "eval from properties and tasks.worker.completion"},
-      // Also out of the default; and conf is the highest member.
+      // A role can be taken out of the default list, too; conf is the highest member.
       {Doc(R"("tasks": {"ps": {"instances": 1, "completion": "tracked"}})"), kUntracked + " from tasks.ps.completion"},
       {Completed("untracked", R"(, "conf": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from conf"},
@@ -538,7 +541,7 @@ const TestRow kLayers[] = {
        kUntracked + "eval from properties"},
       {Doc(kSpecUntracked, R"("tasks": {"worker": {"completion": "tracked"}})"),
        kUntracked + " from spec.tasks.worker.completion and tasks.worker.completion"}}},
-    {"WhatAStepsPropertiesSayBesideTonysKeysHolds",
+    {"OtherPropertiesOfAStepStillHold",
      {{Doc(R"("properties": "tony.ps.memory=1g\nshell_env=A=1\n)"
            R"(main.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
            " | other.xml: tony.ps.memory=9g",
@@ -546,7 +549,7 @@ const TestRow kLayers[] = {
        "main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* properties, as "
        "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): not read, as in TonY; a variable is "
        "worker_env.NAME"}}},
-    {"OneFileOnlyAndNoTonyXmlBesideIt",
+    {"ADocumentExcludesOtherJobFiles",
      {{"job.json: {} | tony.xml: a=1", "a=not set"},
       {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},
     {"AConfFileMayBeADocumentButNotOfMainArgs",
@@ -554,14 +557,14 @@ const TestRow kLayers[] = {
       {Doc(R"("properties": "main.args=-conf_file a.json")") + R"( | a.json: {"name": "n"})",
        "error main.args (from properties:1), -conf_file: conf file @/a.json: a job document, which main.args cannot "
        "name"}}},
-    {"AFileThatIsEmptyOrNotThereIsNamed",
+    {"AnEmptyOrBrokenDocumentIsNamed",
      {{"job.json:  \n", "error job file @/job.json: empty; expected an object"},
       {"job.json: {", "error job.json:1: not JSON: incomplete JSON, at byte 2 of the line"},
       {"-conf_file nowhere.json", "error conf file @/nowhere.json: no such file"}}},
 };
 TABLE_TEST(JobDocumentLayersTest, kLayers, CheckLoad);
 
-TEST(JobDocumentLayersTest, ADocumentThatIsNotThereIsNamed) {
+TEST(JobDocumentLayersTest, AMissingDocumentIsNamed) {
   LoadBed bed;
   bed.options_.spec_file = "nowhere.json";
   EXPECT_EQ(bed.Load().error().message, "job file " + bed.Folder() + "/nowhere.json: no such file");

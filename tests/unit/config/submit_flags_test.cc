@@ -1,4 +1,5 @@
-// TonY's flags: main.args of an Azkaban step, the tags of an Azkaban execution, and TensorBoard beside a job.
+// TonY's flags: main.args of an Azkaban step, the tags of an Azkaban execution, and the TensorBoard role that is added
+// to a job.
 #include "runtime/config/submit_flags.h"
 
 #include <gmock/gmock.h>
@@ -20,9 +21,9 @@ using testing::Not;
 std::string WordsOf(const std::string& line) { return Join(SplitCommandLine(line), "/"); }
 
 const TestRow kWords[] = {
-    {"TheLineIsCutAsAzkabanCutIt",
+    {"MainArgsAreSplitIntoWordsAsByAzkaban",
      {{"  a  b ", "a/b"},
-      {"a\tb\nc", "a\tb\nc"},  // only the blank separates
+      {"a\tb\nc", "a\tb\nc"},  // only blanks separate words
       {"p='a b'c \"d e\"f", "p=a bc/d ef"},
       {R"('say "hi"' "it's")", "say \"hi\"/it's"},
       {R"(a\ b \" c" d)", "a\\/b/\\ c/d"},  // a backslash is no escape
@@ -33,7 +34,7 @@ const TestRow kWords[] = {
 };
 TABLE_TEST(MainArgsTest, kWords, Gives(WordsOf));
 
-// The error behind "main.args (from train.job:2), ", or "accepted".
+// Returns the error behind "main.args (from train.job:2), ", or "accepted".
 std::string ArgumentError(const std::string& text) {
   const auto parsed = ParseMainArgs({text, "train.job:2"});
   if (parsed.ok()) return "accepted";
@@ -43,7 +44,7 @@ std::string ArgumentError(const std::string& text) {
 }
 
 const TestRow kArguments[] = {
-    {"WhatTonyDroppedSilentlyIsAnErrorWithTheWordsNumber",
+    {"WordsThatTonyDroppedAreErrorsWithTheirNumber",
      {{"-executes python train.py", "^word 3: expected an option; a value of several words belongs in"},
       {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},
@@ -52,7 +53,7 @@ const TestRow kArguments[] = {
       {"-shell_env ' =1'", "word 1, -shell_env: expected NAME=VALUE"},
       {"-debug=1", "word 1, -debug: takes no value"},
       {"  ", "accepted"}}},
-    {"AnOptionIsNoValueOfAnother",
+    {"AnOptionIsNotTheValueOfAnother",
      {{"-task_params {-src_dir s|--src_dir=s}", "word 1, -task_params: expected a value"}}},
 };
 TABLE_TEST(MainArgsTest, kArguments, Gives(ArgumentError));
@@ -77,7 +78,7 @@ TEST(MainArgsTest, EveryOptionOfTonyIsKnown) {
   EXPECT_THAT(options->shell_env, ElementsAre("S=1"));
 }
 
-TEST(MainArgsTest, OfAnOptionThatIsGivenTwiceTheFirstCounts) {
+TEST(MainArgsTest, TheFirstOfADuplicateOptionCounts) {
   EXPECT_EQ(ParseMainArgs({"-executes a -executes b", "x"})->executes, "a");
 }
 
@@ -137,7 +138,8 @@ const TestRow kHosts[] = {
 };
 TABLE_TEST(AzkabanTagsTest, kHosts, Gives(HostOf));
 
-// ---- TensorBoard; "python=..." is the interpreter, and expected is what is added, as "key=value | key=value"
+// ---- TensorBoard. In the given text "python=..." is the interpreter; the row expects the added properties as
+// "key=value | key=value".
 
 std::string AddedTo(const std::string& given) {
   Properties set = Of(given), properties;
@@ -162,25 +164,25 @@ std::string Added(const std::string& python, const std::string& more = "") {
 }
 
 const TestRow kTensorBoards[] = {
-    {"WithoutAFolderThereIsNone",
+    {"WithoutALogFolderTensorBoardIsNotAdded",
      {{"tony.worker.instances=2", ""}, {"tony.worker.instances=2 | tony.application.tensorboard-log-dir= ", ""}}},
-    {"AJobWithRolesHasOneMoreAndAllKnowTheFolder", {{kBoard, Added("python3")}}},
-    {"ItRunsInTheJobsPython",
+    {"TensorBoardIsAddedAndAllRolesKnowTheFolder", {{kBoard, Added("python3")}}},
+    {"TensorBoardRunsInTheJobsPython",
      {{kBoard + "python=/opt/bin/python", Added("/opt/bin/python")},
       {kBoard + "tony.python-venv=env.zip", Added("venv/bin/python3")}}},
-    {"OnlyOnAClusterItListensBeyondItsMachine",
+    {"TensorBoardListensToOtherMachinesOnlyOnACluster",
      {{kBoard + "tony.scheduler=YARN", Added("python3", " --bind_all")},
       {kBoard + "tony.scheduler=local", Added("python3")}}},
-    {"WhatTheUserSaidStays",
+    {"SettingsOfTheUserStay",
      {{kBoard + "tony.tensorboard.instances=0", kDir},
       {kBoard + "tony.tensorboard.command=board.sh | tony.execution.env.TB_LOG_DIR=/mine", kOne}}},
-    {"ItIsASidecarAlsoWhereTheListWasReplaced",
+    {"TensorBoardIsASidecarEvenIfTheListIsReplaced",
      {{kBoard + "tony.application.sidecar.jobtypes=proxy",
        "tony.application.sidecar.jobtypes=proxy,tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes= ",
        "tony.application.sidecar.jobtypes= tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes=proxy, tensorboard", Added("python3")}}},
-    {"BesideALoneCommandThereIsNone",
+    {"ALoneCommandGetsNoTensorBoard",
      {{"{type=x|tony.worker.instances=0} | tony.application.tensorboard-log-dir=/logs", kDir}}},
 };
 TABLE_TEST(TensorBoardTest, kTensorBoards, Gives(AddedTo));

@@ -22,7 +22,7 @@ using std::string_literals::operator""s;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// All pairs as "key=value|key=value", or the error.
+// Returns all pairs as "key=value|key=value", or the error.
 std::string PairsOf(const Result<Properties>& parsed) {
   if (!parsed.ok()) {
     EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
@@ -34,7 +34,7 @@ std::string PairsOf(const Result<Properties>& parsed) {
 }
 void CheckJava(const RowCase& row) { ExpectText(row.expected, PairsOf(ParseJavaProperties(row.given, "f"))); }
 
-// The pairs and origins of what Azkaban hands to a step, as "key=value@origin|...".
+// Compares the pairs and origins of the properties that Azkaban hands to a step, as "key=value@origin|...".
 void CheckStep(const RowCase& row) {
   const auto parsed = ParseStepProperties(row.given, "the step");
   std::string out = parsed.ok() ? "" : parsed.error().message;
@@ -55,7 +55,7 @@ const TestRow kJava[] = {
     {"BlankLinesAndCommentsAreSkipped",
      {{"# c\n ! c\n\n \t\f\na=1 # not a comment\n#x=\\\nb=2", "a=1 # not a comment|b=2"}}},
     {"LeadingBlanksGoAndTrailingOnesStay", {{"  a = 1 \t\n", "a=1 \t"}}},
-    {"AllLineEndsCount", {{"a=1\r\nb=2\rc=3\nd=4", "a=1|b=2|c=3|d=4"}}},
+    {"AllLineEndingsAreAccepted", {{"a=1\r\nb=2\rc=3\nd=4", "a=1|b=2|c=3|d=4"}}},
     {"AnOddBackslashAtTheEndContinuesTheLine",
      {{"a=1,\\\n   2,\\\r\n\t3\nb=4", "a=1,2,3|b=4"},
       {"a=1\\\\\nb=2", "a=1\\|b=2"},
@@ -80,7 +80,7 @@ const TestRow kJava[] = {
       {"a=1\n\nb=\xE9t\xE9", "f:3: not valid UTF-8"},
       {"a=\\u0000", "f:1: a NUL character"},
       {"a=\xE4", "f:1: not valid UTF-8"}}},
-    {"AnEditorsByteOrderMarkIsNoPartOfTheFirstKey",
+    {"AByteOrderMarkIsNotPartOfTheFirstKey",
      {{"\xEF\xBB\xBF"
        "a=1",
        "a=1"}}},
@@ -88,7 +88,7 @@ const TestRow kJava[] = {
 };
 TABLE_TEST(JavaPropertiesTest, kJava, CheckJava);
 
-TEST(JavaPropertiesTest, AValueKnowsTheLineOnWhichItsEntryBegins) {
+TEST(JavaPropertiesTest, AValuesOriginIsTheFirstLineOfItsEntry) {
   const auto parsed = ParseJavaProperties("# c\na=1\\\n 2\n\nb=3\nb=4", "f");
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->Find("a")->origin, "f:2");
@@ -97,12 +97,12 @@ TEST(JavaPropertiesTest, AValueKnowsTheLineOnWhichItsEntryBegins) {
 }
 
 const TestRow kSteps[] = {
-    {"AnOriginIsTheNameAlone",
+    {"AnOriginIsOnlyTheName",
      {{"#Sat Nov 21 22:00:00 UTC 2026\nb=2\na\\ x=\\u00E4\\\n  b\n", "a x=äb@the step|b=2@the step"}}},
-    {"WhatIsNotUtf8IsLatin1",
+    {"BytesThatAreNotUtf8AreLatin1",
      {{"a=\xE4\xFF", "a=äÿ@the step"},
       {"a=\xC3\xA4", "a=ä@the step"},
-      {"a=\xC3\xA4\nb=\xE4", "a=ä@the step|b=ä@the step"}}},  // one encoding a file
+      {"a=\xC3\xA4\nb=\xE4", "a=ä@the step|b=ä@the step"}}},  // the whole file has one encoding
     {"AnErrorNamesTheKeyAndNotTheValue",
      {{"a=1\nmy\\ key=hunter2\\u12", "the step: key my\\ key" + kMalformed},
       {"a\\u0000=1", "the step: key a\\u0000: a NUL character"},
@@ -133,7 +133,7 @@ std::string Encoding(const std::string& encoding, const std::string& value) {
   return StrCat("<?xml version=\"1.0\" encoding=\"", encoding, "\"?>\n", Configured(Set(value)));
 }
 
-// The value of "a", or the error.
+// Compares the value of "a", or the error.
 void CheckXml(const RowCase& row) {
   for (const std::string& text : Alternatives(row.given)) {
     const auto parsed = ParseHadoopXml(text, "f");
@@ -170,11 +170,12 @@ const TestRow kXml[] = {
       {Configured("<property><name>a</name>\n<value>x <b/></value></property>"),
        "f:2: <value> holds <b>; a < in a text is written &lt;"},
       {"<configuration/>\n<configuration><property/></configuration>", "f:2: a <property> without a <name>"}}},
-    {"AnEncodingIsTheDeclaredOneUnlessTheBytesShowAnother",
+    {"TheDeclaredEncodingHoldsUnlessTheBytesShowAnother",
      {{"\xEF\xBB\xBF" + Encoding("utf8", "中"), "中"},
       {Encoding("UTF-16", "plain bytes"), "plain bytes"},
       {Encoding("no-such", "x"),
-       "f: encoding \"no-such\": iconv does not know this encoding, or the text is not valid in it; write the file in UTF-8"},
+       "f: encoding \"no-such\": iconv does not know this encoding, or the text is not valid in it; write the file in "
+       "UTF-8"},
       {Encoding("GBK", "\xff\xff"), "~\"GBK\": iconv does not know it, or the text is not in"},
       {Encoding("a//TRANSLIT", "x"), "~not the name of an encoding"}}},
     {"NulAndBytesThatAreNotUtf8AreReportedWithTheirLine",
@@ -190,7 +191,7 @@ const TestRow kXml[] = {
 };
 TABLE_TEST(HadoopXmlTest, kXml, CheckXml);
 
-TEST(HadoopXmlTest, PropertiesKnowTheirLine) {
+TEST(HadoopXmlTest, PropertiesHaveTheirLineAsOrigin) {
   const auto parsed = ParseHadoopXml(R"(<?xml version="1.0"?>
 <?xml-stylesheet type="text/xsl" href="configuration.xsl"?>
 <!-- a comment -->
@@ -211,7 +212,7 @@ TEST(HadoopXmlTest, PropertiesKnowTheirLine) {
   EXPECT_TRUE(parsed->Find("b")->is_final);
 }
 
-// The text as `iconv` encodes it.
+// Returns the text as `iconv` encodes it.
 std::string Encoded(const std::string& text, const std::string& encoding) {
   const TempFolder folder;
   std::ofstream(folder.path() / "utf8") << text;
@@ -228,7 +229,7 @@ TEST(HadoopXmlTest, TheDeclaredEncodingIsReadAsJavaReadsIt) {
     CheckXml({Encoded(Encoding(encoding, "中文"), encoding), "中文"});
 }
 
-TEST(LineIndexTest, AnOffsetBelongsToTheLineThatItsLineEndEnds) {
+TEST(LineIndexTest, ALineEndBelongsToTheLineThatItEnds) {
   const LineIndex lines("ab\ncd\n");
   EXPECT_EQ(lines.LineOf(0), 1u);
   EXPECT_EQ(lines.LineOf(2), 1u);
@@ -236,7 +237,8 @@ TEST(LineIndexTest, AnOffsetBelongsToTheLineThatItsLineEndEnds) {
   EXPECT_EQ(lines.LineOf(6), 3u);
 }
 
-// ---- XInclude: files "name: body | name: body", of which tony.xml is read; gives "a=1 from tony.xml:2", or the error
+// ---- XInclude. The row gives files "name: body | name: body", of which tony.xml is read. It expects "a=1 from
+// tony.xml:2", or the error.
 
 std::string Include(const std::string& href, const std::string& inside = "") {
   return "<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='" + href + "'>" + inside + "</xi:include>";
@@ -264,7 +266,7 @@ void CheckInclude(const RowCase& row) {
 }
 
 const TestRow kIncludes[] = {
-    {"WhatIsIncludedStandsWhereItIsIncluded",
+    {"AnIncludedFileStandsWhereItIsIncluded",
      {{"tony.xml: " + Set("1") + Set("1", "b") + Include("parts/more.xml") + "\n" + Set("1", "c") +
            " | parts/more.xml: " + Set("2", "b") + "\n" + Set("2", "c"),
        "a=1 from tony.xml:2 | b=2 from parts/more.xml:2 | c=1 from tony.xml:3"}}},
@@ -292,7 +294,7 @@ const TestRow kIncludes[] = {
      {{"tony.xml: " + Include("big.xml") + Include("big.xml") + Include("big.xml") + " | big.xml: <!--" +
            std::string(11u << 20, 'x') + "-->",
        "tony.xml:2: include big.xml: more than 32 MiB in all files"}}},
-    {"WhatIsNoWholeLocalFileIsRefused",
+    {"AnIncludeThatIsNotAWholeLocalFileIsRefused",
      {{"tony.xml: " + Include("http://host/a.xml"),
        "tony.xml:2: include http://host/a.xml: only local files can be included"},
       {"tony.xml: <include/>", "tony.xml:2: include: expected href=\"FILE\""},
@@ -307,7 +309,7 @@ TEST(XmlIncludeTest, DepthHasALimit) {
   CheckInclude({files, "f20.xml:2: include f21.xml: more than 20 files within one another"});
 }
 
-// ---- ${...}: properties "key=value | key=value", of which the last one's value is expected, or the error
+// ---- ${...}. The row gives properties "key=value | key=value". The row expects the last one's value, or the error.
 
 void CheckExpanded(const RowCase& row) {
   Properties properties;
@@ -373,7 +375,7 @@ const TestRow kSystem[] = {
 };
 TABLE_TEST(HadoopVariablesTest, kSystem, CheckExpanded);
 
-TEST(HadoopVariablesTest, TheMachinesKindIsJavasWord) {
+TEST(HadoopVariablesTest, TheMachinesArchitectureHasJavasName) {
   Properties properties;
   properties.Set("c", "${os.arch}", "f:1");
   EXPECT_EQ(ExpandVariables(properties)->Find("c")->value.find("x86"), std::string::npos);
@@ -387,7 +389,7 @@ TEST(HadoopVariablesTest, TheEnvironmentIsReadByItsPrefix) {
   CheckExpanded({"c=${env.TONY_TEST_NONE}", "${env.TONY_TEST_NONE}"});
 }
 
-TEST(HadoopVariablesTest, WhatNobodyKnowsStaysAndIsAWarningUnlessAShellMayKnowIt) {
+TEST(HadoopVariablesTest, UnknownVariablesStayAndWarnUnlessAShellMayKnowThem) {
   const auto warnings = [](const std::string& value, const std::string& key = "tony.worker.command") {
     Properties properties;
     properties.Set(key, value, "tony.xml:3");

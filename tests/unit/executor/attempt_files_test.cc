@@ -58,7 +58,7 @@ TEST_F(AttemptFilesTest, StagedFilesOfTheRoleGoBeforeTheJobs) {
   EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(work / "c")));
 }
 
-TEST_F(AttemptFilesTest, AStagedEntryThatIsGoneIsNamed) {
+TEST_F(AttemptFilesTest, AMissingStagedEntryIsNamed) {
   ASSERT_TRUE(MakeFolder(records_.place()).ok());
   const StagedFiles staged = {.job = {{"a", temp_.path() / "gone"}}};
   ASSERT_TRUE(WriteNewFile(records_.place() / "staged.json", ToJson(staged), false).ok());
@@ -67,7 +67,7 @@ TEST_F(AttemptFilesTest, AStagedEntryThatIsGoneIsNamed) {
   EXPECT_NE(made.error().message.find("gone"), std::string::npos) << made.error().message;
 }
 
-TEST_F(AttemptFilesTest, AJobOfTheReleaseBeforeHasLinksToItsSource) {
+TEST_F(AttemptFilesTest, AJobOfAnEarlierReleaseHasLinksToItsSource) {
   ASSERT_TRUE(MakeFolder(records_.place() / "src" / "model").ok());
   ASSERT_TRUE(WriteNewFile(records_.place() / "src" / "train.py", "print()", false).ok());
   const Status made = PrepareWorkFolder(records_, "worker", folder_, {});
@@ -86,7 +86,7 @@ TEST_F(AttemptFilesTest, AJobWithoutSourceHasAnEmptyWorkFolderThatIsPrivate) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(AttemptFilesTest, FilesOfOursAreWrittenBeside) {
+TEST_F(AttemptFilesTest, GivenFilesAreWrittenToTheWorkFolder) {
   const auto file = folder_.work / "tony-tf_config";
   ASSERT_TRUE(PrepareWorkFolder(records_, "worker", folder_, {{file, "{}"}}).ok());
   const auto content = Must(ReadFile(file));
@@ -114,7 +114,7 @@ class ModelParametersTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(ModelParametersTest, TheFirstLineThatHasThemCounts) {
+TEST_F(ModelParametersTest, TheFirstLineWithModelParametersCounts) {
   EXPECT_EQ(Of("INFO Model parameters: a=1 b=2\nModel parameters: c\n"), "a=1 b=2");
   EXPECT_EQ(Of("Model parameters: \n"), "");
   EXPECT_EQ(Of("Model parameters: without an end"), "without an end");
@@ -123,16 +123,16 @@ TEST_F(ModelParametersTest, TheFirstLineThatHasThemCounts) {
   EXPECT_EQ(Of(""), std::nullopt);
 }
 
-TEST_F(ModelParametersTest, TheyAreFoundWhereverTheyStand) {
+TEST_F(ModelParametersTest, ModelParametersAreFoundAtAnyOffset) {
   for (const size_t before : {65'535u, 65'536u, 65'530u, 131'060u, 400'000u})
     EXPECT_EQ(Of(std::string(before, 'x') + "Model parameters: a\n"), "a") << before;
 }
 
-TEST_F(ModelParametersTest, NoMoreIsReadThanCanBeHandedOn) {
+TEST_F(ModelParametersTest, ModelParametersAreReadUpToTheirLimit) {
   EXPECT_EQ(Of("Model parameters: " + std::string(100'000, 'x'))->size(), kLongestModelParams + 1);
 }
 
-TEST_F(ModelParametersTest, NoLinkIsFollowed) {
+TEST_F(ModelParametersTest, LinksAreNotFollowed) {
   std::ofstream(folder_.path() / "other") << "Model parameters: a\n";
   std::filesystem::create_symlink(folder_.path() / "other", folder_.path() / "link");
   EXPECT_EQ(ReadModelParameters(folder_.path() / "link"), std::nullopt);
@@ -151,12 +151,12 @@ class OutputWatchTest : public testing::Test {
   OutputWatch watch_{{temp_.path() / "stdout", temp_.path() / "stderr"}, kStart};
 };
 
-TEST_F(OutputWatchTest, WhoNeverWroteIsQuietSinceItsStart) {
+TEST_F(OutputWatchTest, ATaskThatNeverWroteIsSilentSinceItsStart) {
   EXPECT_EQ(watch_.Quiet(kStart + Duration(7000)), Duration(7000));
   EXPECT_EQ(watch_.Quiet(kStart + Duration(9000)), Duration(9000));
 }
 
-TEST_F(OutputWatchTest, WhatWasWrittenCountsFromWhenItWas) {
+TEST_F(OutputWatchTest, SilenceCountsFromTheTimeOfTheLastWrite) {
   for (const char* name : {"stdout", "stderr"}) {
     Write(name);
     const Instant look = kStart + Duration(name[3] == 'o' ? 60'000 : 120'000);
@@ -166,7 +166,7 @@ TEST_F(OutputWatchTest, WhatWasWrittenCountsFromWhenItWas) {
   }
 }
 
-TEST_F(OutputWatchTest, ItWasWrittenAfterTheLastLookWhateverTheClockSays) {
+TEST_F(OutputWatchTest, AWriteCountsAsNewerThanTheLastCheckWhateverTheFileTime) {
   watch_.Quiet(kStart + Duration(50'000));
   Write("stdout");
   std::filesystem::last_write_time(temp_.path() / "stdout",
@@ -193,7 +193,7 @@ class PublishWatchTest : public testing::Test {
   std::vector<PublishedValues> told_;
 };
 
-TEST_F(PublishWatchTest, ValuesAreToldAsTheyComeAndOnceEach) {
+TEST_F(PublishWatchTest, EachValueIsReportedOnceWhenItAppears) {
   const auto watch = Watch();
   Append("ADDRESS=he");
   Append("re:1\n");
@@ -207,13 +207,13 @@ TEST_F(PublishWatchTest, ValuesAreToldAsTheyComeAndOnceEach) {
                                  PublishedValues{{"ADDRESS", "here:1"}, {"TOKEN", "t"}}));
 }
 
-TEST_F(PublishWatchTest, WhatIsThereBeforeTheWatchIsSeen) {
+TEST_F(PublishWatchTest, ValuesFromBeforeTheWatchAreReported) {
   Append("ADDRESS=here:1\n");
   const auto watch = Watch();
   EXPECT_TRUE(Told(1));
 }
 
-TEST_F(PublishWatchTest, ALookSeesWhatTheWatchHasNotToldYet) {
+TEST_F(PublishWatchTest, AnExplicitCheckReportsValuesThatTheWatchHasNotYetReported) {
   const auto watch = Watch();
   Append("ADDRESS=here:1\n");
   watch->Look();

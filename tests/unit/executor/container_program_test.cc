@@ -1,5 +1,6 @@
-// The program tony-executor in a container as a NodeManager makes it of the launch context that a master sends: links,
-// credentials, environment, and the script launch_container.sh. Its AM, at a real RPC server, is the test.
+// Runs the program tony-executor in a container that is built as a NodeManager builds it from a master's launch
+// context: links, credentials, environment, and the script launch_container.sh. The test plays the AM at a real RPC
+// server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -41,7 +42,7 @@ class ContainerProgramTest : public testing::Test {
     Cache("aa", "the data");
     fs::create_directory(cache_ / "bb-tree");
     Cache("bb-tree/train.sh", "echo trained\n");
-    // Tests that run beside this one look for the processes of their own job.
+    // The job has a name of its own, because tests that run at the same time search for the processes of their own job.
     job_.job = {StrCat("application_1700000000000_", getpid())};
     job_.spec.framework = FrameworkKind::kStandalone;
     job_.secrets = {std::string(64, 'a'), {"DB_PASSWORD=sesame"}, certificates_.executor};
@@ -54,7 +55,7 @@ class ContainerProgramTest : public testing::Test {
 
   void Cache(const std::string& name, const std::string& content) const { std::ofstream(cache_ / name) << content; }
 
-  // What the NodeManager does before it runs the script.
+  // Prepares the container as the NodeManager does before it runs the script.
   void Localize(const std::string& command) {
     job_.spec.roles = {{.name = "worker", .command = command}};
     const auto context = MakeExecutorContext(job_, {.attempt = {{"worker", 0}, 1}});
@@ -131,7 +132,7 @@ TEST_F(ContainerProgramTest, ATaskFindsItsFilesAndItsLogsAreTheContainers) {
   EXPECT_TRUE(fs::equivalent(logs_, container_ / ".tony-job/logs/worker-0/1"));
 }
 
-TEST_F(ContainerProgramTest, ATasksVariablesAreItsOwnAndHoldNothingOfOurs) {
+TEST_F(ContainerProgramTest, ATaskHasItsOwnVariablesAndNoneOfTheExecutors) {
   job_.spec.container_env = {{"OF_CONTAINER", "c"}};
   job_.spec.execution_env = {{"OF_EXECUTION", "e $HOME"}};
   Localize("env -0");
@@ -157,7 +158,7 @@ TEST_F(ContainerProgramTest, ATasksVariablesAreItsOwnAndHoldNothingOfOurs) {
   }
 }
 
-TEST_F(ContainerProgramTest, ItsFolderIsPrivateAndItsLogsAreForTheNodesGroup) {
+TEST_F(ContainerProgramTest, TheTasksFolderIsPrivateAndItsLogsAreForTheNodesGroup) {
   Localize("true");
   ScriptedAm am({1});
   Rule(am);
@@ -218,7 +219,7 @@ TEST_F(ContainerProgramTest, ATaskWhoseMasterIsSilentIsStoppedBeforeItIsReplaced
   EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kNodeLost);
 }
 
-// A task that does not hear SIGTERM, in a session of its own, with a child in another.
+// A task that ignores SIGTERM, runs in a session of its own, and has a child in another session.
 constexpr const char* kStubborn = "trap '' TERM; setsid sleep 1000 & touch started; while :; do sleep 1; done";
 
 class ContainerEndTest : public ContainerProgramTest {
@@ -230,7 +231,8 @@ class ContainerEndTest : public ContainerProgramTest {
   bool IsStarted() {
     return Until([&] { return IsThere(container_ / ".tony-job/work/worker-0/1/started"); });
   }
-  // Of the container's three processes the front is the one that the script became.
+  // The container has three processes: the script became the front process, the guard is its child, and the executor is
+  // the guard's child.
   pid_t Guard() const { return ChildrenOf(launched_).at(0); }
   pid_t ExecutorItself() const { return ChildrenOf(Guard()).at(0); }
   void NothingIsLeftOnceKilled(pid_t pid) {
@@ -244,7 +246,7 @@ class ContainerEndTest : public ContainerProgramTest {
   ScriptedAm am_{{1}};
 };
 
-TEST_F(ContainerEndTest, ATaskThatDoesNotHearTheNodesTermIsEndedLongBeforeItsGrace) {
+TEST_F(ContainerEndTest, ATaskThatIgnoresTheNodesTermIsKilledLongBeforeItsGrace) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
@@ -256,7 +258,7 @@ TEST_F(ContainerEndTest, ATaskThatDoesNotHearTheNodesTermIsEndedLongBeforeItsGra
   EXPECT_EQ(Descendants(getpid()), std::vector<pid_t>());
 }
 
-TEST_F(ContainerEndTest, AnExecutorEndsWithWhoeverStartedIt) {
+TEST_F(ContainerEndTest, AnExecutorEndsWithItsParent) {
   StartStubborn();
   const auto exit = Run({"/bin/bash", "-c", "/bin/bash launch_container.sh & wait"});
   ASSERT_TRUE(IsStarted());
@@ -274,22 +276,22 @@ TEST_F(ContainerEndTest, AnExecutorThatIsKilledLeavesNoTaskBehind) {
   EXPECT_EQ(**exit, Exited(137)) << "what the NodeManager tells";
 }
 
-TEST_F(ContainerEndTest, NorDoesAGuardThatIsKilled) {
+TEST_F(ContainerEndTest, AGuardThatIsKilledLeavesNoTaskBehind) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
   NothingIsLeftOnceKilled(Guard());
 }
 
-// As a NodeManager's KILL does, when its TERM was not heard in time.
-TEST_F(ContainerEndTest, NorDoesAGroupThatIsKilled) {
+// A NodeManager sends this KILL if its TERM had no effect in time.
+TEST_F(ContainerEndTest, AProcessGroupThatIsKilledLeavesNoTaskBehind) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
   NothingIsLeftOnceKilled(-launched_);
 }
 
-TEST_F(ContainerEndTest, AnExecutorThatIsStoppedIsWokenToEnd) {
+TEST_F(ContainerEndTest, ASuspendedExecutorIsWokenToEnd) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
@@ -297,7 +299,7 @@ TEST_F(ContainerEndTest, AnExecutorThatIsStoppedIsWokenToEnd) {
   NothingIsLeftOnceKilled(-launched_);
 }
 
-TEST_F(ContainerProgramTest, OutsideOfAContainerItIsAUsageError) {
+TEST_F(ContainerProgramTest, StartingOutsideOfAContainerIsAUsageError) {
   const auto exit = Run({ProgramFolder() + "/tony-executor", "--container", logs_});
   ASSERT_TRUE(Until([&] { return exit->has_value(); }));
   EXPECT_EQ(**exit, Exited(64));

@@ -63,7 +63,7 @@ TEST_F(EvidenceTest, AContainerSeesItsCgroupAsTheMountsRoot) {
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 1);
 }
 
-TEST_F(EvidenceTest, WhereNothingCanBeReadNothingIsKnown) {
+TEST_F(EvidenceTest, UnreadableFilesLeaveTheCountsUnknown) {
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, std::nullopt);
   Write("proc/self/cgroup", "garbage\n:\n0::\n");
   Write("proc/vmstat", "oom_kill many\noom_kill\n");
@@ -71,14 +71,14 @@ TEST_F(EvidenceTest, WhereNothingCanBeReadNothingIsKnown) {
   EXPECT_EQ(CountOomKills(temp_.path()).machine, std::nullopt);
 }
 
-TEST_F(EvidenceTest, ACgroupThatOnlyKeepsProcessesTogetherLeavesTheCountToTheOneAbove) {
+TEST_F(EvidenceTest, ACgroupWithoutMemoryEventsUsesTheCountOfItsParent) {
   Write("proc/self/cgroup", "0::/user/x/tony-job-1-1\n");
   Write("sys/fs/cgroup/user/x/tony-job-1-1/cgroup.procs", "");
   Write("sys/fs/cgroup/user/memory.events", "low 0\noom_kill 4\n");
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
 }
 
-TEST_F(EvidenceTest, WhatTheCountsSayOfAnAttempt) {
+TEST_F(EvidenceTest, TheCountsShowWhyAnAttemptWasKilled) {
   EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
   EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
   EXPECT_EQ(Compare({{}, 5}, {{}, 6}), OomEvidence::kMachine);
@@ -89,7 +89,7 @@ TEST_F(EvidenceTest, WhatTheCountsSayOfAnAttempt) {
   EXPECT_EQ(Compare({9, 9}, {1, 1}), OomEvidence::kNone) << "counted in another cgroup";
 }
 
-TEST_F(EvidenceTest, AKillIsToldWithTheNumbersOfTheCgroup) {
+TEST_F(EvidenceTest, AnOomKillIsDescribedWithTheNumbersOfTheCgroup) {
   Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
   Write("sys/fs/cgroup/u/tony-job-1-1/memory.max", "2147483648\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
@@ -102,7 +102,7 @@ TEST_F(EvidenceTest, AKillIsToldWithTheNumbersOfTheCgroup) {
       "kernel; tony.worker.memory sets it");
 }
 
-TEST_F(EvidenceTest, ALimitThatIsNotTheContainersOwnIsSaidToBe) {
+TEST_F(EvidenceTest, ALimitOfAnotherCgroupIsNamedAsSuch) {
   Write("proc/self/cgroup", "4:memory:/docker/7\n");
   Write("sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()), "");
@@ -116,8 +116,8 @@ TEST_F(EvidenceTest, ALimitThatIsNotTheContainersOwnIsSaidToBe) {
             "out of memory, but not by its cgroup's limit of 100 MB (peak 10 MB): 1 process was killed by the kernel");
 }
 
-// Pages of 4 KiB: 1280 are 5 MB.
-TEST_F(EvidenceTest, ATasksProcessesAreChosenBeforeTheirExecutorAndNoMore) {
+// With pages of 4 KiB, 1280 pages are 5 MB.
+TEST_F(EvidenceTest, ATasksProcessesAreKilledBeforeTheirExecutorWhenMemoryRunsOut) {
   if (sysconf(_SC_PAGESIZE) != 4096) GTEST_SKIP() << "pages of another size";
   EXPECT_EQ(OomScoreOfTask(temp_.path()), "");
   Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
@@ -138,13 +138,13 @@ TEST_F(EvidenceTest, ATasksProcessesAreChosenBeforeTheirExecutorAndNoMore) {
   EXPECT_EQ(with_limit(2048), "-995") << "or nothing in the cgroup could be killed";
 }
 
-TEST_F(EvidenceTest, WithoutALimitTheMachinesMemoryIsTheMeasure) {
+TEST_F(EvidenceTest, WithoutALimitTheScoreDependsOnTheMachinesMemory) {
   Write("proc/self/oom_score_adj", "0\n");
   Write("proc/self/statm", "2000 1 900 1 0 300 0\n");
   EXPECT_EQ(OomScoreOfTask(temp_.path()), "1");
 }
 
-TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {
+TEST_F(EvidenceTest, EvidenceOfAFailureHasTheErrorReportAndTheLastLines) {
   Write("stderr", "boom\n");
   Write("error.json", R"({"class":"infra","advice":"transient","message":"the store\nis \u001b[31mdown"})");
   const Evidence seen = Gathered();
@@ -155,14 +155,14 @@ TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {
   EXPECT_EQ(seen.report_problem, "");
 }
 
-TEST_F(EvidenceTest, StdoutAndADiskWithRoomAreSeenToo) {
+TEST_F(EvidenceTest, EvidenceHasStdoutAndNamesNoFullDiskIfThereIsRoom) {
   Write("stdout", "step 7\n");
   EXPECT_EQ(Gathered().stdout_tail, "step 7\n");
   EXPECT_EQ(Gathered().full_disk, "");
   EXPECT_EQ(FullDiskUnder("/no/such/folder"), "");
 }
 
-TEST_F(EvidenceTest, OfASuccessNothingElseIsLookedAt) {
+TEST_F(EvidenceTest, NothingElseIsReadAfterASuccess) {
   Write("stderr", "boom\n");
   Write("error.json", "{");
   const Evidence seen = Gathered({ExitStatus::Kind::kExited, 0});
@@ -170,12 +170,12 @@ TEST_F(EvidenceTest, OfASuccessNothingElseIsLookedAt) {
   EXPECT_EQ(seen.report_problem, "");
 }
 
-TEST_F(EvidenceTest, NoFileIsNoTrouble) {
+TEST_F(EvidenceTest, AMissingErrorFileIsNotAnError) {
   EXPECT_EQ(Trouble(), "");
   EXPECT_FALSE(Gathered().report);
 }
 
-TEST_F(EvidenceTest, AFileThatIsNoReportIsNamedAndIgnored) {
+TEST_F(EvidenceTest, AnInvalidErrorFileIsNamedAndIgnored) {
   Write("error.json", "{\"class\":");
   EXPECT_TRUE(Trouble().starts_with("error file: not JSON: ")) << Trouble();
   EXPECT_FALSE(Gathered().report);
@@ -185,7 +185,7 @@ TEST_F(EvidenceTest, AFileThatIsNoReportIsNamedAndIgnored) {
   EXPECT_EQ(Trouble(), "error file: larger than 256 KiB");
 }
 
-TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
+TEST_F(EvidenceTest, APipeOrALinkIsNeitherReadNorWaitedFor) {
   ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
   EXPECT_EQ(Trouble(), "error file: it is no regular file");
   RemoveLeftoverFile(In("error.json"));
@@ -198,12 +198,12 @@ TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
   EXPECT_EQ(Trouble(), "");
 }
 
-// ---- Failures of real programs under real launchers: each verdict has to name the cause of its label.
+// ---- Failures of real programs under real launchers: each verdict must name the cause that the record's label names.
 
 struct Recorded {
   std::string name;
   Evidence evidence;
-  // The verdict must not say `trap`, which may be empty.
+  // The verdict must not contain `trap`, which may be empty.
   std::string cause, cls, trap;
 };
 
@@ -251,7 +251,7 @@ std::vector<Recorded> AllRecorded() {
   return all;
 }
 
-TEST(FirstCausesTest, EachVerdictNamesTheCauseAndItsClassAndNotTheTrap) {
+TEST(FirstCausesTest, EachVerdictNamesItsCauseAndClassAndNotTheTrap) {
   const auto all = AllRecorded();
   EXPECT_GE(all.size(), 60u);
   size_t right = 0;
@@ -278,13 +278,13 @@ TEST(SecretMaskTest, EachPlaceOfAValueIsMasked) {
   EXPECT_EQ(SecretMask().Masked("text"), "text");
 }
 
-TEST(SecretMaskTest, ShortValuesStay) {
+TEST(SecretMaskTest, ShortValuesAreNotMasked) {
   EXPECT_EQ(Masked("abc", "abc"), "abc");
   EXPECT_EQ(Masked("abcd", "abcd"), "***");
   EXPECT_EQ(Masked("", "text"), "text");
 }
 
-// The encoded forms are Python's and JavaScript's of the same value: quote(), quote_plus(), encodeURIComponent(),
+// The encoded forms are the same value as Python and JavaScript encode it: quote(), quote_plus(), encodeURIComponent(),
 // json.dumps(), repr(), base64.b64encode() and urlsafe_b64encode().
 TEST(SecretMaskTest, TheFormsInUrlsJsonAndBase64AreMasked) {
   const std::string secret = "p/a s?s\"\\w\xC3\xB6rd!";
@@ -297,15 +297,16 @@ TEST(SecretMaskTest, TheFormsInUrlsJsonAndBase64AreMasked) {
   EXPECT_EQ(Masked("\xF0\x9F\x94\x91key", R"("\ud83d\udd11key")"), "\"***\"");
 }
 
-// As a header has it: base64 of train:fdS3cret77, me:fdS3cret77 and x:fdS3cret77.
-TEST(SecretMaskTest, BehindAUsersNameInBase64TheValueIsMasked) {
+// Headers hold the base64 form of "user:password", here of train:fdS3cret77, me:fdS3cret77, x:fdS3cret77 and
+// abcd:fdS3cret77.
+TEST(SecretMaskTest, AValueAfterAUserNameInBase64IsMasked) {
   EXPECT_EQ(Masked("fdS3cret77", "Basic dHJhaW46ZmRTM2NyZXQ3Nw=="), "Basic dHJhaW46***==");
   EXPECT_THAT(Masked("fdS3cret77", "Basic bWU6ZmRTM2NyZXQ3Nw=="), Not(HasSubstr("TM2NyZX")));
   EXPECT_THAT(Masked("fdS3cret77", "Basic eDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
   EXPECT_THAT(Masked("fdS3cret77", "Basic YWJjZDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
 }
 
-TEST(SecretMaskTest, OfSeveralLinesEachIsASecret) {
+TEST(SecretMaskTest, EachOfSeveralLinesIsASecret) {
   const std::string key = "-----BEGIN KEY-----\r\nMIIEvQIBADAN\r\nab\r\n-----END KEY-----\n";
   EXPECT_EQ(Masked(key, "line MIIEvQIBADAN\nab\n"), "line ***\nab\n");
   EXPECT_EQ(Masked(key, StrCat("<", key, ">")), "<***>");
@@ -318,13 +319,13 @@ TEST(SecretMaskTest, ThePasswordOfAUrlIsASecret) {
   EXPECT_EQ(Masked("https://example.org/a@b", "example.org"), "example.org");
 }
 
-TEST(SecretMaskTest, InPlaceTheLengthStays) {
+TEST(SecretMaskTest, MaskingInPlaceKeepsTheLength) {
   std::string text = "a s3cret b";
   SecretMask({"s3cret"}).MaskInPlace(text);
   EXPECT_EQ(text, "a ****** b");
 }
 
-TEST(SecretMaskTest, ABeginningAtTheEndIsOpen) {
+TEST(SecretMaskTest, AnIncompleteSecretAtTheEndIsHeldBack) {
   const SecretMask mask({"s3cret"});
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cre"), 5u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cret"), 0u);

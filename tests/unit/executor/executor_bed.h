@@ -1,4 +1,4 @@
-// An Executor of one task's first attempt in a job folder of its own, with an AM that the test plays.
+// An Executor that runs the first attempt of a task in its own job folder. The test plays the AM.
 #pragma once
 
 #include <fstream>
@@ -47,7 +47,7 @@ class ExecutorBed {
 
   bool Until(const std::function<bool()>& condition) { return RunUntil(loop, condition); }
 
-  // The AM's part, up to the START command.
+  // Plays the AM up to the START command.
   bool Start(ProcessRunner& processes) {
     Rule(1);
     Begin(processes);
@@ -60,7 +60,7 @@ class ExecutorBed {
     am.Answer(am.awaits, Answer<Command>(command));
     return true;
   }
-  // The outcome as it is reported.
+  // Returns the outcome that the executor reports; nullopt if no report comes in time.
   std::optional<Outcome> Reported() {
     if (!Until([this] { return !am.outcomes.empty(); })) return std::nullopt;
     return am.outcomes.front().argument;
@@ -83,7 +83,7 @@ class ExecutorBed {
   EventLoop loop;
   FakeAm am{loop};
   std::optional<Executor> executor;
-  std::optional<int> exit_code;  // once it left
+  std::optional<int> exit_code;  // set once the executor left
 };
 
 }  // namespace tony::executor

@@ -1,5 +1,5 @@
-// Executors that run attempt after attempt of programs that leave daemons, each attempt looking for those of all before
-// it: the program tony-executor against a real RPC server, whose AM the test plays.
+// Executors run attempt after attempt of programs that leave daemons, and each attempt searches for the daemons of all
+// earlier attempts. The program tony-executor talks to a real RPC server, where the test plays the AM.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr int kTasks = 4;
 const std::string kToken(64, 'a');
 
-// Starts attempt after attempt of each task that registers, and releases it after the last.
+// Starts attempt after attempt of each task that registers, and releases the executor after the last attempt.
 class RepeatingAm : public AmService {
  public:
   explicit RepeatingAm(int attempts) : attempts_(attempts) {}
@@ -69,7 +69,7 @@ class RepeatingAm : public AmService {
  private:
   struct Task {
     Endpoint endpoint;
-    bool reported = false;  // the attempt at hand
+    bool reported = false;  // the current attempt was reported
     std::vector<Reply<Command>> parked;
   };
 
@@ -91,7 +91,7 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
   ExecutorDaemonsTest() { BecomeSubreaper(); }
   ~ExecutorDaemonsTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
 
-  // Each attempt looks for daemons of those before it, and leaves one of its own.
+  // Writes a job whose attempts each check for daemons of earlier attempts and leave a daemon of their own.
   void Make(const std::string& kind) {
     const std::string locks = (temp_.path() / "locks").string();
     ASSERT_TRUE(MakeFolder(locks).ok());

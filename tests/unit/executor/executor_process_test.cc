@@ -1,4 +1,4 @@
-// The executor with real processes: what it stops, nothing survives.
+// Tests the executor with real processes. No process survives when the executor stops a task.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,13 +23,14 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// The compared parts of an outcome, in one line: "user_error 3, because: TEXT, stderr: TEXT."
+// Returns the compared parts of an outcome in one line: "user_error 3, because: TEXT, stderr: TEXT."
 std::string TextOf(Outcome outcome) {
   outcome.usage.reset();
   return OutcomeText(outcome);
 }
 
-// A test's own processes are the only children of this program.
+// Makes this program the parent of orphaned processes, and kills all of them at the end, so that each test has only its
+// own processes as children.
 struct Subreaper {
   Subreaper() { BecomeSubreaper(); }
   ~Subreaper() { SignalAll(Descendants(getpid()), SIGKILL); }
@@ -41,7 +42,7 @@ struct ProcessWorld : Subreaper {
     bed.emplace(command);
     bed->spec.background = background;
     bed->spec.roles[0].processes = processes;
-    bed->spec.timers.grace = Duration(300);  // where one process fails
+    bed->spec.timers.grace = Duration(300);  // grace after a process has failed
     runner.emplace(bed->loop);
     child_signals = bed->loop.OnSignals({SIGCHLD}, [this](int) { runner->ReapAllChildren(); });
     ASSERT_TRUE(bed->Start(*runner));
@@ -65,7 +66,7 @@ struct ProcessWorld : Subreaper {
                     auto& its) { return w.bed->loop.Now() - w.asked >= Duration(its.Number(1)) ? "so long" : "less"; }},
         {"write", [](auto& w, auto& its) { EXPECT_TRUE(WriteNewFile(w.bed->InWork(its[1]), "", false).ok()); }},
         {"text", [](auto& w, auto& its) { return Replaced(Content(w.bed->InWork(its[1])), "\n", ","); }},
-        // All that a task started descends from this program; a zombie does not run.
+        // All processes of a task descend from this program. A zombie counts as ended.
         {"runs",
          [](auto& w, auto& its) {
            return std::ranges::count(Descendants(getpid()), w.PidIn(its[1])) > 0 ? "runs" : "ended";
@@ -84,15 +85,15 @@ struct ProcessWorld : Subreaper {
 };
 
 const TestRow kProcesses[] = {
-    {"FilesInSharedMemoryGoWithTheStoppedThatHadThemOpen",
+    {"OpenFilesInSharedMemoryAreRemovedWithAStoppedTask",
      {{"run echo a > FILE-closed; exec 3> FILE; touch ready; exec sleep 1000 | stop 10000 | outcome", "^killed"},
       {"remove-shared | remove-shared -closed", "was gone | was there"}}},
     {"ATaskThatIgnoresTermIsKilledAfterTheGrace",
      {{"run trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done | stop 200 | outcome | took 200",
        "^killed KILL | so long"},
       {"runs pid", "ended"}}},
-    // The first of three ignores SIGTERM, the second fails, the third has a child in a session of its own.
-    {"WhenAProcessFailsNothingOfTheOthersIsLeft",
+    // Process 0 ignores SIGTERM, process 1 fails, and process 2 has a child in a session of its own.
+    {"AFailedProcessLeavesNoOtherProcessOfTheTask",
      {{"run-three echo $$ > pid-$TONY_PROCESS_INDEX; case $TONY_PROCESS_INDEX in "
        "0) trap '' TERM; while :; do sleep 0.02; done;; "
        "1) until [ -e child -a -e pid-0 ]; do sleep 0.02; done; touch ready; until [ -e fail ]; do sleep 0.02; done; "
@@ -102,7 +103,7 @@ const TestRow kProcesses[] = {
       {"runs pid-0 | runs pid-2 | runs child", "ended | ended | ended"}}},
     {"ATaskThatEndsOnTermKeepsItsExitCode",
      {{"run trap 'exit 5' TERM; touch ready; while :; do sleep 0.02; done | stop 10000 | outcome", "^killed 5"}}},
-    {"AProgramMaySaveWithToolsOfItsOwnThoughItsShellEndsOfTermAtOnce",
+    {"AProgramMaySaveAfterTermAlthoughItsShellDiesAtOnce",
      {{"run sh -c 'trap \"sleep 0.3 && echo x > saved; exit\" TERM; touch ready; while :; do sleep 0.02; done'; echo "
        "after"
        " | stop 10000 | outcome | text saved",
@@ -110,12 +111,12 @@ const TestRow kProcesses[] = {
     {"AProcessThatFledIntoItsOwnSessionIsEnded",
      {{"run setsid bash -c 'echo $$ > fled; touch ready; sleep 1000' & wait | stop 10000 | outcome | runs fled",
        "^killed | ended"}}},
-    {"ADaemonThatIgnoresTermIsKilledAfterItsParentIsGone",
+    {"ADaemonThatIgnoresTermIsKilledAfterItsParentHasExited",
      {{"run (setsid bash -c 'trap \"\" TERM; echo $$ > daemon; touch ready; while :; do sleep 0.02; done' &); sleep "
        "1000"
        " | stop 200 | outcome | runs daemon",
        "^killed | ended"}}},
-    {"WhatRunsOnInTheBackgroundEndsWithTheTask",
+    {"BackgroundProcessesEndWithTheTask",
      {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
        "outcome",
        "^success 0 | ~running in the background, and it was ended"},
@@ -123,19 +124,19 @@ const TestRow kProcesses[] = {
     {"AFailureBringsTheLastLinesOfStderr",
      {{"run echo first >&2; touch ready; echo boom >&2; exit 3 | outcome",
        "user_error 3, because: its last line: boom, stderr: first\nboom\n."}}},
-    {"ACommandThatIsNotThereIsTheUsersConfiguration",
+    {"AMissingCommandIsAUserConfigError",
      {{"run touch ready; no-such-program | outcome | outcome", "^user_config | ~no-such-program: command not found"}}},
 };
 TABLE_TEST(ExecutorProcessTest, kProcesses, ScriptIn<ProcessWorld>());
 
 class ExecutorNoticeTest : public testing::Test, protected ProcessWorld {};
 
-TEST_F(ExecutorNoticeTest, ATasksProcessesAreChosenBeforeItsExecutorWhenMemoryRunsOut) {
+TEST_F(ExecutorNoticeTest, ATasksProcessesAreKilledBeforeItsExecutorWhenMemoryRunsOut) {
   RunTask("(cat /proc/self/oom_score_adj > score); touch ready; exec sleep 1000");
   EXPECT_GT(ParseInt(Trim(Content(bed->InWork("score")))), ParseInt(Trim(Content("/proc/self/oom_score_adj"))));
 }
 
-TEST_F(ExecutorNoticeTest, ANoticeIsThereWhenTheSignalComes) {
+TEST_F(ExecutorNoticeTest, TheNoticeIsWrittenBeforeTheSignal) {
   RunTask(
       "test ! -e $TONY_NOTICE_FILE || exit 9; trap 'cat $TONY_NOTICE_FILE > seen; exit 5' TERM; touch ready; "
       "while :; do sleep 0.02; done");
@@ -159,7 +160,7 @@ TEST_F(ExecutorNoticeTest, OrphansAreReapedAndNeverTakeTheTasksExitStatus) {
   })) << "a zombie is left";
 }
 
-// ---- Real processes that fail, each in its way: what is reported of them.
+// ---- Real processes that fail in different ways, and the outcomes that are reported.
 
 Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& rules = {},
                   FrameworkKind framework = FrameworkKind::kStandalone, const std::string& secrets = "") {
@@ -168,7 +169,7 @@ Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& ru
   EXPECT_TRUE(WriteNewFile(bed.records.place() / "secrets", secrets, false).ok());
   bed.spec.failure_rules = rules;
   bed.spec.framework = framework;
-  std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
+  std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // left by an earlier run
   BoostProcessRunner processes(bed.loop);
   const auto child_signals = bed.loop.OnSignals({SIGCHLD}, [&](int) { processes.ReapAllChildren(); });
   EXPECT_TRUE(bed.Start(processes));
@@ -178,7 +179,8 @@ Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& ru
   return outcome.value_or(Outcome{});
 }
 
-// The command is "@RULES " or "@TORCH " and what a shell runs.
+// Returns the reported outcome of a shell command. The prefix "@RULES " adds failure rules, and "@TORCH " selects
+// PyTorch.
 std::string FailureOf(const std::string& command) {
   static const std::vector<FailureRule> kRules = {
       {.name = "exit.9", .exit_code = 9, .cls = OutcomeClass::kPreempted, .meaning = "our site's notice"}};
@@ -195,9 +197,8 @@ std::string FailureOf(const std::string& command) {
 }
 
 const TestRow kFailures[] = {
-    {"AProgramSaysTransientOrPermanentByItsExitCode",
-     {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
-    {"AProgramSaysMoreInItsErrorFile",
+    {"ExitCodesMeanTransientOrPermanent", {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
+    {"AnErrorFileAddsToTheOutcome",
      {{R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)",
        "^infra 4, because: no license, permanent."}}},
     {"TorchsErrorFileIsRead",
@@ -206,23 +207,23 @@ const TestRow kFailures[] = {
        "^oom 1, because: RuntimeError: CUDA out of memory.: out of GPU memory."}}},
     {"ABrokenErrorFileIsNamed",
      {{"echo oops > $TONY_ERROR_FILE; exit 5", "^user_error 5, because: error file: not JSON: "}}},
-    {"TheLastLinesOfStderrTellTheClass",
+    {"TheLastLinesOfStderrDecideTheClass",
      {{"echo 'ModuleNotFoundError: No module named x' >&2; exit 1",
        "^user_config 1, because: ModuleNotFoundError: No module named x: a Python module is missing or broken in the "
        "task's environment, stderr: ModuleNotFoundError: No module named x\n"}}},
-    {"WhatWasSaidOnStdoutIsTold",
+    {"TheOutcomeHasTheEndOfStdout",
      {{"echo no rows; exit 1", "user_error 1, because: its last line: no rows (on stdout). stdout: no rows\n"}}},
-    {"TheJobsOwnRulesTellTheClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
+    {"TheJobsOwnRulesDecideTheClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
     {"AKillWithoutEvidenceIsNotCalledOutOfMemory",
      {{"kill -9 $$", "^infra KILL, because: killed by something outside of the job"}}},
-    {"ASuccessIsOneWhateverWasWritten",
+    {"ASuccessCountsWhateverWasWritten",
      {{"echo '{\"class\":\"infra\"}' > $TONY_ERROR_FILE; echo MemoryError >&2; exit 0", "success 0. Never."}}},
 };
 TABLE_TEST(ExecutorFailureTest, kFailures, Gives(FailureOf));
 
 TEST(ExecutorSecretTest, NoSecretOfTheTaskIsInItsOutcome) {
   const std::string secrets("PW=fdS3cret77\0URL=db://a:gu%40ess@b\0", 36);
-  // The last 4 KiB of stderr begin amid the secret.
+  // The last 4 KiB of stderr begin in the middle of the secret.
   const Outcome cut = OutcomeOf(
       "echo bad password gu@ess for $PW; printf '%s' $PW >&2; head -c 4090 /dev/zero | tr "
       "'\\0' x >&2; exit 3",
@@ -237,8 +238,8 @@ TEST(ExecutorSecretTest, NoSecretOfTheTaskIsInItsOutcome) {
   EXPECT_EQ(reported.message, "no ***");
 }
 
-// ---- Tests with real shells, which leave processes in the background. The programs `train`, `work` and `tensorboard` are
-// copies of sleep.
+// ---- Real shells that leave processes in the background. The programs `train`, `work` and `tensorboard` are copies of
+// sleep.
 
 class BackgroundTest : public testing::Test, protected Subreaper {
  protected:
@@ -260,14 +261,14 @@ class BackgroundTest : public testing::Test, protected Subreaper {
   Executor* executor() { return &*bed_->executor; }
   bool IsThere(const std::string& file) { return std::filesystem::exists(bed_->InWork(file)); }
 
-  // The training was waited for.
+  // Expects that the executor waited for the training.
   void ExpectWaits(const std::string& command) {
     const Outcome outcome = Run(command);
     EXPECT_TRUE(outcome.Succeeded()) << command;
     EXPECT_TRUE(IsThere("done")) << command;
     EXPECT_THAT(outcome.message, AllOf(HasSubstr("in the background, and the task waited for it"))) << command;
   }
-  // The command did the work, and `helper` was ended.
+  // Expects that the command did the work and that `helper` was ended.
   void ExpectEnds(const std::string& command, const std::string& helper) {
     const Outcome outcome = Run(command);
     EXPECT_TRUE(outcome.Succeeded()) << command;
@@ -284,7 +285,7 @@ class BackgroundTest : public testing::Test, protected Subreaper {
 
 constexpr const char* kTrain = "sh -c './train 0.2; touch done'";
 
-TEST_F(BackgroundTest, WorkThatAShellHasLeftInTheBackgroundIsWaitedFor) {
+TEST_F(BackgroundTest, WorkInTheBackgroundOfAShellIsWaitedFor) {
   const std::string train = kTrain;
   ExpectWaits(train + " &");
   ExpectWaits("nohup " + train + " >train.log 2>&1 & echo started");
@@ -299,7 +300,7 @@ TEST_F(BackgroundTest, WorkThatAShellHasLeftInTheBackgroundIsWaitedFor) {
   ExpectWaits("./tensorboard 1000 & " + train + " &");
 }
 
-TEST_F(BackgroundTest, HelpersOfAProgramThatDidTheWorkAreEndedAndNamed) {
+TEST_F(BackgroundTest, HelpersAreKilledAndNamedWhenTheProgramHasEnded) {
   ExpectEnds("./train 1000 & ./work 0.2", "train");
   ExpectEnds("./train 1000 & ./work 0.2 | cat; true", "train");
   ExpectEnds("sleep 1000 & ./work 0.2", "sleep");
@@ -309,15 +310,15 @@ TEST_F(BackgroundTest, HelpersOfAProgramThatDidTheWorkAreEndedAndNamed) {
   ExpectEnds("perl -e 'system \"./train 1000 &\"; select undef, undef, undef, 0.2'; true", "train");
 }
 
-TEST_F(BackgroundTest, AServiceAloneIsTheWork) {
+TEST_F(BackgroundTest, AServiceIsWaitedForIfItIsTheOnlyProcess) {
   EXPECT_THAT(Run("./tensorboard 0.2 &").message, HasSubstr("waited for"));
 }
 
-TEST_F(BackgroundTest, WhatEndsInTheSameMomentIsNotToldOf) {
+TEST_F(BackgroundTest, ProcessesThatEndAtTheSameTimeAreNotReported) {
   EXPECT_EQ(Run("true & ./work 0.1 | tee log").message, "");
 }
 
-TEST_F(BackgroundTest, TheFirstFailureOfTheWorkIsTheTasksAndAllOfItIsWaitedFor) {
+TEST_F(BackgroundTest, TheFirstFailureCountsAfterAllBackgroundWorkHasEnded) {
   const Outcome outcome =
       Run("sh -c './train 0.1; echo boom >&2; exit 3' & sh -c './train 0.2; touch done; exit 4' & true");
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
@@ -326,7 +327,7 @@ TEST_F(BackgroundTest, TheFirstFailureOfTheWorkIsTheTasksAndAllOfItIsWaitedFor) 
   EXPECT_TRUE(IsThere("done"));
 }
 
-TEST_F(BackgroundTest, AStopReachesTheWorkThatIsWaitedFor) {
+TEST_F(BackgroundTest, AStopReachesBackgroundWork) {
   Start("./train 1000 & touch ready");
   ASSERT_TRUE(bed_->Until([this] { return IsThere("ready") && Descendants(getpid()).size() == 1; }));
   ASSERT_TRUE(bed_->Order({.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = Duration{10'000}}));
@@ -337,7 +338,7 @@ TEST_F(BackgroundTest, AStopReachesTheWorkThatIsWaitedFor) {
   EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
 }
 
-TEST_F(BackgroundTest, TheJobMayHaveItOtherwise) {
+TEST_F(BackgroundTest, TheJobMayConfigureItsBackgroundWork) {
   const Outcome ended = Run("./train 1000 &", Background::kEnd);
   EXPECT_TRUE(ended.Succeeded());
   EXPECT_THAT(ended.message, HasSubstr("it was ended"));
@@ -347,7 +348,7 @@ TEST_F(BackgroundTest, TheJobMayHaveItOtherwise) {
   EXPECT_THAT(Run("./train 0.2 & ./work 0.1", Background::kWait).message, HasSubstr("waited for"));
 }
 
-TEST(ServiceProgramTest, ServicesAreToldByTheirProgram) {
+TEST(ServiceProgramTest, ServicesAreRecognisedByTheirProgram) {
   EXPECT_TRUE(IsService({"/venv/bin/python3", "/venv/bin/tensorboard", "--logdir", "x"}));
   EXPECT_TRUE(IsService({"python", "-m", "tensorboard.main"}));
   EXPECT_TRUE(IsService({"wandb-service(2-71)"}));

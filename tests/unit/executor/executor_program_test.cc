@@ -1,4 +1,4 @@
-// The program tony-executor against a real RPC server, whose AM the test plays.
+// Tests the program tony-executor with a real RPC server, where the test plays the AM.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ class ExecutorProgramTest : public testing::Test {
     ASSERT_TRUE(records_.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok());
   }
 
-  // The program's exit, once it has ended.
+  // Starts the program. The returned exit status is set once the program has ended.
   std::shared_ptr<std::optional<ExitStatus>> Launch(const std::vector<std::string>& arguments) {
     auto exit = std::make_shared<std::optional<ExitStatus>>();
     std::vector<std::string> argv = {ProgramFolder() + "/tony-executor"};
@@ -83,7 +83,7 @@ TEST_F(ExecutorProgramTest, RunsATaskFromRegistrationToRelease) {
   EXPECT_EQ(*ReadFile(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs / "stdout"), "out\n");
 }
 
-TEST_F(ExecutorProgramTest, TheTaskDoesNotNoticeThatTheAmWasReplaced) {
+TEST_F(ExecutorProgramTest, TheTaskRunsOnWhenTheAmIsReplaced) {
   Make("while [ ! -e go ]; do sleep 0.02; done");
   ScriptedAm first({1}), second({2});
   Rule(first, 1);

@@ -14,7 +14,7 @@
 namespace tony::executor {
 namespace {
 
-// An executor whose processes are played, and the AM that the row speaks for. Waits are part of each word.
+// An executor with fake processes, and the AM for which the row speaks. Each word waits until its effect is visible.
 struct ExecutorWorld {
   explicit ExecutorWorld(const std::string& role = "worker") : bed("python3 train.py", role) {}
 
@@ -33,9 +33,8 @@ struct ExecutorWorld {
     outcome.usage.reset();
     return OutcomeText(outcome);
   }
-  std::string Told(std::string text) const {  // paths as seen from the job's folder
-    return Replaced(std::move(text), bed.records.place().string(), "@");
-  }
+  // Returns `text` with "@" in place of the path of the job's folder.
+  std::string Told(std::string text) const { return Replaced(std::move(text), bed.records.place().string(), "@"); }
   static Deeds<ExecutorWorld> Its() {
     return {
         {"rule", [](auto& w, auto& its) { w.bed.Rule(its.Number(1)); }},
@@ -46,7 +45,8 @@ struct ExecutorWorld {
          }},
         {"processes", [](auto& w, auto& its) { w.bed.spec.roles[0].processes = static_cast<int>(its.Number(1)); }},
         {"staged", [](auto& w, auto&) { w.bed.spec.framework = FrameworkKind::kStaged; }},
-        // The AM's part up to the START command, after which a process is started; and the first heartbeat.
+        // "start" plays the AM up to the START command, after which a process is started. "start-and-heartbeat" also
+        // waits for the first heartbeat.
         {"start", [](auto& w, auto&) { w.Start(); }},
         {"start-and-heartbeat", [](auto& w, auto&) { w.Start(), w.AwaitHeartbeat(); }},
         {"heartbeat",
@@ -101,14 +101,16 @@ struct ExecutorWorld {
                   : w.bed.exit_code == kLeftTerminated ? "terminated"
                                                        : "otherwise";
          }},
-        // ---- its processes
+        // ---- the task's processes
         {"starts-fail",
-         [](auto& w, auto& its) {  // after so many: "starts-fail 1 69 why"
+         // "starts-fail 1 69 why": after one successful start the next one fails with error code 69.
+         [](auto& w, auto& its) {
            w.processes.starts_before_failure = static_cast<size_t>(its.Number(1));
            w.processes.failure = Error{static_cast<ErrorCode>(its.Number(2)), its.From(3)};
          }},
         {"exit",
-         [](auto& w, auto& its) {  // of the one that its heartbeat names, or so many behind it
+         // The process in the newest heartbeat exits, or the n-th process after it.
+         [](auto& w, auto& its) {
            const bool signaled = !isdigit(its[1].at(0));
            const ExitStatus status = signaled ? KilledBy(*SignalFromString(its[1])) : ExitCode(its.Number(1));
            w.processes.Exit(static_cast<pid_t>(w.pid + its.Number(2)), status);
@@ -119,14 +121,14 @@ struct ExecutorWorld {
          }},
         {"tried", [](auto& w, auto&) { return StrCat(w.processes.started.size(), " starts"); }},
         {"in",
-         [](auto& w, auto& its) {  // folder, stdout and stderr of a process
+         [](auto& w, auto& its) {  // a process's folder, stdout and stderr
            const ProcessSpec& its_spec = w.processes.started.at(static_cast<size_t>(its.Number(1)));
            return w.Told(StrCat(its_spec.directory, " ", its_spec.stdout_file, " ", its_spec.stderr_file));
          }},
         {"last", [](auto& w, auto&) { return w.Told(w.processes.started.back().stdout_file); }},
         {"runs", [](auto& w, auto&) { return w.processes.started.front().argv.back(); }},
         {"has",
-         [](auto& w, auto& its) {  // an environment variable
+         [](auto& w, auto& its) {  // checks an environment variable
            const auto& env = w.processes.started.at(static_cast<size_t>(its.Number(1))).env;
            return std::ranges::count(env, Replaced(its[2], "@", w.bed.records.place().string())) > 0 ? "yes" : "no";
          }},
@@ -152,7 +154,7 @@ struct ExecutorWorld {
            for (const auto& [name, value] : w.bed.am.published.front().argument) text += StrCat(" ", name, "=", value);
            return text;
          }},
-        // ---- files: of the sources, of the work folder, of the logs
+        // ---- files in the sources, the work folder and the logs
         {"source",
          [](auto& w, auto& its) {
            EXPECT_TRUE(WriteNewFile(w.bed.records.place() / "src" / its[1], its.From(2), false).ok());
@@ -187,7 +189,7 @@ struct ExecutorWorld {
 
   ExecutorBed bed;
   FakeProcessRunner processes{bed.loop};
-  int64_t pid = 0;  // of the newest heartbeat that was waited for
+  int64_t pid = 0;  // from the newest awaited heartbeat
 };
 
 const TestRow kExecutors[] = {
@@ -200,7 +202,7 @@ const TestRow kExecutors[] = {
      {{"source train.py print() | start | runs | work-has train.py", "~train.py | print()"},
       {"in 0", "@/work/worker-0/1 @/logs/worker-0/1/stdout @/logs/worker-0/1/stderr"},
       {"has 0 TONY_TASK=worker:0 | has 0 HOME=/home/ada", "yes | yes"}}},
-    {"TellsTheAmThatTheProcessRuns", {{"start | heartbeat", "phase running"}}},
+    {"ReportsToTheAmThatTheProcessRuns", {{"start | heartbeat", "phase running"}}},
     {"HasTheOutcomeOnDiskWhenItReportsIt",
      {{"start-and-heartbeat | log stderr boom | exit 3 | reported | kept 1",
        "user_error 3, because: its last line: boom, stderr: boom\n. | "
@@ -219,12 +221,13 @@ const TestRow kExecutors[] = {
      {{"processes 2 | start | started 2 | in 0 | in 1",
        "~/stdout @ | @/work/worker-0/1 @/logs/worker-0/1/stdout-1 @/logs/worker-0/1/stderr-1"},
       {"has 0 TONY_PROCESS_INDEX=0 | has 1 TONY_PROCESS_INDEX=1", "yes | yes"}}},
-    {"AFailureIsToldInTheWordsOfTheProcessThatFailed",
+    {"AFailureIsReportedWithTheTextOfTheFailedProcess",
      {{"processes 2 | start-and-heartbeat | log stderr fine | log stderr-1 boom", ""},
       {"work tony-error-1.json {\"class\":\"oom\",\"message\":\"too big\"} | exit 3 1 | exit TERM | reported",
        "^oom 3, because: too big, stderr: boom\n, process 1"}}},
-    {"WhenAProcessCannotBeStartedThoseBeforeItAreEnded",
-     {{"processes 3 | starts-fail 1 69 start /bin/bash: no memory | start | heartbeat | last",  // not the third
+    {"AFailedStartStopsTheProcessesThatWereStartedBefore",
+     // The third process is not started.
+     {{"processes 3 | starts-fail 1 69 start /bin/bash: no memory | start | heartbeat | last",
        "phase stopping | @/logs/worker-0/1/stdout-1"},
       {"exit TERM | reported", "~, because: start /bin/bash: no memory, process 1."}}},
     {"TooMuchEnvironmentIsTheUsersFault",
@@ -243,23 +246,23 @@ const TestRow kExecutors[] = {
 TABLE_TEST(ExecutorTest, kExecutors, ScriptIn<ExecutorWorld>());
 
 const TestRow kPublishing[] = {
-    {"TellsTheAmWhatItsTaskPublishes",
+    {"SendsPublishedValuesToTheAm",
      {{"staged | source tony-publish ADDRESS=old | start-and-heartbeat", ""},
       {"has 0 TONY_PUBLISH_FILE=@/work/driver-0/1/tony-publish | work tony-publish ADDRESS=here:1\n | published",
        "yes | values ADDRESS=here:1"}}},
-    {"ASecretOfItsTaskIsMaskedInWhatThatPublishes",
+    {"SecretsAreMaskedInPublishedValues",
      {{"staged | secret PW=here:1 | start-and-heartbeat | work tony-publish ADDRESS=here:1\n | published",
        "values ADDRESS=***"}}},
-    {"ReportsTheEndWhenItsLastWordsAreAcknowledged",
+    {"ReportsTheEndAfterTheLastValuesAreAcknowledged",
      {{"staged | start-and-heartbeat | work tony-publish ADDRESS=here:1\n | exit 0 | published | unreported",
        "values ADDRESS=here:1 | 0 outcomes"},
       {"acknowledge-values | reported", "^success"}}},
 };
 TABLE_TEST(PublishingExecutorTest, kPublishing, ScriptIn<ExecutorWorld>(std::string("driver")));
 
-// The shell between one attempt and the next.
+// Tests the shell between one attempt and the next.
 const TestRow kNextAttempts[] = {
-    {"TheNextAttemptIsLockedBeforeTheAmHearsOfIt",
+    {"TheNextAttemptIsLockedBeforeItRegisters",
      {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | NEXT | registered | locked 2",
        "^user_error | ^worker:0#2 | yes"}}},
     {"TheNextAttemptHasFoldersOfItsOwn",
@@ -268,15 +271,16 @@ const TestRow kNextAttempts[] = {
       {"answer-register | RESUME /ckpt/step-5 | started 2 | in 1",
        "@/work/worker-0/2 @/logs/worker-0/2/stdout @/logs/worker-0/2/stderr"},
       {"has 1 TONY_ATTEMPT=2 | has 1 TONY_RESUME_FROM=/ckpt/step-5", "yes | yes"}}},
-    {"AnAttemptThatCannotBeginLeavesTheOutcomeOfTheOneBeforeAlone",
+    {"AnAttemptThatCannotBeginKeepsTheOutcomeBefore",
      {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | in-the-way 2 | NEXT | registered",
        "^user_error | ^worker:0#2"},
       {"answer-register | reported | reported-of | kept 1", "^infra | worker:0#2 | ^user_error"}}},
 };
 TABLE_TEST(ExecutorNextTest, kNextAttempts, ScriptIn<ExecutorWorld>());
 
-// The process of StartProcesses is started at once, and that is the next event; but SendAwait stood behind that action.
-TEST(ExecutorOrderTest, AllThatAnEventAsksForIsDoneBeforeTheNextEvent) {
+// The action StartProcesses starts its process at once, and that start is the next event. The executor must still
+// perform the action SendAwait, which follows StartProcesses, before it handles that event.
+TEST(ExecutorOrderTest, AllActionsOfAnEventArePerformedBeforeTheNextEvent) {
   class Watched : public FakeAm {
    public:
     using FakeAm::FakeAm;

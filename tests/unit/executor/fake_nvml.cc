@@ -1,5 +1,5 @@
-// A library that says what NVML would say of three GPUs: 0 is idle, 1 is busy, and GPU-lost is none any more. Asking
-// for GPU-hang never returns.
+// A library that answers like NVML for three GPUs: 0 is idle, 1 is busy, and GPU-lost was lost. A query for GPU-hang
+// never returns.
 #include <unistd.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ struct Utilization {
   unsigned gpu, memory;
 };
 
-int gpus[3];  // their addresses are the handles
+int gpus[3];  // the addresses serve as handles
 constexpr int kSuccess = 0, kInvalid = 2, kLost = 15;
 
 }  // namespace

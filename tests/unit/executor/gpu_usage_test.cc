@@ -20,7 +20,7 @@ TEST(VisibleGpusTest, DevicesAreNamedByNumberOrName) {
   EXPECT_THAT(VisibleGpus("GPU-8932f937, MIG-4b2f"), ElementsAre("GPU-8932f937", "MIG-4b2f"));
 }
 
-TEST(VisibleGpusTest, WhatFollowsAnInvalidOneDoesNotCount) {
+TEST(VisibleGpusTest, DevicesAfterAnInvalidOneDoNotCount) {
   EXPECT_THAT(VisibleGpus(""), IsEmpty());
   EXPECT_THAT(VisibleGpus("-1"), IsEmpty());
   EXPECT_THAT(VisibleGpus("NoDevFiles"), IsEmpty());
@@ -29,7 +29,7 @@ TEST(VisibleGpusTest, WhatFollowsAnInvalidOneDoesNotCount) {
   EXPECT_THAT(VisibleGpus("99999999999999999999"), IsEmpty());
 }
 
-// The fake library is beside this program.
+// Returns the usage of `devices` as measured with the fake library, which is in the folder of this program.
 std::optional<GpuUsage> Measured(const std::vector<std::string>& devices) {
   EventLoop loop;
   const GpuWatch watch(devices, TestProgram("libfake_nvml.so"));
@@ -60,7 +60,7 @@ TEST(GpuWatchTest, WhereThereIsNoLibraryNothingIsMeasured) {
   }
 }
 
-TEST(GpuWatchTest, ADriverThatHangsIsLeftBehind) {
+TEST(GpuWatchTest, AHangingDriverDoesNotDelayTheEndOfTheWatch) {
   const auto begin = std::chrono::steady_clock::now();
   {
     const GpuWatch watch({"GPU-hang"}, TestProgram("libfake_nvml.so"));

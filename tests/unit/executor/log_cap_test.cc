@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t kMb = 1 << 20;
 
-// Every line tells where in the log it is.
+// Returns lines that each begin with their own offset in the log.
 std::string Lines(int64_t from, int64_t size) {
   std::string text;
   while (static_cast<int64_t>(text.size()) < size) {
@@ -73,7 +73,7 @@ class LogCapTest : public testing::Test {
     EXPECT_EQ(stat(file_.c_str(), &info), 0);
     return info.st_blocks * 512;
   }
-  // All of the log as a reader gets it, with "[cut N]" where something is gone.
+  // Returns the whole log as a reader gets it, with "[cut N]" in place of N removed bytes.
   std::string ReadAll(size_t chunk = 64 << 10) const {
     const UniqueFd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
     std::string text, buffer(chunk, '\0');
@@ -91,7 +91,7 @@ class LogCapTest : public testing::Test {
   const std::filesystem::path file_ = temp_.path() / "stdout";
 };
 
-TEST_F(LogCapTest, WhatIsFirstAndLastStaysAndTheMiddleIsFreed) {
+TEST_F(LogCapTest, TheBeginningAndTheEndStayAndTheMiddleIsFreed) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GE(*cap.Check(), 10 * kMb);
@@ -108,7 +108,7 @@ TEST_F(LogCapTest, NothingIsFreedWithinTheLimit) {
   EXPECT_EQ(ReadAll(), Lines(0, 5 * kMb));
 }
 
-TEST_F(LogCapTest, ItIsCutAgainAsItGrows) {
+TEST_F(LogCapTest, AGrowingLogIsCutAgain) {
   Append(kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   for (int i = 0; i < 20; ++i) {
@@ -120,7 +120,7 @@ TEST_F(LogCapTest, ItIsCutAgainAsItGrows) {
   EXPECT_TRUE(ReadAll().ends_with(end));
 }
 
-TEST_F(LogCapTest, ALogThatItsProgramEmptiesBeginsAnew) {
+TEST_F(LogCapTest, ATruncatedLogIsMeasuredFromItsNewBeginning) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GT(*cap.Check(), 0);
@@ -131,15 +131,15 @@ TEST_F(LogCapTest, ALogThatItsProgramEmptiesBeginsAnew) {
   EXPECT_LE(Room(), 6 * kMb);
 }
 
-TEST_F(LogCapTest, ALogWithHolesOfItsOwnIsMeasuredByItsRoom) {
+TEST_F(LogCapTest, ALogWithHolesIsMeasuredByItsDiskSpace) {
   Append(kMb);
-  std::filesystem::resize_file(file_, static_cast<uintmax_t>(kMb) << 20);  // a terabyte that is not there
+  std::filesystem::resize_file(file_, static_cast<uintmax_t>(kMb) << 20);  // a hole of a terabyte
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_EQ(*cap.Check(), 0);
   EXPECT_EQ(ReadAll(), Lines(0, kMb) + StrCat("[cut ", (kMb << 20) - kMb, "]"));
 }
 
-TEST_F(LogCapTest, WhatIsPutInItsPlaceIsNotTouched) {
+TEST_F(LogCapTest, AFileInPlaceOfTheLogIsNotCut) {
   Append(kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   std::filesystem::remove(file_);
@@ -148,7 +148,7 @@ TEST_F(LogCapTest, WhatIsPutInItsPlaceIsNotTouched) {
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
 }
 
-TEST_F(LogCapTest, ALinkAPipeAndNothingAreLeftAlone) {
+TEST_F(LogCapTest, ALinkAPipeAndAMissingFileAreNotCut) {
   Append(16 * kMb);
   const auto link = temp_.path() / "link", pipe = temp_.path() / "pipe";
   std::filesystem::create_symlink(file_, link);
@@ -160,16 +160,16 @@ TEST_F(LogCapTest, ALinkAPipeAndNothingAreLeftAlone) {
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
 }
 
-TEST_F(LogCapTest, AFileThatMayNotBeCutSaysSoOnce) {
+TEST_F(LogCapTest, AFailureToCutIsReportedOnce) {
   Append(16 * kMb);
-  LogSizeLimit cap(UniqueFd(open(file_.c_str(), O_RDONLY | O_CLOEXEC)), 4 * kMb);  // EBADF, as good as any
+  LogSizeLimit cap(UniqueFd(open(file_.c_str(), O_RDONLY | O_CLOEXEC)), 4 * kMb);  // EBADF stands for any error
   const auto first = cap.Check();
   ASSERT_FALSE(first.ok());
   EXPECT_EQ(first.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(*cap.Check(), 0);
 }
 
-// A real writer, as fast as it can; the reader follows it the while.
+// A real writer writes as fast as it can while the reader follows it.
 TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
   Append(kMb);
   const pid_t writer = fork();
@@ -198,7 +198,7 @@ TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
   EXPECT_LE(Room(), 7 * kMb);
 }
 
-TEST_F(LogCapTest, CutsWhileItIsReadShowNoNul) {
+TEST_F(LogCapTest, AReaderNeverSeesANulDuringCuts) {
   const std::string content(16 * kMb, 'x');
   for (int round = 0; round < 20; ++round) {
     std::ofstream(file_, std::ios::trunc) << content;
@@ -208,7 +208,8 @@ TEST_F(LogCapTest, CutsWhileItIsReadShowNoNul) {
       LogSizeLimit(file_, kMb + round * kMb / 2).Check().ok();
     });
     const UniqueFd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string buffer(300'000, '\0');  // across the edges of what is cut
+    // Reads of this size cross the edges of the cuts.
+    std::string buffer(300'000, '\0');
     go = true;
     for (int64_t offset = 0;;) {
       const LogBytes read = ReadLog(fd.get(), offset, buffer);
@@ -246,7 +247,7 @@ TEST_F(LogNotesTest, EachGrowthIsNotedOnce) {
   EXPECT_EQ(Notes(), "1000 4\n3000 8\n");
 }
 
-TEST_F(LogNotesTest, ALogThatItsTaskEmptiedIsNamed) {
+TEST_F(LogNotesTest, ATruncatedLogIsReported) {
   Append("a long line\n");
   notes_.Look(FromMillis(1000));
   std::ofstream(log_, std::ios::trunc) << "new\n";
@@ -257,7 +258,7 @@ TEST_F(LogNotesTest, ALogThatItsTaskEmptiedIsNamed) {
   EXPECT_EQ(Notes(), "1000 12\n2000 4\n");
 }
 
-TEST_F(LogNotesTest, OfALongLifeTheNotesTakeBoundedRoom) {
+TEST_F(LogNotesTest, TheNotesOfALongRunHaveBoundedSize) {
   std::filesystem::create_directories(temp_.path());
   for (int64_t i = 1; i <= 3 * int64_t{kMostLogNotes}; ++i) {
     std::filesystem::path log = log_;
@@ -272,7 +273,7 @@ TEST_F(LogNotesTest, OfALongLifeTheNotesTakeBoundedRoom) {
   EXPECT_EQ(kept[kept.size() - 2].size + 1, kept.back().size) << "the newest are as fine as ever";
 }
 
-TEST_F(LogNotesTest, WhatATaskHasPutInTheirPlaceIsLeftAlone) {
+TEST_F(LogNotesTest, AFileInPlaceOfTheNotesIsNotChanged) {
   std::ofstream(temp_.path() / "precious") << "mine";
   std::filesystem::create_symlink(temp_.path() / "precious", temp_.path() / "stdout.times");
   Append("one\n");

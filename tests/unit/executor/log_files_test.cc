@@ -26,7 +26,7 @@ TEST(LogFilesTest, AShortTextIsShownWhole) { EXPECT_EQ(LastLines("one\ntwo\n"), 
 
 TEST(LogFilesTest, ATextWithoutAFinalLineEndGetsOne) { EXPECT_EQ(LastLines("one\ntwo"), "one\ntwo\n"); }
 
-TEST(LogFilesTest, NothingStaysNothing) {
+TEST(LogFilesTest, AnEmptyTextStaysEmpty) {
   EXPECT_EQ(LastLines(""), "");
   EXPECT_EQ(LastLines("\n\n"), "");
 }
@@ -64,7 +64,7 @@ TEST(LogFilesTest, ControlCharactersAndColoursAreDropped) {
   EXPECT_EQ(LastLines("\x1b[1;31merror\x1b[0m: x\n"), "error: x\n");
 }
 
-TEST(LogFilesTest, OfAProgressBarTheLastStateIsKept) {
+TEST(LogFilesTest, TheLastStateOfAProgressBarIsKept) {
   EXPECT_EQ(LastLines("10%\r20%\r30%\r\ndone\r\n"), "30%\ndone\n");
 }
 
@@ -80,7 +80,7 @@ TEST(LogFilesTest, TheEndOfALongFileIsRead) {
   EXPECT_TRUE(tail.ends_with("line 99999\n")) << tail;
 }
 
-TEST(LogFilesTest, TheTextHasTheLinesBeforeTheLastOnes) {
+TEST(LogFilesTest, TheFullTextAlsoHasEarlierLines) {
   std::string text = "\x1b[31mValueError: x\x1b[0m\n", expected = "ValueError: x\n";
   for (int i = 0; i < 500; ++i) text += "noise\n", expected += "noise\n";
   EXPECT_EQ(LogTailOf(text).text, expected);
@@ -89,7 +89,7 @@ TEST(LogFilesTest, TheTextHasTheLinesBeforeTheLastOnes) {
 
 TEST(LogFilesTest, AFileThatIsNotThereHasNoLastLines) { EXPECT_EQ(ReadLogTail("/nowhere/stderr").lines, ""); }
 
-// What a task puts in its log's place would get into its outcome.
+// Otherwise the content of a file that a task puts in place of its log would get into the outcome.
 TEST(LogFilesTest, AFileThatIsALinkOrAPipeHasNoLastLines) {
   const TempFolder folder;
   std::ofstream(folder.path() / "secret") << "secret\n";
@@ -112,7 +112,7 @@ class LogAnswersTest : public testing::Test {
   void Write(const std::string& text, const std::string& stream = "stdout", int attempt = 1) {
     std::ofstream(Folder(attempt) / stream, std::ios::app) << text;
   }
-  // The answer, if it comes at once.
+  // Returns the answer if it comes at once.
   std::optional<LogNews> AskAtOnce(const LogWant& want, int64_t most = 1000) {
     answers_.Take({{++last_id_, {want}, most, Duration(0)}});
     return sent_.contains(last_id_) ? std::optional(sent_[last_id_].front()) : std::nullopt;
@@ -158,7 +158,7 @@ TEST_F(LogAnswersTest, SecretsAreStarsWhereverAPieceBeginsOrEnds) {
   EXPECT_EQ(ExcerptsOf(Folder(1), 0, SecretMask({"s3cret"})).front().parts.front().text, "a ****** b\nc ******\n");
 }
 
-TEST_F(LogAnswersTest, WhoWaitsHearsOfALineSoonAfterItIsWritten) {
+TEST_F(LogAnswersTest, AWaitingReaderSoonReceivesAWrittenLine) {
   Write("one\n");
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(10'000)}});
   EXPECT_THAT(sent_, IsEmpty());
@@ -167,14 +167,14 @@ TEST_F(LogAnswersTest, WhoWaitsHearsOfALineSoonAfterItIsWritten) {
   EXPECT_EQ(sent_[7].front().text, "two\n");
 }
 
-TEST_F(LogAnswersTest, WhoHasWaitedLongEnoughHearsThatThereIsNothing) {
+TEST_F(LogAnswersTest, AWaitingReaderGetsAnEmptyAnswerAtItsTimeout) {
   Write("one\n");
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(50)}});
   ASSERT_TRUE(RunUntil(loop_, [&] { return !sent_.empty(); }));
   EXPECT_EQ(sent_[7].front().text, "");
 }
 
-TEST_F(LogAnswersTest, AnAttemptThatHasEndedIsNotWaitedFor) {
+TEST_F(LogAnswersTest, TheLogOfAnEndedAttemptIsNotWaitedFor) {
   Write("one\n");
   ASSERT_TRUE(AttemptFolder(temp_.path(), {kTask, 1}).WriteOutcome({}).ok());
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(10'000)}});
@@ -182,7 +182,7 @@ TEST_F(LogAnswersTest, AnAttemptThatHasEndedIsNotWaitedFor) {
   EXPECT_TRUE(sent_[7].front().ended);
 }
 
-TEST_F(LogAnswersTest, NothingIsReadButTheLogsOfItsOwnTask) {
+TEST_F(LogAnswersTest, OnlyLogsOfItsOwnTaskAreRead) {
   Write("secret", "token");
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "token", 0})->is_there);
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "../1/stdout", 0})->is_there);
@@ -192,7 +192,7 @@ TEST_F(LogAnswersTest, NothingIsReadButTheLogsOfItsOwnTask) {
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "stderr", 0})->is_there) << "a link that the task put there";
 }
 
-TEST_F(LogAnswersTest, ALookTellsSizePartsAndTheAttemptsThatAreThere) {
+TEST_F(LogAnswersTest, AQueryWithoutAnOffsetReturnsSizePartsAndAttempts) {
   Write("text");
   ASSERT_TRUE(MakeFolder(Folder(2)).ok());
   const auto news = AskAtOnce(Stdout(-1));
@@ -204,7 +204,7 @@ TEST_F(LogAnswersTest, ALookTellsSizePartsAndTheAttemptsThatAreThere) {
   EXPECT_THAT(AskAtOnce(Stdout(-1, 5))->attempts, ElementsAre(1, 2)) << "also where that attempt is not there";
 }
 
-TEST_F(LogAnswersTest, WhatTheLogsLimitHasCutOutIsTold) {
+TEST_F(LogAnswersTest, AnAnswerNamesTheBytesThatTheLimitHasCut) {
   constexpr int64_t kBlock = 1 << 20;
   Write(std::string(kBlock, 'a'));
   std::filesystem::resize_file(Folder(1) / "stdout", 3 * kBlock);  // a hole
@@ -216,7 +216,7 @@ TEST_F(LogAnswersTest, WhatTheLogsLimitHasCutOutIsTold) {
   EXPECT_THAT(AskAtOnce(Stdout(-1))->parts, ElementsAre(LogSpan{0, kBlock}, LogSpan{3 * kBlock, 3 * kBlock + 4}));
 }
 
-TEST_F(LogAnswersTest, SeveralLogsShareWhatMayBeSentAtOnce) {
+TEST_F(LogAnswersTest, SeveralLogsShareTheSizeOfAnAnswer) {
   Write("1234");
   Write("5678", "stderr-1");
   answers_.Take({{7, {Stdout(0), {{kTask, 1}, "stderr-1", 0}}, 6, Duration(0)}});
@@ -224,7 +224,7 @@ TEST_F(LogAnswersTest, SeveralLogsShareWhatMayBeSentAtOnce) {
   EXPECT_EQ(sent_[7][1].text, "56");
 }
 
-TEST_F(LogAnswersTest, WhoAskedAnotherMasterHearsNothing) {
+TEST_F(LogAnswersTest, QueriesOfAnEarlierMasterAreNotAnswered) {
   answers_.Take({{7, {Stdout(0)}, 1000, Duration(10'000)}});
   answers_.Forget();
   Write("text");
@@ -259,12 +259,12 @@ class ExecutorLogsTest : public testing::Test {
     ASSERT_TRUE(bed_.Reported());
   }
 
-  static constexpr pid_t kPid = 5'000'001;  // the first of the fake
+  static constexpr pid_t kPid = 5'000'001;  // the fake's first process id
   ExecutorBed bed_{"python3 train.py"};
   FakeProcessRunner processes_{bed_.loop};
 };
 
-TEST_F(ExecutorLogsTest, AnswersAQuestionThatComesInPlaceOfACommand) {
+TEST_F(ExecutorLogsTest, AnswersALogQueryThatComesInPlaceOfACommand) {
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
   std::ofstream(processes_.started.front().stdout_file) << "hello\n";
@@ -275,12 +275,12 @@ TEST_F(ExecutorLogsTest, AnswersAQuestionThatComesInPlaceOfACommand) {
   EXPECT_EQ(bed_.am.sent_logs.front().caller.token, "secret");
 }
 
-TEST_F(ExecutorLogsTest, OnThisMachineNoLogsGoWithAnOutcome) {
+TEST_F(ExecutorLogsTest, OnOneMachineAnOutcomeIsReportedWithoutLogs) {
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, IsEmpty());
 }
 
-TEST_F(ExecutorLogsTest, WhereNobodyElseReadsThemTheLogsOfAFailureGoWithIt) {
+TEST_F(ExecutorLogsTest, AFailureIsReportedWithItsLogsIfTheyCannotBeReadLater) {
   bed_.sends_log_excerpts = true;
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, ElementsAre(LogExcerpt{"stdout", 6, {{0, "hello\n"}}}));

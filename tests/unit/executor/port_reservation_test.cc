@@ -33,10 +33,10 @@ sockaddr_in6 Address6(in6_addr host, int port) {
   return address;
 }
 
-// Where a server listens.
+// The addresses on which a server listens.
 enum class Place { kAll, kLoopback, kBothFamilies, kAllOfIpv6, kLoopbackOfIpv6 };
 
-// A server as a framework makes it, with these options.
+// A server with the socket options that a framework sets.
 class Server {
  public:
   explicit Server(const std::vector<int>& options, Place place = Place::kAll)
@@ -45,7 +45,7 @@ class Server {
     for (const int option : options) EXPECT_EQ(setsockopt(fd_.get(), SOL_SOCKET, option, &on, sizeof on), 0);
     if (!Is4()) EXPECT_EQ(setsockopt(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, sizeof v6_only), 0);
   }
-  int Listen(int port) {  // 0, or the error
+  int Listen(int port) {  // returns 0 or errno
     const auto bind_to = [&](const auto& address) {
       return bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     };
@@ -77,7 +77,7 @@ bool Connects(int port) {
   return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// Whether another executor finds the port taken.
+// Returns whether another executor would find the port reserved.
 bool IsNameTaken(int port) {
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -107,13 +107,13 @@ class PortReservationTest : public testing::Test {
   Result<PortReservation> port_ = PortReservation::Make();
 };
 
-TEST_F(PortReservationTest, UntilTheTaskStartsNobodyGetsThePort) {
+TEST_F(PortReservationTest, NoOtherServerGetsThePortBeforeTheTaskStarts) {
   for (const Place place : Places())
     for (const auto& options : kOptions)
       EXPECT_EQ(Server(options, place).Listen(port_->port()), EADDRINUSE) << static_cast<int>(place);
 }
 
-TEST_F(PortReservationTest, ThenAServerOfEachKindGetsItAndEveryConnection) {
+TEST_F(PortReservationTest, AfterTheReleaseAnyServerGetsThePortAndEveryConnection) {
   if (!port_->is_quiet()) GTEST_SKIP() << "the kernel gives away all ports";
   for (const Place place : Places()) {
     for (const auto& options : kOptions) {
@@ -124,7 +124,7 @@ TEST_F(PortReservationTest, ThenAServerOfEachKindGetsItAndEveryConnection) {
   }
 }
 
-TEST_F(PortReservationTest, NoOtherExecutorTakesAPortThatWasLetGo) {
+TEST_F(PortReservationTest, NoOtherExecutorTakesAReleasedPort) {
   if (!port_->is_quiet()) GTEST_SKIP() << "the kernel gives away all ports";
   const int port = port_->port();
   port_->LetGo();
@@ -133,7 +133,7 @@ TEST_F(PortReservationTest, NoOtherExecutorTakesAPortThatWasLetGo) {
   EXPECT_FALSE(IsNameTaken(port));
 }
 
-TEST_F(PortReservationTest, AQuietPortIsNotOneThatTheKernelGivesToWhoeverAsksForAny) {
+TEST_F(PortReservationTest, AQuietPortIsOutsideTheKernelsEphemeralRange) {
   std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
   int low = 0, high = 0;
   ASSERT_TRUE(range >> low >> high);
@@ -163,7 +163,7 @@ TEST_F(PortReservationTest, TheNextProcessFindsThePortAgain) {
   EXPECT_EQ(Server({}).Listen(first), EADDRINUSE);
 }
 
-TEST_F(PortReservationTest, WhereAConnectionLingersTheNextProcessHasAnotherPortIfItMay) {
+TEST_F(PortReservationTest, TheNextProcessMayGetAnotherPortIfTheOldOneIsInUse) {
   const int first = port_->port();
   port_->LetGo();
   Server lingers({});
@@ -175,7 +175,7 @@ TEST_F(PortReservationTest, WhereAConnectionLingersTheNextProcessHasAnotherPortI
   EXPECT_EQ(Server({}).Listen(port_->port()), EADDRINUSE);
 }
 
-TEST_F(PortReservationTest, NobodyAnswersBeforeTheTaskListens) { EXPECT_FALSE(Connects(port_->port())); }
+TEST_F(PortReservationTest, ConnectionsAreRefusedBeforeTheTaskListens) { EXPECT_FALSE(Connects(port_->port())); }
 
 TEST_F(PortReservationTest, ThePortIsFreeAfterTheReservation) {
   const int port = port_->port();

@@ -1,4 +1,4 @@
-// An AM for one executor that is a real program.
+// An AM for one executor that runs as a real program.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tony::executor {
 
-// Gives START to whoever registers, and RELEASE to whoever has reported.
+// Answers each registration with START and each reported outcome with RELEASE.
 class ScriptedAm : public AmService {
  public:
   explicit ScriptedAm(Epoch epoch) : epoch_(epoch) {}

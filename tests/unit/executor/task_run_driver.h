@@ -29,7 +29,7 @@ class TaskRunDriver {
     Give(Begun{});
   }
 
-  // Applies an event; the actions are added to those not yet taken.
+  // Applies an event. Its actions are appended to the actions that the test has not yet taken.
   void Give(const Event& event) {
     for (auto& action : run.Apply(event, now)) {
       if (const auto* use = std::get_if<UseAm>(&action)) link = use->link;
@@ -37,7 +37,7 @@ class TaskRunDriver {
     }
   }
 
-  // Lets time go by, with a Tick at each deadline on the way.
+  // Lets time pass, with a Tick at each deadline.
   void Pass(Duration time) {
     const Instant end = now + time;
     for (auto next = run.NextDeadline(); next && *next <= end; next = run.NextDeadline()) {
@@ -47,7 +47,7 @@ class TaskRunDriver {
     now = end;
   }
 
-  // As Pass, with an AM that answers every heartbeat.
+  // Lets time pass with an AM that answers every heartbeat.
   void PassLinked(Duration time) {
     for (const Instant end = now + time; now < end;) {
       Pass(std::min<Duration>(end - now, Duration{100}));
@@ -56,7 +56,7 @@ class TaskRunDriver {
     }
   }
 
-  // As Pass, with a lease record of `lease` that is renewed every two seconds, and nobody at its address.
+  // Lets time pass while the lease record `lease` is renewed every two seconds and no AM answers at its address.
   void PassCutOff(Duration time, SeenLease lease) {
     for (const Instant end = now + time; now < end;) {
       Pass(std::min<Duration>(end - now, Duration{250}));
@@ -87,7 +87,7 @@ class TaskRunDriver {
     for (int i = 0; i < processes; ++i) ExitOf(i, exit);
   }
 
-  // From the beginning to a running process, with nothing left to take.
+  // Runs the task from the beginning to a running process, and clears `actions`.
   void RunTask() {
     Register();
     Start();
@@ -95,7 +95,7 @@ class TaskRunDriver {
     Give(HeartbeatAnswered{link, now});
     actions.clear();
   }
-  // To an end that has been reported, with nothing left to take.
+  // Runs the task to an end that was reported, and clears `actions`.
   void EndTask(ExitStatus exit = ExitCode(3)) {
     RunTask();
     Exit(exit);
@@ -118,7 +118,8 @@ class TaskRunDriver {
     return static_cast<int>(All<T>().size());
   }
   template <class T>
-  T Last() const {  // of the actions not taken; T{} if there is none
+  // Returns the newest T in `actions`; T{} if `actions` holds no T.
+  T Last() const {
     const auto found = All<T>();
     return found.empty() ? T{} : found.back();
   }
@@ -141,7 +142,7 @@ class TaskRunDriver {
   TaskRun run;
   const int processes;
   Instant now = kDriverStart;
-  int64_t link = 0;  // of the last UseAm
+  int64_t link = 0;  // link of the newest UseAm
   std::vector<Action> actions;
 };
 

@@ -1,4 +1,4 @@
-// Scripts for a TaskRun, one line a step: {"what happens, in this order", "what it does; what it is then"}.
+// Scripts for a TaskRun. Each step is one row: {"events in their order", "actions and state after the step"}.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace tony::executor {
 
-// ---- what it does, as text
+// ---- actions as text
 
 inline std::string SignalText(int signal) { return signal == 0 ? "0" : SignalName(signal).substr(3); }
 
@@ -23,7 +23,7 @@ inline std::string FromText(const Caller& caller) {
                 caller.epoch.value, " ", caller.container.value, " ", caller.token);
 }
 
-// "user_error 3, because: TEXT, stderr: TEXT, permanent, process 1, used 9."
+// Returns e.g. "user_error 3, because: TEXT, stderr: TEXT, permanent, process 1, used 9."
 inline std::string OutcomeText(const Outcome& outcome) {
   std::string text(ToString(outcome.cls));
   if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kExited) text += StrCat(" ", outcome.exit->value);
@@ -71,10 +71,10 @@ inline std::string ActionText(const Action& action) {
       action);
 }
 
-// ---- what happens
+// ---- events
 
 struct ScriptWords {
-  std::vector<std::string> words;  // of an event, its name first
+  std::vector<std::string> words;  // name and arguments of an event
 
   std::string Text(size_t i, const std::string& usual = "") const { return i < words.size() ? words[i] : usual; }
   int64_t Number(size_t i, int64_t usual = 0) const { return i < words.size() ? std::stoll(words[i]) : usual; }
@@ -94,7 +94,7 @@ struct ScriptWords {
   }
 };
 
-// In capitals: the AM's commands, and the signal to the executor itself.
+// Applies an event. Events in capitals are the AM's commands, and SIGTERM, the signal to the executor itself.
 inline void Happen(TaskRunDriver& driver, const ScriptWords& words) {
   using Kind = Command::Kind;
   static const Outcome kNoStart = {OutcomeClass::kInfra, std::nullopt, "no such program", ""};
@@ -194,12 +194,13 @@ inline void Happen(TaskRunDriver& driver, const ScriptWords& words) {
   event->second(driver, words);
 }
 
-// ---- what is expected of a step
+// ---- expectations of a step
 
-// "state Running", "link Linked", "phase waiting", "outcome killed", "no outcome": its state. "never": there is
-// no deadline. "signals TERM 0": these signals, in this order; "only KILL": at least three, and no other. "no report",
-// "2 signal", "nothing": how many actions. Anything else is an action behind those that were named before it: it begins
-// with the text, and holds what follows each " & ". Only the actions of this step count.
+// "state Running", "link Linked", "phase waiting", "outcome killed" and "no outcome" name the state. "never" means no
+// deadline. "signals TERM 0" means exactly these signals in this order; "only KILL" means at least three signals,
+// all of them KILL. "no report", "2 signal" and "nothing" count actions. Any other text is an action after the actions
+// that were named before it: the action begins with the text and contains each part after an " & ". Only the actions of
+// this step count.
 inline void Expect(const TaskRunDriver& task, const std::vector<std::string>& actions, size_t& from,
                    const std::string& expected) {
   SCOPED_TRACE(StrCat(expected, " in: ", actions.empty() ? "nothing" : Join(actions, "; ")));
@@ -252,7 +253,7 @@ inline std::vector<std::string> ScriptParts(const std::string& text, const std::
   return PartsOf(Replaced(text, separator, " | "));
 }
 
-// All alternatives of the row, of a task with such timers and so many processes.
+// Runs all alternatives of a row for a task with these timers and this number of processes.
 inline auto Script(Timers timers = {}, int processes = 1) {
   return [=](const TestRow& row) {
     size_t alternatives = 1;

@@ -1,4 +1,5 @@
-// Stops: by command, by signal, by refusal. And NEXT: the same executor goes on with the task's next attempt.
+// Tests stops by command, by signal and by refusal, the command NEXT, with which an executor continues with the task's
+// next attempt, and the loss of the AM.
 #include <gtest/gtest.h>
 
 #include "tests/unit/executor/task_run_script.h"
@@ -11,17 +12,17 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 const TestRow kStops[] = {
-    {"AStopIsTermThenAfterTheGraceKillUntilGone",
+    {"AStopSendsTermAndAfterTheGraceKillUntilAllHaveExited",
      {{"running, STOP 5s", "signals TERM; heartbeat stopping"},
       {"answer, pass 4999ms", "no signal"},
       {"pass 501ms", "only KILL"},
       {"exit KILL, gone", "report killed KILL, because: stopped by the application master."}}},
-    {"ATaskThatIsStoppedForAReasonIsToldItBeforeTheSignal",
+    {"AStopReasonIsWrittenBeforeTheSignal",
      {{"running, PREEMPT 5s", "notice by 5000 ms: preempted; signal TERM"},
-      {"pass 3s, PREEMPT 5s 12", "notice by 5000 ms"},  // a second stop gives no more time
+      {"pass 3s, PREEMPT 5s 12", "notice by 5000 ms"},  // a second stop adds no time
       {"PREEMPT 1s 13", "notice by 4000 ms"}}},
-    {"ThereIsNoNoticeWithoutAReasonOrAProcess", {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
-    {"AStoppedProcessThatExitsLeavesItsTreeTheRestOfTheGrace",
+    {"NoNoticeIsWrittenWithoutAReasonOrAProcess", {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
+    {"AStoppedProcessThatExitsLeavesTheRestOfTheGraceToItsTree",
      {{"running, STOP 5s, exit 0", ""},
       {"pass 4s", "only 0"},
       {"pass 2s", "signal KILL"},
@@ -41,7 +42,7 @@ const TestRow kStops[] = {
     // ---- SIGTERM
     {"OnSigtermItStopsTheTaskKeepsTheOutcomeAndLeaves",
      {{"running, SIGTERM", "signals TERM"},
-      // Its scheduler knows why.
+      // The scheduler knows the reason for the SIGTERM.
       {"exit TERM, gone", "no report; keep infra TERM, because: its executor was terminated.; leave 143"}}},
     {"OnSigtermAFailureThatCameBeforeIsReported",
      {{"running, exit 3, SIGTERM, gone", "1 report; no leave"}, {"acked", "leave 143"}}},
@@ -51,7 +52,7 @@ const TestRow kStops[] = {
      {{"running, exit 0, gone, acked", ""}, {"SIGTERM", "1 report"}, {"acked", "1 leave"}}},
     {"ASecondSigtermChangesNothing", {{"running, SIGTERM", ""}, {"SIGTERM", "nothing"}}},
     // ---- refusals
-    {"AnAttemptThatIsNotWantedStopsAndLeavesWithoutAReport",
+    {"ARefusedAttemptStopsAndLeavesWithoutAReport",
      {{"running, refuse {stale attempt|unknown attempt|bad protocol}", "signals TERM; no report"},
       {"pass 10s", "state Killing; no report"},
       {"exit KILL, gone", "no report; 1 leave; leave 76"}}},
@@ -59,23 +60,23 @@ const TestRow kStops[] = {
      {{"lease 1, refuse {stale attempt|unknown attempt|wrong job|bad token|bad protocol}", "leave 76"}}},
     {"AnotherJobsAmOnTheOldPortDoesNotEndTheTask",
      {{"running, lose, lease 1, refuse {wrong job|bad token}", "state Running; link Searching"}}},
-    // ---- trees that outlive SIGKILL
+    // ---- process trees that survive SIGKILL
     {"ATreeThatOutlivesSigkillIsLeftToTheKeeperWithoutAnEnd",
      {{"running, exit 3 boom, linked 29s, lives", "state Sweeping; no report"},
       {"linked 1s", ""},
-      // The AM hears of no end before the container's.
+      // The AM receives no end of the task before the end of the container.
       {"lives",
        "state Left; warn 2 processes, process 4711 for one, not ended by SIGKILL for 30 s; no report; "
        "keep user_error 3, because: 2 processes, process 4711 for one, not ended by SIGKILL for 30 s; leave 71"}}},
     {"AStoppedTreeThatOutlivesSigkillIsLeftToTheKeeper",
      {{"running, STOP 1s, exit TERM, linked 1s", "state Killing"},
       {"linked 30s, lives", "state Left; keep killed TERM, because; leave 71"}}},
-    {"TheNextAttemptHasAllItsTimeToBeEnded",
+    {"TheNextAttemptHasTheFullTimeToBeKilled",
      {{"ended, linked 60s, NEXT 3, registered, START 20, started 4243, exit 3, lives", "state Sweeping"}}},
 };
 TABLE_TEST(TaskRunStopTest, kStops, Script());
 
-TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
+TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsWaitedForWithOccasionalWarnings) {
   TaskRunDriver task;
   task.RunTask();
   task.Stop(Duration{1000});
@@ -94,7 +95,7 @@ TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
   EXPECT_EQ(task.run.state(), State::kEnded);
 }
 
-TEST(TaskRunStopTest, ATreeThatStaysInTheKernelsHandsIsLeftToTheKeeperAfterFiveMinutes) {
+TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsLeftToTheKeeperAfterFiveMinutes) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
@@ -115,48 +116,49 @@ TEST(TaskRunStopTest, ATreeThatStaysInTheKernelsHandsIsLeftToTheKeeperAfterFiveM
 // ---- NEXT
 
 const TestRow kNextAttempts[] = {
-    {"AfterTheEndItBeginsTheNextAttemptAndRegistersAsThat",
+    {"AfterTheEndTheNextAttemptBeginsAndRegisters",
      {{"ended", "state Ended"},
       {"NEXT 3",
        "state Waiting; phase waiting; no outcome; begin worker:3#3; use am.example:7001; register waiting pid 0 at "
-       "task.example:4711 from worker:3#3 generation 1 & c-1"}}},  // others may know the address
-    {"TheLockIsTakenBeforeAnyoneHearsOfTheAttempt",
-     {{"ended", ""}, {"NEXT 3", "begin worker:3#3; register; no await"}}},  // not before it has registered
+       "task.example:4711 from worker:3#3 generation 1 & c-1"}}},  // other tasks may know the address
+    {"TheNextAttemptIsLockedBeforeItRegisters",
+     {{"ended", ""}, {"NEXT 3", "begin worker:3#3; register; no await"}}},  // Await comes after the registration
     {"TheNewAttemptAwaitsFromTheBeginning", {{"ended, NEXT 3 1998", ""}, {"registered", "await 0 from worker:3#3"}}},
     {"TheNewAttemptRunsEndsAndReportsAsAnyOther",
      {{"ended, NEXT 3, registered, RESUME 5", "start  generation 2 resume /ckpt/step-5"},
       {"started 5353", "heartbeat running pid 5353 & generation 2"},
       {"exit 0, gone", "1 keep; report success & worker:3#3"},
       {"NEXT 4 6", "begin worker:3#4"}}},
-    {"WhereSomethingOfTheAttemptIsLeftItIsNotObeyed",
+    {"NextIsIgnoredUntilTheAttemptHasEnded",
      {{"{register|register, START|running|running, exit 1|running, STOP 1s|running, STOP 0s, pass 1ms}", ""},
       {"NEXT 3 20", "no begin; await 20 from; state {Waiting|Starting|Running|Sweeping|Stopping|Killing}"}}},
-    {"AnAttemptThatIsNotNewerIsNotBegun", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
-    {"AttemptsMayBeLeftOut", {{"ended, NEXT 7", "register & worker:3#7"}}},
-    {"WhoIsAboutToLeaveDoesNotBeginAnother",
+    {"NextWithAnOlderAttemptIsIgnored", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
+    {"AttemptNumbersMayBeSkipped", {{"ended, NEXT 7", "register & worker:3#7"}}},
+    {"AnExecutorThatIsLeavingBeginsNoOtherAttempt",
      {{"ended, SIGTERM", "state Ended"}, {"NEXT 3", "no begin"}, {"acked", "leave 143"}}},
     {"AStopThatEndedTheAttemptIsFollowedByTheNext",
      {{"running, STOP 1s, exit TERM, gone, NEXT 3, registered, START 1", "state Starting"}}},
     {"LateAnswersToTheAttemptBeforeAreIgnored",
      {{"ended, NEXT 3", ""}, {"answers-from-before, gone", "nothing; state Waiting; link Registering"}}},
-    {"NothingMoreIsAskedOnTheOldLink", {{"ended", ""}, {"NEXT 3", "no await; no report"}}},
-    {"AnAttemptWhoseFolderCannotBeMadeEndsAndIsReportedOnceThereIsALink",
+    {"NoCallIsSentOnTheOldLink", {{"ended", ""}, {"NEXT 3", "no await; no report"}}},
+    {"AnAttemptWithoutAFolderFailsAndIsReportedOnceLinked",
      {{"ended", ""},
       {"NEXT 3, unbegun", "state Ended; outcome infra; no report"},
       {"registered", "1 report; report infra & worker:3#3"},
       {"START 1", "no start"}}},
     {"ANewAmIsFoundByTheNewAttempt",
      {{"ended, NEXT 3, lose", ""}, {"lease 2 7002", "use am.example:7002; register waiting & worker:3#3"}}},
-    {"AnAmThatDoesNotAnswerTheNewAttemptCutsItOffAsEver", {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
-    {"AnAmThatDoesNotAnswerTheNewAttemptOrphansItAsEver",
+    {"TheNewAttemptIsCutOffIfTheAmDoesNotAnswer", {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
+    {"TheNewAttemptIsOrphanedIfTheAmIsDead",
      {{"ended, NEXT 3, lose, pass 29min", "state Waiting"}, {"pass 1min", "leave 69"}}},
-    {"AHeldExecutorStaysUntilItIsTold", {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
-    {"AnAmThatFallsSilentWhileItsRecordIsRenewedCutsOffEvenIfItOnceDidNotRule",
+    {"AHeldExecutorStaysUntilItsNextCommand",
+     {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
+    {"ASilentAmWithARenewedRecordCutsOffEvenAfterANotLeaderAnswer",
      {{"running, refuse not ruling, cut-off 35s", "state Stopping"}}},
 };
 TABLE_TEST(TaskRunNextTest, kNextAttempts, Script());
 
-TEST(TaskRunNextTest, AnAmThatSaysItDoesNotRuleCutsNobodyOff) {
+TEST(TaskRunNextTest, AnAmThatIsNotLeaderCutsOffNoExecutor) {
   TaskRunDriver task;
   task.RunTask();
   for (int i = 0; i < 300; ++i) {
@@ -167,19 +169,22 @@ TEST(TaskRunNextTest, AnAmThatSaysItDoesNotRuleCutsNobodyOff) {
   EXPECT_EQ(task.run.state(), State::kRunning) << "who says so is there, and may rule again";
 }
 
-// ---- Losing the AM and finding it again; an executor that is cut off or orphaned; and where one thing meets another: equal
-// times, repeated numbers, two reasons to leave, orders of actions.
+// ---- Losing and finding the AM, executors that are cut off or orphaned, and coincidences: equal times, repeated
+// numbers, two reasons to leave, orders of actions.
 
 const TestRow kLinks[] = {
     {"AnExecutorThatLostItsAmReadsTheRecordAtOnceAndOnEveryChange",
-     {{"running, lose", "1 read; 1 watch; watch; read; state Running"}}},  // a change in between would be missed
+     // The watch precedes the read, because a change in between would otherwise be missed.
+     {{"running, lose", "1 read; 1 watch; watch; read; state Running"}}},
     {"AnExecutorThatIsUpBeforeItsAmWatchesForIt",
-     {{"", "no watch"}, {"no-lease", "1 watch"}}},  // in the usual case the record is there
-    {"ItReadsTheRecordAgainFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
-    {"ItRegistersWithTheNextAmWithAllItKnows",
+     // Usually the record exists, so that no watch is needed.
+     {{"", "no watch"}, {"no-lease", "1 watch"}}},
+    {"TheRecordIsReadFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
+    {"ARegistrationWithTheNextAmHasTheStateOfTheTask",
      {{"running, lose", ""},
       {"lease 2 7002", "use am.example:7002; register running pid 4242 & generation 1 epoch 2"},
-      {"registered 2", "1 unwatch; await 10 from; state Running"}}},  // what was carried out is not done again
+      // Commands that were carried out are not repeated.
+      {"registered 2", "1 unwatch; await 10 from; state Running"}}},
     {"ANewAmIsTriedAtOnceWhateverTheBackOff",
      {{"running, lose, lease 1, lose, lease 1", "1 use"}, {"lease 2", "1 use"}, {"lose, lease 2 7009", "1 use"}}},
     {"ANewerRecordInterruptsATryThatHangs",
@@ -192,13 +197,13 @@ const TestRow kLinks[] = {
      {{"register 5, lose", ""},
       {"lease 4 7004", "no use"},
       {"lease 5 7005, registered 4", "link Searching; no await"}}},
-    {"AnAmThatDoesNotRuleIsALostOne",
+    {"AnAmThatIsNotLeaderCountsAsLost",
      {{"running, refuse {not ruling|stale epoch|bad request}", "link Searching; state Running; 1 read"}}},
     {"AnOutcomeIsReportedToEveryAmUntilOneReleases",
-     {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // there is nobody to report to
+     {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // no AM to report to
       {"register 2", "1 report; no keep"},
       {"lose, register 3", "1 report; register ended; report user_error 3, stderr: boom.; no keep"}}},
-    {"APhaseThatChangedDuringTheRegistrationIsToldAfterIt",
+    {"APhaseThatChangesDuringTheRegistrationIsReportedAfterIt",
      {{"running, lose, lease 2, SIGTERM", ""}, {"registered 2", "heartbeat stopping"}}},
 };
 TABLE_TEST(TaskRunLinkTest, kLinks, Script());
@@ -228,7 +233,7 @@ TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
   for (size_t i = 5; i < tries.size(); ++i) EXPECT_EQ(tries[i] - tries[i - 1], 1000);
 }
 
-// ---- cut off, orphaned, and without the job's folder
+// ---- executors that are cut off, orphaned, or without the job's folder
 
 const TestRow kCutOffs[] = {
     {"AnExecutorThatIsCutOffStopsItsTaskInTime",
@@ -240,7 +245,7 @@ const TestRow kCutOffs[] = {
     {"AnAmThatComesBackLateIsGivenTheFullTimeAgain",
      {{"running, lose, pass 1min, lease 1, pass 4min, cut-off 29s 2", "state Running"},
       {"cut-off 2s 2", "state Stopping"}}},
-    {"TheTimeCountsFromTheLastAnswerNotFromTheNoticeOfTheLoss",
+    {"TheCutOffCountsFromTheLastAnswer",
      {{"running, standstill 28s, tick, lose, cut-off 1750ms", "state Running"}, {"cut-off 250ms", "state Stopping"}}},
     {"AfterALongStandstillThereIsOneMoreTry",
      {{"running, standstill 300s, tick, lose, pass 900ms", "state Running"},
@@ -254,12 +259,12 @@ const TestRow kCutOffs[] = {
       {"folder-gone, exit TERM, gone",
        "outcome infra TERM, because: the job's folder was removed.; 1 leave; leave 66"}}},
     {"WithoutItsJobsFolderAnExecutorThatHasNoTaskLeavesAtOnce", {{"folder-gone", "leave 66"}}},
-    {"WhileItHasAnAmTheRemovedFolderIsThatOnesCare", {{"running, folder-gone", "state Running"}}},
-    {"AKeptOutcomeIsNotKeptForEver", {{"running, exit 0, gone, lose, pass 30min", "leave 69"}}},
+    {"AnExecutorWithAnAmIgnoresARemovedFolder", {{"running, folder-gone", "state Running"}}},
+    {"AnOrphanWithAKeptOutcomeLeaves", {{"running, exit 0, gone, lose, pass 30min", "leave 69"}}},
 };
 TABLE_TEST(TaskRunCutOffTest, kCutOffs, Script());
 
-TEST(TaskRunCutOffTest, AStoreThatCannotBeReadEitherMeansCutOff) {
+TEST(TaskRunCutOffTest, AnUnreadableStoreWithoutAnAmMeansCutOff) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -271,11 +276,12 @@ TEST(TaskRunCutOffTest, AStoreThatCannotBeReadEitherMeansCutOff) {
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunCutOffTest, AnAmWhoseQueueIsFullIsNoReasonToStop) {
+TEST(TaskRunCutOffTest, AnAmWithAFullQueueDoesNotCutOff) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
-  for (int i = 0; i < 4 * 60 * 40; ++i) {  // forty minutes; an orphan leaves after thirty
+  // Forty minutes pass. An orphan would leave after thirty.
+  for (int i = 0; i < 4 * 60 * 40; ++i) {
     task.Pass(milliseconds{250});
     task.Give(LeaseRead{LeaseOf(1, 7001, i / 8)});
     if (task.run.link() == Link::kRegistering) task.Give(ConnectionLost{task.link, /*crowded=*/true});
@@ -285,35 +291,33 @@ TEST(TaskRunCutOffTest, AnAmWhoseQueueIsFullIsNoReasonToStop) {
   EXPECT_EQ(task.run.state(), State::kStopping) << "the queue is no longer full, and nobody answers";
 }
 
-// ---- where one thing meets another
+// ---- coincidences of events
 
 const TestRow kEdges[] = {
-    {"ACommandOfANumberThatWasObeyedIsNotObeyedAgain",
+    {"ACommandWithAnOldNumberIsNotRepeated",
      {{"running, STOP 5s 10", "state Running"}, {"STOP 5s 11", "state Stopping"}}},
-    {"TheAttemptItHasIsNotItsNext", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
+    {"TheCurrentAttemptIsNotTheNext", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
     {"TheNextAttemptIsBegunBeforeItIsRegistered", {{"ended, NEXT 3", "1 register; begin; use; register"}}},
-    {"ATaskIsStoppedBeforeTheAmHearsOfIt", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
-    {"AProcessThatEndsInItsGraceDoesNotTakeTheGraceFromTheRest", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
-    {"AStopThatMeetsAStartThatFailsIsTheEnd",
+    {"ATaskIsSignalledBeforeTheAmIsNotified", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
+    {"AProcessThatExitsInTheGraceDoesNotEndTheGrace", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
+    {"AFailedStartDuringAStopEndsTheAttempt",
      {{"register, START, STOP {5|0}s, pass 1ms", "state {Stopping|Killing}"},
-      {"unstarted", "state Ended; outcome killed; 1 report"}}},  // it would have been stopped anyway
-    {"AnAttemptWhoseProcessCouldNotBeStartedHasEndedAndMayBeReleased",
+      {"unstarted", "state Ended; outcome killed; 1 report"}}},  // the task was being stopped anyway
+    {"AnAttemptWithAFailedStartHasEndedAndMayBeReleased",
      {{"register, START, unstarted", "state Ended"}, {"RELEASE", "leave 0"}}},
-    {"OneThatIsNotToReportDoesNotBeginToWhenItIsTerminated",
-     {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
-    {"OneThatWasTerminatedNeedNotReportOnceItIsReleased",
-     {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
-    {"OfTwoReasonsToLeaveAtOnceTheFirstIsTold",
+    {"SigtermAfterAReleaseReportsNothing", {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
+    {"AReleaseAfterSigtermEndsTheReporting", {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
+    {"TheFirstOfTwoReasonsToLeaveDecidesTheExitCode",
      {{"running, RELEASE, refuse stale attempt, exit TERM, gone", "leave 0"}}},
     {"ASecondSigtermGivesNoMoreTimeToReport",
      {{"ended, lose, SIGTERM, pass 1s, SIGTERM, pass 999ms", "no leave"}, {"pass 1ms", "1 leave"}}},
-    {"ANewAmHearsAtOnceThatTheProcessRuns", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
-    {"AnAmThatTakesTheCallAndNeverAnswersOrphans",
+    {"ANewAmLearnsAtOnceThatTheProcessRuns", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
+    {"AnAmThatNeverAnswersOrphansTheExecutor",
      {{"running, lose, lease 1, pass 30min", "link Registering; state Stopping"}}},
 };
 TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
 
-TEST(TaskRunEdgeTest, WhatDoesNotDieIsLookedAtLessAndLessOftenButFourTimesASecond) {
+TEST(TaskRunEdgeTest, SurvivorsAreCheckedLessOftenButFourTimesASecond) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
@@ -325,7 +329,7 @@ TEST(TaskRunEdgeTest, WhatDoesNotDieIsLookedAtLessAndLessOftenButFourTimesASecon
   EXPECT_EQ(task.Signals().size() - early, 40u);
 }
 
-TEST(TaskRunEdgeTest, AnAmThatTakesTheCallAndNeverAnswersIsNoAm) {
+TEST(TaskRunEdgeTest, AnAmThatAcceptsCallsAndNeverAnswersCutsOff) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -337,7 +341,7 @@ TEST(TaskRunEdgeTest, AnAmThatTakesTheCallAndNeverAnswersIsNoAm) {
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunEdgeTest, ARecordThatGetsStaleJustWhenItWouldBeCutOffMakesItAnOrphan) {
+TEST(TaskRunEdgeTest, ARecordThatIsStaleAtTheCutOffTimeMakesAnOrphan) {
   const Timers timers;
   for (const Duration late : {Duration{0}, Duration{1}}) {
     TaskRunDriver task;

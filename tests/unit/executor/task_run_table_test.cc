@@ -1,4 +1,4 @@
-// Every row of the transition table, and that nothing else changes the state.
+// Tests every row of the transition table, and that nothing else changes the state.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -12,7 +12,7 @@
 namespace tony::executor {
 namespace {
 
-// From the beginning into a state, and the plainest cause of each trigger.
+// The events that lead from the beginning into each state. CauseOf() returns the simplest cause of each trigger.
 const std::map<State, std::string> kWays = {
     {State::kWaiting, "register"},
     {State::kStarting, "register, START"},
@@ -55,14 +55,14 @@ std::string CauseOf(Trigger trigger, State from) {
 }
 constexpr int kTriggers = static_cast<int>(Trigger::kLeave) + 1;
 
-// The state behind such a script; the trigger fails with fewer processes.
+// Returns the state after the script. The task has two processes for kFailed, and one for other triggers.
 State After(const std::string& script, Trigger trigger) {
   TaskRunDriver task({}, 0, trigger == Trigger::kFailed ? 2 : 1);
   for (const std::string& event : ScriptParts(script, ", ")) Happen(task, {Split(event, ' ')});
   return task.run.state();
 }
 
-TEST(TaskRunTableTest, EveryRowHappens) {
+TEST(TaskRunTableTest, EveryTransitionIsReached) {
   ASSERT_FALSE(Transitions().empty());
   for (const auto& [from, trigger, to] : Transitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " ", ToString(trigger)));
@@ -71,11 +71,11 @@ TEST(TaskRunTableTest, EveryRowHappens) {
   }
 }
 
-TEST(TaskRunTableTest, WhatHasNoRowChangesNoState) {
+TEST(TaskRunTableTest, UnlistedTriggersChangeNoState) {
   for (const auto& [state, way] : kWays) {
     for (int i = 0; i < kTriggers; ++i) {
       const auto trigger = static_cast<Trigger>(i);
-      // Being released is also a reason to stop, so it moves every state that a stop moves.
+      // A release is also a reason to stop, so it changes every state that a stop changes.
       if (Next(state, trigger) || trigger == Trigger::kLeave) continue;
       SCOPED_TRACE(StrCat(ToString(state), " ", ToString(trigger)));
       EXPECT_EQ(After(StrCat(way, ", ", CauseOf(trigger, state)), trigger), state);
@@ -83,7 +83,7 @@ TEST(TaskRunTableTest, WhatHasNoRowChangesNoState) {
   }
 }
 
-TEST(TaskRunTableTest, NoRowIsThereTwice) {
+TEST(TaskRunTableTest, NoTransitionIsListedTwice) {
   const auto rows = Transitions();
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t j = i + 1; j < rows.size(); ++j) {
@@ -97,7 +97,7 @@ TEST(TaskRunTableTest, EveryStateAndTriggerHasAName) {
   for (int i = 0; i < kTriggers; ++i) EXPECT_FALSE(ToString(static_cast<Trigger>(i)).empty());
 }
 
-// ---- Random walks: whatever happens in whatever order, some things always hold.
+// ---- Random walks: these rules hold for every order of events.
 
 class RandomWalk {
  public:
@@ -177,14 +177,15 @@ class RandomWalk {
     }
   }
 
-  // The file may be written anew; the first value of a name counts.
+  // A task may rewrite the file. The first value of a name counts.
   Event Publish() {
     const PublishedValues values{{Below(2) ? "ADDRESS" : "TOKEN", std::to_string(Below(100))}};
     published_.insert(values.begin(), values.end());
     return ValuesSeen{values};
   }
 
-  // The processes' own events keep their order: asked for, each started or, from one on, not, exited.
+  // Returns a possible next event of the processes. After the order to start, the processes are started in order, until
+  // perhaps one start fails; started processes exit.
   Event ProcessEvent() {
     if (to_answer_ > 0) {
       const int process = task_.processes - to_answer_;
@@ -239,24 +240,24 @@ class RandomWalk {
       EXPECT_EQ(task_.run.link(), Link::kLinked);
     }
     if (std::holds_alternative<Leave>(action)) {
-      const bool gave_up = std::get<Leave>(action).exit_code == kLeftTreeAlive;  // its process may live
+      const bool gave_up = std::get<Leave>(action).exit_code == kLeftTreeAlive;  // a process may still run
       EXPECT_TRUE(kept_ || gave_up) << "left before the end";
     }
   }
 
   std::mt19937 random_;
   TaskRunDriver task_;
-  bool asked_ = false;     // to start the processes of this attempt
-  int to_answer_ = 0;      // of these
-  std::set<int> running_;  // of these
+  bool asked_ = false;     // the attempt's processes were ordered
+  int to_answer_ = 0;      // processes whose start has no result
+  std::set<int> running_;  // started processes that still run
   bool kept_ = false;
   PublishedValues published_;
   int attempt_ = 2;
-  bool begun_ = false;  // just now
+  bool begun_ = false;  // the last action began an attempt
   Epoch epoch_;
 };
 
-TEST(TaskRunRandomTest, WhateverHappensTheRulesHold) {
+TEST(TaskRunRandomTest, InvariantsHoldInRandomWalks) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     RandomWalk walk(seed);

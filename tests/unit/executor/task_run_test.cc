@@ -1,4 +1,5 @@
-// From the start of an attempt to its end: one process or several, its limit, what it uses and what it publishes.
+// Tests an attempt from its start to its end: one or several processes, the time limit, the usage, and published
+// values.
 #include "executor/task_run.h"
 
 #include <gtest/gtest.h>
@@ -12,45 +13,45 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const TestRow kAttempts[] = {
-    {"TheFirstThingIsToReadWhereTheAmIs", {{"", "1 read; link Searching"}}},
-    {"ItRegistersWithItsAddressWhenItKnowsTheAm",
+    {"TheLeaseRecordIsReadFirst", {{"", "1 read; link Searching"}}},
+    {"AKnownAmReceivesARegistrationWithTheAddress",
      {{"lease 1", "use am.example:7001; register waiting pid 0 at task.example:4711 from worker:3#2 & secret"}}},
-    {"ItAwaitsFromTheBeginningOnceRegistered", {{"register", "link Linked; 1 await; await 0 from"}}},
+    {"AwaitStartsFromTheBeginningAfterTheRegistration", {{"register", "link Linked; 1 await; await 0 from"}}},
     {"AStartRunsTheProcessAndAwaitsTheNextCommand",
      {{"register, START 10", "start {spec} generation 1; await 10 from & generation 1"}}},
     {"TheProcessIsStartedOnceHoweverOftenItIsOrdered",
      {{"register, START 10, START 10, started, START 10, START 13", "1 start"}}},
     {"AnOlderCommandIsNotObeyed", {{"running, STOP 1s 9", "state Running; await 10 from"}}},
-    {"NoNewsIsAwaitedOn", {{"register", "1 await"}, {"NONE", "1 await; state Waiting"}}},
-    {"TheAmHearsOfTheRunningProcessAtOnce",
+    {"AnEmptyAnswerIsFollowedByAnotherAwait", {{"register", "1 await"}, {"NONE", "1 await; state Waiting"}}},
+    {"TheRunningProcessIsReportedAtOnce",
      {{"register, START", "no heartbeat"}, {"started", "1 heartbeat; heartbeat running pid 4242"}}},
     {"HeartbeatsComeAtTheirIntervalAndOneAtATime",
      {{"running, pass 999ms", "no heartbeat"},
       {"pass 1ms", "1 heartbeat"},
-      {"pass 3s", "no heartbeat"},  // the first has not been answered
+      {"pass 3s", "no heartbeat"},  // the first heartbeat is still unanswered
       {"answer, pass 1s", "1 heartbeat"}}},
     {"ASuccessIsKeptAndThenReported",
-     {{"running, exit 0", "no keep"},  // its tree may still be there
+     {{"running, exit 0", "no keep"},  // its tree may still run
       {"gone", "state Ended; keep success 0.; report success 0."}}},
-    {"AFailureBringsTheLastWordsOfTheProcess",
+    {"AFailureIsReportedWithTheLastLinesOfStderr",
      {{"running, exit 3 Traceback: out of cheese, gone",
        "keep user_error 3, stderr: Traceback: out of cheese.; report user_error 3, stderr: Traceback: out of "
        "cheese."}}},
-    {"WhatWasSeenOfTheEndDecidesWhatItMeans",
+    {"TheEvidenceOfAnEndDecidesTheOutcome",
      {{"running, judged, gone", "report oom 3, because: judged, stderr: tail, permanent."}}},
-    {"WhatWasStoppedIsNotJudged", {{"running, STOP 1s, judged, gone", "report killed"}}},
-    {"WhatAFinishedProcessLeavesBehindIsKilledUntilItIsGone",
+    {"TheEvidenceOfAStoppedTaskIsNotJudged", {{"running, STOP 1s, judged, gone", "report killed"}}},
+    {"LeftoverProcessesAreKilledUntilTheyHaveExited",
      {{"running, exit 0, pass 1s", "only KILL"}, {"gone", "outcome success"}}},
     {"AProcessThatCannotBeStartedIsAnOutcome",
      {{"register, START, unstarted", "report infra, because: no such program."}}},
-    {"ItStaysUntilReleased",
+    {"AnExecutorStaysUntilItIsReleased",
      {{"running, exit 0, gone, acked, linked 100s", "no leave"}, {"RELEASE", "1 leave; leave 0; never"}}},
-    {"AfterItLeftNothingHappens", {{"register, RELEASE", "leave 0"}, {"START 20, SIGTERM, tick", "nothing"}}},
+    {"EventsAfterLeavingChangeNothing", {{"register, RELEASE", "leave 0"}, {"START 20, SIGTERM, tick", "nothing"}}},
 };
 TABLE_TEST(TaskRunTest, kAttempts, Script());
 
-// The first may be answered late or, where answers overtake each other, not yet.
-TEST(TaskRunTest, EachAnswerSaysWhichHeartbeatTheAmHasHeard) {
+// The first heartbeat may be answered late, or after the second if answers overtake each other.
+TEST(TaskRunTest, TheCutOffCountsFromTheHeartbeatThatWasAnswered) {
   for (const bool second : {false, true}) {
     TaskRunDriver task;
     task.Register();
@@ -79,121 +80,123 @@ const TestRow kThreeProcesses[] = {
      {{"register, START", "1 start"},
       {"started 4242 0, started 4243 1", "state Starting"},
       {"started 4244 2", "state Running; heartbeat running pid 4242"}}},
-    {"OneThatEndsWellLeavesTheOthersRunning",
+    {"ASuccessfulProcessLeavesTheOthersRunning",
      {{"running, exit-of 0 0, exit-of 2 0", "state Running; no signal"},
       {"exit-of 1 0", "state Sweeping"},
       {"gone", "outcome success 0."}}},
-    {"TheAmIsToldThePidOfTheFirstAsLongAsThatRuns",
+    {"ThePidOfTheFirstProcessIsReportedWhileItRuns",
      {{"running, exit-of 2 0, pass 1s", "heartbeat running pid 4242"},
       {"answer now, exit-of 0 0, pass 1s", "1 heartbeat; heartbeat running pid 0"}}},
-    {"WhenOneFailsTheOthersHaveTheGraceAndAreKilled",
+    {"AFailedProcessGivesTheOthersTheGraceBeforeAKill",
      {{"running, exit-of 1 3", "state Stopping; signals TERM"},
       {"exit-of 0 TERM", "no signal"},
       {"pass 9999ms", "state Stopping"},
-      {"pass 1ms", "state Killing; signals KILL; no outcome"}}},  // one lives
+      {"pass 1ms", "state Killing; signals KILL; no outcome"}}},  // process 2 still runs
     {"TheFirstThatFailsIsTheOutcomeOnceNothingIsLeft",
      {{"running, judged 1, exit-of 0 4, gone", "state Stopping; no report"},  // the third has not been reaped
       {"exit-of 2 TERM, gone",
        "report oom 3, because: judged, stderr: tail, permanent, process 1.; "
        "outcome oom 3, because: judged, stderr: tail, permanent, process 1."}}},
-    {"TheLastOneMayFailAlone",
-     {{"running, exit-of 0 0, exit-of 1 0, exit-of 2 5", "state Sweeping; signals KILL"},  // nobody is left to be asked
+    {"TheLastRunningProcessMayFailAlone",
+     // No process is left to terminate.
+     {{"running, exit-of 0 0, exit-of 1 0, exit-of 2 5", "state Sweeping; signals KILL"},
       {"gone", "outcome user_error 5, process 2."}}},
-    {"AStopEndsAllAndNamesNone",
+    {"AStopEndsAllProcessesAndNamesNone",
      {{"running, STOP 1s", "signals TERM"},
       {"exit-of 2 TERM, exit-of 0 1, exit-of 1 0, gone",
        "outcome killed TERM, because: stopped by the application master."}}},
-    {"AStopAfterAFailureChangesItsGraceAlone",
+    {"AStopAfterAFailureChangesOnlyTheGrace",
      {{"running, exit-of 1 3, STOP 100ms, pass 100ms", "state Killing"},
       {"exit-of 0 KILL, exit-of 2 KILL, gone", "outcome user_error 3, process 1."}}},
-    {"ThoseThatWereStartedEndWhenAnotherCannotBe",
+    {"AFailedStartEndsTheStartedProcesses",
      {{"register, START, started 4242 0, unstarted 1", "state Stopping; signals TERM; no outcome"},
       {"exit-of 0 TERM, gone", "outcome infra, because: no such program, process 1."}}},
-    {"WhenTheFirstCannotBeStartedTheAttemptHasEnded",
+    {"AFailedStartOfTheFirstProcessEndsTheAttempt",
      {{"register, START, unstarted 0", "outcome infra, because: no such program."}}},
-    {"AStopThatCameBeforeTheStartReachesAll",
+    {"AStopDuringTheStartReachesAllProcesses",
      {{"register, START, STOP 1s", ""},
       {"started 4242 0, started 4243 1", "no signal"},
       {"started 4244 2", "signals TERM"}}},
-    {"AStopThatCameBeforeTheStartReachesThoseThatWereStarted",
+    {"AStopDuringAFailedStartReachesTheStartedProcesses",
      {{"register, START, STOP 1s, started 4242 0", ""},
       {"unstarted 1", "signals TERM"},
       {"exit-of 0 TERM, gone", "outcome killed"}}},
-    {"TheNextAttemptHasAllOfThemAgain",
+    {"TheNextAttemptStartsAllProcessesAgain",
      {{"running, exit-of 0 3, exit-of 1 TERM, exit-of 2 TERM, gone", "state Ended"},
       {"NEXT 3, registered, START 20, started 5000 0, started 5001 1, started 5002 2", "state Running"},
       {"exit-all 0, gone", "outcome success"}}},
 };
 TABLE_TEST(TaskRunProcessesTest, kThreeProcesses, Script({}, 3));
 
-// ---- the limit of its processes, 20 seconds
+// ---- the time limit of the processes, 20 seconds
 
 const TestRow kLimits[] = {
-    {"WhatRunsForTooLongIsStoppedAndTheOutcomeSaysWhy",
+    {"ATaskAboveItsTimeLimitIsStoppedAndTheOutcomeNamesTheLimit",
      {{"running, linked 19999ms", "no signal"},
       {"pass 1ms", "notice by 25000 ms: " + kLimitText + "; signals TERM"},
       {"exit 0 the last line, gone", "report timeout 0, because: " + kLimitText + ", stderr: the last line."}}},
-    {"WhatMindsNoTermIsKilledAfterTheGrace",
+    {"ATaskAboveItsTimeLimitIsKilledAfterTheGrace",
      {{"running, linked 20s", "signals TERM"}, {"linked 5s, pass 1ms", "signals KILL"}}},
-    {"ItHoldsWithoutAnApplicationMaster", {{"running, lose, pass 20s", "signals TERM"}}},
-    {"EachAttemptHasItAnew",
+    {"TheTimeLimitHoldsWithoutAnAm", {{"running, lose, pass 20s", "signals TERM"}}},
+    {"EachAttemptHasTheFullTimeLimit",
      {{"running, linked 19s, exit 3, gone, acked, NEXT 3, register, START 14, started 4343", ""},
       {"linked 19s", "no signal"},
       {"linked 1s", "signals TERM"}}},
-    {"WhatHasEndedHasNoLimit", {{"ended 0, linked 40s", "no signal"}}},
-    {"AStopThatCameBeforeStaysWhatItWas",
+    {"AnEndedAttemptHasNoTimeLimit", {{"ended 0, linked 40s", "no signal"}}},
+    {"AStopBeforeTheTimeLimitDecidesTheOutcome",
      {{"running, linked 19s, STOP 5s, linked 2s, exit TERM, gone", "report killed"}}},
 };
 const Timers kLimited = {.grace = seconds{5}, .execution_limit = seconds{20}};
 TABLE_TEST(TaskRunLimitTest, kLimits, Script(kLimited));
 
 const TestRow kLimitOfTwo[] = {
-    {"ItCountsFromTheStartOfTheProcessesNotWhileTheyWait",
+    {"TheTimeLimitCountsFromTheStartOfAllProcesses",
      {{"register, linked 20s, START, started 4242 0, linked 20s", "no signal"},  // the second has not started yet
       {"started 4243 1, linked 19999ms", "no signal"},
       {"linked 1ms", "signals TERM"}}},
 };
 TABLE_TEST(TaskRunLimitTest, kLimitOfTwo, Script(kLimited, 2));
 
-// ---- what it uses
+// ---- usage
 
 const TestRow kUsage[] = {
-    {"AHeartbeatTellsTheNewestUsage",
-     {{"running, linked 2s, used 1, used 2", "no heartbeat"},  // it waits for the next keeper
+    {"AHeartbeatReportsTheNewestUsage",
+     {{"running, linked 2s, used 1, used 2", "no heartbeat"},  // usage waits for the next heartbeat
       {"pass 2s", "heartbeat running pid 4242 used 2 "}}},
-    {"BeforeTheFirstSampleNothingIsTold", {{"register, START, started", "heartbeat running pid 4242 unmeasured"}}},
-    {"TheOutcomeHoldsAllThatWasUsed",
+    {"BeforeTheFirstSampleNoUsageIsReported", {{"register, START, started", "heartbeat running pid 4242 unmeasured"}}},
+    {"TheOutcomeHasTheWholeUsage",
      {{"running, used 1, exit 3, used 9, gone", "keep user_error 3, used 9.; report user_error 3, used 9."}}},
     {"AnAttemptThatNeverRanUsedNothing",
      {{"register, STOP 0s", "1 report; report killed, because: stopped by the application master."}}},
-    {"TheNextAttemptBeginsWithNone",
+    {"TheNextAttemptBeginsWithoutUsage",
      {{"running, used 1, exit 3, gone, acked, NEXT 3, registered", ""},
       {"START 20, started 4243", "1 heartbeat; heartbeat running pid 4243 unmeasured"}}},
 };
 TABLE_TEST(TaskRunUsageTest, kUsage, Script());
 
-// ---- what it publishes reaches the AM once, whatever becomes of the task
+// ---- Published values: each value reaches the AM once, whatever happens to the task.
 
 const TestRow kValues[] = {
-    {"AValueIsSentAsItIsSeenAndOnce",
+    {"AValueIsSentOnceWhenItAppears",
      {{"running, published A=here", "1 values; values A=here from & generation 1"},
       {"published A=here, values-acked, values-acked, published A=here", "no values"}}},
-    {"WhatComesWhileACallIsOpenIsSentAfterIt",
+    {"ValuesThatAppearDuringACallAreSentAfterIt",
      {{"running, published A=here, published A=here B=t", "1 values"},
       {"values-acked", "values A=here B=t from"},
       {"values-acked", "no values"}}},
     {"TheFirstValueOfANameIsKept",
      {{"running, published A=here, values-acked", ""}, {"published A=there B=t", "values A=here B=t from"}}},
-    {"WhatNoAmHasAcknowledgedIsToldToTheNext",
+    {"UnacknowledgedValuesAreSentToTheNextAm",
      {{"running, published A=here, lose", ""},
       {"register 2", "values A=here from & epoch 2"},
       {"values-acked, lose", ""},
-      {"register 3", "no values"}}},  // the second has it in the journal
+      // The second AM has the value in its journal.
+      {"register 3", "no values"}}},
     {"AnAnswerOfAnAmThatWasLostAcknowledgesNothing",
      {{"running, published A=here, lose, register 2, values-acked-before, lose", ""}, {"register 3", "1 values"}}},
-    {"WhatIsSeenWithoutAnAmIsSentOnceThereIsOne",
+    {"ValuesThatAppearWithoutAnAmAreSentToTheNextAm",
      {{"running, lose, published A=here", "no values"}, {"register 2", "1 values"}}},
-    // An AM that knows of the end takes no values any more, and may be the next one.
+    // An AM that knows of the end accepts no more values, and this AM may be the next one.
     {"TheOutcomeIsReportedAfterTheValues",
      {{"running, published A=here, exit 0, gone", "state Ended; no report"},
       {"lose", ""},
@@ -203,7 +206,7 @@ const TestRow kValues[] = {
      {{"running, published A=here, SIGTERM, exit TERM, gone, pass 2s", "leave 143"}}},
     {"TheNextAttemptHasPublishedNothing",
      {{"running, published A=here, values-acked", "1 values"},
-      {"exit 3, gone, acked, NEXT 3, published A=here, registered", "no values"},  // nothing runs yet
+      {"exit 3, gone, acked, NEXT 3, published A=here, registered", "no values"},  // no process runs yet
       {"START, started 4243, published A=here", "1 values; values A=here from worker:3#3"}}},
 };
 TABLE_TEST(TaskRunPublishTest, kValues, Script());

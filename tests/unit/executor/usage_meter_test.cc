@@ -49,7 +49,7 @@ TEST_F(UsageMeterTest, CoresAreMeasuredSinceTheSampleBefore) {
   EXPECT_EQ(usage().most_millicores, 2000);
 }
 
-TEST_F(UsageMeterTest, TwoSamplesAtOneMomentDivideNothing) {
+TEST_F(UsageMeterTest, TwoSamplesAtTheSameTimeDoNotDivideByZero) {
   Add(0, 10, 50);
   Add(0, 20, 90);
   EXPECT_EQ(usage().cpu, Duration(90));
@@ -59,20 +59,20 @@ TEST_F(UsageMeterTest, TwoSamplesAtOneMomentDivideNothing) {
   EXPECT_TRUE(meter_.series().points().empty());
 }
 
-TEST_F(UsageMeterTest, ATickOfTheKernelsClockIsNoPeak) {
+TEST_F(UsageMeterTest, ATickOfTheKernelsClockIsNotAPeak) {
   Add(1000, 1, 10);
   Add(1001, 1, 20);
   EXPECT_EQ(usage().most_millicores, 10);
 }
 
-TEST_F(UsageMeterTest, TimeThatProcessesTookWithThemStaysCounted) {
+TEST_F(UsageMeterTest, CpuTimeOfVanishedProcessesStaysCounted) {
   Add(1000, 1, 900);
   Add(2000, 1, 100);
   EXPECT_EQ(usage().cpu, Duration(900));
   EXPECT_EQ(usage().millicores, 0);
 }
 
-TEST_F(UsageMeterTest, AClockThatGoesBackIsNotBelieved) {
+TEST_F(UsageMeterTest, AClockThatGoesBackwardsIsIgnored) {
   Add(2000, 1, 100);
   Add(1000, 1, 200);
   EXPECT_EQ(usage().elapsed, Duration(2000));
@@ -80,7 +80,7 @@ TEST_F(UsageMeterTest, AClockThatGoesBackIsNotBelieved) {
   EXPECT_EQ(usage().elapsed, Duration(3000));
 }
 
-TEST_F(UsageMeterTest, TheEndAddsWhatTheKernelKnowsAndNoSample) {
+TEST_F(UsageMeterTest, TheEndAddsTheKernelsFiguresWithoutASample) {
   Add(1000, 100, 500);
   const TreeSample rest{.cpu = Duration(1500), .peak_ended_bytes = 700 * kMb};
   const Usage all = meter_.Ended(rest, At(3000)).usage();
@@ -92,7 +92,7 @@ TEST_F(UsageMeterTest, TheEndAddsWhatTheKernelKnowsAndNoSample) {
   EXPECT_EQ(usage().elapsed, Duration(1000)) << "it may be asked again";
 }
 
-TEST_F(UsageMeterTest, AnAttemptWithoutASampleHasItsTimeAndItsPeak) {
+TEST_F(UsageMeterTest, AnAttemptWithoutASampleHasItsCpuTimeAndItsPeak) {
   const TreeSample rest{.cpu = Duration(60), .peak_ended_bytes = 9 * kMb};
   const Usage all = meter_.Ended(rest, At(120)).usage();
   EXPECT_EQ(all.samples, 0);
@@ -130,7 +130,7 @@ TEST_F(UsageSeriesTest, SamplesWithinASecondAreOnePoint) {
   EXPECT_EQ(points[0].mean_millicores, 200);
 }
 
-TEST_F(UsageSeriesTest, ALongLifeFitsIntoSixtyPointsThatCoverAllOfIt) {
+TEST_F(UsageSeriesTest, ALongAttemptIsCoveredBySixtyPoints) {
   for (int i = 1; i <= 10'000; ++i) {
     Add(i * 5000, i == 4321 ? 9000 : 100, i * 2500);
     ASSERT_LE(meter_.series().points().size(), 60u);
@@ -154,7 +154,7 @@ constexpr Instant kStart{seconds{1000}};
 
 SeenLease Renewal(int64_t renewal) { return {{1}, SocketName{"am.1.sock"}, renewal}; }
 
-TEST(LeaseSightTest, NothingReadMeansNobodyAlive) {
+TEST(LeaseSightTest, WithoutARecordTheAmDoesNotCountAsAlive) {
   LeaseSight sight(seconds{15});
   EXPECT_FALSE(sight.alive());
   sight.Read(std::nullopt, kStart);
@@ -168,7 +168,7 @@ TEST(LeaseSightTest, ARecordThatDoesNotChangeIsStaleAfterItsTime) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, ARenewedRecordStaysFreshWithoutABreak) {
+TEST(LeaseSightTest, ARenewedRecordStaysFreshWithoutAGap) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(2), kStart + seconds{10});
@@ -176,7 +176,7 @@ TEST(LeaseSightTest, ARenewedRecordStaysFreshWithoutABreak) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
-TEST(LeaseSightTest, AfterABreakItIsAliveAnew) {
+TEST(LeaseSightTest, ARecordThatIsRenewedWhenStaleIsAliveAgain) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -184,7 +184,7 @@ TEST(LeaseSightTest, AfterABreakItIsAliveAnew) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
 }
 
-TEST(LeaseSightTest, TheBreakBeginsInTheMomentThatTheRecordIsStale) {
+TEST(LeaseSightTest, TheGapBeginsWhenTheRecordBecomesStale) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -192,7 +192,7 @@ TEST(LeaseSightTest, TheBreakBeginsInTheMomentThatTheRecordIsStale) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, AGapInWhichNobodyLookedIsNoBreak) {
+TEST(LeaseSightTest, TimeWithoutReadsIsNotAGap) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Unreadable(kStart + seconds{60});
@@ -207,7 +207,7 @@ TEST(LeaseSightTest, AStoreThatCannotBeReadCountsAsAFreshRecord) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
-TEST(LeaseSightTest, AnAmThatSaysItDoesNotRuleDoesNotLookAlive) {
+TEST(LeaseSightTest, AnAmThatIsNotLeaderDoesNotCountAsAlive) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.MarkNotLeader(kStart + seconds{3});
@@ -218,13 +218,13 @@ TEST(LeaseSightTest, AnAmThatSaysItDoesNotRuleDoesNotLookAlive) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{5}) << "a renewed one is, from then on";
 }
 
-TEST(LeaseSightTest, WhoNeverLookedAliveDoesNotByNotRuling) {
+TEST(LeaseSightTest, ANotLeaderAnswerMakesNoAmAlive) {
   LeaseSight sight(seconds{15});
   sight.MarkNotLeader(kStart);
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, AnAnswerCountsFromWhenItCame) {
+TEST(LeaseSightTest, AnAnswerProvesLifeFromTheCallUntilItsOwnTime) {
   LeaseSight sight(seconds{15});
   sight.Heard(kStart, kStart + seconds{3});
   EXPECT_EQ(sight.alive()->since, kStart);

@@ -1,4 +1,4 @@
-// With real processes. This program is a subreaper and has no children but those of the test at hand.
+// Tests with real processes. This program is a subreaper, and its only children are those of the running test.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class UsageSamplerTest : public testing::Test {
     }
     return pid;
   }
-  void Ready() const {  // in a child
+  void Ready() const {  // called in a child
     if (write(ready_write_.get(), "r", 1) != 1) _exit(4);
   }
   [[noreturn]] void ReadyAndStay() const {
@@ -87,7 +87,7 @@ class UsageSamplerTest : public testing::Test {
   UniqueFd ready_read_, ready_write_;
 };
 
-TEST_F(UsageSamplerTest, NobodyUsesNothing) {
+TEST_F(UsageSamplerTest, WithoutProcessesTheUsageIsZero) {
   const TreeSample sample = UsageSampler().Sample();
   EXPECT_EQ(sample.processes, 0);
   EXPECT_EQ(sample.memory_bytes, 0);
@@ -108,11 +108,11 @@ TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 2);
   EXPECT_GE(sample.memory_bytes, before + 100 * kMegabyte);
-  if (!kThreadSanitized)  // it keeps four bytes of its own for each
-    EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMegabyte) << "and not twice";
+  // ThreadSanitizer keeps four bytes of its own for each byte.
+  if (!kThreadSanitized) EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMegabyte) << "and not twice";
 }
 
-TEST_F(UsageSamplerTest, MemoryThatProcessesMapTogetherCountsOnce) {
+TEST_F(UsageSamplerTest, SharedMemoryCountsOnce) {
   const UsageSampler sampler;
   constexpr size_t kShared = 64 * kMegabyte;
   void* room = mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -143,10 +143,11 @@ TEST_F(UsageSamplerTest, AChildThatSpinsIsSeenWhileItRuns) {
   EXPECT_LE(cpu, Duration(2000));
 }
 
-TEST_F(UsageSamplerTest, WhoEndedBetweenTwoSamplesIsCounted) {
+TEST_F(UsageSamplerTest, AProcessThatEndsBetweenTwoSamplesIsCounted) {
   const UsageSampler sampler;
   Start([] {
-    Use(150 * kMegabyte);  // more than any other test here: of the largest the kernel keeps one figure
+    // No other test here uses this much, because the kernel keeps one figure, that of the largest child.
+    Use(150 * kMegabyte);
     Spin(Duration(200));
   });
   ASSERT_GT(wait(nullptr), 0);
@@ -156,7 +157,7 @@ TEST_F(UsageSamplerTest, WhoEndedBetweenTwoSamplesIsCounted) {
   EXPECT_GE(sample.peak_ended_bytes, 150 * kMegabyte);
 }
 
-TEST_F(UsageSamplerTest, WhatALivingProcessHasReapedIsCounted) {
+TEST_F(UsageSamplerTest, ChildrenReapedByALivingProcessAreCounted) {
   const UsageSampler sampler;
   Start([this] {
     Start([] { Spin(Duration(200)); });
@@ -167,7 +168,7 @@ TEST_F(UsageSamplerTest, WhatALivingProcessHasReapedIsCounted) {
   EXPECT_GE(sampler.Sample().cpu, Duration(180));
 }
 
-TEST_F(UsageSamplerTest, AZombieIsCountedOnceAsSuchAndWhenItIsReaped) {
+TEST_F(UsageSamplerTest, AZombieIsCountedOnceBeforeAndAfterItIsReaped) {
   const UsageSampler sampler;
   const pid_t pid = Start([] { Spin(Duration(200)); });
   siginfo_t info{};
@@ -179,7 +180,7 @@ TEST_F(UsageSamplerTest, AZombieIsCountedOnceAsSuchAndWhenItIsReaped) {
   EXPECT_LE(std::chrono::abs(reaped - as_zombie), Duration(30));
 }
 
-TEST_F(UsageSamplerTest, WhatWasBeforeTheAttemptDoesNotCount) {
+TEST_F(UsageSamplerTest, UsageBeforeTheAttemptDoesNotCount) {
   Start([] {
     Use(80 * kMegabyte);
     Spin(Duration(150));
@@ -190,7 +191,7 @@ TEST_F(UsageSamplerTest, WhatWasBeforeTheAttemptDoesNotCount) {
   EXPECT_EQ(sample.peak_ended_bytes, 0);
 }
 
-TEST_F(UsageSamplerTest, WhoFledIntoASessionOfItsOwnIsCounted) {
+TEST_F(UsageSamplerTest, AProcessInASessionOfItsOwnIsCounted) {
   const UsageSampler sampler;
   Start([this] {
     Start([this] {
@@ -234,7 +235,7 @@ TEST_F(UsageSamplerTest, AForkStormOfAThousandIsMeasuredAndDoesNotTakeLong) {
   RecordProperty("microseconds", static_cast<int>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
 }
 
-// ---- With real processes and time.
+// ---- real processes and real time
 
 class UsageWatchTest : public testing::Test {
  protected:
@@ -263,7 +264,7 @@ class UsageWatchTest : public testing::Test {
   bool ended_ = false;
 };
 
-TEST_F(UsageWatchTest, SamplesAreToldWhileItRunsAndAllOfItIsKeptAtTheEnd) {
+TEST_F(UsageWatchTest, SamplesAreReportedDuringTheRunAndKeptAtTheEnd) {
   Watch("while :; do :; done", 0);
   ASSERT_TRUE(Until([&] { return told_.size() >= 2; }));
   EXPECT_GT(told_.back().cpu, Duration(0));
@@ -279,7 +280,7 @@ TEST_F(UsageWatchTest, SamplesAreToldWhileItRunsAndAllOfItIsKeptAtTheEnd) {
   EXPECT_THAT(Kept(), HasSubstr(R"("points":[{"at_ms":)"));
 }
 
-TEST_F(UsageWatchTest, AnAttemptThatIsOverAtOnceLeavesNoFileButItsTime) {
+TEST_F(UsageWatchTest, AnAttemptThatEndsAtOnceHasATimeAndNoFile) {
   Watch("true", 0);
   ASSERT_TRUE(Until([&] { return ended_; }));
   const Usage total = watch_->Total();
@@ -290,7 +291,7 @@ TEST_F(UsageWatchTest, AnAttemptThatIsOverAtOnceLeavesNoFileButItsTime) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "usage.json"));
 }
 
-TEST_F(UsageWatchTest, AFolderThatTakesNoFileIsNoTrouble) {
+TEST_F(UsageWatchTest, AnUnwritableFolderIsNotAnError) {
   folder_ = "/proc/none";
   Watch("sleep 1000", 1);
   ASSERT_TRUE(Until([&] { return !told_.empty(); }));

@@ -54,7 +54,7 @@ TEST_F(CommandTest, AbsolutePathNeedsNoSearch) {
   EXPECT_EQ(simple->program, Path("train"));
 }
 
-TEST_F(CommandTest, WhatAShellExpandsIsLeftToBash) {
+TEST_F(CommandTest, ShellExpansionsAreLeftToBash) {
   for (const char* c : {"'", "\"", "\\", "$", "`", "&", ";", "|", "<", ">",  "(",    ")",       "{",
                         "}", "[",  "]",  "*", "?", "~", "#", "!", "^", "\n", "\x7f", "\xc3\xa4"})
     EXPECT_FALSE(IsSimple(StrCat("train a", c))) << c;
@@ -78,7 +78,7 @@ TEST_F(CommandTest, ConfiguredBashIsStarted) {
     EXPECT_FALSE(IsSimple("train", variable)) << variable;
 }
 
-TEST_F(CommandTest, EnvironmentIsWhatBashWouldGive) {
+TEST_F(CommandTest, ADirectlyStartedProgramHasTheEnvironmentOfBash) {
   EventLoop loop;
   FakeProcessRunner processes(loop);
   auto environment = Environment("SHLVL=4");
@@ -92,7 +92,7 @@ TEST_F(CommandTest, EnvironmentIsWhatBashWouldGive) {
   EXPECT_THAT(processes.started[1].env, Contains("SHLVL=0"));
 }
 
-TEST_F(CommandTest, AllElseIsForBash) {
+TEST_F(CommandTest, OtherCommandsAreStartedWithBash) {
   EventLoop loop;
   FakeProcessRunner processes(loop);
   ASSERT_TRUE(StartCommand(processes, "train | tee log", {.env = Environment()}, nullptr).ok());

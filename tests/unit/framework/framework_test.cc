@@ -36,7 +36,7 @@ JobSpec Fcfs(JobSpec spec) {
   return spec;
 }
 
-// Each task on a port of its own: role number * 100 + index.
+// Returns a cluster in which each task has its own port: 40000 + 100 * number of the role + index.
 ClusterSpec ClusterOf(const JobSpec& spec) {
   ClusterSpec cluster{{1}, {}};
   int base = 40000;
@@ -47,7 +47,7 @@ ClusterSpec ClusterOf(const JobSpec& spec) {
   return cluster;
 }
 
-// The environment of every task, as golden files have it.
+// Returns the environment of every task in the format of the golden files.
 std::string Render(const JobSpec& spec) {
   std::string out;
   for (const auto& role : spec.roles) {
@@ -72,7 +72,7 @@ TEST(FrameworkTest, OnlyTheStagedFrameworkNamesPorts) {
   for (const std::string& name : PortNames(staged, {"driver", 0})) EXPECT_TRUE(IsPortName(name)) << name;
 }
 
-TEST(FrameworkTest, OneTaskServesTensorBoard) {
+TEST(FrameworkTest, AtMostOneTaskHasATensorBoardPort) {
   const auto servers = [](const JobSpec& spec) {
     std::vector<std::string> found;
     for (const RoleSpec& role : spec.roles)
@@ -110,16 +110,16 @@ JobSpec Prepared(FrameworkKind framework) {
   return spec;
 }
 
-TEST(FrameworkTest, WhoHasPreparedIsNoMemberOfTheClusterThatTrains) {
+TEST(FrameworkTest, PreparingTasksAreNotInTheTrainingCluster) {
   const JobSpec spec = Prepared(kPytorch);
   const ClusterSpec cluster = ClusterOf(spec);
   const Environment worker = FrameworkEnvironment(spec, cluster, {"worker", 1});
   EXPECT_EQ(worker.at("WORLD_SIZE"), "2");
   EXPECT_EQ(worker.at("RANK"), "1");
   EXPECT_EQ(worker.at("MASTER_ADDR"), "node-worker");
-  EXPECT_EQ(worker.at("TASK_NUM"), "4");  // TonY's: of the whole job
+  EXPECT_EQ(worker.at("TASK_NUM"), "4");  // TonY's variable counts the whole job
   ClusterSpec first = cluster;
-  first.roles.erase("worker");  // as it was before
+  first.roles.erase("worker");  // before the workers started
   EXPECT_EQ(FrameworkEnvironment(spec, first, {"data", 1}).at("WORLD_SIZE"), "2");
   EXPECT_EQ(FrameworkEnvironment(spec, first, {"db", 0}).at("MASTER_ADDR"), "node-data");
   EXPECT_EQ(FrameworkEnvironment(Prepared(kTensorflow), cluster, {"worker", 0}).at("CLUSTER_SPEC"),
@@ -128,7 +128,7 @@ TEST(FrameworkTest, WhoHasPreparedIsNoMemberOfTheClusterThatTrains) {
   EXPECT_EQ(Hostfile(with, known), "node-worker slots=2\n");
 }
 
-TEST(FrameworkTest, WhoPreparesNeedsNothingOfTheFramework) {
+TEST(FrameworkTest, PreparingTasksGetNoVariablesOfTheFramework) {
   JobSpec spec = Spec(kXgboost, {Role("data", 2), Role("tracker", 1), Role("worker", 2)});
   EXPECT_FALSE(CheckFramework(Spec(kXgboost, {Role("data", 2)})).ok());
   spec.roles[1].depends_on = spec.roles[2].depends_on = {{"data"}};
@@ -141,7 +141,7 @@ TEST(FrameworkTest, WhoPreparesNeedsNothingOfTheFramework) {
   EXPECT_TRUE(CheckFramework(alone).ok());
 }
 
-TEST(FrameworkTest, ACollectiveWhoseMembersDoNotAllWaitForTheSameIsRefused) {
+TEST(FrameworkTest, MembersOfACollectiveMustWaitForTheSameRoles) {
   JobSpec spec = Spec(kPytorch, {Role("chief", 1), Role("data", 1), Role("worker", 2)});
   spec.roles[2].depends_on = {{"data"}};
   const Status refused = CheckFramework(spec);
@@ -153,7 +153,7 @@ TEST(FrameworkTest, ACollectiveWhoseMembersDoNotAllWaitForTheSameIsRefused) {
   EXPECT_TRUE(CheckFramework(spec).ok());
 }
 
-TEST(FrameworkTest, WhoWaitsUntilAnotherIsReadyFindsWhatThatSaid) {
+TEST(FrameworkTest, AWaitingTaskReceivesTheReadyValueOfTheOther) {
   JobSpec spec = Fcfs(Spec(kTensorflow, {Role("head", 1), Role("worker", 2)}));
   spec.roles[1].depends_on = {{"head", kReady}};
   EXPECT_EQ(ValueNames(spec, {"head", 0}), std::vector<std::string>{"READY"});
@@ -170,7 +170,7 @@ TEST(FrameworkTest, WhoWaitsUntilAnotherIsReadyFindsWhatThatSaid) {
     EXPECT_EQ(std::ranges::count(reserved, name), 1) << name;
 }
 
-TEST(FrameworkTest, WhatIsPreprocessedReachesAllOthers) {
+TEST(FrameworkTest, ModelParametersOfPreprocessingReachAllTasks) {
   JobSpec spec = Spec(kTensorflow, {Role("preprocess", 1), Role("worker", 1)});
   spec.roles[0].key_prefix = "tony.am";
   spec.roles[1].depends_on = {{"preprocess"}};
@@ -221,13 +221,13 @@ TEST(FrameworkTest, OnlyTheStagedFrameworkHasStages) {
   EXPECT_TRUE(ValueNames(Fcfs(staged), {"driver", 0}).empty());
 }
 
-TEST(FrameworkTest, NobodyAwaitsWhatTheLastStagePublishes) {
+TEST(FrameworkTest, ValuesOfTheLastStageAreNotAwaited) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("ps", 1)});
   EXPECT_EQ(ValueNames(spec, {"ps", 0}), std::vector<std::string>{"ADDRESS"});
   EXPECT_TRUE(AwaitedValues(spec, {"ps", 0}).empty());
 }
 
-TEST(FrameworkTest, ValuesThatOthersAwaitAreFewAndNotOfSidecars) {
+TEST(FrameworkTest, AwaitedValuesAreLimitedAndNotFromSidecars) {
   const auto refused = [](const std::vector<RoleSpec>& roles) {
     const Status status = CheckFramework(Spec(kStaged, roles));
     return status.ok() ? "" : status.error().message;
@@ -240,7 +240,7 @@ TEST(FrameworkTest, ValuesThatOthersAwaitAreFewAndNotOfSidecars) {
   EXPECT_EQ(refused({Role("driver", 1), Role("ps", 1, kSidecar)}), "");
 }
 
-TEST(FrameworkTest, ATaskIsToldWhatTheStagesBeforeItHavePublished) {
+TEST(FrameworkTest, ATaskReceivesTheValuesOfEarlierStages) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
   ClusterSpec cluster = ClusterOf(spec);
   cluster.values = {{{"driver", 0}, {{"ADDRESS", "here:1"}}}};
@@ -362,19 +362,20 @@ TEST(FrameworkTest, OnlyPytorchKnowsOfSeveralProcesses) {
   }
 }
 
-TEST(FrameworkTest, TasksThatWaitForEachOtherCannotComeFirstServed) {
+TEST(FrameworkTest, CollectivesCannotBeFirstComeFirstServed) {
   for (const auto framework : {kPytorch, kJax, kLightgbm, kXgboost}) {
     const auto status = CheckFramework(Fcfs(Spec(framework, {Role("tracker", 1), Role("worker", 2)})));
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
-    EXPECT_EQ(status.error().message,
-              StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
-                     " connects tasks that wait for each other; expected GANG, or framework standalone for tasks that do "
-                     "not"));
+    EXPECT_EQ(
+        status.error().message,
+        StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
+               " connects tasks that wait for each other; expected GANG, or framework standalone for tasks that do "
+               "not"));
   }
 }
 
-TEST(FrameworkTest, ATaskThatStartsAtOnceNeedsNobodyInTheClusterSpec) {
+TEST(FrameworkTest, AnFcfsTaskNeedsNoClusterSpec) {
   const JobSpec spec = Fcfs(Spec(kTensorflow, {Role("chief", 1), Role("worker", 2)}));
   const ClusterSpec partial{{1}, {{"worker", {{"node", 40000}}}}};
   EXPECT_EQ(FrameworkEnvironment(spec, partial, {"worker", 1}), FrameworkEnvironment(spec, {}, {"worker", 1}));
@@ -390,7 +391,7 @@ TEST(FrameworkTest, SomeServersBindTheirPortAlone) {
   EXPECT_FALSE(BindsPortExclusively(Spec(kPytorch, {Role("worker", 2)}), {"worker", 0}));
 }
 
-TEST(FrameworkTest, TheVisibleGpusAreOursWhereAnyAreAskedFor) {
+TEST(FrameworkTest, UsersCannotSetVisibleGpusIfTheRoleRequestsGpus) {
   JobSpec spec = Spec(kTensorflow, {Role("ps", 1), Role("worker", 1)});
   spec.execution_env["CUDA_VISIBLE_DEVICES"] = "-1";
   EXPECT_TRUE(CheckEnvironment(spec, {}).ok());
@@ -403,7 +404,7 @@ TEST(FrameworkTest, TheVisibleGpusAreOursWhereAnyAreAskedFor) {
       "variable that TonY itself sets in every task; choose another name");
 }
 
-TEST(FrameworkTest, UserVariablesThatClobberOursAreRefusedByName) {
+TEST(FrameworkTest, UserVariablesThatReplaceOursAreRefusedByName) {
   const auto message = [](FrameworkKind framework, const std::string& name, bool container) {
     JobSpec spec = Spec(framework, {Role("worker", 1)});
     (container ? spec.container_env : spec.execution_env)[name] = "x";

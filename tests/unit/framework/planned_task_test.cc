@@ -24,7 +24,7 @@ class PlannedTaskTest : public testing::Test {
   JobSpec spec_;
 };
 
-TEST_F(PlannedTaskTest, WhatIsNotKnownYetHasItsPlace) {
+TEST_F(PlannedTaskTest, UnknownFactsHavePlaceholders) {
   spec_.framework = FrameworkKind::kPytorch;
   const PlannedProcess process = Only({.host = "<host>"});
   EXPECT_THAT(process.argv, ElementsAre("/bin/bash", "-c", "train | tee log"));
@@ -40,7 +40,7 @@ TEST_F(PlannedTaskTest, ATaskInheritsFromItsNodeAndTheNodeChoosesItsGpus) {
   EXPECT_THAT(Only(node).environment, Contains("CUDA_VISIBLE_DEVICES=<gpus>"));
 }
 
-TEST_F(PlannedTaskTest, AProgramIsStartedWithoutAShellWhereItCanBeLookedFor) {
+TEST_F(PlannedTaskTest, AProgramThatCanBeSearchedIsPlannedWithoutAShell) {
   spec_.roles[0].command = "sleep 1";
   const std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
   EXPECT_THAT(Only({"h", environment, true}).argv, ElementsAre("sleep", "1"));
@@ -48,7 +48,7 @@ TEST_F(PlannedTaskTest, AProgramIsStartedWithoutAShellWhereItCanBeLookedFor) {
   EXPECT_THAT(Only({"h", environment, false}).argv, ElementsAre("/bin/bash", "-c", "sleep 1"));
 }
 
-TEST_F(PlannedTaskTest, EachProcessHasItsOwn) {
+TEST_F(PlannedTaskTest, EachProcessHasItsOwnEnvironment) {
   spec_.framework = FrameworkKind::kPytorch;
   spec_.roles[0].processes = 2;
   const PlannedTask planned = PlanTask(spec_, {"worker", 0}, {.host = "h"}, {"TOKEN=x"});

@@ -26,13 +26,13 @@ std::string ScopeOf(const JobSpec& spec, const std::string& role, bool same_addr
   return std::string(ToString(SmallestScope(spec, *spec.FindRole(role), same_address)));
 }
 
-TEST(RestartScopeTest, ACollectiveTakesNobodyBack) {
+TEST(RestartScopeTest, ACollectiveRestartsAsAGang) {
   for (const auto framework : {kPytorch, kJax, kTensorflow, kLightgbm, kXgboost}) {
     EXPECT_EQ(ScopeOf(SpecOf(framework, {Role("worker")}), "worker"), "gang");
   }
 }
 
-TEST(RestartScopeTest, AnAsynchronousWorkerComesBackAloneIfItKeepsItsAddress) {
+TEST(RestartScopeTest, AnAsynchronousWorkerRestartsAloneIfItKeepsItsAddress) {
   const JobSpec spec = SpecOf(kTensorflow, {Role("chief"), Role("ps", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "worker", true), "task");
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
@@ -40,30 +40,30 @@ TEST(RestartScopeTest, AnAsynchronousWorkerComesBackAloneIfItKeepsItsAddress) {
   EXPECT_EQ(ScopeOf(spec, "chief"), "gang");
 }
 
-TEST(RestartScopeTest, WhoeverNobodyIsConnectedToComesBackAlone) {
+TEST(RestartScopeTest, AnUnconnectedTaskRestartsAlone) {
   EXPECT_EQ(ScopeOf(SpecOf(kStandalone, {Role("driver")}), "driver", false), "task");
   const JobSpec spec = SpecOf(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
   EXPECT_EQ(ScopeOf(spec, "tensorboard", false), "task");
 }
 
-TEST(RestartScopeTest, ATaskThatStartedAtOnceComesBackAlone) {
+TEST(RestartScopeTest, AnFcfsTaskRestartsAlone) {
   JobSpec spec = SpecOf(kTensorflow, {Role("worker")});
   spec.mode = DistributedMode::kFcfs;
   EXPECT_EQ(ScopeOf(spec, "worker", false), "task");
 }
 
-TEST(RestartScopeTest, WithTheTrackerTheGangStartsAgain) {
+TEST(RestartScopeTest, TheTrackerRestartsTheGang) {
   EXPECT_EQ(ScopeOf(SpecOf(kXgboost, {Role("tracker"), Role("worker")}), "tracker"), "gang");
 }
 
-TEST(RestartScopeTest, AnUntrackedRoleBesideACollectiveComesBackAloneIfItKeepsItsAddress) {
+TEST(RestartScopeTest, AnUntrackedTaskRestartsAloneIfItKeepsItsAddress) {
   const JobSpec spec = SpecOf(kPytorch, {Role("store", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "store", true), "task");
   EXPECT_EQ(ScopeOf(spec, "store", false), "gang");
 }
 
-TEST(RestartScopeTest, WhoseValuesOthersWereToldComesBackWithThem) {
+TEST(RestartScopeTest, ATaskWhoseValuesWereSentRestartsWithTheGang) {
   const JobSpec spec = SpecOf(kStaged, {Role("driver"), Role("ps"), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "driver"), "gang");
   EXPECT_EQ(ScopeOf(spec, "ps"), "gang");
@@ -71,7 +71,7 @@ TEST(RestartScopeTest, WhoseValuesOthersWereToldComesBackWithThem) {
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
 }
 
-TEST(RestartScopeTest, ARoleThatAsksForLessThanItsFrameworkNeedsIsWarnedOf) {
+TEST(RestartScopeTest, AScopeBelowTheFrameworksCausesAWarning) {
   JobSpec spec = SpecOf(kJax, {Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
   spec.roles[0].restart_scope = RestartScope::kTask;
@@ -82,7 +82,7 @@ TEST(RestartScopeTest, ARoleThatAsksForLessThanItsFrameworkNeedsIsWarnedOf) {
                                                "tasks that run on may hang, or compute the wrong thing"));
 }
 
-TEST(RestartScopeTest, ACollectiveWhoseTasksMayFailIsWarnedOf) {
+TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
   JobSpec spec = SpecOf(kPytorch, {Role("board", kSidecar), Role("worker")});
   spec.roles[1].instances = 3;
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
@@ -96,7 +96,7 @@ TEST(RestartScopeTest, ACollectiveWhoseTasksMayFailIsWarnedOf) {
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
 }
 
-TEST(RestartScopeTest, ByTonysRuleACollectiveIsWarnedOfUnlessItsChiefDecides) {
+TEST(RestartScopeTest, ByTonysRuleACollectiveCausesAWarningUnlessItsChiefDecides) {
   JobSpec spec = SpecOf(kPytorch, {Role("chief"), Role("worker")});
   spec.completion_rule = CompletionRule::kTony;
   for (RoleSpec& role : spec.roles) role.min_failed = 0;

@@ -33,7 +33,7 @@ class UserEnvironmentTest : public testing::Test {
   ClusterSpec cluster_;
 };
 
-TEST_F(UserEnvironmentTest, TellsTheTaskWhoItIs) {
+TEST_F(UserEnvironmentTest, ATaskHasItsIdentity) {
   const auto variables = Variables({"worker", 1});
   for (const char* expected :
        {"TONY_JOB_ID=job-1", "TONY_TASK=worker:1", "TONY_ATTEMPT=2", "TONY_GENERATION=4", "TONY_LOG_DIR=/job/logs",
@@ -52,7 +52,7 @@ TEST_F(UserEnvironmentTest, TheJobsPythonEnvironmentIsActive) {
   EXPECT_THAT(Variables({"worker", 1}), Contains(StartsWith("PATH=/job/work/venv/bin:/usr/local/sbin:")));
 }
 
-TEST_F(UserEnvironmentTest, SearchPathsOfTheJobMeanTheTasksCopy) {
+TEST_F(UserEnvironmentTest, SearchPathsPointToTheTasksCopyOfTheSource) {
   spec_.src_dir = "/home/u/src";
   spec_.execution_env = {{"PYTHONPATH", "/home/u/src:/home/u/src/lib:/home/u/src2"}, {"OUT", "/home/u/src/out"}};
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/home/u/src/.venv/bin"}),
@@ -60,7 +60,7 @@ TEST_F(UserEnvironmentTest, SearchPathsOfTheJobMeanTheTasksCopy) {
                     Contains("PATH=/home/u/src/.venv/bin")));
 }
 
-TEST_F(UserEnvironmentTest, AProcessOfSeveralIsToldWhichOneItIs) {
+TEST_F(UserEnvironmentTest, EachOfSeveralProcessesHasItsIndex) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_PROCESS_"))));
   spec_.roles[1].processes = 3;
   AttemptPlace place = {{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""};
@@ -84,7 +84,7 @@ TEST_F(UserEnvironmentTest, HasTheFrameworksVariables) {
   EXPECT_THAT(variables, Contains(StartsWith("TF_CONFIG={")));
 }
 
-TEST_F(UserEnvironmentTest, GpusOfItsContainerAreNotTheUsersToSayWhereTheRoleAsksForThem) {
+TEST_F(UserEnvironmentTest, UsersCannotSetVisibleGpusIfTheRoleRequestsGpus) {
   spec_.roles[1].resources.gpus = 2;
   spec_.execution_env = {{"CUDA_VISIBLE_DEVICES", "7"}};
   const std::vector<std::string> inherited = {"CUDA_VISIBLE_DEVICES=0,1", "NVIDIA_VISIBLE_DEVICES=0,1"};
@@ -93,7 +93,7 @@ TEST_F(UserEnvironmentTest, GpusOfItsContainerAreNotTheUsersToSayWhereTheRoleAsk
   EXPECT_THAT(Variables({"ps", 0}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES=7"));
 }
 
-TEST_F(UserEnvironmentTest, WhoAsksForNoGpuSeesNoneUnlessTheUserSaysSo) {
+TEST_F(UserEnvironmentTest, ARoleWithoutGpusSeesNoneUnlessTheUserSetsThem) {
   EXPECT_THAT(Variables({"worker", 1}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES="));
   spec_.roles[1].resources.gpus = 2;
   EXPECT_THAT(Variables({"ps", 0}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES="));
@@ -110,13 +110,13 @@ TEST_F(UserEnvironmentTest, EveryTaskKnowsWhereItsNoticeWillBe) {
               Contains("TONY_NOTICE_FILE=/job/work/tony-notice.json"));
 }
 
-TEST_F(UserEnvironmentTest, EveryTaskMaySayWhyItFailed) {
+TEST_F(UserEnvironmentTest, EveryTaskHasThePathOfItsErrorFile) {
   const auto variables = Variables({"ps", 0}, {"TONY_ERROR_FILE=/outer", "TORCHELASTIC_ERROR_FILE=/outer"});
   EXPECT_THAT(variables, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));
   EXPECT_THAT(variables, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, TorchWritesItsErrorFileWhereWeReadUnlessTheUserWantsItElsewhere) {
+TEST_F(UserEnvironmentTest, TorchWritesToOurErrorFileUnlessTheUserSetsAnother) {
   spec_.framework = FrameworkKind::kPytorch;
   EXPECT_THAT(Variables({"worker", 0}, {"TORCHELASTIC_ERROR_FILE=/outer"}),
               Contains("TORCHELASTIC_ERROR_FILE=/job/work/tony-error.json"));
@@ -124,7 +124,7 @@ TEST_F(UserEnvironmentTest, TorchWritesItsErrorFileWhereWeReadUnlessTheUserWants
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCHELASTIC_ERROR_FILE=/mine"));
 }
 
-TEST_F(UserEnvironmentTest, AsTorchrunItSparesTheMachineUnlessTheUserSaysOtherwise) {
+TEST_F(UserEnvironmentTest, TorchrunsDefaultsAreSetUnlessTheUserSetsThem) {
   spec_.framework = FrameworkKind::kPytorch;
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCH_NCCL_ASYNC_ERROR_HANDLING=1"));
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("OMP_NUM_THREADS="))));
@@ -136,7 +136,7 @@ TEST_F(UserEnvironmentTest, AsTorchrunItSparesTheMachineUnlessTheUserSaysOtherwi
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCH_NCCL_ASYNC_ERROR_HANDLING=0"));
 }
 
-TEST_F(UserEnvironmentTest, ARestartedTaskIsToldWhereToGoOn) {
+TEST_F(UserEnvironmentTest, ARestartedTaskHasThePathOfItsCheckpoint) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_CHECKPOINT_DIR="))));
   spec_.checkpoint.directory = "/saved";
   EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_CHECKPOINT_DIR=/saved"));
@@ -145,13 +145,13 @@ TEST_F(UserEnvironmentTest, ARestartedTaskIsToldWhereToGoOn) {
   EXPECT_THAT(MakeUserEnvironment(spec_, cluster_, place, {}).variables, Contains("TONY_RESUME_FROM=/saved/ckpt-7"));
 }
 
-TEST_F(UserEnvironmentTest, AGangThatFormsAgainCountsInTonysVariableToo) {
+TEST_F(UserEnvironmentTest, TonysRetryVariableCountsGangRestarts) {
   EXPECT_THAT(Variables({"worker", 1}), Contains("NUM_AM_RETRIES=3"));
   cluster_.generation = {1};
   EXPECT_THAT(Variables({"worker", 1}, {"NUM_AM_RETRIES=2"}), Not(Contains(StartsWith("NUM_AM_RETRIES="))));
 }
 
-TEST_F(UserEnvironmentTest, InheritsButTheUsersOwnWins) {
+TEST_F(UserEnvironmentTest, UserVariablesReplaceInheritedOnes) {
   spec_.container_env = {{"A", "container"}, {"B", "container"}};
   spec_.execution_env = {{"B", "execution"}};
   EXPECT_THAT(Variables({"worker", 0}, {"A=outer", "B=outer", "HOME=/home/ada", "ODD=a=b"}),
@@ -208,7 +208,7 @@ TEST_F(UserEnvironmentTest, TheHostsOfAGangAreInAFileForMpi) {
   EXPECT_THAT(Make({"worker", 1}).files, IsEmpty());
 }
 
-TEST_F(UserEnvironmentTest, WhoServesTensorBoardFindsItsPort) {
+TEST_F(UserEnvironmentTest, ATensorBoardTaskHasItsPort) {
   AttemptPlace place = {{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""};
   const auto made = [&] { return MakeUserEnvironment(spec_, cluster_, place, {"TB_PORT=7"}).variables; };
   EXPECT_THAT(made(), Not(Contains(StartsWith("TB_PORT="))));

@@ -15,7 +15,7 @@ constexpr int64_t kMost = 1 << 20;
 
 struct AggregatedFile {
   std::string bytes;
-  int64_t read = 0;  // of them
+  int64_t read = 0;  // the number of bytes read
 
   Result<AggregatedLog> Find(const std::string& container, const std::string& stream, int64_t most = kMost) {
     const ReadRange range = [this](int64_t offset, int64_t length) -> Result<std::string> {
@@ -37,7 +37,7 @@ struct AggregatedFile {
   }
 };
 
-// Three containers in two blocks.
+// Returns a file with three containers in two blocks.
 AggregatedFile Usual(const std::string& compression, size_t chunk = 1 << 20) {
   TFileWriter writer(compression, chunk);
   writer.Add("VERSION", std::string("\0\0\0\1", 4));
@@ -60,7 +60,7 @@ TEST(AggregatedLogTest, EachLogOfEachContainerIsFound) {
   }
 }
 
-TEST(AggregatedLogTest, AnEmptyLogIsThereAndOneOfAnotherNameIsNot) {
+TEST(AggregatedLogTest, AnEmptyLogDiffersFromAMissingOne) {
   AggregatedFile file = Usual("none");
   const auto empty = file.Find("container_1", "stderr"), other = file.Find("container_1", "executor.log");
   ASSERT_TRUE(empty.ok() && other.ok());
@@ -69,13 +69,13 @@ TEST(AggregatedLogTest, AnEmptyLogIsThereAndOneOfAnotherNameIsNot) {
   EXPECT_FALSE(other->is_log);
 }
 
-TEST(AggregatedLogTest, OfAContainerOfAnotherNodeThereIsNothing) {
+TEST(AggregatedLogTest, AContainerOfAnotherNodeIsNotFound) {
   const auto log = Usual("gz").Find("container_4", "stdout");
   ASSERT_FALSE(log.ok());
   EXPECT_EQ(log.error().code, ErrorCode::kNotFound);
 }
 
-TEST(AggregatedLogTest, OfALongLogTheEndIsReadAndLittleElse) {
+TEST(AggregatedLogTest, OnlyTheEndOfALongLogIsRead) {
   std::string text(8 << 20, '-');
   text.replace(text.size() - 5, 5, "last\n");
   for (const char* compression : {"none", "gz"}) {
@@ -87,7 +87,7 @@ TEST(AggregatedLogTest, OfALongLogTheEndIsReadAndLittleElse) {
     ASSERT_TRUE(log.ok()) << log.error().message;
     EXPECT_EQ(log->size, static_cast<int64_t>(text.size()));
     EXPECT_EQ(log->tail, "-----last\n");
-    // A window for each of its sixteen chunks, or a hundredth of it where it is compressed.
+    // The limit allows one window for each of the sixteen chunks; a compressed file has a hundredth of the size.
     EXPECT_LT(file.read, 2 << 20) << compression;
   }
 }
@@ -103,7 +103,7 @@ TEST(AggregatedLogTest, ANumberOfAnySizeIsRead) {
   }
 }
 
-TEST(AggregatedLogTest, AFileThatWasCutOrChangedIsNamedAsSuch) {
+TEST(AggregatedLogTest, ATruncatedFileIsInvalidAndAChangedOneDoesNoHarm) {
   const std::string whole = Usual("gz").bytes;
   for (size_t length = 0; length < whole.size(); ++length) {
     AggregatedFile cut{whole.substr(0, length)};
@@ -112,7 +112,7 @@ TEST(AggregatedLogTest, AFileThatWasCutOrChangedIsNamedAsSuch) {
   for (size_t at = 0; at < whole.size(); ++at) {
     AggregatedFile changed{whole};
     changed.bytes[at] ^= 0x55;
-    (void)changed.Find("container_3", "stdout").ok();  // comes back
+    (void)changed.Find("container_3", "stdout").ok();  // returns without a crash
   }
   AggregatedFile other{std::string(1000, 'x')};
   EXPECT_THAT(other.Failure().message, HasSubstr("not a valid TFile"));
@@ -125,7 +125,7 @@ TEST(AggregatedLogTest, AnIndexOfMoreBlocksThanTheFileCanHaveIsRefused) {
   EXPECT_EQ(file.Failure().message, "not a valid TFile: the number of blocks");
 }
 
-TEST(AggregatedLogTest, ACompressionThatWeHaveNotIsNamed) {
+TEST(AggregatedLogTest, AnUnknownCompressionIsNamed) {
   TFileWriter writer("lzo");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish()};

@@ -12,7 +12,7 @@ namespace {
 
 class ApplicationViewersTest : public testing::Test {
  protected:
-  // As the ResourceManager of Hadoop 3.4.3: who may not see it is told less.
+  // Answers as the ResourceManager of Hadoop 3.4.3: users who may not view the application get fewer fields.
   ServedAnswer Answer(const ServedRequest& request) {
     asked.push_back(request.target);
     const bool may_see = request.target.ends_with("=eve") || request.target.ends_with("=a%2Bb");
@@ -33,7 +33,7 @@ class ApplicationViewersTest : public testing::Test {
   ApplicationViewers viewers{loop, server.Url(""), "application_1_2"};
 };
 
-TEST_F(ApplicationViewersTest, MaySeeItWhomTheResourceManagerTellsAllOfIt) {
+TEST_F(ApplicationViewersTest, AUserWhoGetsAllFieldsMayViewTheApplication) {
   EXPECT_EQ(Ask("eve"), "yes");
   EXPECT_EQ(Ask("mallory"), "no");
   EXPECT_EQ(Ask("a%2Bb"), "yes");
@@ -42,20 +42,20 @@ TEST_F(ApplicationViewersTest, MaySeeItWhomTheResourceManagerTellsAllOfIt) {
   EXPECT_EQ(asked.back(), "/ws/v1/cluster/apps/application_1_2");
 }
 
-TEST_F(ApplicationViewersTest, AnAnswerHoldsForAWhileForThatUserAlone) {
+TEST_F(ApplicationViewersTest, AnAnswerIsCachedForItsUserOnly) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask("eve"), "yes");
   EXPECT_EQ(asked.size(), 1u);
   EXPECT_EQ(Ask("mallory"), "no");
 }
 
-TEST_F(ApplicationViewersTest, WithoutAnAnswerNobodyMayAndNothingIsRemembered) {
+TEST_F(ApplicationViewersTest, AFailedQueryAllowsNoViewerAndIsNotCached) {
   status = 500;
   EXPECT_EQ(Ask("eve"), "HTTP 500");
   status = 200;
   EXPECT_EQ(Ask("eve"), "yes");
 }
 
-TEST_F(ApplicationViewersTest, ANameThatWouldBeMoreThanAParameterIsNotAsked) {
+TEST_F(ApplicationViewersTest, AnUnencodedUserNameIsNotQueried) {
   for (const char* name : {"eve&doAs=root", "eve#", "eve root", "eve?x", "eve=1", "e/v"})
     EXPECT_EQ(Ask(name), "the user's name is not percent-encoded") << name;
   EXPECT_EQ(Ask(std::string(1000, 'x')), "the user's name is not percent-encoded");

@@ -58,18 +58,18 @@ TEST(VintTest, NumbersOfEachLengthAreReadAsWritten) {
   }
 }
 
-TEST(CredentialsTest, TheyAreReadAsWritten) {
+TEST(CredentialsTest, CredentialsAreReadBackAsWritten) {
   const auto read = DecodeCredentials(EncodeCredentials(Sample()));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_TRUE(*read == Sample());
 }
 
-TEST(CredentialsTest, NoneAreSevenBytes) {
+TEST(CredentialsTest, EmptyCredentialsHaveSevenBytes) {
   EXPECT_EQ(EncodeCredentials({}), Bytes({'H', 'D', 'T', 'S', 0, 0, 0}));
   EXPECT_TRUE(*DecodeCredentials(Bytes({'H', 'D', 'T', 'S', 0, 0, 0})) == Credentials{});
 }
 
-TEST(CredentialsTest, OneTokenHasTheBytesThatHadoopWrites) {
+TEST(CredentialsTest, ATokenHasTheBytesThatHadoopWrites) {
   Credentials credentials;
   credentials.tokens["a"] = {"ID", "P", "K", "s:1"};
   EXPECT_EQ(EncodeCredentials(credentials),
@@ -79,7 +79,7 @@ TEST(CredentialsTest, OneTokenHasTheBytesThatHadoopWrites) {
 TEST(CredentialsTest, TheProtobufFormIsReadToo) {
   const std::string token = Bytes({0x0a, 2, 'I', 'D', 0x12, 1, 'P', 0x1a, 1, 'K', 0x22, 3, 's', ':', '1'});
   const std::string entry = Bytes({0x0a, 1, 'a', 0x12, 15}) + token;
-  const std::string secret = Bytes({0x0a, 1, 'b', 0x1a, 2, 0, 0xff, 0x48, 7});  // and a field that is not known
+  const std::string secret = Bytes({0x0a, 1, 'b', 0x1a, 2, 0, 0xff, 0x48, 7});  // the last field is unknown
   const std::string message = Bytes({0x0a, 20}) + entry + Bytes({0x12, 9}) + secret;
   const auto read = DecodeCredentials("HDTS" + Bytes({1, static_cast<int>(message.size())}) + message);
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -89,7 +89,7 @@ TEST(CredentialsTest, TheProtobufFormIsReadToo) {
   EXPECT_TRUE(*read == expected);
 }
 
-TEST(CredentialsTest, CutOffAnywhereTheyAreRefused) {
+TEST(CredentialsTest, TruncatedCredentialsAreRefused) {
   const std::string bytes = EncodeCredentials(Sample());
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(DecodeCredentials(bytes.substr(0, size)).error().code, ErrorCode::kInvalid) << size;
@@ -109,7 +109,7 @@ TEST(CredentialsTest, LengthsAndCountsThatLieAreRefused) {
   EXPECT_FALSE(DecodeCredentials("nothing like it").ok());
 }
 
-TEST(CredentialsTest, ARefusalTellsNoSecret) {
+TEST(CredentialsTest, AnErrorShowsNoSecret) {
   EXPECT_THAT(DecodeCredentials("HDTS\x01secret").error().message, Not(HasSubstr("secret")));
 }
 

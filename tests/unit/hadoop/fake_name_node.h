@@ -1,5 +1,5 @@
-// A NameNode and a DataNode in one, for tests: files in memory, answers as Hadoop 3.4.3 gives them. It follows what
-// was seen of the real ones (tests/conformance/hadoop), and can lose answers.
+// A NameNode and a DataNode in one, for tests: files in memory, answers as Hadoop 3.4.3 gives them. The answers
+// follow what real ones were seen to send (tests/conformance/hadoop), and can be lost on purpose.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,22 @@ class FakeNameNode {
   ScriptedHttpServer& server() { return server_; }
 
   std::map<std::string, std::string> files;
-  std::map<std::string, std::string> folders;                        // their permissions, as they were sent
-  std::map<std::string, std::map<std::string, std::string>> xattrs;  // as they were sent
-  std::set<std::string> unreadable;                                  // files that CHECKACCESS refuses
-  std::string loses_answer_of;                                       // the operation is done, and the connection closed
-  std::string does_not_do;                                           // as above, not done
-  size_t keeps_of_a_body = 1 << 30;        // what is behind it is lost, as when a gateway cuts it
-  std::string start_after = "startafter";  // what it calls that parameter
-  bool redirects_by_status = false;        // 307, as where `noredirect` is not known
-  bool is_over_quota = false;              // and closes the connection before a longer body has arrived
+  std::map<std::string, std::string> folders;  // permissions as sent, by path
+  // Values as sent, by path and name.
+  std::map<std::string, std::map<std::string, std::string>> xattrs;
+  std::set<std::string> unreadable;  // files that CHECKACCESS refuses
+  // This operation is executed, and the connection is closed instead of an answer.
+  std::string loses_answer_of;
+  // This operation is not executed, and the connection is closed.
+  std::string does_not_do;
+  // Bytes of a body behind this offset are lost, as when a gateway cuts the body.
+  size_t keeps_of_a_body = 1 << 30;
+  // The name of the paging parameter that this NameNode reads.
+  std::string start_after = "startafter";
+  // Answers with status 307, as a NameNode that does not know `noredirect`.
+  bool redirects_by_status = false;
+  // CREATE is refused. A body of more than one byte closes the connection instead.
+  bool is_over_quota = false;
   std::optional<ServedAnswer> answers_all;
 
   static ServedAnswer Refused(int status, std::string_view exception, std::string_view message) {
@@ -40,7 +47,7 @@ class FakeNameNode {
                                    exception, "\",\"message\":\"", message, "\"}}"));
   }
 
-  // The parameters of a request, decoded.
+  // Returns the decoded parameters of a request.
   static std::map<std::string, std::string> QueryOf(const std::string& target) {
     std::map<std::string, std::string> query;
     const size_t begin = target.find('?');
@@ -154,7 +161,7 @@ class FakeNameNode {
   }
   ServedAnswer List(const std::string& path, const std::string& after) {
     constexpr size_t kAtOnce = 3;
-    std::map<std::string, std::string> inside;  // by their names
+    std::map<std::string, std::string> inside;  // entries by name
     const auto add = [&](const std::string& at, size_t length, std::string_view type) {
       const std::string name = at.substr(std::min(at.size(), path.size() + 1));
       const bool is_inside = at.starts_with(path + "/") && name.find('/') == std::string::npos;

@@ -1,4 +1,4 @@
-// A Hadoop server on loopback, as a test wants it: reads what a client sends, keeps it, and answers when it is told.
+// A Hadoop RPC server on loopback for tests. It records what a client sends, and answers when the test calls for it.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class FakeRpcServer {
     std::string request;  // bytes of the message
   };
 
-  // With a token it takes nobody without that; `port` 0: any.
+  // With a token, the server accepts only clients with that token. Port 0 means any free port.
   FakeRpcServer(EventLoop& loop, std::optional<Token> token, int port = 0);
   int port() const { return listener_->port(); }
 
@@ -33,20 +33,21 @@ class FakeRpcServer {
   void Fail(const Call& call, const std::string& exception, const std::string& message, bool fatal = false);
   void SendRaw(int connection, const std::string& bytes);
   void CloseAll();
-  void TakeOnly(const Token& token) { token_ = token; }  // from the next connection on
+  void TakeOnly(const Token& token) { token_ = token; }  // for new connections only
 
-  // What came.
+  // Calls and connections that the server has received.
   std::vector<Call> calls;
   std::vector<wire::IpcConnectionContext> contexts;
   std::string header;  // the last connection's first seven bytes
   int connections = 0;
   int pings = 0;
 
-  // What to do, beside keeping it.
+  // Settings of the test. `on_call` runs after a call was recorded.
   std::function<void(const Call&)> on_call = [](const Call&) {};
   std::string challenge_qop = "auth";
-  bool knows_password = true;  // else its own proof is wrong
-  bool is_mute = false;        // accepts connections, and says nothing
+  // If false, the server's own proof is wrong.
+  bool knows_password = true;
+  bool is_mute = false;  // accepts connections and never answers
 
  private:
   struct Peer {

@@ -48,7 +48,7 @@ TEST_F(HadoopXmlTest, ALaterFileReplacesAnEarlierOneUnlessTheKeyIsFinal) {
   EXPECT_EQ(TextOf("b"), "core");
 }
 
-TEST_F(HadoopXmlTest, AValueKnowsItsFileAndADefaultItsOwn) {
+TEST_F(HadoopXmlTest, ValuesAndDefaultsHaveTheirFilesAsOrigin) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm"));
   const auto site = Read();
   ASSERT_TRUE(site.ok()) << site.error().message;
@@ -103,7 +103,7 @@ TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesAndABrokenFileAreNamed) {
   EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: files cannot be included here");
 }
 
-TEST_F(HadoopXmlTest, OneResourceManagerIsReachedByItsHost) {
+TEST_F(HadoopXmlTest, ASingleResourceManagerIsReachedByItsHost) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm.example") +
                              Set("yarn.resourcemanager.scheduler.address", "0.0.0.0:18030"));
   const auto managers = ResourceManagers(*Read());
@@ -127,7 +127,7 @@ TEST_F(HadoopXmlTest, EachOfSeveralResourceManagersHasItsOwnAddresses) {
   EXPECT_EQ(ToString(managers->at(1).scheduler), "b:8030");
 }
 
-TEST_F(HadoopXmlTest, AnAddressWithoutAPortThatIsOneIsRefused) {
+TEST_F(HadoopXmlTest, AnAddressWithoutAValidPortIsRefused) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.address", "rm:0") + Set("x", "rm:http") + Set("y", ":1"));
   EXPECT_EQ(ResourceManagers(*Read()).error().message,
             Path("yarn-site.xml") + ":2: yarn.resourcemanager.address is \"rm:0\", expected host:port");

@@ -1,4 +1,4 @@
-// Bytes from what people read.
+// Bytes from hexadecimal text.
 #pragma once
 
 #include <string>

@@ -122,7 +122,7 @@ TEST_F(RpcConnectionTest, AnImpostorGetsNoCall) {
   EXPECT_TRUE(server->calls.empty());
 }
 
-TEST_F(RpcConnectionTest, AProtectionThatWeDoNotSpeakIsOneClearLine) {
+TEST_F(RpcConnectionTest, AnUnsupportedProtectionIsReportedInOneLine) {
   Serve(kToken);
   server->challenge_qop = "auth-conf";
   Connect(kToken);
@@ -167,7 +167,7 @@ TEST_F(RpcConnectionTest, AFatalAnswerEndsEveryCall) {
   EXPECT_EQ(ErrorOf(FailureOf("two"), "x").code, ErrorCode::kNotPermitted);
 }
 
-TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextOneConnectsAnew) {
+TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextCallReconnects) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     if (call.method == "three") return server->Succeed(call, wire::GetQueueInfoRequest());
@@ -186,7 +186,7 @@ TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextOneConnectsAne
   EXPECT_EQ(server->contexts.size(), 2u);
 }
 
-TEST_F(RpcConnectionTest, NobodyListensAndNobodyHasThatName) {
+TEST_F(RpcConnectionTest, AClosedPortAndAnUnknownHostAreReported) {
   Serve(std::nullopt);
   const int port = server->port();
   server.reset();
@@ -201,7 +201,7 @@ TEST_F(RpcConnectionTest, NobodyListensAndNobodyHasThatName) {
   EXPECT_EQ(FailureOf("two").message.find("resolve bad name"), 0u) << FailureOf("two").message;
 }
 
-TEST_F(RpcConnectionTest, ANameServerThatDoesNotAnswerIsToldFromAServerThatDoesNot) {
+TEST_F(RpcConnectionTest, ASilentNameServerIsDistinguishedFromASilentServer) {
   std::promise<void> end;
   HostResolver hanging(loop, [ended = end.get_future().share()](const std::string&) -> Result<std::string> {
     ended.wait();
@@ -219,7 +219,7 @@ TEST_F(RpcConnectionTest, ANameServerThatDoesNotAnswerIsToldFromAServerThatDoesN
   end.set_value();
 }
 
-TEST_F(RpcConnectionTest, AMuteServerIsGivenUpWhileItProvesAndWhileItAnswers) {
+TEST_F(RpcConnectionTest, AMuteServerIsGivenUpDuringSetupAndDuringACall) {
   Serve(kToken);
   server->is_mute = true;
   Connect(kToken, {.establish = Duration(20)});
@@ -243,7 +243,7 @@ TEST_F(RpcConnectionTest, ASilentServerIsPingedWhileACallIsOpen) {
   EXPECT_EQ(server->connections, 1);
 }
 
-TEST_F(RpcConnectionTest, WhatIsNotTheProtocolEndsTheConnection) {
+TEST_F(RpcConnectionTest, BytesThatAreNotTheProtocolEndTheConnection) {
   Serve(std::nullopt);
   for (const std::string& bytes :
        {std::string("HTTP/1.1 404 Not Found\r\n\r\n"), std::string("\xff\xff\xff\xff", 4), std::string(4, '\0'),
@@ -257,7 +257,7 @@ TEST_F(RpcConnectionTest, WhatIsNotTheProtocolEndsTheConnection) {
   }
 }
 
-TEST_F(RpcConnectionTest, ACallbackMayDestroyTheConnectionAndNoOtherComes) {
+TEST_F(RpcConnectionTest, NoCallbackFollowsOneThatDestroysTheConnection) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
   Connect(SimpleUser{"alice"});
@@ -271,7 +271,7 @@ TEST_F(RpcConnectionTest, ACallbackMayDestroyTheConnectionAndNoOtherComes) {
   EXPECT_FALSE(replies.count("two"));
 }
 
-TEST_F(RpcConnectionTest, ATooLongRequestIsRefusedHereAndHarmsNoOther) {
+TEST_F(RpcConnectionTest, AnOversizedRequestIsNotSentAndHarmsNoOther) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
   Connect(SimpleUser{"alice"});
@@ -283,11 +283,11 @@ TEST_F(RpcConnectionTest, ATooLongRequestIsRefusedHereAndHarmsNoOther) {
   EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
 }
 
-TEST(RpcFailureTest, AnUnknownExceptionMayGoAway) {
+TEST(RpcFailureTest, AnUnknownExceptionIsTemporary) {
   const RpcFailure failure{Kind::kAnswered, "org.apache.hadoop.ipc.StandbyException", "not active"};
   EXPECT_EQ(ErrorOf(failure, "x").code, ErrorCode::kUnavailable);
   EXPECT_EQ(FirstLine("a\x01\tb \nc"), "ab");
-  EXPECT_EQ(FirstLine(std::string(999, 'a') + "\xc3\xa4").size(), 999u);  // not half a letter
+  EXPECT_EQ(FirstLine(std::string(999, 'a') + "\xc3\xa4").size(), 999u);  // a character is never cut
 }
 
 }  // namespace

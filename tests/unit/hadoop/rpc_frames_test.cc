@@ -98,7 +98,7 @@ TEST(RpcFramesTest, AnErrorHasNoBody) {
   EXPECT_FALSE(ReadResponse(Answer(1, wire::RpcResponseHeader::ERROR, FromHex("00"))).ok());
 }
 
-TEST(RpcFramesTest, ALengthIsNotBelieved) {
+TEST(RpcFramesTest, FalseLengthsAreRefused) {
   for (const char* rest : {"", "05", "8080808001", "ffffffffffffffffff01", "ff", "0000"})
     EXPECT_FALSE(ReadResponse(Answer(1, wire::RpcResponseHeader::SUCCESS, FromHex(rest))).ok()) << rest;
   EXPECT_TRUE(ReadResponse(Answer(1, wire::RpcResponseHeader::SUCCESS, FromHex("00"))).ok());
@@ -107,7 +107,7 @@ TEST(RpcFramesTest, ALengthIsNotBelieved) {
 TEST(RpcFramesTest, AFrameWithoutAHeaderIsRefused) {
   EXPECT_FALSE(ReadResponse("").ok());
   EXPECT_FALSE(ReadResponse(FromHex("00")).ok());          // no call id
-  EXPECT_FALSE(ReadResponse(FromHex("0408011007")).ok());  // no such status
+  EXPECT_FALSE(ReadResponse(FromHex("0408011007")).ok());  // an unknown status
 }
 
 TEST(RpcFramesTest, ALongMessageIsReadBack) {

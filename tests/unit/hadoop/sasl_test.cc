@@ -7,7 +7,7 @@
 namespace tony::hadoop {
 namespace {
 
-// What Java 17's own SaslServer accepted, and answered.
+// Values that the SaslServer of Java 17 accepted, and its answers.
 constexpr char kUser[] = "CgkKBwgBEJDOsgE=";
 constexpr char kNonce[] = "p9mdzTeW4vjDln0FJuyWfRNsdxcMCugUccSBPmHj";
 constexpr char kClientNonce[] = "OA6MHXh6VqTrRk0P1nDw0w==";
@@ -20,7 +20,7 @@ const Token kNodeToken{FromHex("0a090a07080110"
                                "90ceb201"),
                        "secret-password", "YARN_AM_RM_TOKEN", ""};
 
-TEST(DigestMd5Test, ProofsAreThoseOfJava) {
+TEST(DigestMd5Test, ProofsMatchThoseOfJava) {
   DigestInput input{kUser, "c2VjcmV0LXBhc3N3b3Jk", "default", kNonce, kClientNonce, "/default", "auth"};
   EXPECT_EQ(ProveDigest(input)->client, kProof);
   EXPECT_EQ(ProveDigest(input)->server, kServerProof);
@@ -44,7 +44,7 @@ std::string Refusal(const std::string& challenge) {
   return answer.ok() ? "accepted" : answer.error().message;
 }
 
-TEST(DigestMd5Test, OfSeveralProtectionsAuthenticationAloneIsTaken) {
+TEST(DigestMd5Test, OnlyAuthenticationIsChosenAmongProtections) {
   EXPECT_EQ(Refusal("realm=\"default\",nonce=\"n\",qop=\"auth-conf,auth\",cipher=\"3des,rc4\",algorithm=md5-sess"),
             "accepted");
   EXPECT_EQ(
@@ -99,7 +99,8 @@ TEST(SaslTest, ATokenIsProvedInTwoSteps) {
   EXPECT_EQ((*initiate)->state(), wire::RpcSasl::INITIATE);
   EXPECT_NE((*initiate)->token().find(kProof), std::string::npos);
   ASSERT_EQ((*initiate)->auths_size(), 1);
-  EXPECT_TRUE((*initiate)->auths(0).has_protocol());  // the server compares, and "" is not absent
+  // The server compares this field, and an empty text is not an absent one.
+  EXPECT_TRUE((*initiate)->auths(0).has_protocol());
   EXPECT_FALSE((*initiate)->auths(0).has_challenge());
   const auto end = exchange.Next(Success(std::string("rspauth=") + kServerProof));
   ASSERT_TRUE(end.ok()) << end.error().message;
@@ -114,7 +115,7 @@ TEST(SaslTest, AServerThatDoesNotKnowThePasswordIsRefused) {
   EXPECT_EQ(end.error().code, ErrorCode::kNotPermitted);
 }
 
-TEST(SaslTest, AServerThatTakesNoTokenIsRefusedAndNotTalkedToWithoutOne) {
+TEST(SaslTest, AServerThatAcceptsNoTokenIsRefused) {
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("SIMPLE", "")).error().message,
             "the server accepts no token; it offers KERBEROS, SIMPLE");
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Success("")).error().message,
@@ -123,7 +124,7 @@ TEST(SaslTest, AServerThatTakesNoTokenIsRefusedAndNotTalkedToWithoutOne) {
             "the server checks tokens by SCRAM-SHA-256; only DIGEST-MD5 is supported");
 }
 
-TEST(SaslTest, AStateOutOfTurnIsRefused) {
+TEST(SaslTest, AnUnexpectedStateIsRefused) {
   wire::RpcSasl wrapped;
   wrapped.set_state(wire::RpcSasl::WRAP);
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(wrapped).error().code, ErrorCode::kInvalid);

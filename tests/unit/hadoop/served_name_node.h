@@ -1,4 +1,4 @@
-// A NameNode that serves on a thread of its own, for what waits for its answers.
+// A NameNode that serves on its own thread, for tests that block until it answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class ServedNameNodeTest : public testing::Test {
     server_.join();
   }
 
-  // What the NameNode has is changed there alone.
+  // Runs `fn` on the NameNode's thread, the only thread that may change its files.
   void OnServer(const std::function<void()>& fn) {
     std::promise<void> done;
     loop_.Post([&] {
@@ -29,7 +29,7 @@ class ServedNameNodeTest : public testing::Test {
     });
     done.get_future().wait();
   }
-  static std::string Bytes(const RecordStore& store, const std::string& name) {  // "none": there is none
+  static std::string Bytes(const RecordStore& store, const std::string& name) {  // "none" if the record is missing
     const auto record = store.Get(name);
     EXPECT_TRUE(record.ok()) << record.error().message;
     return record.ok() && *record ? (*record)->bytes : "none";

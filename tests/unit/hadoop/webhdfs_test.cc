@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 class WebHdfsTest : public testing::Test {
  protected:
-  // Calls `start` with a function that takes the result, and waits for that.
+  // Calls `start` with a callback, and waits for the result that the callback gets.
   template <class T, class Start>
   T Run(Start start) {
     std::optional<T> result;
@@ -64,7 +64,7 @@ TEST_F(WebHdfsTest, EveryByteOfAPathAndOfAValueArrives) {
   EXPECT_EQ(FakeNameNode::QueryOf(LastTarget())["destination"], "/" + bytes);
 }
 
-TEST_F(WebHdfsTest, AnEntrySaysWhatThereIs) {
+TEST_F(WebHdfsTest, AnEntryHasThePropertiesOfItsFile) {
   node.files["/a/b"] = "12345";
   const auto entry = GetEntry("/a/b");
   ASSERT_TRUE(entry.ok()) << entry.error().message;
@@ -76,7 +76,7 @@ TEST_F(WebHdfsTest, AnEntrySaysWhatThereIs) {
   EXPECT_FALSE((*entry).is_folder);
 }
 
-TEST_F(WebHdfsTest, WhatIsMissingIsNotFound) {
+TEST_F(WebHdfsTest, AMissingFileIsNotFound) {
   const auto entry = GetEntry("/a/b");
   EXPECT_EQ(entry.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(entry.error().message, "GETFILESTATUS /a/b: FileNotFoundException: File does not exist: /a/b");
@@ -96,7 +96,7 @@ TEST_F(WebHdfsTest, ALargeFolderIsListedInSeveralCalls) {
   }
 }
 
-TEST_F(WebHdfsTest, AServerThatListsTheBeginningAgainIsNotAskedForEver) {
+TEST_F(WebHdfsTest, AServerThatRepeatsTheFirstPageIsAnError) {
   for (const char* name : {"a", "b", "c", "d"}) node.files[StrCat("/dir/", name)] = name;
   node.start_after = "something else";
   const auto entries = Run<Result<std::vector<HdfsEntry>>>([&](auto done) { return hdfs.List("/dir", done); });
@@ -120,7 +120,7 @@ TEST_F(WebHdfsTest, AFileGoesToTheDataNodeInOnePiece) {
   }
 }
 
-TEST_F(WebHdfsTest, ADataNodeThatSendsOnGetsAnErrorAndNobodyElseTheBytes) {
+TEST_F(WebHdfsTest, ARedirectByADataNodeIsAnErrorAndNotFollowed) {
   node.answers_all = Answered(307, "", StrCat("Location: ", node.server().Url("/elsewhere"), "\r\n"));
   const auto created = Create("/a", "secret");
   ASSERT_FALSE(created.ok());
@@ -152,7 +152,7 @@ TEST_F(WebHdfsTest, BytesAreAppended) {
   EXPECT_EQ(node.server().requests().back().method, "POST");
 }
 
-TEST_F(WebHdfsTest, ARenameSaysWhenSomebodyWasFirst) {
+TEST_F(WebHdfsTest, ARenameReportsAnExistingTarget) {
   const auto rename = [&](HdfsRename how) {
     node.files["/from"] = "new";
     return Run<Result<bool>>([&](auto done) { return hdfs.Rename("/from", "/to", how, done); });
@@ -186,7 +186,7 @@ TEST_F(WebHdfsTest, AttributesAreRead) {
                                    Pair("user.b", ""), Pair("user.c", "")));
 }
 
-TEST_F(WebHdfsTest, EachRefusalHasItsKindAndItsWord) {
+TEST_F(WebHdfsTest, EachExceptionHasItsErrorCodeAndItsMessage) {
   const std::vector<std::pair<const char*, ErrorCode>> kinds = {
       {"FileNotFoundException", ErrorCode::kNotFound},
       {"AccessControlException", ErrorCode::kNotPermitted},
@@ -212,7 +212,7 @@ TEST_F(WebHdfsTest, WithoutADataNodeAnythingIsUnavailable) {
   EXPECT_EQ(MakeFolders("/a").error().code, ErrorCode::kUnavailable) << "it is no fault of the file's";
 }
 
-TEST_F(WebHdfsTest, ARefusalThatIsNotHadoopsIsToldByItsStatus) {
+TEST_F(WebHdfsTest, ARefusalOfAnotherServerIsJudgedByItsHttpStatus) {
   for (const auto& [http, code] : std::vector<std::pair<int, ErrorCode>>{{401, ErrorCode::kNotPermitted},
                                                                          {403, ErrorCode::kNotPermitted},
                                                                          {404, ErrorCode::kUnavailable},
@@ -225,7 +225,7 @@ TEST_F(WebHdfsTest, ARefusalThatIsNotHadoopsIsToldByItsStatus) {
   }
 }
 
-TEST_F(WebHdfsTest, AnAnswerThatIsNoneIsRefused) {
+TEST_F(WebHdfsTest, AMalformedAnswerIsRefused) {
   for (const char* body : {"", "{", "[]", "{\"FileStatus\":7}", "{\"FileStatus\":{\"type\":\"FILE\"}}",
                            "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"9\",\"length\":1}}",
                            "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"644\",\"length\":-1}}"}) {
@@ -235,7 +235,7 @@ TEST_F(WebHdfsTest, AnAnswerThatIsNoneIsRefused) {
   }
 }
 
-TEST_F(WebHdfsTest, NoNameNodeIsUnavailable) {
+TEST_F(WebHdfsTest, AMissingNameNodeIsUnavailable) {
   WebHdfs gone(loop, {.base = "http://127.0.0.1:1", .user = "eve"});
   const Status status = Run<Status>([&](auto done) { return gone.MakeFolders("/a", 0700, done); });
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
@@ -244,7 +244,7 @@ TEST_F(WebHdfsTest, NoNameNodeIsUnavailable) {
 
 using PutWholeTest = WebHdfsTest;
 
-TEST_F(PutWholeTest, ANewFileIsThereWholeAndNothingElse) {
+TEST_F(PutWholeTest, ANewFileIsPublishedWholeAndNothingElseStays) {
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   ASSERT_TRUE(put.ok()) << put.error().message;
   EXPECT_TRUE(*put);
@@ -267,7 +267,7 @@ TEST_F(PutWholeTest, AFileThatArrivedInPartIsNotPublished) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, TheCheckIsAskedWhenAllHasArrivedAndItsNoLeavesNothing) {
+TEST_F(PutWholeTest, TheCheckRunsOnTheWholeFileAndARefusalLeavesNothing) {
   const auto put_checked = [&](const Status& checked) {
     return Run<Result<bool>>([&](auto done) {
       return PutCompleteFile(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600, done, [&] {
@@ -296,14 +296,14 @@ TEST_F(PutWholeTest, ARenameThatIsNotDoneIsAnErrorAndCannotBeDoneLater) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, AnErrorOfTheFirstStepIsToldAndNothingStays) {
+TEST_F(PutWholeTest, AnErrorOfTheFirstStepIsReportedAndNothingStays) {
   node.loses_answer_of = "CREATE";
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, WhateverFailsItTellsTheTruthAndNoPartIsPublished) {
+TEST_F(PutWholeTest, AnyFailureIsReportedTrulyAndNoPartIsPublished) {
   for (const HdfsRename how : {HdfsRename::kIfNew, HdfsRename::kOverwrite}) {
     for (const char* operation : {"CREATE", "GETFILESTATUS", "RENAME", "DELETE"}) {
       for (const bool is_done : {false, true}) {
@@ -329,7 +329,7 @@ TEST_F(PutWholeTest, WhateverFailsItTellsTheTruthAndNoPartIsPublished) {
   }
 }
 
-TEST_F(PutWholeTest, CancelledAtAnyStepItLeavesTheWholeFileOrNone) {
+TEST_F(PutWholeTest, ACancelAtAnyStepLeavesTheWholeFileOrNone) {
   for (size_t requests = 0; requests < 4; ++requests) {
     node.files.clear();
     const size_t before = node.server().requests().size();

@@ -1,4 +1,4 @@
-// The three clients of YARN against a scripted server: what they send, and what they make of each answer.
+// The three clients of YARN against a scripted server: the calls that they send, and how they read each answer.
 #include "runtime/hadoop/yarn_clients.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Message RequestOf(const Call& call) {
 
 class YarnClientsTest : public EventLoopTest {
  protected:
-  // Waits for the answer of what `start` asks.
+  // Starts a call, and waits for its answer.
   template <class T, class Start>
   T Await(Start start) {
     std::optional<T> answer;
@@ -36,7 +36,7 @@ class YarnClientsTest : public EventLoopTest {
     EXPECT_TRUE(RunUntil(loop, [&] { return answer.has_value(); }));
     return *answer;
   }
-  // Each call is answered by the next of these, the last one for ever.
+  // Answers each call with the next function of the script, and all calls after its end with the last one.
   using Script = std::vector<std::function<void(const Call&)>>;
   void Play(FakeRpcServer& server, Script script) {
     server.on_call = [script = std::move(script), next = size_t{0}](const Call& call) mutable {
@@ -67,7 +67,7 @@ TEST_F(RmClientTest, AnApplicationIsReserved) {
   EXPECT_EQ(server.calls.at(0).method, "getNewApplication");
 }
 
-TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
+TEST_F(RmClientTest, ASubmissionHasAllThatItsMasterNeeds) {
   Play(server, {[&](const Call& call) { server.Succeed(call, wire::SubmitApplicationResponse()); }});
   Submission submission{.id = kApplication, .name = "mnist", .queue = "train", .tags = {"a", "b"}};
   submission.max_attempts = 3;
@@ -106,7 +106,7 @@ TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
   EXPECT_EQ(acls, (std::map<int, std::string>{{wire::APPACCESS_VIEW_APP, "bob"}, {wire::APPACCESS_MODIFY_APP, " "}}));
 }
 
-TEST_F(RmClientTest, WhatHasNotEndedAndWhatTheNodesAreCalled) {
+TEST_F(RmClientTest, ActiveApplicationsAndNodeLabelsAreListed) {
   wire::GetApplicationsResponse applications;
   auto& waiting = *applications.add_applications();
   *waiting.mutable_applicationid() = ToWire(kApplication);
@@ -129,7 +129,7 @@ TEST_F(RmClientTest, WhatHasNotEndedAndWhatTheNodesAreCalled) {
             std::vector<std::string>{"big"});
 }
 
-TEST_F(RmClientTest, ASubmissionThatIsThereIsAsGoodAsANewOneAndAQueuesRulesAreToldApart) {
+TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndQueueRefusalsAreDistinguished) {
   const std::string yarn = kExceptions + "YarnException";
   Play(server, {[&](const Call& call) {
                   server.Fail(call, yarn, "Application with id x is already present! Cannot add a duplicate!");
@@ -161,7 +161,7 @@ TEST_F(RmClientTest, ASubmissionThatIsThereIsAsGoodAsANewOneAndAQueuesRulesAreTo
   EXPECT_EQ(*queues, std::vector<std::string>{"root.default"});
 }
 
-TEST_F(RmClientTest, AReportAndAKillAndAnUnknownApplication) {
+TEST_F(RmClientTest, ReportsKillsAndUnknownApplicationsAreHandled) {
   wire::GetApplicationReportResponse report;
   auto& application = *report.mutable_application_report();
   *application.mutable_applicationid() = ToWire(kApplication);
@@ -214,9 +214,9 @@ TEST_F(RmClientTest, TheClustersNodesAndQueuesAreRead) {
             "/default-rack");
 }
 
-TEST_F(RmClientTest, AnAnswerOfAnotherKindIsNotUnderstood) {
+TEST_F(RmClientTest, AnAnswerOfAnotherTypeIsAnError) {
   Play(server, {[&](const Call& call) {
-         wire::RequestHeader other;  // its first field is a text, not a message
+         wire::RequestHeader other;  // its first field is a string
          other.set_methodname("\xff\xff\xff");
          other.set_declaringclassprotocolname("");
          other.set_clientprotocolversion(1);
@@ -250,7 +250,7 @@ class AmRmSessionTest : public YarnClientsTest {
   AmRmSession session{loop, names, {"127.0.0.1", server.port()}, kMasterToken};
 };
 
-TEST_F(AmRmSessionTest, ARegistrationTellsWhatTheClusterHas) {
+TEST_F(AmRmSessionTest, ARegistrationReturnsTheClustersResources) {
   Play(server, {[&](const Call& call) {
          wire::RegisterApplicationMasterResponse answer;
          *answer.mutable_maximumcapability() = ToWire(Resource{4096, 8, {}});
@@ -272,7 +272,7 @@ TEST_F(AmRmSessionTest, ARegistrationTellsWhatTheClusterHas) {
   EXPECT_EQ(request.tracking_url(), "http://n1:1/");
 }
 
-TEST_F(AmRmSessionTest, AnAskSaysTheWholeNumberAndWhere) {
+TEST_F(AmRmSessionTest, ARequestHasItsWholeCountAndPlace) {
   Play(server, {Answer(1)});
   Asked asked;
   asked.asks = {{.priority = 2, .request_id = 7, .place = "n1", .resource = {256, 1, {}}, .count = 3, .relax = false}};
@@ -330,10 +330,10 @@ TEST_F(AmRmSessionTest, EachCallHasTheNumberOfTheLastAnswer) {
   EXPECT_EQ(NumberOf(0), 0);
   EXPECT_EQ(NumberOf(1), 1);
   EXPECT_EQ(NumberOf(2), 2);
-  EXPECT_EQ(NumberOf(3), 2);  // a refused call does not count
+  EXPECT_EQ(NumberOf(3), 2);  // refused calls do not count
 }
 
-TEST_F(AmRmSessionTest, AfterALostAnswerTheSameNumberIsSentAndTheNextAnswerIsDoubtful) {
+TEST_F(AmRmSessionTest, ALostAnswersNumberIsSentAgainAndTheNextAnswerMayBeRepeated) {
   Play(server, {Answer(1), [&](const Call&) { server.CloseAll(); }, Answer(2), Answer(3)});
   (void)Allocate();
   EXPECT_EQ(std::get<Error>(Allocate()).code, ErrorCode::kUnavailable);
@@ -344,7 +344,7 @@ TEST_F(AmRmSessionTest, AfterALostAnswerTheSameNumberIsSentAndTheNextAnswerIsDou
   EXPECT_EQ(server.connections, 2);
 }
 
-TEST_F(AmRmSessionTest, AProcessThatTakesOverLearnsTheNumberFromTheRefusal) {
+TEST_F(AmRmSessionTest, ASuccessorLearnsTheNumberFromTheRefusal) {
   Play(server,
        {Refuse("InvalidApplicationMasterRequestException",
                "Application Master is already registered : application_1700000000000_0001"),
@@ -364,7 +364,7 @@ TEST_F(AmRmSessionTest, ANumberThatIsRefusedTwiceIsAnError) {
   EXPECT_EQ(server.calls.size(), 2u);
 }
 
-TEST_F(AmRmSessionTest, AResourceManagerThatBeganAnewIsToldSo) {
+TEST_F(AmRmSessionTest, ARestartOfTheResourceManagerIsReported) {
   const auto unregistered = Refuse("ApplicationMasterNotRegisteredException", "AM is not registered");
   Play(server, {Answer(7), unregistered,
                 [&](const Call& call) { server.Succeed(call, wire::RegisterApplicationMasterResponse()); }, Answer(1)});
@@ -375,7 +375,7 @@ TEST_F(AmRmSessionTest, AResourceManagerThatBeganAnewIsToldSo) {
   EXPECT_EQ(NumberOf(3), 0);
 }
 
-TEST_F(AmRmSessionTest, AnAttemptThatIsOverIsToldSo) {
+TEST_F(AmRmSessionTest, AnEndedAttemptIsReported) {
   Play(server, {Refuse("ApplicationAttemptNotFoundException", "Application attempt doesn't exist")});
   EXPECT_EQ(std::get<AttemptOver>(Allocate()).reason, "Application attempt doesn't exist");
   AmRmSession stale(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "old", "", ""});
@@ -383,7 +383,7 @@ TEST_F(AmRmSessionTest, AnAttemptThatIsOverIsToldSo) {
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
 }
 
-TEST_F(AmRmSessionTest, ACommandInAnAnswerIsObeyed) {
+TEST_F(AmRmSessionTest, ResyncAndShutdownCommandsAreReported) {
   const auto command = [&](wire::AMCommand what) {
     return [this, what](const Call& call) {
       wire::AllocateResponse answer;
@@ -416,7 +416,7 @@ TEST_F(AmRmSessionTest, TheNewestTokenIsUsedForTheNextConnection) {
   EXPECT_EQ(server.connections, 2);
 }
 
-TEST_F(AmRmSessionTest, TheEndIsAskedForUntilItIsKept) {
+TEST_F(AmRmSessionTest, AFinishReportsWhetherTheEndIsRecorded) {
   Play(server, {[&](const Call& call) { server.Succeed(call, wire::FinishApplicationMasterResponse()); },
                 [&](const Call& call) {
                   wire::FinishApplicationMasterResponse answer;
@@ -431,7 +431,7 @@ TEST_F(AmRmSessionTest, TheEndIsAskedForUntilItIsKept) {
   EXPECT_EQ(request.diagnostics(), "worker:0 failed");
 }
 
-TEST(ExpectedResponseTest, IsTheFirstNumberAndNothingElse) {
+TEST(ExpectedResponseTest, TheExpectedNumberIsReadFromTheMessage) {
   EXPECT_EQ(ExpectedResponse("x, expect responseId to be 5, but get 3"), 5);
   EXPECT_EQ(ExpectedResponse("expect responseId to be 2147483647"), INT32_MAX);
   for (const char* text : {"", "expect responseId to be ", "expect responseId to be -1", "expect responseId to be x",
@@ -445,7 +445,7 @@ class NmClientTest : public YarnClientsTest {
   NmClient node{loop, names, {{"127.0.0.1", server.port()}, kMasterToken}};
 };
 
-TEST_F(NmClientTest, WhatStartedAndWhatDidNotAreToldApart) {
+TEST_F(NmClientTest, StartedAndFailedContainersAreReportedSeparately) {
   Play(server, {[&](const Call& call) {
          wire::StartContainersResponse answer;
          *answer.add_succeeded_requests() = ToWire(kContainer);
@@ -472,7 +472,7 @@ TEST_F(NmClientTest, WhatStartedAndWhatDidNotAreToldApart) {
   EXPECT_EQ(server.calls.at(0).protocol, "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB");
 }
 
-TEST_F(NmClientTest, StatusesAndStopsGoByContainer) {
+TEST_F(NmClientTest, StatusesAndStopsAreReportedByContainer) {
   Play(server, {[&](const Call& call) {
                   wire::GetContainerStatusesResponse answer;
                   auto& status = *answer.add_status();

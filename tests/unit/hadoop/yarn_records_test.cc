@@ -20,7 +20,7 @@ TEST(YarnIdsTest, IdsAreWrittenAsHadoopWritesThem) {
   EXPECT_EQ(ToString(NodeId{"n1", 45454}), "n1:45454");
 }
 
-TEST(YarnIdsTest, WhatIsWrittenIsReadBack) {
+TEST(YarnIdsTest, IdsAreReadBackAsWritten) {
   for (const int64_t number : {int64_t{1}, int64_t{1234567}, (int64_t{3} << 40) | 2, INT64_MAX}) {
     const ContainerId id{{kSomeApplication, 17}, number};
     EXPECT_EQ(ParseContainerId(ToString(id)), id) << ToString(id);
@@ -28,7 +28,7 @@ TEST(YarnIdsTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(ParseApplicationId(ToString(kSomeApplication)), kSomeApplication);
 }
 
-TEST(YarnIdsTest, AnythingElseIsNoId) {
+TEST(YarnIdsTest, OtherTextsAreNotIds) {
   for (const char* text : {"", "application_1", "application_1_x", "application_1_-1", "job_1_1", "application_1_1_1",
                            "application_1_4294967296"})
     EXPECT_FALSE(ParseApplicationId(text)) << text;
@@ -45,7 +45,7 @@ TEST(WireRecordsTest, AContainersApplicationIsWithinItsAttempt) {
   EXPECT_EQ(FromWire(message), id);
 }
 
-TEST(WireRecordsTest, MemoryAndCoresOfTheMapAreNotResourcesOfTheirOwn) {
+TEST(WireRecordsTest, MemoryAndCoresInTheResourceMapAreIgnored) {
   wire::Resource message = ToWire(Resource{2048, 2, {{"yarn.io/gpu", 1}}});
   wire::ResourceInformation& memory = *message.add_resource_value_map();
   memory.set_key("memory-mb");

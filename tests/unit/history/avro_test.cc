@@ -20,7 +20,7 @@ std::string LongHex(int64_t value) { return Hex(AvroRecord().Long(value).bytes()
 
 const std::string kSync = "0123456789abcdef";
 
-// The examples of Avro's specification, and the ends.
+// The examples of Avro's specification, and the smallest and largest numbers.
 TEST(AvroTest, NumbersAreZigZagWithSevenBitsAByte) {
   EXPECT_EQ(LongHex(0), "00");
   EXPECT_EQ(LongHex(-1), "01");
@@ -36,7 +36,7 @@ TEST(AvroTest, AStringHasItsLengthBeforeItAndADoubleItsLeastByteFirst) {
   EXPECT_EQ(Hex(AvroRecord().Double(1.5).bytes()), "000000000000f83f");
 }
 
-TEST(AvroTest, AContainerIsAHeaderAndBlocksThatEndWithItsMark) {
+TEST(AvroTest, AContainerIsAHeaderAndBlocksThatEndWithTheSyncMarker) {
   AvroContainer container("\"long\"", kSync);
   container.Add(AvroRecord().Long(1));
   container.Add(AvroRecord().Long(-2));

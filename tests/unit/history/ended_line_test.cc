@@ -25,13 +25,13 @@ EndedJob Sample() {
 
 std::string_view WithoutEnd(std::string_view line) { return line.substr(0, line.size() - 1); }
 
-TEST(Crc32Test, IsThatOfGzip) {
+TEST(Crc32Test, MatchesGzip) {
   EXPECT_EQ(Crc32(""), 0u);
   EXPECT_EQ(Crc32("123456789"), 0xCBF43926u);
   EXPECT_EQ(Crc32("The quick brown fox jumps over the lazy dog"), 0x414FA339u);
 }
 
-TEST(EndedLineTest, LooksAsItsHeaderSays) {
+TEST(EndedLineTest, HasTheDocumentedFields) {
   const std::string line = ToLine(Sample());
   const std::string body =
       "1\tlocal-20261121-093015-4f2a9c\tdigits\tana\tjax\tFAILED\tuser_error\tairflow://dag/run/task/-1\t2\t"
@@ -61,7 +61,7 @@ TEST(EndedLineTest, EmptyTextsAndNegativeNumbersComeBack) {
   EXPECT_EQ(ToEndedJob(*ReadEndedLine(WithoutEnd(line))), job);
 }
 
-TEST(EndedLineTest, NoFlippedBitIsBelieved) {
+TEST(EndedLineTest, ALineWithAFlippedBitIsRejected) {
   const std::string line(WithoutEnd(ToLine(Sample())));
   for (size_t at = 0; at < line.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -72,7 +72,7 @@ TEST(EndedLineTest, NoFlippedBitIsBelieved) {
   }
 }
 
-TEST(EndedLineTest, NoPartOfALineIsBelieved) {
+TEST(EndedLineTest, APartOfALineIsRejected) {
   const std::string line(WithoutEnd(ToLine(Sample())));
   for (size_t size = 0; size < line.size(); ++size) EXPECT_FALSE(ReadEndedLine(line.substr(0, size))) << size;
   EXPECT_FALSE(ReadEndedLine(line + line));
@@ -84,7 +84,7 @@ std::string Sealed(const std::string& body) {
   return body + checksum;
 }
 
-TEST(EndedLineTest, ALineOfAnotherVersionOrShapeIsWholeButNotRead) {
+TEST(EndedLineTest, ALineOfAnotherVersionIsIntactAndIsNotRead) {
   const std::string good = "1\tj\tn\tu\tf\tKILLED\tkilled\t\t0\t1\t2\t3\t4\tc";
   ASSERT_TRUE(ReadEndedLine(Sealed(good)));
   for (const std::string& body : {"2" + good.substr(1), good + "\tmore", std::string("1\tj"),

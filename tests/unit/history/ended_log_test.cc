@@ -37,7 +37,7 @@ class EndedLogTest : public ::testing::Test {
     const Status appended = log_.Append(job);
     ASSERT_TRUE(appended.ok()) << appended.error().message;
   }
-  // As a reader has them.
+  // The jobs as a reader gets them.
   std::vector<EndedJob> Jobs() {
     const auto text = log_.Read();
     EXPECT_TRUE(text.ok());
@@ -81,7 +81,8 @@ TEST_F(EndedLogTest, TornAndForeignLinesAreSkippedAndCounted) {
   Append(Job("a"));
   const std::string line = Bytes();
   Add("a line of somebody else\n\n");
-  Add(line.substr(0, line.size() / 2));  // and no line end: what is appended next begins its own
+  // no line end; the next append adds one
+  Add(line.substr(0, line.size() / 2));
   Append(Job("b"));
   Add(line.substr(0, 20));
   EXPECT_THAT(Ids(), ElementsAre("b", "a"));
@@ -108,7 +109,7 @@ TEST_F(EndedLogTest, AFlippedBitCostsAtMostTheLinesBesideItAndInventsNone) {
   }
 }
 
-TEST_F(EndedLogTest, ARewriteKeepsTheLastLineOfEachJobAndWhatOthersWrote) {
+TEST_F(EndedLogTest, ARewriteKeepsTheLastLineOfEachJobAndLinesOfLaterVersions) {
   Append(Job("late", 30));
   Append(Job("a", 1));
   Append(Job("a", 20));
@@ -167,7 +168,7 @@ TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
                                            .cause = "too large"}));
 }
 
-TEST_F(RecordEndTest, OfAJobThatRunsThereIsNoLine) {
+TEST_F(RecordEndTest, ARunningJobHasNoLine) {
   EXPECT_FALSE(RecordEnd(records_).ok());
   ASSERT_TRUE(records_.WriteStatus(Document(), Durability::kLostWithPower).ok());
   EXPECT_FALSE(RecordEnd(records_).ok());

@@ -47,7 +47,7 @@ TEST_F(EndedQueryTest, ALimitStopsTheSearchAndSaysThatThereIsMore) {
   EXPECT_TRUE(found_.complete) << "exactly as many as there are";
 }
 
-TEST_F(EndedQueryTest, EveryFilterCounts) {
+TEST_F(EndedQueryTest, EachFilterSelectsItsJobs) {
   EXPECT_THAT(Find({.state = FinalState::kFailed}), ElementsAre("f", "e"));
   EXPECT_THAT(Find({.cls = OutcomeClass::kOom}), ElementsAre("e"));
   EXPECT_THAT(Find({.user = "ana"}), ElementsAre("c", "b", "a"));
@@ -67,7 +67,7 @@ TEST_F(EndedQueryTest, AnEarlierLineOfAJobIsNeverFound) {
   EXPECT_THAT(Find({.cls = OutcomeClass::kOom}), IsEmpty());
 }
 
-TEST_F(EndedQueryTest, StatsCountWhatTheFilterLetsThrough) {
+TEST_F(EndedQueryTest, StatsCountOnlyJobsThatPassTheFilter) {
   const EndedStats stats = StatsOfEnded(log_, {.user = "ben"});
   EXPECT_EQ(stats.jobs, 3);
   EXPECT_EQ(stats.tasks, 12);

@@ -1,4 +1,4 @@
-// Processes that write the log of ended jobs side by side.
+// Several processes that write the log of ended jobs at the same time.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -17,10 +17,11 @@
 #include "tests/support/temp_folder.h"
 
 namespace {
-std::function<void()> before_lock;  // runs once, between the writer's look at the file and its lock
-}
+// Runs once, after the writer has opened the file and before it locks the file.
+std::function<void()> before_lock;
+}  // namespace
 
-// In front of the C library's own.
+// Replaces the C library's function in this program.
 extern "C" int fcntl(int fd, int command, ...) {
   va_list rest;
   va_start(rest, command);
@@ -55,7 +56,7 @@ class EndedWritersTest : public ::testing::Test {
   EndedLog log_{temp_.path()};
 };
 
-TEST_F(EndedWritersTest, AWriterThatStopsKeepsNobodyForLong) {
+TEST_F(EndedWritersTest, AStoppedWriterBlocksOthersOnlyBriefly) {
   EXPECT_TRUE(log_.Append(Job("a")).ok());
   const int fd = open((temp_.path() / "history/ended.log").c_str(), O_RDWR | O_CLOEXEC);
   struct flock lock = {};
@@ -70,15 +71,15 @@ TEST_F(EndedWritersTest, AWriterThatStopsKeepsNobodyForLong) {
   EXPECT_THAT(Ids(), ElementsAre("a", "b"));
 }
 
-TEST_F(EndedWritersTest, WhoLocksALogThatIsReplacedInThatMomentAppendsToTheNewOne) {
+TEST_F(EndedWritersTest, AWriterThatLocksAReplacedLogAppendsToTheNewOne) {
   ASSERT_TRUE(log_.Append(Job("a")).ok());
   before_lock = [this] { EXPECT_TRUE(log_.Rewrite({Job("folder")}, FromMillis(0)).ok()); };
   EXPECT_TRUE(log_.Append(Job("b")).ok());
   EXPECT_THAT(Ids(), ElementsAre("a", "b", "folder"));
 }
 
-// Appends until nobody holds the other end of `go_on` any more, and leaves the number of its lines in a file. One that
-// gives up, as it may where writing anew takes as long as with sanitizers, tries again.
+// Appends until the other end of `go_on` is closed, and writes the number of its lines into a file. An append that
+// gives up is tried again, because a rewrite may take long with sanitizers.
 [[noreturn]] void WriteUntilTold(const EndedLog& log, int writer, int go_on, const std::filesystem::path& told) {
   int lines = 0;
   for (pollfd look{go_on, POLLIN, 0}; poll(&look, 1, 0) == 0;) {
@@ -90,7 +91,7 @@ TEST_F(EndedWritersTest, WhoLocksALogThatIsReplacedInThatMomentAppendsToTheNewOn
   _exit(0);
 }
 
-TEST_F(EndedWritersTest, NothingIsLostBetweenTwentyWritersAndOneWhoWritesItAnew) {
+TEST_F(EndedWritersTest, TwentyAppendersAndARewriterLoseNoLine) {
   constexpr int kWriters = 20, kRewrites = 5;
   int go_on[2];
   ASSERT_EQ(pipe2(go_on, O_CLOEXEC), 0);

@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-TEST(ApplicationIdTest, IsOfTheJobsTimeAndNumber) {
+TEST(ApplicationIdTest, IsMadeOfTheJobsTimeAndNumber) {
   EXPECT_EQ(ApplicationId({"local-20261121-093015-4f2a9c"}), "application_20261121093015_5188252");
   EXPECT_EQ(ApplicationId({"local-20261121-093015-00000a"}), "application_20261121093015_10");
   EXPECT_EQ(ApplicationId({"local-20261121-093015-fffffff"}), "application_20261121093015_268435455");
 }
 
-TEST(ApplicationIdTest, OfAnyJobTonysReadersTakeIt) {
+TEST(ApplicationIdTest, TonysReadersAcceptTheIdOfAnyJob) {
   const std::regex tonys("application_[0-9]+_[0-9]+");
   for (const char* job : {"local-1", "x", "", "local-20261121-093015-4f2a9cff", "local-2026-093015-4f2a9c",
                           "local-20261121-093015-nothex", "local-20261121-093015-", "application_1_x"}) {
@@ -36,14 +36,14 @@ TEST(ApplicationIdTest, OfAnyJobTonysReadersTakeIt) {
   EXPECT_NE(ApplicationId({"a"}), ApplicationId({"b"}));
 }
 
-TEST(UserInFileNameTest, HasNothingThatTonysReadersSplitAt) {
+TEST(UserInFileNameTest, HasNoSeparatorOfTonysReaders) {
   EXPECT_EQ(UserInFileName("ann"), "ann");
   EXPECT_EQ(UserInFileName("Ann.B-Smith_2"), "annbsmith_2");
   EXPECT_EQ(UserInFileName("a+b$(c)"), "abc");
   EXPECT_EQ(UserInFileName(".-"), "unknown");
 }
 
-TEST(JhistNameTest, IsTonys) {
+TEST(JhistNameTest, HasTonysFormat) {
   const JobId job{"local-20261121-093015-4f2a9c"};
   EXPECT_EQ(JhistName(job, "ann", FromMillis(17)), "application_20261121093015_5188252-17-ann.jhist.inprogress");
   EXPECT_EQ(JhistName(job, "ann", FromMillis(17), FromMillis(19), FinalState::kKilled),
@@ -91,7 +91,7 @@ class HistoryFilesTest : public testing::Test {
   const Instant submitted_ = FromMillis(1'795'253'415'123);
 };
 
-TEST_F(HistoryFilesTest, AJobThatRunsHasItsConfigurationAndThatItBegan) {
+TEST_F(HistoryFilesTest, ARunningJobHasItsConfigurationAndAStartedFile) {
   const JobRecords records = MakeJob(history_);
   ASSERT_TRUE(BeginHistory(records).ok());
   ASSERT_TRUE(BeginHistory(records).ok()) << "the next application master does it again";
@@ -101,7 +101,7 @@ TEST_F(HistoryFilesTest, AJobThatRunsHasItsConfigurationAndThatItBegan) {
   EXPECT_THAT(*ReadFile(where / "tony-final.xml"), HasSubstr("<source>default</source>"));
 }
 
-TEST_F(HistoryFilesTest, AtTheEndTheHistoryIsWholeUnderItsFinalName) {
+TEST_F(HistoryFilesTest, AnEndedJobHasACompleteHistoryUnderItsFinalName) {
   const JobRecords records = MakeJob(history_);
   ASSERT_TRUE(BeginHistory(records).ok());
   End(records);
@@ -110,7 +110,7 @@ TEST_F(HistoryFilesTest, AtTheEndTheHistoryIsWholeUnderItsFinalName) {
   EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
-TEST_F(HistoryFilesTest, AJobWhoseBeginningNobodyWroteHasItsHistoryToo) {
+TEST_F(HistoryFilesTest, AJobWithoutAStartedFileGetsItsHistoryAtTheEnd) {
   const JobRecords records = MakeJob(history_);
   End(records);
   ASSERT_TRUE(WriteNewFile(JobFolder(records).journal(), "damaged", false).ok());
@@ -127,7 +127,7 @@ TEST_F(HistoryFilesTest, AJobThatHasNotEndedIsNotFinished) {
   EXPECT_FALSE(fs::exists(history_));
 }
 
-TEST_F(HistoryFilesTest, AJobThatNamesNoFolderHasNone) {
+TEST_F(HistoryFilesTest, AJobWithoutAHistoryFolderHasNoHistory) {
   const JobRecords records = MakeJob("");
   EXPECT_TRUE(BeginHistory(records).ok());
   EXPECT_TRUE(FinishHistory(records).ok());
@@ -191,8 +191,8 @@ TEST_F(HistoryFilesTest, AFolderThatSomebodyElseMadeFirstIsRefusedWithItsOwnersN
   EXPECT_TRUE(fs::is_empty(where));
 }
 
-// The file system shows another owner than this process's user, as servers of a network file system do with root.
-TEST_F(HistoryFilesTest, AFileSystemThatMapsUsersHasTheHistory_NeedsRoot) {
+// The file system shows another owner than this process's user, as servers of network file systems do for root.
+TEST_F(HistoryFilesTest, TheHistoryIsWrittenOnAFileSystemThatMapsUsers_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: it writes as another user";
   fs::create_directories(history_);
   ASSERT_EQ(chmod(history_.c_str(), 01777), 0);

@@ -16,7 +16,7 @@ const AttemptId kPs{{"ps", 0}, 1}, kWorker{{"worker", 3}, 1}, kSecond{{"worker",
 
 Instant At(int64_t ms) { return kSubmitted + Duration(ms); }
 
-// Decisions, each at its milliseconds after the submission, and how the job has ended.
+// Decisions, each with its time in milliseconds after the submission, and the end of the job.
 class Told {
  public:
   Told& Decide(int64_t ms, DecisionBody body) {
@@ -92,7 +92,7 @@ TEST(JhistTest, EachAttemptOfATaskHasItsStartAndItsEndInOrder) {
                   Started(200, kSecond, "1-2"), Finished(300, kSecond, "SUCCEEDED", "NA"), Application(400, 1, 0)));
 }
 
-TEST(JhistTest, AnAttemptInTheExecutorOfTheOneBeforeStartsWithItsRestart) {
+TEST(JhistTest, AnAttemptInTheSameExecutorStartsWithTheRestart) {
   RestartBegan began{.number = 1};
   began.renewed = {{kSecond, {"1-1"}}};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").End(100, kWorker, Exit3()).Decide(150, began).Running(),
@@ -100,7 +100,7 @@ TEST(JhistTest, AnAttemptInTheExecutorOfTheOneBeforeStartsWithItsRestart) {
                           Finished(100, kWorker, "FAILED", "exit code 3, user_error"), Started(150, kSecond, "1-1")));
 }
 
-TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsHeardOfStartsThen) {
+TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsConfirmedStartsThen) {
   EXPECT_THAT(Told()
                   .Decide(10, ContainerAssigned{kWorker, {"1-1"}, "node-1"})
                   .Decide(20, AttemptRegistered{kWorker, {}})
@@ -109,23 +109,23 @@ TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsHeardOfStartsThen) {
               ElementsAre(Inited(), Started(20, kWorker, "1-1"), Finished(100, kWorker, "SUCCEEDED", "NA")));
 }
 
-TEST(JhistTest, AnAttemptThatWasNeverLaunchedIsNotTold) {
+TEST(JhistTest, AnAttemptThatWasNeverLaunchedHasNoEvent) {
   EXPECT_THAT(Told().End(100, kWorker, Killed()).Running(), ElementsAre(Inited()));
 }
 
-TEST(JhistTest, AnEndThatIsDecidedTwiceIsToldOnce) {
+TEST(JhistTest, AnEndThatIsDecidedTwiceHasOneEvent) {
   EXPECT_THAT(Told().Start(10, kPs, "1-1").End(20, kPs, Success()).End(30, kPs, Killed()).Running(),
               ElementsAre(Inited(), Started(10, kPs, "1-1"), Finished(20, kPs, "SUCCEEDED", "NA")));
 }
 
-TEST(JhistTest, ATaskThatNobodySawEndEndsWithItsJob) {
+TEST(JhistTest, ATaskWithoutAKnownEndEndsWithItsJob) {
   const Outcome lost{.cls = OutcomeClass::kNodeLost, .message = "ended with its job"};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").Task(kWorker, lost).Ended(400),
               ElementsAre(Inited(), Started(10, kWorker, "1-1"),
                           Finished(400, kWorker, "FAILED", "node_lost, ended with its job"), Application(400, 1, 1)));
 }
 
-TEST(JhistTest, WhatWasMeasuredHasTonysNames) {
+TEST(JhistTest, MeasuredValuesHaveTonysNames) {
   Outcome outcome;
   outcome.usage = Usage{.mean_memory_bytes = 1000, .most_memory_bytes = 3000};
   outcome.usage->gpu = GpuUsage{.mean_percent = 40, .most_percent = 95};
@@ -135,7 +135,7 @@ TEST(JhistTest, WhatWasMeasuredHasTonysNames) {
                           JhistMetric{"MAX_GPU_UTILIZATION", 95}, JhistMetric{"AVG_GPU_UTILIZATION", 40}));
 }
 
-TEST(JhistTest, WhatWasNotMeasuredIsLeftOut) {
+TEST(JhistTest, ValuesThatWereNotMeasuredAreLeftOut) {
   Outcome outcome;
   outcome.usage = Usage{.mean_memory_bytes = 1000, .most_memory_bytes = 3000};
   const auto measured = Told().Start(10, kPs, "1-1").End(20, kPs, outcome).Running();
@@ -144,13 +144,14 @@ TEST(JhistTest, WhatWasNotMeasuredIsLeftOut) {
   EXPECT_THAT(std::get<JhistTaskFinished>(none.back().body).metrics, IsEmpty());
 }
 
-// The bytes of each kind of event; that a stock reader takes them is tests/e2e/jhist_test.cc.
+// The bytes of each kind of event. tests/e2e/jhist_test.cc checks that a stock reader accepts them.
 TEST(JhistTest, AnEventIsItsTypeItsRecordAndItsTime) {
   const std::string sync = "0123456789abcdef";
   const auto body = [&](const JhistEvent& event) {
     std::string file = EncodeJhist({event}, sync);
     file.resize(file.size() - sync.size());
-    return file.substr(file.rfind(sync) + sync.size() + 2);  // behind the number of events and of bytes
+    // Skips the number of events and of bytes.
+    return file.substr(file.rfind(sync) + sync.size() + 2);
   };
   const Instant time = Instant(Duration(1));
   const std::string zero("\0", 1), one_ms = "\x02";

@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-TEST(ClusterSpecTest, TheFormIsFixedAndReadBack) {
+TEST(ClusterSpecTest, TheJsonFormIsFixedAndReadBack) {
   const ClusterSpec spec = {{3}, {{"worker", {{"127.0.0.1", 4711}, {"node-2", 1}}}, {"ps", {{"::1", 65535}}}}};
   const std::string json = ToJson(spec);
   EXPECT_EQ(json, R"({"generation":3,"roles":{"ps":["::1:65535"],"worker":["127.0.0.1:4711","node-2:1"]}})");
@@ -14,7 +14,7 @@ TEST(ClusterSpecTest, TheFormIsFixedAndReadBack) {
   EXPECT_EQ(*read, spec);
 }
 
-TEST(ClusterSpecTest, NamedPortsStandThereWhereThereAreAny) {
+TEST(ClusterSpecTest, NamedPortsAreWrittenOnlyIfThereAreAny) {
   const ClusterSpec spec = {
       {1}, {{"driver", {{"n", 1}}}, {"worker", {{"n", 2}}}}, {{{"driver", 0}, {{"control", 7}, {"data", 8}}}}};
   const std::string json = ToJson(spec);
@@ -23,7 +23,7 @@ TEST(ClusterSpecTest, NamedPortsStandThereWhereThereAreAny) {
   EXPECT_EQ(*ClusterSpecFromJson(json), spec);
 }
 
-TEST(ClusterSpecTest, PublishedValuesStandThereWhereThereAreAny) {
+TEST(ClusterSpecTest, PublishedValuesAreWrittenOnlyIfThereAreAny) {
   const ClusterSpec spec = {{1}, {{"driver", {{"n", 1}}}}, {}, {{{"driver", 0}, {{"ADDRESS", "a \"b\""}}}}};
   const std::string json = ToJson(spec);
   EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"]},"values":{"driver:0":{"ADDRESS":"a \"b\""}}})");
@@ -32,7 +32,7 @@ TEST(ClusterSpecTest, PublishedValuesStandThereWhereThereAreAny) {
   EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"values":{"driver:0":[]}})").ok());
 }
 
-TEST(ClusterSpecTest, ProcessesStandThereWhereATaskHasSeveral) {
+TEST(ClusterSpecTest, ProcessesAreWrittenIfATaskHasSeveral) {
   const ClusterSpec spec = {{1}, {{"driver", {{"n", 1}}}, {"worker", {{"n", 2}}}}, {}, {}, {{"worker", 3}}};
   const std::string json = ToJson(spec);
   EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"],"worker":["n:2"]},"processes":{"worker":3}})");

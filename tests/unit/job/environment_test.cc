@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(EnvironmentTest, WhatIsAboveWins) {
+TEST(EnvironmentTest, TheUpperEnvironmentWins) {
   EXPECT_THAT(MergeEnvironments({"A=1", "B=2", "AB=3"}, {"B=x=y", "C=4"}), ElementsAre("A=1", "B=x=y", "AB=3", "C=4"));
 }
 

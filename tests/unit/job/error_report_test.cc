@@ -10,13 +10,13 @@ std::string ReportError(const std::string& json) {
   return report.ok() ? "accepted" : report.error().message;
 }
 
-TEST(ErrorReportTest, TheProgramNamesClassAdviceAndMessage) {
+TEST(ErrorReportTest, AReportHasClassAdviceAndMessage) {
   const auto report = ParseErrorReport(R"({"class":"user_config","advice":"permanent","message":"no data","more":[]})");
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(*report, (ErrorReport{OutcomeClass::kUserConfig, Advice::kPermanent, "no data"}));
 }
 
-TEST(ErrorReportTest, EachOfThemIsEnough) {
+TEST(ErrorReportTest, ClassAdviceOrMessageAloneIsEnough) {
   EXPECT_EQ(*ParseErrorReport(R"({"class":"hung"})"), (ErrorReport{OutcomeClass::kHung, Advice::kNone, ""}));
   EXPECT_EQ(*ParseErrorReport(R"({"advice":"transient"})"), (ErrorReport{{}, Advice::kTransient, ""}));
   EXPECT_EQ(*ParseErrorReport(R"({"message":"m"})"), (ErrorReport{{}, Advice::kNone, "m"}));
@@ -34,7 +34,7 @@ TEST(ErrorReportTest, ALongMessageIsCut) {
   EXPECT_EQ(ParseErrorReport("{\"message\":\"" + std::string(100'000, 'x') + "\"}")->message.size(), 4096u);
 }
 
-TEST(ErrorReportTest, WhatIsWrongIsNamed) {
+TEST(ErrorReportTest, ABadReportIsRefusedWithItsReason) {
   EXPECT_TRUE(ReportError("").starts_with("error file: not JSON: ")) << ReportError("");
   EXPECT_TRUE(ReportError("{\"class\":").starts_with("error file: not JSON: "));
   EXPECT_TRUE(ReportError(std::string(1000, '[')).starts_with("error file: not JSON: "));
@@ -49,7 +49,7 @@ TEST(ErrorReportTest, WhatIsWrongIsNamed) {
             "error file: field message.message: expected a string, and it is missing");
 }
 
-TEST(ErrorReportTest, WhatOnlyTheJobCanKnowIsNoClassOfAProgram) {
+TEST(ErrorReportTest, AProgramCannotReportClassesOfTheJob) {
   for (const char* cls : {"success", "killed", "abandoned", "", "OOM"}) EXPECT_FALSE(UserClassFromString(cls)) << cls;
 }
 

@@ -27,18 +27,18 @@ TEST(FailureRulesTest, ExitCodeZeroIsSuccessWhateverElseWasSeen) {
   EXPECT_EQ(outcome, (Outcome{.cls = OutcomeClass::kSuccess, .exit = evidence.exit}));
 }
 
-TEST(FailureRulesTest, AnUnknownFailureIsTheProgramsAndNeedsNoWords) {
+TEST(FailureRulesTest, AnUnknownFailureIsAUserErrorWithoutAMessage) {
   EXPECT_EQ(Classify(Exit(3), {}), (Outcome{.cls = OutcomeClass::kUserError, .exit = Exit(3).exit}));
 }
 
-TEST(FailureRulesTest, WhereNoLineSaysWhyTheLastOneIsQuoted) {
+TEST(FailureRulesTest, TheLastLineIsQuotedIfNoLineNamesACause) {
   EXPECT_EQ(Classify(Exit(3, "context\nboom\n\n"), {}).message, "its last line: boom");
   EXPECT_EQ(Classify(Exit(2, "usage: x\n"), {}).message,
             "its last line: usage: x: most programs mean wrong arguments or a missing file by exit code 2");
   EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the limit of the command timeout(1)");
 }
 
-TEST(FailureRulesTest, TheLineThatDecidesIsQuotedBeforeWhatItMeans) {
+TEST(FailureRulesTest, TheDecidingLineIsQuotedBeforeItsMeaning) {
   EXPECT_EQ(Classify(Exit(1, "ModuleNotFoundError: No module named 'x'\nbye\n"), {}).message,
             "ModuleNotFoundError: No module named 'x': a Python module is missing or broken in the task's environment");
   EXPECT_EQ(Classify(Exit(1, "ValueError: bad shape\n"), {}).message, "ValueError: bad shape");
@@ -49,7 +49,7 @@ TEST(FailureRulesTest, TheMessageIsTheMeaningOfTheRule) {
   EXPECT_EQ(Classify(Exit(124), {}).message, "the limit of the command timeout(1)");
 }
 
-TEST(FailureRulesTest, StdoutSpeaksWhereStderrDoesNot) {
+TEST(FailureRulesTest, StdoutIsUsedIfStderrNamesNoCause) {
   Evidence evidence = Exit(1);
   evidence.stdout_tail = "CUDA out of memory\nbye\n";
   Outcome outcome = Classify(evidence, {});
@@ -67,7 +67,7 @@ TEST(FailureRulesTest, StdoutSpeaksWhereStderrDoesNot) {
   EXPECT_EQ(Classify(evidence, {}).message, "its last line: step 7 (on stdout)");
 }
 
-// The evidence that an executor takes from a long log.
+// Returns the evidence that an executor takes from a long log.
 Evidence LongLog(int code, const std::string& begin, int noise) {
   Evidence evidence = Exit(code);
   evidence.stderr_text = begin;
@@ -80,7 +80,7 @@ std::string Traceback(const std::string& exception) {
   return StrCat("Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n", exception, "\n");
 }
 
-TEST(FailureRulesTest, ATracebackBeforeTheLastLinesDecidesIfPythonEndedOfIt) {
+TEST(FailureRulesTest, AnEarlierTracebackDecidesIfItEndedPython) {
   const std::string missing = Traceback("ModuleNotFoundError: No module named 'x'");
   Evidence evidence = LongLog(1, missing, 500);
   EXPECT_EQ(RuleFor(evidence, {}).name, "python-module");
@@ -95,7 +95,7 @@ TEST(FailureRulesTest, ACauseAmongTheLastLinesIsShownOnce) {
   EXPECT_EQ(Classify(evidence, {}).stderr_tail, evidence.stderr_tail);
 }
 
-TEST(FailureRulesTest, WhereTwoCausesCompeteTheVerdictHasBoth) {
+TEST(FailureRulesTest, TheVerdictHasBothOfTwoCompetingCauses) {
   const std::string thread = "Exception in thread Thread-1 (read):\n" + Traceback("KeyError: 7");
   const std::string main = Traceback("queue.Empty");
   EXPECT_EQ(Classify(Exit(1, thread + main), {}).message,
@@ -107,22 +107,22 @@ TEST(FailureRulesTest, WhereTwoCausesCompeteTheVerdictHasBoth) {
             "ValueError: x (its last line: giving up)");
 }
 
-// The traceback may belong to a command that a script has survived.
-TEST(FailureRulesTest, WithAnotherExitCodeALaterLineThatIsKnownGoesBeforeATraceback) {
+// The traceback may belong to a command whose failure the script survived.
+TEST(FailureRulesTest, ALaterKnownLineOverridesASurvivedTraceback) {
   const std::string survived = Traceback("ImportError: x");
   EXPECT_EQ(RuleFor(Exit(127, survived + "sh: 1: pyton: not found\n"), {}).name, "command-not-found");
   EXPECT_EQ(RuleFor(Exit(1, survived + "cp: cannot stat 'x': No such file or directory\n"), {}).name, "file-missing");
   EXPECT_EQ(RuleFor(Exit(1, survived + "[W] retrying: No such file or directory\n"), {}).name, "python-module");
 }
 
-TEST(FailureRulesTest, WhatPythonIgnoresIsTheCauseOnlyWhereItCannotWriteStdout) {
+TEST(FailureRulesTest, AnIgnoredExceptionIsTheCauseOnlyIfStdoutFails) {
   const std::string ignored = "Exception ignored in: <stdout>\nOSError: [Errno 28] No space left on device\n";
   EXPECT_EQ(RuleFor(Exit(120, ignored), {}).name, "disk-full");
   EXPECT_EQ(Classify(Exit(3, "no shard 7\n" + ignored), {}).message, "its last line: no shard 7");
   EXPECT_EQ(Classify(Exit(3, ignored), {}).message, "");
 }
 
-TEST(FailureRulesTest, AnExceptionBehindADirectCauseMeansWhatItsCauseMeans) {
+TEST(FailureRulesTest, AnExceptionHasTheMeaningOfItsDirectCause) {
   const std::string cause = Traceback("OSError: [Errno 28] No space left on device"),
                     last = Traceback("RuntimeError: epoch 3");
   const std::string from = "\nThe above exception was the direct cause of the following exception:\n\n";
@@ -134,7 +134,7 @@ TEST(FailureRulesTest, AnExceptionBehindADirectCauseMeansWhatItsCauseMeans) {
             "RuntimeError: epoch 3 (while handling OSError: [Errno 28] No space left on device)");
 }
 
-TEST(FailureRulesTest, AFullDiskExplainsWhatNothingElseDoes) {
+TEST(FailureRulesTest, AFullDiskExplainsAnOtherwiseUnknownFailure) {
   Evidence evidence = Exit(4);
   evidence.full_disk = "/jobs/j/logs";
   EXPECT_EQ(RuleFor(evidence, {}).name, "job-disk-full");
@@ -150,7 +150,7 @@ TEST(FailureRulesTest, AFullDiskExplainsWhatNothingElseDoes) {
   EXPECT_EQ(RuleFor(evidence, {}).name, "python-exception");
 }
 
-TEST(FailureRulesTest, AReportWithAClassIsNobodyElsesFault) {
+TEST(FailureRulesTest, AReportWithAClassIsTheProgramsOwnFault) {
   Evidence evidence = Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n");
   EXPECT_EQ(Classify(evidence, {}).source, Source::kPeer);
   evidence.report = ErrorReport{OutcomeClass::kUserError, Advice::kNone, "no data"};
@@ -161,7 +161,7 @@ TEST(FailureRulesTest, AReportWithAClassIsNobodyElsesFault) {
   EXPECT_EQ(Classify(evidence, {}).source, Source::kSignal);
 }
 
-TEST(FailureRulesTest, NumbersOfAKillStandInPlaceOfTheMeaningWhereTheKillIsTheCause) {
+TEST(FailureRulesTest, AnOomKillIsReportedWithItsNumbersIfItIsTheCause) {
   Evidence evidence = Exit(137);
   evidence.oom = OomEvidence::kCgroup;
   evidence.oom_detail = "out of memory: the container's limit of 64 MB was reached";
@@ -223,7 +223,7 @@ TEST(FailureRulesTest, AReportMayOnlyAdvise) {
   EXPECT_EQ(outcome.message, "a shell's exit code for a command that was not found, or for a variable that is not set");
 }
 
-TEST(FailureRulesTest, AClassWithoutWordsSaysWhereItIsFrom) {
+TEST(FailureRulesTest, AClassWithoutAMessageNamesItsSource) {
   Evidence evidence = Exit(1);
   evidence.report = ErrorReport{OutcomeClass::kHung, Advice::kNone, ""};
   EXPECT_EQ(Classify(evidence, {}).message, "its error file says so");
@@ -268,7 +268,7 @@ TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
 }
 
-TEST(FailureRulesTest, TheLastLinesOfAProcessThatWasKilledAreNotWhy) {
+TEST(FailureRulesTest, TheLastLinesOfAKilledProcessAreNotItsCause) {
   for (const int signal : {SIGKILL, SIGTERM, SIGHUP}) {
     Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, signal},
                          .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};
@@ -281,11 +281,12 @@ TEST(FailureRulesTest, TheLastLinesOfAProcessThatWasKilledAreNotWhy) {
 
 TEST(FailureRulesTest, TheOomKillersWorkElsewhereDoesNotExcuseAProgram) {
   Evidence evidence = Exit(1, "ValueError: x\n");
-  evidence.oom = OomEvidence::kCgroup;  // perhaps another task of the same cgroup
+  // Another task of the same cgroup may be the killed one.
+  evidence.oom = OomEvidence::kCgroup;
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kUserError);
 }
 
-TEST(FailureRulesTest, APatternThatThisVersionDoesNotTakeHoldsNever) {
+TEST(FailureRulesTest, AnUnsupportedPatternNeverMatches) {
   const std::vector<FailureRule> extra = {Pattern("a{2}", OutcomeClass::kInfra)};
   EXPECT_EQ(RuleFor(Exit(1, "aa\n"), extra).name, "failed");
 }

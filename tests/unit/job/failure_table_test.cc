@@ -1,4 +1,4 @@
-// Every row of the built-in table, by what is really seen when it applies.
+// Every row of the built-in table is tested with evidence from a real failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -203,7 +203,7 @@ std::vector<TableRow> Rows() {
 }
 // clang-format on
 
-TEST(FailureTableTest, EveryRowMeansWhatItSays) {
+TEST(FailureTableTest, EveryRowMatchesItsEvidence) {
   for (const TableRow& row : Rows()) {
     for (const Evidence& seen : row.seen) {
       const std::string what = StrCat(row.rule, ": ", seen.exit ? ToString(*seen.exit) : "", " ", seen.stderr_tail);
@@ -232,7 +232,7 @@ TEST(FailureTableTest, EveryPatternIsAccepted) {
   }
 }
 
-TEST(FailureTableTest, EveryRowSpeaksToAPerson) {
+TEST(FailureTableTest, EveryRowHasReadableTexts) {
   std::set<std::string> names;
   for (const FailureRule& rule : BuiltInRules()) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;

@@ -13,18 +13,18 @@ TEST(HdfsPlaceTest, TheNameNodeIsNamedOrTheClustersOwn) {
   EXPECT_EQ(*ParseHdfsPlace("hdfs:/data/x"), (HdfsPlace{{}, "/data/x"}));
 }
 
-TEST(HdfsPlaceTest, APathIsMadePlainAsHadoopDoes) {
+TEST(HdfsPlaceTest, APathIsNormalizedAsInHadoop) {
   for (const char* text : {"hdfs:////data//x/", "hdfs:///data/./y/../x", "hdfs:///../data/x"})
     EXPECT_EQ(ParseHdfsPlace(text)->path, "/data/x") << text;
   EXPECT_EQ(ParseHdfsPlace("hdfs:///")->path, "/");
   EXPECT_EQ(ParseHdfsPlace("hdfs:///a%20b c")->path, "/a%20b c");
 }
 
-TEST(HdfsPlaceTest, WhatIsWrittenIsParsedToTheSame) {
+TEST(HdfsPlaceTest, APlaceIsReadBackAsWritten) {
   for (const char* text : {"hdfs://nn:9000/data/x", "hdfs:///data/x"}) EXPECT_EQ(ToString(*ParseHdfsPlace(text)), text);
 }
 
-TEST(HdfsPlaceTest, OthersAreRefused) {
+TEST(HdfsPlaceTest, OtherTextsAreRefused) {
   for (const char* text : {"", "/data/x", "s3a://x/y", "hdfs:", "hdfs:x", "hdfs://nn", "hdfs://nn:0/x", "hdfs://nn:x/x",
                            "hdfs://:8020/x", "hdfs://nn:65536/x"}) {
     const auto place = ParseHdfsPlace(text);

@@ -1,4 +1,4 @@
-// Where a job's history for TonY's portal goes.
+// The folder of a job's history for TonY's portal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,26 +13,26 @@ std::string FolderWith(const Settings& settings) {
   return parsed.ok() ? parsed->spec.history_folder : parsed.error().message;
 }
 
-TEST(HistoryFolderTest, ItIsWhereTonysApplicationMasterWroteIt) {
+TEST(HistoryFolderTest, TheFolderIsThatOfTonysApplicationMaster) {
   EXPECT_EQ(FolderWith({{"tony.history.location", "/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", " file:///shared/tony/ "}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "file:/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "tony"}}), "/work/tony/intermediate");
 }
 
-TEST(HistoryFolderTest, ThePortalsOwnKeyForItGoesFirst) {
+TEST(HistoryFolderTest, ThePortalsOwnKeyGoesFirst) {
   EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}}), "/shared/running");
   EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}, {"tony.history.location", "/shared/tony"}}),
             "/shared/running");
 }
 
-TEST(HistoryFolderTest, WithoutOneThereIsNoHistory) {
+TEST(HistoryFolderTest, WithoutAKeyAJobHasNoHistory) {
   EXPECT_EQ(FolderWith({}), "");
   EXPECT_EQ(FolderWith({{"tony.history.location", ""}}), "");
   EXPECT_EQ(FolderWith({{"tony.history.location", "/path/to/tony-history"}}), "") << "TonY's default";
 }
 
-TEST(HistoryFolderTest, AnotherFileSystemIsWarnedOf) {
+TEST(HistoryFolderTest, AnotherFileSystemIsAWarning) {
   const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
   EXPECT_EQ(FolderWith(settings), "");
   EXPECT_EQ(WarningsWith(settings),
@@ -40,7 +40,7 @@ TEST(HistoryFolderTest, AnotherFileSystemIsWarnedOf) {
             "has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
 }
 
-TEST(HistoryFolderTest, OnYarnItIsInHdfsAsInTonyUnlessItNamesThisMachine) {
+TEST(HistoryFolderTest, OnYarnTheFolderIsInHdfsUnlessItNamesThisMachine) {
   const auto on_yarn = [](std::string_view key, const std::string& value) {
     return FolderWith({{"tony.scheduler", "yarn"}, {std::string(key), value}});
   };

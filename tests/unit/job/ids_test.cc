@@ -21,7 +21,7 @@ TEST(IdsTest, ATaskIsReadBackFromItsText) {
   EXPECT_EQ(*task, (TaskId{"worker", 12}));
 }
 
-TEST(IdsTest, WhatIsNoTaskIsRefusedWithItsText) {
+TEST(IdsTest, ATextThatIsNotATaskIsRefusedAndQuoted) {
   for (const auto* text : {"", "worker", ":1", "worker:", "worker:x", "worker:-1", "worker:1 ", "worker:99999999"}) {
     const auto task = ParseTaskId(text);
     ASSERT_FALSE(task.ok()) << text;

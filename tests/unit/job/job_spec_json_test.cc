@@ -70,7 +70,7 @@ TEST(JobSpecJsonTest, APriorityIsWrittenOnlyWhereThereIsOne) {
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->priority, -3);
 }
 
-TEST(JobSpecJsonTest, TheKeysOfARoleAreWrittenOnlyWhereItsNameDoesNotSayThem) {
+TEST(JobSpecJsonTest, AKeyPrefixIsWrittenOnlyIfItDiffersFromTheRole) {
   JobSpec spec = FullSpec();
   EXPECT_EQ(ToJson(spec).find("key_prefix"), std::string::npos);
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->roles[2].Key("memory"), "tony.worker.memory");
@@ -110,7 +110,8 @@ TEST(JobSpecJsonTest, TheFormIsCanonical) {
       R"("checkpoint":{"directory":"","pattern":"*","most_fruitless":3},"failure_rules":[],"tags":[],"history_folder":""})");
 }
 
-// The document without the field `name` of `object`, or with null instead.
+// Both functions return the document's text. Without() removes the field `name` of `object`, and WithNull() sets it to
+// null.
 std::string Without(json::value document, json::object& (*object)(json::value&), const std::string& name) {
   object(document).erase(name);
   return json::serialize(document);
@@ -120,7 +121,7 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
   return json::serialize(document);
 }
 
-// Specs of 0.1 have none of these.
+// Fields that specs of release 0.1 do not have.
 const std::set<std::string> kNewer = {"restart",
                                       "checkpoint",
                                       "failure_rules",
@@ -173,7 +174,7 @@ TEST(JobSpecJsonTest, EveryFieldIsRequiredAndHasItsType) {
                     "checkpoint.");
 }
 
-TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseHasTheDefaultsForWhatItDoesNotSay) {
+TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseGetsDefaultsForNewerFields) {
   json::value document = json::parse(ToJson(FullSpec()));
   document.as_object().erase("restart");
   document.as_object().erase("checkpoint");
@@ -204,7 +205,7 @@ TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseHasTheDefaultsForWhatItDoesNotSay) {
   EXPECT_EQ(*read, expected);
 }
 
-TEST(JobSpecJsonTest, NewerFieldsThatAreThereHaveTheirTypes) {
+TEST(JobSpecJsonTest, NewerFieldsAreCheckedForTheirTypes) {
   const auto error_with = [](const std::string& pointer, const json::value& value) {
     json::value document = json::parse(ToJson(FullSpec()));
     document.at_pointer(pointer) = value;
@@ -228,13 +229,13 @@ TEST(JobSpecJsonTest, NewerFieldsThatAreThereHaveTheirTypes) {
             "job spec: field roles[2].files[0].name: expected a name without a slash");
 }
 
-TEST(JobSpecJsonTest, AVariableIsAText) {
+TEST(JobSpecJsonTest, AVariablesValueIsAString) {
   json::value document = json::parse(ToJson(FullSpec()));
   document.at("execution_env").as_object()["A"] = 1;
   EXPECT_EQ(ErrorOf(json::serialize(document)), "job spec: field execution_env.A: expected a string");
 }
 
-TEST(JobSpecJsonTest, WhatIsNotTrueOfASpecIsRefused) {
+TEST(JobSpecJsonTest, AnInvalidSpecIsRefused) {
   EXPECT_TRUE(ErrorOf("").starts_with("job spec: not JSON: "));
   EXPECT_TRUE(ErrorOf("{\"schema\":1").starts_with("job spec: not JSON: "));
   EXPECT_EQ(ErrorOf("[1]"), "job spec: expected a JSON object");

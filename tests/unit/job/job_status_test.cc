@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace tony {
 namespace {
 
@@ -38,7 +37,7 @@ JobStatus Ended() {
   return status;
 }
 
-TEST(JobStatusTest, AnEndedJobHasTheContractsForm) {
+TEST(JobStatusTest, AnEndedJobsJsonHasTheDocumentedForm) {
   EXPECT_EQ(
       ToJson(Ended()),
       R"({"schema":1,"job":"local-1","name":"train","user":"ann","framework":"pytorch","state":"FAILED","seq":17,)"
@@ -52,7 +51,7 @@ TEST(JobStatusTest, AnEndedJobHasTheContractsForm) {
       R"("restart_count":0,"restarts":[]})");
 }
 
-TEST(JobStatusTest, WhatATaskUsedIsThereOnceAndReadBackWithItsOutcomeToo) {
+TEST(JobStatusTest, UsageIsWrittenOnceAndReadBackIntoTheOutcomeToo) {
   JobStatus status = Ended();
   const Usage used{.samples = 1, .memory_bytes = 123, .cpu = Duration(77)};
   status.tasks[0].usage = status.tasks[0].outcome->usage = used;
@@ -75,7 +74,7 @@ TEST(JobStatusTest, AStatusIsReadBackWhole) {
   EXPECT_EQ(read->tasks[0].outcome, Ended().tasks[0].outcome);
 }
 
-TEST(JobStatusTest, RestartsAreTold) {
+TEST(JobStatusTest, RestartsAreReadBack) {
   JobStatus status = Ended();
   status.restart_count = 21;
   status.restarts = {{.number = 21,
@@ -95,7 +94,7 @@ TEST(JobStatusTest, RestartsAreTold) {
   EXPECT_EQ(ToJson(*read), text);
 }
 
-TEST(JobStatusTest, ToleratedFailuresAreThereWhereThereAreAny) {
+TEST(JobStatusTest, ToleratedFailuresAreWrittenOnlyIfThereAreAny) {
   JobStatus status = Ended();
   EXPECT_EQ(ToJson(status).find("tolerated_failures"), std::string::npos);
   status.tolerated_failures = 3;
@@ -104,7 +103,7 @@ TEST(JobStatusTest, ToleratedFailuresAreThereWhereThereAreAny) {
   EXPECT_EQ(read->tolerated_failures, 3);
 }
 
-TEST(JobStatusTest, WhatWasResumedFromIsKept) {
+TEST(JobStatusTest, TheResumedCheckpointIsKept) {
   JobStatus status = Ended();
   status.checkpoint = CheckpointStatus{"/c", Checkpoint{"/c/s-7", 7, {}, CheckpointWriter::kEarlierJob}, JobId{"j0"}};
   const std::string text = ToJson(status);
@@ -183,13 +182,13 @@ TEST(JobStatusTest, ABadFieldIsNamed) {
             "job status: field verdict.state: expected SUCCEEDED, FAILED or KILLED");
 }
 
-TEST(InstantTextTest, WhatIsWrittenIsReadBack) {
+TEST(InstantTextTest, InstantsAreReadBackAsWritten) {
   for (const int64_t ms : {int64_t{0}, int64_t{1}, int64_t{951'782'400'000}, int64_t{1'800'000'000'123}}) {
     EXPECT_EQ(InstantFromIso8601(ToIso8601(FromMillis(ms))), FromMillis(ms));
   }
 }
 
-TEST(InstantTextTest, OnlyTheOneFormAndRealDatesAreAccepted) {
+TEST(InstantTextTest, OnlyASingleFormAndRealDatesAreAccepted) {
   for (const auto* text :
        {"", "2027-01-15", "2027-01-15T08:00:00Z", "2027-02-29T08:00:00.000Z", "2027-13-01T08:00:00.000Z",
         "2027-01-15T24:00:00.000Z", "2027-01-15T08:60:00.000Z", "2027-01-15T08:00:60.000Z", "2027-01-15 08:00:00.000Z",
@@ -198,7 +197,7 @@ TEST(InstantTextTest, OnlyTheOneFormAndRealDatesAreAccepted) {
   }
 }
 
-TEST(JobStatusTest, TagsAreThereWhereThereAreAny) {
+TEST(JobStatusTest, TagsAreWrittenOnlyIfThereAreAny) {
   JobStatus status = Ended();
   EXPECT_EQ(ToJson(status).find("\"tags\""), std::string::npos);
   status.tags = {"azkaban.flow.execid:17", "mine"};

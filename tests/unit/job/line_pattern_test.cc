@@ -19,7 +19,7 @@ bool Matches(std::string_view pattern, std::string_view line) {
   return parsed.ok() && parsed->Matches(line);
 }
 
-TEST(LinePatternTest, FindsAnywhereUnlessAnchored) {
+TEST(LinePatternTest, APatternMatchesAnywhereUnlessAnchored) {
   EXPECT_TRUE(Matches("out of memory", "CUDA out of memory. Tried"));
   EXPECT_TRUE(Matches("^CUDA", "CUDA out of memory"));
   EXPECT_FALSE(Matches("^out", "CUDA out of memory"));
@@ -27,14 +27,14 @@ TEST(LinePatternTest, FindsAnywhereUnlessAnchored) {
   EXPECT_FALSE(Matches("cuda", "CUDA out of memory"));
 }
 
-TEST(LinePatternTest, HasTheSyntaxOfExtendedExpressions) {
+TEST(LinePatternTest, PatternsAreExtendedRegularExpressions) {
   EXPECT_TRUE(Matches("Xid.*: (48|79|9[245])\\b", "NVRM: Xid (PCI:0000:3b): 79, fallen"));
   EXPECT_TRUE(Matches("[[:digit:]]+ (ms|s)?$", "took 12 "));
   EXPECT_TRUE(Matches("a\\{1}", "a{1}"));
   EXPECT_TRUE(Matches("\\(\\w+\\)\\s", "(abc) d"));
 }
 
-TEST(LinePatternTest, WhatIsWrongIsSaid) {
+TEST(LinePatternTest, ABadPatternIsRefusedWithItsReason) {
   EXPECT_EQ(PatternError(""), "it is empty");
   EXPECT_EQ(PatternError(std::string(257, 'a')), "it is longer than 256 bytes");
   EXPECT_EQ(PatternError(std::string("a\0b", 3)), "it holds a NUL character");
@@ -46,12 +46,12 @@ TEST(LinePatternTest, WhatIsWrongIsSaid) {
   EXPECT_EQ(PatternError("a\\"), "trailing backslash");
 }
 
-TEST(LinePatternTest, OnlyTheBeginningOfALongLineIsLookedAt) {
+TEST(LinePatternTest, OnlyTheBeginningOfALongLineIsSearched) {
   EXPECT_TRUE(Matches("x", std::string(1023, 'a') + "x"));
   EXPECT_FALSE(Matches("x", std::string(1024, 'a') + "x"));
 }
 
-// A backtracking engine needs longer than the age of the world for the first of these.
+// A backtracking engine would need longer than the age of the world for the first pattern.
 TEST(LinePatternTest, NastyPatternsTakeNoTime) {
   const std::string line = std::string(5000, 'a') + "!";
   const auto begun = std::chrono::steady_clock::now();

@@ -29,7 +29,7 @@ constexpr ExitRow kContract[] = {
     {kQuota, "quota", true},
 };
 
-TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
+TEST(OutcomeTest, EveryClassHasTheDocumentedNameAndRetryability) {
   for (const auto& row : kContract) {
     EXPECT_EQ(ToString(row.cls), row.name);
     EXPECT_EQ(FromName<OutcomeClass>(row.name), row.cls);
@@ -39,12 +39,12 @@ TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
   EXPECT_EQ(AllOutcomeClasses().size(), std::size(kContract));
 }
 
-TEST(OutcomeTest, AnUnknownNameIsNoClass) {
+TEST(OutcomeTest, AnUnknownNameIsNotAClass) {
   EXPECT_EQ(FromName<OutcomeClass>("SUCCESS"), std::nullopt);
   EXPECT_EQ(FromName<OutcomeClass>(""), std::nullopt);
 }
 
-TEST(OutcomeTest, TheEndOfAProcessNamesItsClass) {
+TEST(OutcomeTest, TheExitStatusDecidesTheClass) {
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 0}), kSuccess);
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 1}), kUserError);
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 126}), kUserConfig);
@@ -73,7 +73,7 @@ TEST(OutcomeJsonTest, AnOutcomeIsReadBackWhole) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(plain)), plain);
 }
 
-TEST(OutcomeJsonTest, WhatWasUsedIsReadBackWhole) {
+TEST(OutcomeJsonTest, UsageIsReadBackWhole) {
   Outcome outcome = {kSuccess, ExitStatus{}, "", ""};
   outcome.usage = Usage{.samples = 3,
                         .memory_bytes = 1,
@@ -91,7 +91,7 @@ TEST(OutcomeJsonTest, WhatWasUsedIsReadBackWhole) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
 }
 
-TEST(OutcomeJsonTest, TheProcessThatFailedIsNamedWhereThereAreSeveral) {
+TEST(OutcomeJsonTest, TheFailedProcessIsNamedIfThereAreSeveral) {
   Outcome outcome = {kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
   EXPECT_EQ(ToJson(outcome).find("process"), std::string::npos);
   EXPECT_EQ(DescribeExit(outcome), "exit code 3");
@@ -104,13 +104,13 @@ TEST(OutcomeJsonTest, TheProcessThatFailedIsNamedWhereThereAreSeveral) {
   EXPECT_FALSE(OutcomeFromJson(ToJson(outcome)).ok());
 }
 
-TEST(OutcomeJsonTest, ABadNumberOfWhatWasUsedIsNamed) {
+TEST(OutcomeJsonTest, ABadNumberOfUsageIsNamed) {
   Outcome outcome;
   outcome.usage = Usage{.gpu = GpuUsage{.percent = 101}};
   EXPECT_EQ(OutcomeFromJson(ToJson(outcome)).error().message.substr(0, 32), "outcome: field usage.gpu.percent");
 }
 
-TEST(OutcomeJsonTest, WhatEarlierReleasesDidNotKnowMayBeMissing) {
+TEST(OutcomeJsonTest, FieldsThatEarlierReleasesLackMayBeMissing) {
   const auto read = OutcomeFromJson(R"({"class":"oom","message":"","stderr_tail":""})");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, Outcome{.cls = kOom});

@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-// What is kept, and a line for each problem.
+// Returns the members that are kept, and a line for each problem.
 std::string Read(std::string_view text) {
   const auto outputs = ParseOutputs(text);
   if (!outputs.ok()) return "refused: " + outputs.error().message;
@@ -15,7 +15,7 @@ std::string Read(std::string_view text) {
   return read;
 }
 
-TEST(OutputsParserTest, AnObjectLosesItsBlanksAndNothingElse) {
+TEST(OutputsParserTest, OnlyBlanksAreRemovedFromAnObject) {
   EXPECT_EQ(Read(" {\n \"a\" : [ 1, -2.50e+3, true ,null ], \"b\\u00e9\\n\": { } }\r\n"),
             R"({"a":[1,-2.50e+3,true,null],"b\u00e9\n":{}})");
   EXPECT_EQ(Read("{}"), "{}");
@@ -23,7 +23,7 @@ TEST(OutputsParserTest, AnObjectLosesItsBlanksAndNothingElse) {
             R"({"whole":123456789012345678901234567890,"small":1e-400,"text":"ä \ud83d\ude00 { "})");
 }
 
-TEST(OutputsParserTest, WhatJsonHasNoNumberForIsPassedOnAsText) {
+TEST(OutputsParserTest, NanAndInfinityArePassedOnAsText) {
   EXPECT_EQ(Read("{\n\"loss\": NaN,\"model.path\":\"/m\"}"),
             "{\"loss\":\"NaN\",\"model.path\":\"/m\"}\n"
             "\"loss\" is passed on as text (line 2, offset 10: NaN is no JSON number)");
@@ -33,7 +33,7 @@ TEST(OutputsParserTest, WhatJsonHasNoNumberForIsPassedOnAsText) {
   EXPECT_EQ(ParseOutputs(R"({"a":-Infinity})")->members[0].text, "-Infinity");
 }
 
-TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndCostsOnlyItself) {
+TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndOthersStay) {
   const auto between = [](const std::string& bad) { return Read("{\"a\":1," + bad + ",\"z\":[]}"); };
   const std::string kept = "{\"a\":1,\"z\":[]}\n\"b\" is left out (line 1, offset ";
   EXPECT_EQ(between(R"("b":1e400)"), kept + "11: a number out of range)");
@@ -48,12 +48,12 @@ TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndCostsOnlyItself) {
   EXPECT_EQ(between(R"("b":"\udc00")"), kept + "12: half of a character (a surrogate without the other one))");
 }
 
-TEST(OutputsParserTest, OfANameThatIsThereTwiceNobodyKnowsWhichIsMeant) {
+TEST(OutputsParserTest, ADuplicateNameIsLeftOut) {
   EXPECT_EQ(Read("{\"a\":1,\"b\":NaN,\n \"b\":2,\"c\":3,\"\\u0062\":4}"),
             "{\"a\":1,\"c\":3}\n\"b\" is left out (line 2, offset 17: the name occurs twice)");
 }
 
-TEST(OutputsParserTest, WhereItEndsToBeJsonWhatCameBeforeIsKept) {
+TEST(OutputsParserTest, MembersBeforeASyntaxErrorAreKept) {
   const std::string end = "; what follows is not read";
   EXPECT_EQ(Read("{\"a\":1,\"b\":tru"),
             "{\"a\":1}\n\"b\" is left out (line 1, offset 11: expected a value" + end + ")");
@@ -66,7 +66,7 @@ TEST(OutputsParserTest, WhereItEndsToBeJsonWhatCameBeforeIsKept) {
   EXPECT_EQ(Read("{\"a\":1}\n{}"), "{\"a\":1}\nline 2, offset 8: something follows the JSON object" + end);
 }
 
-TEST(OutputsParserTest, WhatHoldsNothingGoodIsRefused) {
+TEST(OutputsParserTest, ATextWithoutAGoodMemberIsRefused) {
   EXPECT_EQ(Read(""), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read("[1]"), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read("\xEF\xBB\xBF{}"), "refused: line 1, offset 0: expected a JSON object");
@@ -79,16 +79,17 @@ TEST(OutputsParserTest, WhatHoldsNothingGoodIsRefused) {
   }
 }
 
-TEST(OutputsParserTest, NoBeginningOfAnObjectIsReadBeyond) {
+TEST(OutputsParserTest, ATruncatedObjectIsNotReadBeyondItsEnd) {
   const std::string whole = R"({"a":[1,{"b":"\ud83d\ude00"},-1.5e3],"c":null,"d":false})";
   ASSERT_EQ(Read(whole), whole);
   for (size_t length = 0; length < whole.size(); ++length) {
-    const std::string part = whole.substr(0, length);  // of its own size, for the sanitizer
+    // The exact size lets the sanitizer detect reads beyond the end.
+    const std::string part = whole.substr(0, length);
     EXPECT_NE(Read(part).find("line 1, offset "), std::string::npos) << part;
   }
 }
 
-TEST(OutputsParserTest, ItNestsAHundredDeepAndNoDeeper) {
+TEST(OutputsParserTest, NestingIsLimitedToAHundred) {
   const auto nested = [](int depth) {
     return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + ",\"z\":1}";
   };
@@ -97,7 +98,7 @@ TEST(OutputsParserTest, ItNestsAHundredDeepAndNoDeeper) {
   EXPECT_TRUE(Read("{\"a\":" + std::string(1 << 20, '[')).starts_with("refused: "));
 }
 
-TEST(OutputsParserTest, ThereAreMostMembersAndMostProblems) {
+TEST(OutputsParserTest, MembersAndProblemsAreLimited) {
   std::string many = "{\"x\":1";
   for (int i = 0; i < 30; ++i) many += StrCat(",\"b", i, "\":1e999");
   const auto outputs = ParseOutputs(many + "}");
@@ -113,7 +114,7 @@ TEST(OutputsParserTest, ThereAreMostMembersAndMostProblems) {
   EXPECT_NE(cut->problems.front().why.find("more than 10000 members"), std::string::npos);
 }
 
-TEST(OutputsParserTest, MembersAreStringsAsTheyReadOrJson) {
+TEST(OutputsParserTest, MembersAreDecodedStringsOrJson) {
   const auto outputs = ParseOutputs(R"({"a":"x\n\u00e9","n":12345678901234567890,"o":{"a":[1]},"z":null,"t":true})");
   ASSERT_TRUE(outputs.ok());
   const auto& members = outputs->members;

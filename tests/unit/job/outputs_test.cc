@@ -11,7 +11,7 @@ OutputMember Of(const std::string& name, size_t size) {
   return {name, std::string(), StrCat("\"", name, "\":\"", std::string(size, 'x'), "\"")};
 }
 
-TEST(OutputsTest, WhatDoesNotFitIsLeftOutTheLargestFirst) {
+TEST(OutputsTest, TheLargestMembersAreLeftOutUntilTheRestFits) {
   Outputs outputs{.members = {Of("a", 10), Of("large", 500), Of("b", 20), Of("largest", 900)},
                   .problems = {{"largest", "NaN", /*left_out=*/false}}};
   TrimOutputs(outputs, 100);
@@ -23,7 +23,7 @@ TEST(OutputsTest, WhatDoesNotFitIsLeftOutTheLargestFirst) {
                                         {"largest", "it takes 912 bytes, and all together may have at most 100"}}));
 }
 
-TEST(OutputsTest, TheChiefLeavesThemOrElseTheOnlyTrackedTask) {
+TEST(OutputsTest, TheChiefOrTheOnlyTrackedTaskLeavesOutputs) {
   const auto leaves = [](const std::vector<RoleSpec>& roles, const TaskId& task) {
     return IsOutputTask(JobSpec{.roles = roles}, task);
   };
@@ -40,7 +40,7 @@ TEST(OutputsTest, TheChiefLeavesThemOrElseTheOnlyTrackedTask) {
   EXPECT_FALSE(leaves({RoleSpec{.name = "head", .instances = 2}}, {"head", 0})) << "one of two";
 }
 
-TEST(OutputsTest, WhatFitsStays) {
+TEST(OutputsTest, FittingOutputsStay) {
   Outputs outputs{.members = {Of("a", 10)}};
   const size_t size = ObjectOf(outputs).size();
   TrimOutputs(outputs, size + 1);

@@ -18,7 +18,7 @@ inline Properties PropertiesOf(const Settings& settings) {
   return properties;
 }
 
-// One worker that runs `true`, and what `settings` say beside or instead.
+// Parses a job with one worker that runs `true`; `settings` are added to these or replace them.
 inline Result<ParsedJobSpec> ParseWith(
     const Settings& settings, const std::filesystem::path& directory = std::filesystem::temp_directory_path()) {
   Settings all = {{"tony.worker.instances", "1"}, {"tony.containers.command", "true"}};
@@ -32,7 +32,7 @@ inline std::string ErrorWith(const Settings& settings) {
   return parsed.error().code == ErrorCode::kInvalid ? parsed.error().message : "another code than kInvalid";
 }
 
-// The warnings, or the error; each ends its line.
+// Returns the warnings as lines, or the error.
 inline std::string WarningsWith(const Settings& settings) {
   const auto parsed = ParseWith(settings);
   if (!parsed.ok()) return "error: " + parsed.error().message;

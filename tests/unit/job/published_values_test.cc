@@ -7,7 +7,7 @@ namespace {
 
 const std::vector<std::string> kAddressAndToken{"ADDRESS", "TOKEN"};
 
-TEST(PublishedValuesTest, ANameIsOfCapitalLetters) {
+TEST(PublishedValuesTest, ANameHasCapitalLetters) {
   for (const std::string& name : {std::string("A"), std::string("ADDRESS_2"), std::string(64, 'A')})
     EXPECT_TRUE(IsValueName(name)) << name;
   for (const std::string& name : {std::string(), std::string("2A"), std::string("_A"), std::string("a"),
@@ -35,7 +35,7 @@ TEST(PublishedValuesTest, TheFirstOfTwoValuesCounts) {
   EXPECT_EQ(ParsePublished("TOKEN=1\nTOKEN=2\n", kAddressAndToken), (PublishedValues{{"TOKEN", "1"}}));
 }
 
-TEST(PublishedValuesTest, ALineIsThereWhenItIsWhole) {
+TEST(PublishedValuesTest, AnUnfinishedLineIsNotReadYet) {
   EXPECT_EQ(ParsePublished("TOKEN=1\nADDRESS=he", kAddressAndToken), (PublishedValues{{"TOKEN", "1"}}));
 }
 

@@ -29,7 +29,7 @@ std::string MessageOf(const std::string& stderr_text, int code = 1) {
   return Classify({.exit = ExitStatus{kind, std::abs(code)}, .stderr_tail = stderr_text}, {}).message;
 }
 
-TEST(StatedCausesTest, WhatComesBesideTheExceptionOfTheMainProgramDoesNotChangeIt) {
+TEST(StatedCausesTest, OtherTracebacksDoNotReplaceTheMainException) {
   const std::string in_group =
       "  + Exception Group Traceback (most recent call last):\n  |   File \"x\", line 1\n  | ExceptionGroup: g (1 "
       "sub-exception)\n  +-+---------------- 1 ----------------\n    | ImportError: gone\n    +----\n";
@@ -46,7 +46,7 @@ TEST(StatedCausesTest, WhatComesBesideTheExceptionOfTheMainProgramDoesNotChangeI
   }
 }
 
-TEST(StatedCausesTest, PrefixesOfLaunchersAndLoggersAreTakenOff) {
+TEST(StatedCausesTest, PrefixesOfLaunchersAndLoggersAreRemoved) {
   for (const std::string& prefix :
        {"[rank1]: ", "[default0]:", "[1,0]<stderr>:", "[prterun-node1-4242@1,1]<stderr>: ", "1: ", "worker_1  | ",
         "2026-11-28T10:00:00.123Z stderr F ", "Fri Nov 28 10:00:00 2026[0]<stderr>:"}) {
@@ -61,7 +61,7 @@ TEST(StatedCausesTest, LinesOfTwoProcessesMayAlternate) {
   EXPECT_EQ(MessageOf(text + Raising("x.errors.ChildFailedError: ")), "ValueError: real");
 }
 
-TEST(StatedCausesTest, WhereOnlyVictimsSpeakTheFirstThatFailedIsNamed) {
+TEST(StatedCausesTest, TheFirstFailureIsNamedIfOnlyVictimsReport) {
   const std::string victim = Prefixed("[rank0]: ", Raising("RuntimeError: Connection closed by peer [127.0.0.1]:1"));
   const std::string report =
       "Root Cause (first observed failure):\n[0]:\n  time      : 1\n  rank      : 1 (local_rank: 1)\n"
@@ -73,7 +73,7 @@ TEST(StatedCausesTest, WhereOnlyVictimsSpeakTheFirstThatFailedIsNamed) {
       << message;
 }
 
-TEST(StatedCausesTest, AfterALaunchersReportTheProcessCounts) {
+TEST(StatedCausesTest, ALaunchersReportYieldsToItsProcess) {
   const std::string deepspeed =
       "[2026-11-28 10:00:00,000] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 123\n"
       "[2026-11-28 10:00:00,001] [ERROR] [launch.py:325:sigkill_handler] ['python', 'x.py'] exits with return code = "
@@ -87,7 +87,7 @@ TEST(StatedCausesTest, AfterALaunchersReportTheProcessCounts) {
   EXPECT_EQ(MessageOf(kReal + "srun: error: node1: task 1: Exited with exit code 1\n"), "ValueError: real");
 }
 
-TEST(StatedCausesTest, StacksOfJavaAreReadToTheirRoot) {
+TEST(StatedCausesTest, JavaStackTracesAreReadToTheirRootCause) {
   EXPECT_EQ(MessageOf("Exception in thread \"main\" a.b.OuterException: first\nsecond\n\tat a.B.c(B.java:1)\n"
                       "Caused by: a.b.RootException: real\nwith more\n\tat a.B.d(B.java:2)\n\t... 10 more\n"),
             "a.b.RootException: real (the cause of a.b.OuterException: first)");
@@ -101,7 +101,7 @@ TEST(StatedCausesTest, StacksOfJavaAreReadToTheirRoot) {
             "ValueError: real");
 }
 
-TEST(StatedCausesTest, ErrorsOfRAndPanicsAreRead) {
+TEST(StatedCausesTest, RErrorsAndPanicsAreRead) {
   EXPECT_EQ(MessageOf("Error in f(x) : \n  a long message\nCalls: g -> f\nExecution halted\n"),
             "Error in f(x) : a long message");
   EXPECT_EQ(MessageOf("Error in `f()`:\nCaused by error in `g()`:\n! no x\nBacktrace:\n 1. f()\nExecution halted\n"),
@@ -114,8 +114,8 @@ TEST(StatedCausesTest, ErrorsOfRAndPanicsAreRead) {
             "thread 'main' panicked at 'real', src/main.rs:2:5");
 }
 
-// The frames of an exception that nobody caught begin at the module.
-TEST(StatedCausesTest, AnExceptionThatSomebodyPrintedIsTheCauseOnlyIfNothingFollows) {
+// The frames of an uncaught exception begin at the module.
+TEST(StatedCausesTest, APrintedExceptionIsTheCauseOnlyIfNothingFollows) {
   const std::string printed =
       "Traceback (most recent call last):\n  File \"x.py\", line 3, in load\nImportError: gone\n";
   EXPECT_EQ(MessageOf(printed + "step 7\nno data for today\n"), "no data for today (ImportError: gone)");
@@ -128,7 +128,7 @@ TEST(StatedCausesTest, AnExceptionThatSomebodyPrintedIsTheCauseOnlyIfNothingFoll
             "ValueError: real (while handling ImportError: gone)");
 }
 
-TEST(StatedCausesTest, NativeCodeThatCrashedIsTheCauseOfACrashUnlessTheProgramHadEnded) {
+TEST(StatedCausesTest, NativeCodeIsTheCauseOfACrashUnlessTheProgramHadEnded) {
   EXPECT_EQ(MessageOf(kReal + "terminate called without an active exception\n", -SIGABRT),
             "ValueError: real (its last line: terminate called without an active exception)");
   EXPECT_EQ(MessageOf("ERROR:root:x\n" + kReal + "step 8\n", -SIGSEGV), "native code used memory that is not its own");
@@ -137,7 +137,7 @@ TEST(StatedCausesTest, NativeCodeThatCrashedIsTheCauseOfACrashUnlessTheProgramHa
             "what():  real (Fatal Python error: Aborted): an exception that native code did not catch");
 }
 
-TEST(StatedCausesTest, WhatIsNoWholeTracebackIsNone) {
+TEST(StatedCausesTest, AnIncompleteTracebackIsIgnored) {
   const std::string header = "Traceback (most recent call last):\n";
   for (const std::string& text : {header, header + "  File x\n", header + "  File x\n\nnoise 1\n", std::string()})
     EXPECT_TRUE(ReadStatedCauses(text).causes.empty()) << text;

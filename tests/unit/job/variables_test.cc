@@ -15,7 +15,7 @@ TEST(VariablesTest, AListSplitsAtCommasAndTheFirstEqualsSign) {
   EXPECT_EQ(parsed->spec.container_env, (Variables{{"D", "4"}}));
 }
 
-TEST(VariablesTest, AKeyOfItsOwnHoldsAnyValueAndBeatsTheList) {
+TEST(VariablesTest, AVariablesOwnKeyTakesAnyValueAndOverridesTheList) {
   const auto parsed = ParseWith(
       {{"tony.execution.envs", "A=1,B=2"}, {"tony.execution.env.A", " x,y=z\n"}, {"tony.containers.env.P.Q", ""}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
@@ -44,7 +44,7 @@ TEST(VariablesTest, BadNamesAndValuesAreRefused) {
             "variable \"A?\" (from -conf): a variable cannot hold a NUL character");
 }
 
-TEST(VariablesTest, WhatTheKernelWouldRefuseIsRefusedHere) {
+TEST(VariablesTest, VariablesTooLongForTheKernelAreRefused) {
   EXPECT_EQ(ErrorWith({{"tony.execution.env.AB", std::string(131072 - 4, 'x')}}), "accepted");
   EXPECT_EQ(
       ErrorWith({{"tony.execution.env.AB", std::string(131072 - 3, 'x')}}),
@@ -52,7 +52,7 @@ TEST(VariablesTest, WhatTheKernelWouldRefuseIsRefusedHere) {
       "into a file");
 }
 
-TEST(VariablesTest, TheSumIsLimitedToo) {
+TEST(VariablesTest, TheSizeOfAllVariablesIsLimited) {
   Settings settings;
   for (int i = 0; i < 15; ++i) {
     settings.emplace_back(StrCat(i % 2 ? "tony.execution.env.V" : "tony.containers.env.V", 10 + i),

@@ -1,4 +1,4 @@
-// What a job asks of YARN beside its containers.
+// The settings of a job for YARN, apart from its containers.
 #include <gmock/gmock.h>
 
 #include "tests/unit/job/parse_properties.h"
@@ -12,13 +12,13 @@ YarnSpec SpecWith(Settings settings) {
   return parsed.ok() ? parsed->spec.yarn : YarnSpec{.queue = parsed.error().message};
 }
 
-TEST(YarnSpecTest, ItsMasterIsSmallUnlessTheJobSaysOtherwise) {
+TEST(YarnSpecTest, TheMasterIsSmallByDefault) {
   EXPECT_EQ(SpecWith({}), (YarnSpec{.queue = "default", .am_memory_mb = 512, .am_vcores = 1}));
   EXPECT_EQ(SpecWith({{"tony.am.memory", "2g"}, {"tony.am.vcores", "3"}, {"tony.yarn.queue", " ml "}}),
             (YarnSpec{.queue = "ml", .am_memory_mb = 2048, .am_vcores = 3}));
 }
 
-TEST(YarnSpecTest, WhatYarnListsAndWhoMaySeeItAreTheKeys) {
+TEST(YarnSpecTest, TypePriorityAndAclsComeFromTheirKeys) {
   const YarnSpec spec = SpecWith({{"tony.application.type", "training"},
                                   {"tony.yarn.priority", "7"},
                                   {"tony.yarn.view-acl", "eve,bob staff"},
@@ -26,14 +26,14 @@ TEST(YarnSpecTest, WhatYarnListsAndWhoMaySeeItAreTheKeys) {
   EXPECT_EQ(spec, (YarnSpec{.type = "training", .priority = 7, .view_acl = "eve,bob staff", .modify_acl = " ops"}));
 }
 
-TEST(YarnSpecTest, ThePortalIsWhereTheSiteSaysItIsAndTonysOwnDefaultIsNowhere) {
+TEST(YarnSpecTest, ThePortalsUrlIsConfiguredAndTonysDefaultIsIgnored) {
   EXPECT_EQ(SpecWith({{"tony.portal.url", "https://portal.example.com:19886/"}}).portal_url,
             "https://portal.example.com:19886");
   EXPECT_EQ(SpecWith({{"tony.portal.url", "https://localhost:19886"}}).portal_url, "");
   EXPECT_THAT(SpecWith({{"tony.portal.url", "portal:19886"}}).queue, testing::HasSubstr("tony.portal.url"));
 }
 
-TEST(YarnSpecTest, AnApplicationsLabelIsThatOfAllWithoutTheirOwn) {
+TEST(YarnSpecTest, TheApplicationsLabelHoldsForRolesWithoutTheirOwn) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
                                  {"tony.application.node-label", "big"},
                                  {"tony.ps.instances", "1"},
@@ -45,7 +45,7 @@ TEST(YarnSpecTest, AnApplicationsLabelIsThatOfAllWithoutTheirOwn) {
   EXPECT_EQ(SpecWith({{"tony.application.node-label", "big"}, {"tony.am.node-label", "tiny"}}).am_node_label, "tiny");
 }
 
-TEST(YarnSpecTest, WithoutRolesTheAmsAmountsAreItsOnlyTasks) {
+TEST(YarnSpecTest, WithoutRolesTheOnlyTaskGetsTheAmsResources) {
   const auto parsed = ParseJobSpec(PropertiesOf({{"tony.scheduler", "yarn"},
                                                  {"tony.containers.command", "true"},
                                                  {"tony.am.memory", "3g"},
@@ -56,7 +56,7 @@ TEST(YarnSpecTest, WithoutRolesTheAmsAmountsAreItsOnlyTasks) {
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
 }
 
-TEST(YarnSpecTest, ElsewhereAJobHasNone) {
+TEST(YarnSpecTest, AJobOnAnotherSchedulerHasNoYarnSpec) {
   const auto parsed = ParseWith({{"tony.yarn.queue", "ml"}, {"tony.am.memory", "2g"}});
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
@@ -76,7 +76,7 @@ TEST(YarnSpecTest, RolesArePackedOrSpreadAndGangsHaveAHold) {
               testing::HasSubstr("expected at most 240000, in milliseconds"));
 }
 
-TEST(YarnSpecTest, WhatCannotBeIsNamed) {
+TEST(YarnSpecTest, ABadValueIsNamed) {
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.am.vcores", "0"}}).substr(0, 20), "tony.am.vcores: \"0\" ");
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.queue", "a\nb"}}),
             "tony.yarn.queue: \"a?b\" (from -conf): expected the name of a queue");
@@ -88,7 +88,7 @@ TEST(YarnSpecTest, WhatCannotBeIsNamed) {
             "tony.yarn.view-acl: \"eve, bob, staff\" (from -conf): expected USER,... GROUP,... with one blank, or *");
 }
 
-TEST(YarnSpecTest, TheSpecsJsonKeepsIt) {
+TEST(YarnSpecTest, TheSpecsJsonKeepsTheYarnSpec) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"}, {"tony.yarn.queue", "ml"}, {"tony.am.memory", "1g"}});
   ASSERT_TRUE(parsed.ok());
   const auto read = JobSpecFromJson(ToJson(parsed->spec));

@@ -33,7 +33,8 @@ using Kind = AmDeath::Kind;
 
 constexpr Duration kNever = std::chrono::hours(100);
 
-// As FakeProcessRunner, but looks at the job's folder whenever something is started, and may say that it is `pid`.
+// A FakeProcessRunner that reads the epoch in the job's folder at each start, and returns `pid` as the process id if it
+// is set.
 class LookingRunner : public FakeProcessRunner {
  public:
   LookingRunner(EventLoop& loop, const JobRecords& records) : FakeProcessRunner(loop), records_(records) {}
@@ -45,7 +46,7 @@ class LookingRunner : public FakeProcessRunner {
     newest = *given;
     return pid ? *pid : newest;
   }
-  std::vector<std::string> epochs;  // in the folder at each start
+  std::vector<std::string> epochs;  // the folder's epoch at each start
   std::optional<pid_t> pid;
   pid_t newest = 0;
 
@@ -79,7 +80,7 @@ class AmSupervisionTest : public ::testing::Test {
   }
   void Exit(ExitStatus status) { runner_->Exit(runner_->newest, status); }
   bool WaitFor(const std::function<bool()>& condition) { return RunUntil(loop_, condition, std::chrono::seconds(30)); }
-  // What is due at once has happened.
+  // Waits until everything that is due now has happened.
   void Settle() {
     bool settled = false;
     EventLoop::Timer first = loop_.After(Duration(0), [&] { loop_.Post([&] { settled = true; }); });
@@ -111,7 +112,7 @@ TEST_F(AmSupervisionTest, TheEpochIsInItsFileWhenItsAmStarts) {
   EXPECT_THAT(said_, ElementsAre("start"));
 }
 
-TEST_F(AmSupervisionTest, TheNewestEpochIsThatOfTheFileOrOfTheLeaseWhicheverIsNewer) {
+TEST_F(AmSupervisionTest, TheNextEpochFollowsTheNewerOfFileAndLease) {
   Write("epoch", "3\n");
   ASSERT_TRUE(records_.WriteLease({.epoch = {7}, .am = {.own = Endpoint{"127.0.0.1", 1}}}).ok());
   Supervise().Begin();
@@ -121,14 +122,14 @@ TEST_F(AmSupervisionTest, TheNewestEpochIsThatOfTheFileOrOfTheLeaseWhicheverIsNe
   EXPECT_EQ(EpochOfStart(1), "10");
 }
 
-TEST_F(AmSupervisionTest, ThePagesSocketIsHandedOnAndSaidToBe) {
+TEST_F(AmSupervisionTest, TheAmInheritsThePageSocketAndItsNumber) {
   Supervise().Begin();
   const ProcessSpec& am = runner_->started.at(0);
   ASSERT_THAT(am.inherited, SizeIs(1));
   EXPECT_THAT(am.env, Contains(StrCat("TONY_PAGE_SOCKET=", am.inherited[0])));
 }
 
-TEST_F(AmSupervisionTest, EachDeathIsRecordedAsWhatItWas) {
+TEST_F(AmSupervisionTest, EachDeathIsRecordedWithItsKind) {
   Supervise().Begin();
   Exit({ExitKind::kSignaled, SIGKILL});
   ASSERT_TRUE(WaitFor([&] { return runner_->started.size() == 2; }));
@@ -149,7 +150,7 @@ TEST_F(AmSupervisionTest, DeathsThatAnEarlierKeeperSawCount) {
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, BeingKilledTooOftenIsSaidToBeThat) {
+TEST_F(AmSupervisionTest, SupervisionGivesUpAfterTooManyKills) {
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i)
     ASSERT_TRUE(RecordDeath(records_, {loop_.Now(), AmDeath::Kind::kKilled}).ok());
   Supervise().Begin();
@@ -158,7 +159,7 @@ TEST_F(AmSupervisionTest, BeingKilledTooOftenIsSaidToBeThat) {
   EXPECT_THAT(said_[1], HasSubstr("the application master was killed 200 times within 5 min"));
 }
 
-TEST_F(AmSupervisionTest, ADiskWithoutRoomIsNoCrash) {
+TEST_F(AmSupervisionTest, AFullDiskDoesNotCountAsACrash) {
   runner_->failure = Error{ErrorCode::kCannotWrite, "no room"};
   Supervise().Begin();
   EXPECT_EQ(Content("am.deaths"), "");
@@ -173,7 +174,7 @@ TEST_F(AmSupervisionTest, AProgramThatCannotBeStartedIsACrash) {
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n"));
 }
 
-TEST_F(AmSupervisionTest, WhatTheAmCouldNotReadIsToldInItsOwnWords) {
+TEST_F(AmSupervisionTest, AnUnreadableJournalIsReportedWithTheAmsMessage) {
   Write("am.log", "earlier\n12:00:00 error: journal: record 7 is damaged\n");
   Supervise().Begin();
   Exit({ExitKind::kExited, static_cast<int>(ErrorCode::kInvalid)});
@@ -182,7 +183,7 @@ TEST_F(AmSupervisionTest, WhatTheAmCouldNotReadIsToldInItsOwnWords) {
   EXPECT_EQ(Content("am.deaths"), "") << "no other will fare better: it is not one of several deaths";
 }
 
-TEST_F(AmSupervisionTest, WhatArrivedWhileTheKeeperSleptIsReadBeforeSilenceIsJudged) {
+TEST_F(AmSupervisionTest, WaitingMessagesAreReadBeforeSilenceIsJudged) {
   options_.silence = Duration(20);
   int judged = 0;
   before_judging_ = [&] {
@@ -196,20 +197,20 @@ TEST_F(AmSupervisionTest, WhatArrivedWhileTheKeeperSleptIsReadBeforeSilenceIsJud
   EXPECT_THAT(Content("am.deaths"), EndsWith(" killed\n")) << "had it been silent, this were a crash";
 }
 
-TEST_F(AmSupervisionTest, ASilentAmIsKilledByItsPidAlsoWhereItsMarkIsNotToBeSeen) {
+TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenIfItsMarkIsHidden) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   options_.silence = Duration(0);
   Supervise().Begin();
   ASSERT_TRUE(WaitFor([&] { return am.End().has_value(); }));
   EXPECT_TRUE(WIFSIGNALED(*am.End()) && WTERMSIG(*am.End()) == SIGKILL);
-  runner_->pid.reset();  // the next one is another process
+  runner_->pid.reset();  // the next AM is another process
   Exit({ExitKind::kSignaled, SIGKILL});
   Settle();
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n")) << "killed by the keeper, for its silence";
 }
 
-TEST_F(AmSupervisionTest, AnAmThatAKeeperDiedOverIsKilledBeforeTheNextIsStarted) {
+TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextStarts) {
   LivingProcess am(Mark());
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
@@ -217,7 +218,7 @@ TEST_F(AmSupervisionTest, AnAmThatAKeeperDiedOverIsKilledBeforeTheNextIsStarted)
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, AnAmThatIsAliveIsWaitedFor) {
+TEST_F(AmSupervisionTest, ALivingAmIsAdoptedByItsHello) {
   Write("epoch", "4\n");
   LivingProcess am(Mark());
   Supervise().Begin();
@@ -254,7 +255,7 @@ TEST_F(AmSupervisionTest, AnAmThatHasEndedWhenItsHelloIsReadIsReplaced) {
   EXPECT_TRUE(WaitFor([&] { return runner_->started.size() == 1; }));
 }
 
-TEST_F(AmSupervisionTest, AnAmHasItsFarewellToLeave) {
+TEST_F(AmSupervisionTest, ARetiredAmGetsTheFarewellTimeToLeave) {
   Supervise().Begin();
   supervision_->Retire();
   supervision_->Retire();
@@ -268,13 +269,13 @@ TEST_F(AmSupervisionTest, AnAmHasItsFarewellToLeave) {
   EXPECT_THAT(said_, ElementsAre("start", "retired"));
 }
 
-TEST_F(AmSupervisionTest, WithoutAnAmNobodyIsWaitedFor) {
+TEST_F(AmSupervisionTest, RetiringWithoutAnAmEndsAtOnce) {
   Supervise().Retire();
   ASSERT_TRUE(WaitFor([&] { return supervision_->Gone(); }));
   EXPECT_THAT(said_, ElementsAre("retired"));
 }
 
-TEST_F(AmSupervisionTest, AnAmThatIsKilledAtTheEndIsWaitedForUntilItIsDead) {
+TEST_F(AmSupervisionTest, RetiringAtOnceWaitsUntilTheKilledAmIsDead) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   Supervise().Begin();
@@ -287,7 +288,7 @@ TEST_F(AmSupervisionTest, AnAmThatIsKilledAtTheEndIsWaitedForUntilItIsDead) {
   EXPECT_EQ(said_[1], "retired");
 }
 
-TEST_F(AmSupervisionTest, AnAmOfAnEarlierKeeperHasItsFarewellToo) {
+TEST_F(AmSupervisionTest, AnAmOfAnEarlierKeeperGetsTheFarewellTime) {
   LivingProcess am(Mark());
   Supervise().Retire();
   Settle();
@@ -298,7 +299,7 @@ TEST_F(AmSupervisionTest, AnAmOfAnEarlierKeeperHasItsFarewellToo) {
   EXPECT_EQ(said_[0], "retired");
 }
 
-// ---- am deaths
+// ---- deaths of the AM
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""min;
@@ -323,20 +324,20 @@ TEST(DeathBudgetTest, CrashesOfLongAgoAreForgotten) {
   }
 }
 
-TEST(DeathBudgetTest, BeingKilledIsNoCrashButHasAnEndToo) {
+TEST(DeathBudgetTest, KillsAreNotCrashesAndHaveTheirOwnLimit) {
   DeathBudget budget;
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i) EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), 0ms);
   EXPECT_EQ(budget.Died({kNow}), 0ms) << "the first crash";
   EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), std::nullopt);
 }
 
-TEST(DeathBudgetTest, AClockThatWasSetBackDoesNotMakeCrashesLast) {
+TEST(DeathBudgetTest, CrashesAreForgottenAfterTheClockWasSetBack) {
   DeathBudget budget;
   for (int i = 0; i < 3; ++i) EXPECT_NE(budget.Died({kNow + 1000min}), std::nullopt);
   EXPECT_EQ(budget.Died({kNow}), 0ms);
 }
 
-TEST(AmDeathsTest, AreReadBackByTheNextKeeper) {
+TEST(AmDeathsTest, DeathsAreReadBackByTheNextKeeper) {
   const TempFolder temp;
   const JobRecords records = LocalJobRecords(temp.path());
   EXPECT_THAT(ReadDeaths(records), IsEmpty());
@@ -351,7 +352,7 @@ TEST(AmDeathsTest, AreReadBackByTheNextKeeper) {
   EXPECT_EQ(budget.Died({kNow + 4ms}), std::nullopt);
 }
 
-TEST(AmDeathsTest, WhatCannotBeReadIsLeftOut) {
+TEST(AmDeathsTest, UnreadableLinesAreLeftOut) {
   const TempFolder temp;
   std::ofstream(temp.path() / "am.deaths") << "x crashed\n12 sneezed\n\n12\n13 crashed\n14 cra";
   EXPECT_THAT(ReadDeaths(LocalJobRecords(temp.path())), SizeIs(1));

@@ -1,5 +1,5 @@
-// Against folders laid out like cgroupfs, where files do not come by themselves; and against real cgroups where there
-// are some.
+// The tests use folders laid out like cgroupfs, in which files do not appear by themselves, and real cgroups if the
+// machine lets them be made.
 #include "runtime/keeper/container_cgroup.h"
 
 #include <fcntl.h>
@@ -42,12 +42,12 @@ class ContainerCgroupTest : public ::testing::Test {
   TempFolder temp_;
 };
 
-TEST_F(ContainerCgroupTest, WithoutCgroupsThereIsNoPlace) {
+TEST_F(ContainerCgroupTest, NoPlaceIsFoundWithoutCgroups) {
   EXPECT_FALSE(FindCgroupPlace(temp_.path()).ok());
   EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "none: this system has no cgroups");
 }
 
-TEST_F(ContainerCgroupTest, PlaceWhoseChildrenHaveNoLimitIsNamed) {
+TEST_F(ContainerCgroupTest, APlaceWithoutMemoryLimitsIsNamedInTheError) {
   Write("proc/self/cgroup", "0::/user.slice/x\n");
   Write("sys/fs/cgroup/user.slice/x/cgroup.procs");
   Write("sys/fs/cgroup/cgroup.procs");
@@ -56,8 +56,8 @@ TEST_F(ContainerCgroupTest, PlaceWhoseChildrenHaveNoLimitIsNamed) {
   EXPECT_TRUE(fs::is_empty(In("sys/fs/cgroup/user.slice/x/cgroup.procs"))) << "nothing was moved";
 }
 
-// A folder whose name is that of the trial stands for a cgroup that gets its files from the kernel.
-TEST_F(ContainerCgroupTest, NearestPlaceAboveUsThatPassesTheControllerOnIsTaken) {
+// A folder with the trial's name stands for a cgroup that gets its files from the kernel.
+TEST_F(ContainerCgroupTest, TheNearestAncestorThatDelegatesMemoryIsUsed) {
   const std::string trial = StrCat("tony-trial-", getpid());
   Write("proc/self/cgroup", "0::/user.slice/app.slice/x.scope\n");
   Write("sys/fs/cgroup/user.slice/app.slice/x.scope/cgroup.procs");
@@ -69,7 +69,7 @@ TEST_F(ContainerCgroupTest, NearestPlaceAboveUsThatPassesTheControllerOnIsTaken)
   EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "by cgroup v2 below " + place.folder.string());
 }
 
-TEST_F(ContainerCgroupTest, FirstVersionStaysBelowTheLimitsThatOthersSetForUs) {
+TEST_F(ContainerCgroupTest, Version1NeverUsesACgroupAboveOurOwn) {
   const std::string trial = StrCat("tony-trial-", getpid());
   Write("proc/self/cgroup", "4:memory:/docker/7\n0::/\n");
   Write("sys/fs/cgroup/memory/docker/7/cgroup.procs");
@@ -82,7 +82,7 @@ TEST_F(ContainerCgroupTest, FirstVersionStaysBelowTheLimitsThatOthersSetForUs) {
   EXPECT_EQ(FindCgroupPlace(temp_.path())->version, CgroupVersion::kOne);
 }
 
-TEST_F(ContainerCgroupTest, NameTellsJobAndContainer) {
+TEST_F(ContainerCgroupTest, TheNameContainsJobAndContainer) {
   EXPECT_EQ(CgroupFolder({CgroupVersion::kTwo, "/cg"}, {"local-1"}, {"1-2"}), "/cg/tony-local-1-1-2");
 }
 
@@ -94,7 +94,7 @@ TEST_F(ContainerCgroupTest, SecondVersionLimitsMemorySwapAndSharesTheProcessors)
   EXPECT_EQ(Content("c/cpu.weight"), "400");
 }
 
-TEST_F(ContainerCgroupTest, WhatAKernelDoesNotHaveIsNotSet) {
+TEST_F(ContainerCgroupTest, FilesThatTheKernelLacksAreNotWritten) {
   for (const char* name : {"c/memory.max", "c/cgroup.procs"}) Write(name);
   ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
   EXPECT_EQ(Content("c/memory.swap.max"), "none");
@@ -108,12 +108,12 @@ TEST_F(ContainerCgroupTest, FirstVersionLimitsMemoryWithAndWithoutSwap) {
   EXPECT_EQ(Content("c/memory.memsw.limit_in_bytes"), "314572800");
 }
 
-TEST_F(ContainerCgroupTest, FolderThatIsNoCgroupIsAnErrorThatNamesItsFile) {
+TEST_F(ContainerCgroupTest, APlainFolderIsAnErrorThatNamesTheMissingFile) {
   ExpectError(MakeCgroup(In("c"), {300, 4, 0}), StrCat("~", In("c/memory.limit_in_bytes").string()));
   EXPECT_FALSE(MakeCgroup(In("no/such"), {}).ok());
 }
 
-TEST_F(ContainerCgroupTest, ProcessesAreThoseOfTheWholeTree) {
+TEST_F(ContainerCgroupTest, ProcessesOfTheWholeTreeAreListed) {
   EXPECT_THAT(ProcessesInCgroup(In("c")), IsEmpty());
   Write("c/cgroup.procs", "12\n13\n");
   Write("c/made/by/user/cgroup.procs", "14\n");
@@ -121,7 +121,7 @@ TEST_F(ContainerCgroupTest, ProcessesAreThoseOfTheWholeTree) {
   EXPECT_THAT(ProcessesInCgroup(In("c")), UnorderedElementsAre(12, 13, 14));
 }
 
-TEST_F(ContainerCgroupTest, RemovingTakesWhatIsBelowFirst) {
+TEST_F(ContainerCgroupTest, RemovingACgroupRemovesItsChildrenFirst) {
   fs::create_directories(In("c/made/by/user"));
   EXPECT_TRUE(RemoveCgroup(In("c")).ok());
   EXPECT_FALSE(fs::exists(In("c")));
@@ -130,7 +130,7 @@ TEST_F(ContainerCgroupTest, RemovingTakesWhatIsBelowFirst) {
   EXPECT_THAT(RemoveCgroup(In("c")).error().message, HasSubstr("remove " + In("c").string()));
 }
 
-TEST_F(ContainerCgroupTest, ForgottenOnesAreRemovedAndNothingElse) {
+TEST_F(ContainerCgroupTest, OnlyForgottenCgroupsAreRemoved) {
   for (const char* name : {"p/tony-job-1-1", "p/tony-job-1-2", "p/system.slice"}) fs::create_directories(In(name));
   Write("p/tony-job-1-2/busy");
   const CgroupPlace place{CgroupVersion::kTwo, In("p")};
@@ -141,7 +141,7 @@ TEST_F(ContainerCgroupTest, ForgottenOnesAreRemovedAndNothingElse) {
   EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
 }
 
-TEST_F(ContainerCgroupTest, SecondVersionCountsKillsOfTheWholeTreeInItsRoot) {
+TEST_F(ContainerCgroupTest, Version2CountsOomKillsOfTheTreeAtItsRoot) {
   Write("c/memory.max", "67108864\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
   Write("c/memory.events", "oom 3\noom_kill 3\noom_group_kill 0\n");
@@ -157,7 +157,7 @@ TEST_F(ContainerCgroupTest, FirstVersionCountsKillsInEachCgroup) {
   EXPECT_EQ(OomKillsOfTree(In("c")), 3);
 }
 
-TEST_F(ContainerCgroupTest, AKernelThatCountsNoKillsIsAskedForItsRefusals) {
+TEST_F(ContainerCgroupTest, FailcntIsUsedIfTheKernelDoesNotCountOomKills) {
   Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
   Write("c/memory.failcnt", "0\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
@@ -168,7 +168,7 @@ TEST_F(ContainerCgroupTest, AKernelThatCountsNoKillsIsAskedForItsRefusals) {
   EXPECT_EQ(OomKillsOfTree(In("no/such")), 0);
 }
 
-TEST(CgroupLookTest, WhatTheTestsFindHereTheProgramsFindToo) {
+TEST(CgroupLookTest, TestsAndProgramsFindTheSameCgroups) {
   const CgroupLook look = LookForCgroups();
   EXPECT_EQ(FindCgroupPlace().ok(), !look.limits.empty());
   EXPECT_EQ(FindPlaceWithoutLimits().ok(), look.unified);
@@ -198,7 +198,7 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds)
     pause();
     _exit(0);
   }
-  // It enters, or ends.
+  // Wait until the child has entered the cgroup or has ended.
   while (ProcessesInCgroup(cgroup_).empty() && waitpid(child, nullptr, WNOHANG) == 0) usleep(1000);
   EXPECT_THAT(ProcessesInCgroup(cgroup_), UnorderedElementsAre(child));
   EXPECT_FALSE(RemoveCgroup(cgroup_).ok()) << "something lives in it";
@@ -208,7 +208,7 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds)
   EXPECT_TRUE(RemoveCgroup(cgroup_).ok());
 }
 
-TEST_F(RealCgroupTest, NeedsWritableCgroupWhoTakesTooMuchIsCounted) {
+TEST_F(RealCgroupTest, NeedsWritableCgroupAnOomKillIsCounted) {
   const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_EQ(OomKillsOfTree(cgroup_), 0);
   const pid_t child = fork();
@@ -220,13 +220,13 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupWhoTakesTooMuchIsCounted) {
   EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
-TEST_F(RealCgroupTest, NeedsWritableCgroupWarmthEndsWhenItIsToldTo) {
+TEST_F(RealCgroupTest, NeedsWritableCgroupTheWarmingThreadStopsOnRequest) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
 }
 
-// Real ones of both versions, and no folders laid out like them.
+// Uses real cgroups of both versions, not folders laid out like cgroupfs.
 class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion, std::string>> {
  protected:
   void SetUp() override {
@@ -237,7 +237,8 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
     ASSERT_EQ(place.version, std::get<0>(GetParam()));
     cgroup_ = CgroupFolder(place, {StrCat("kill-", getpid())}, {"1-1"});
   }
-  // In the cgroup, and below it the daemon.
+  // Starts the test program `rough_daemon` in the cgroup. The program exits once its daemon lives; the daemon stays in
+  // the cgroup.
   void StartDaemon() {
     const auto procs = Must(MakeCgroupWithoutLimits(cgroup_));
     const std::string daemon = TestProgram("rough_daemon");
@@ -290,7 +291,7 @@ TEST_F(ContainerCgroupTest, WithoutTheMemoryControllerThereIsAPlaceWithoutLimits
   EXPECT_FALSE(place.limits);
 }
 
-TEST_F(ContainerCgroupTest, WhatTheKernelCallsPopulatedIsKilledAtOnce) {
+TEST_F(ContainerCgroupTest, APopulatedCgroupIsKilledThroughCgroupKill) {
   for (const char* name : {"c/cgroup.kill", "c/cgroup.procs"}) Write(name);
   Write("c/cgroup.events", "populated 0\nfrozen 0\n");
   EXPECT_FALSE(KillCgroup(In("c")));

@@ -37,10 +37,11 @@ class ContainersTest : public ::testing::Test {
     EXPECT_TRUE(records.Launching(id, {}, "").ok());
     if (pid > 0) EXPECT_TRUE(records.Started(id, pid, StartTime(pid)).ok());
   }
-  // How many a keeper adopts that can open `files` more; nothing: it refuses to go on.
+  // Returns how many containers a keeper adopts if it can open `files` more files; nullopt if the keeper refuses to
+  // continue.
   std::optional<size_t> AdoptedWith(size_t files) {
     EventLoop loop;
-    (void)loop.After(Duration(0), [] {});  // opens what a loop needs
+    (void)loop.After(Duration(0), [] {});  // opens the loop's own files
     BoostProcessRunner runner(loop);
     Containers containers(loop, runner, job_, {}, {});
     const NoMoreFiles shortage(files);
@@ -51,7 +52,7 @@ class ContainersTest : public ::testing::Test {
   const JobRecords job_ = LocalJobRecords(temp_.path() / "job-1");
 };
 
-TEST_F(ContainersTest, ExecutorsThatCannotBeLookedAtAreNotTakenForGone) {
+TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedAreNotTreatedAsExited) {
   const LivingProcess first("A=1"), second("A=1"), third("A=1");
   Record({"1-1"}, first.pid());
   Record({"1-2"}, second.pid());
@@ -60,7 +61,7 @@ TEST_F(ContainersTest, ExecutorsThatCannotBeLookedAtAreNotTakenForGone) {
   EXPECT_EQ(AdoptedWith(10), 3u);
 }
 
-TEST_F(ContainersTest, NorIsOneThatOnlyItsMarkTellsOf) {
+TEST_F(ContainersTest, AnExecutorKnownOnlyByItsMarkIsNotTreatedAsExited) {
   const LivingProcess recorded("A=1");
   const LivingProcess marked(StrCat(kContainerMark, "=", ContainerMark(job_.job(), {"1-2"})));
   Record({"1-1"}, recorded.pid());
@@ -69,15 +70,15 @@ TEST_F(ContainersTest, NorIsOneThatOnlyItsMarkTellsOf) {
   EXPECT_EQ(AdoptedWith(10), 2u);
 }
 
-// With none it cannot list them, with one not look at them.
-TEST_F(ContainersTest, NorIsOneTakenForIdleThatCannotBeLookedAt) {
+// With no free descriptor the keeper cannot list processes, and with one it can list them and not check them.
+TEST_F(ContainersTest, AnExecutorThatCannotBeCheckedIsNotStoppedAsIdle) {
   for (const size_t files : {0, 1}) {
     const pid_t child = fork();
     if (child == 0) {
       const pid_t parent = getpid();
       const bool is_below = fork() == 0;
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (is_below && getppid() != parent) _exit(0);  // killed before it was to be told
+      if (is_below && getppid() != parent) _exit(0);  // the parent died before prctl()
       for (;;) pause();
     }
     Record({"1-1"}, child);
@@ -97,8 +98,8 @@ TEST_F(ContainersTest, NorIsOneTakenForIdleThatCannotBeLookedAt) {
   }
 }
 
-// The folder stands for a cgroup v2, which the kernel would not let anybody write in.
-TEST_F(ContainersTest, AnExecutorThatDiedWhereTheKernelKilledForMemoryHasRunOutOfIt) {
+// The folder stands for a cgroup v2, because a test cannot write these files in a real one.
+TEST_F(ContainersTest, AnExecutorThatDiedInACgroupWithOomKillsRanOutOfMemory) {
   const auto cgroup = temp_.path() / "cgroup";
   std::filesystem::create_directories(cgroup / "made");
   std::ofstream(cgroup / "memory.peak") << (64 << 20) << "\n";
@@ -122,7 +123,7 @@ TEST_F(ContainersTest, AnExecutorThatDiedWhereTheKernelKilledForMemoryHasRunOutO
   EXPECT_EQ(end_with("oom 2\noom_kill 0\n"), "");
 }
 
-TEST_F(ContainersTest, AnExecutorThatIsGoneKeepsNoKeeperFromGoingOn) {
+TEST_F(ContainersTest, AnExitedExecutorDoesNotBlockTheNextKeeper) {
   Record({"1-1"}, 0);
   EXPECT_EQ(AdoptedWith(10), 0u);
 }
@@ -172,7 +173,7 @@ TEST_F(ContainerRecordsTest, EveryKindOfEndIsReadBack) {
   EXPECT_FALSE(Read("1-3").exited->status);
 }
 
-TEST_F(ContainerRecordsTest, WhatAContainerWasGivenIsKnownFromItsLaunchOn) {
+TEST_F(ContainerRecordsTest, GpusAndCgroupAreRecordedAtLaunch) {
   ASSERT_TRUE(records_.Launching({"1-1"}, {0, 3}, "/sys/fs/cgroup/a b/tony-x").ok());
   ASSERT_TRUE(records_.Launching({"1-2"}, {}, "").ok());
   ASSERT_TRUE(records_.Started({"1-1"}, 4711, "12345").ok());
@@ -195,11 +196,11 @@ TEST_F(ContainerRecordsTest, TornAndForeignLinesAreIgnored) {
   EXPECT_EQ(records_.ReadAll()->size(), 3u);
 }
 
-TEST_F(ContainerRecordsTest, FolderThatIsNotThereHoldsNone) {
+TEST_F(ContainerRecordsTest, AMissingFolderHoldsNoRecords) {
   EXPECT_TRUE(ContainerRecords(LocalJobRecords(temp_.path() / "missing")).ReadAll()->empty());
 }
 
-TEST(IsContainerNameTest, RefusesWhatIsNoFileName) {
+TEST(IsContainerNameTest, RefusesNamesThatAreNotFileNames) {
   EXPECT_TRUE(IsContainerName({"1-23"}));
   for (const char* bad : {"", ".", "..", "../x", "a/b", "a b", "a\n"}) EXPECT_FALSE(IsContainerName({bad})) << bad;
   EXPECT_FALSE(IsContainerName({std::string(65, 'x')}));
@@ -213,24 +214,24 @@ TEST(GpusTest, TheLowestFreeOnesArePicked) {
   EXPECT_EQ(PickGpus({4, 7}, {9}, 0), std::vector<int>());
 }
 
-TEST(GpusTest, TooFewAreNone) {
+TEST(GpusTest, TooFewFreeGpusGiveNoGpus) {
   EXPECT_EQ(PickGpus({0, 1}, {1}, 2), std::nullopt);
   EXPECT_EQ(PickGpus({}, {}, 1), std::nullopt);
 }
 
-TEST(GpusTest, ProcessesSeeTheirOwnByTheNumbersOfTheBus) {
+TEST(GpusTest, TheEnvironmentNumbersGpusInPciBusOrder) {
   EXPECT_THAT(GpuEnvironment({1, 3}, true),
               ElementsAre("CUDA_VISIBLE_DEVICES=1,3", "NVIDIA_VISIBLE_DEVICES=1,3", "CUDA_DEVICE_ORDER=PCI_BUS_ID"));
 }
 
-TEST(GpusTest, WhoGotNoneSeesNoneWhereThereAreSome) {
+TEST(GpusTest, AContainerWithoutGpusCannotSeeTheMachinesGpus) {
   EXPECT_THAT(GpuEnvironment({}, true), ElementsAre("CUDA_VISIBLE_DEVICES="));
   EXPECT_THAT(GpuEnvironment({}, false), IsEmpty());
 }
 
 // ---- log writers
 
-// A child whose descriptor `fd` is the file, opened with `flags`.
+// A child that has opened the file with `flags` as its descriptor `fd`.
 class Child {
  public:
   Child(const std::filesystem::path& file, int flags, int fd) {
@@ -258,18 +259,18 @@ class Child {
   pid_t pid_ = 0;
 };
 
-TEST(LogWritersTest, WhoWritesIsFoundByEitherStream) {
+TEST(LogWritersTest, AWriterIsFoundByStdoutOrStderr) {
   const TempFolder temp;
   EXPECT_TRUE(WritesBelow(Child(temp.path() / "stdout", O_WRONLY | O_APPEND, STDOUT_FILENO).pid(), temp.path()));
   EXPECT_TRUE(WritesBelow(Child(temp.path() / "stderr", O_RDWR, STDERR_FILENO).pid(), temp.path()));
 }
 
-TEST(LogWritersTest, WhoReadsIsNotMeant) {
+TEST(LogWritersTest, AReaderIsNotAWriter) {
   const TempFolder temp;
   EXPECT_FALSE(WritesBelow(Child(temp.path() / "stdout", O_RDONLY, STDOUT_FILENO).pid(), temp.path()));
 }
 
-TEST(LogWritersTest, AnotherFolderIsAnother) {
+TEST(LogWritersTest, AFolderWithTheSamePrefixIsAnotherFolder) {
   const TempFolder temp;
   std::filesystem::create_directory(temp.path() / "logs");
   std::filesystem::create_directory(temp.path() / "logs2");
@@ -292,7 +293,7 @@ SweepScope Scope(std::set<ContainerId> live, std::set<pid_t> own) {
   return {{"job"}, kKeeper, std::move(live), [own = std::move(own)](pid_t pid) { return own.contains(pid); }};
 }
 
-TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreVictimsWhereverTheyHang) {
+TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreVictimsUnderAnyParent) {
   const auto victims =
       FindLeftovers({Marked(200, 1, "1-1"), Marked(201, kKeeper, "1-1"), Marked(202, 1, "1-2")}, Scope({{"1-2"}}, {}));
   EXPECT_THAT(victims.pids, UnorderedElementsAre(200, 201));
@@ -319,7 +320,7 @@ TEST(SweepTest, OrphanOfALiveContainerIsSpared) {
   EXPECT_THAT(victims.pids, ElementsAre(301));
 }
 
-TEST(SweepTest, OfAdoptedExecutorsTheStraysAreThoseThatWriteToTheJobsLogs) {
+TEST(SweepTest, UnmarkedLogWritersOutsideAdoptedExecutorsAreVictims) {
   SweepScope scope = Scope({{"1-1"}}, {});
   scope.live_executors = {200};
   const std::vector<ProcessEntry> processes = {Marked(200, 1, "1-1"), Bare(201, 200), Bare(202, 201),  Bare(300, 1),
@@ -332,7 +333,7 @@ TEST(SweepTest, OfAdoptedExecutorsTheStraysAreThoseThatWriteToTheJobsLogs) {
   EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
 }
 
-TEST(SweepTest, WhatIsKnownOfAContainerKeepsItAloneFromItsEnd) {
+TEST(SweepTest, LeftoversOfAContainerDelayOnlyItsOwnEnd) {
   Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
   EXPECT_TRUE(victims.Empty());
   victims.containers.insert({"1-1"});
@@ -343,8 +344,8 @@ TEST(SweepTest, WhatIsKnownOfAContainerKeepsItAloneFromItsEnd) {
   EXPECT_TRUE(victims.MayBeOf({"1-2"}));
 }
 
-// Its parent ended between two lines of the list: it may be below a live executor.
-TEST(SweepTest, AWriterToTheLogsWhoseDescentIsNotKnownIsSparedForNow) {
+// The parent of process 202 ended between two lines of the process list, so 202 may be below a live executor.
+TEST(SweepTest, ALogWriterOfUnknownDescentIsSparedForNow) {
   SweepScope scope = Scope({{"1-1"}}, {});
   scope.live_executors = {200};
   scope.writes_logs = [](pid_t pid) { return pid == 202; };
@@ -352,13 +353,13 @@ TEST(SweepTest, AWriterToTheLogsWhoseDescentIsNotKnownIsSparedForNow) {
   EXPECT_THAT(FindLeftovers({Marked(200, 1, "1-1"), Bare(202, 1)}, scope).pids, ElementsAre(202));
 }
 
-TEST(SweepTest, OtherJobsAreNotOurs) {
+TEST(SweepTest, ProcessesOfOtherJobsAreNeverVictims) {
   EXPECT_THAT(FindLeftovers({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "1-1", "xjob")}, Scope({}, {})).pids,
               IsEmpty());
   EXPECT_THAT(FindAllOfJob({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "", "jo")}, Scope({}, {})), IsEmpty());
 }
 
-TEST(SweepTest, KeeperIsNeverAVictimWhateverItWasStartedWith) {
+TEST(SweepTest, TheKeeperIsNeverAVictimEvenIfMarked) {
   ProcessEntry keeper = Marked(kKeeper, 1, "1-1");
   EXPECT_THAT(FindLeftovers({keeper}, Scope({}, {})).pids, IsEmpty());
   EXPECT_THAT(FindAllOfJob({keeper}, Scope({}, {})), IsEmpty());

@@ -61,7 +61,7 @@ TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
   EXPECT_EQ(status.tasks[1].state, "done");
 }
 
-TEST_F(FinalStatusTest, LastStatusIsContinued) {
+TEST_F(FinalStatusTest, TheFinalStatusContinuesTheLastStatus) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -82,7 +82,7 @@ TEST_F(FinalStatusTest, LastStatusIsContinued) {
   EXPECT_TRUE(status.tasks[1].outcome->Succeeded());
 }
 
-TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
+TEST_F(FinalStatusTest, AnOutcomeKeptByAnExecutorIsNotLost) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -108,7 +108,7 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   EXPECT_EQ(ended.tasks[1].outcome->cls, OutcomeClass::kNodeLost);
 }
 
-TEST_F(FinalStatusTest, AttemptsThatTheDocumentDoesNotKnowYetAreFoundByTheirLogs) {
+TEST_F(FinalStatusTest, AttemptsMissingInTheStatusAreFoundByTheirLogFolders) {
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 1}, 2}).logs);
   ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 1}, 2}).WriteOutcome({}).ok());
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs);
@@ -118,7 +118,7 @@ TEST_F(FinalStatusTest, AttemptsThatTheDocumentDoesNotKnowYetAreFoundByTheirLogs
   EXPECT_EQ(status.tasks[1].attempt_state, "succeeded");
 }
 
-TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
+TEST_F(FinalStatusTest, AnExistingVerdictStays) {
   JobStatus last;
   last.job = records_.job();
   last.state = "SUCCEEDED";
@@ -127,7 +127,7 @@ TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
   EXPECT_EQ(EndedStatus(records_, InfraVerdict(records_, "why"), now_)->state, "SUCCEEDED");
 }
 
-TEST_F(FinalStatusTest, DamagedSpecAndStatusAreNoObstacle) {
+TEST_F(FinalStatusTest, DamagedSpecAndStatusDoNotPreventAFinalStatus) {
   std::ofstream(records_.place() / "spec.json") << "{";
   std::ofstream(records_.place() / "status.json") << "{";
   const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "why"), now_));
@@ -160,7 +160,7 @@ TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
   EXPECT_FALSE(records_.ReadStatus()->has_value());
 }
 
-TEST_F(LostJobTest, AJobOfAnEarlierBootIs) {
+TEST_F(LostJobTest, AJobOfAnEarlierBootIsLost) {
   Restart();
   ASSERT_TRUE(IsLost(records_));
   const auto status = Must(LostStatus(records_));
@@ -172,14 +172,14 @@ TEST_F(LostJobTest, AJobOfAnEarlierBootIs) {
   EXPECT_FALSE(records_.ReadStatus()->has_value()) << "nothing is written";
 }
 
-TEST_F(LostJobTest, ItsEndIsWrittenForEver) {
+TEST_F(LostJobTest, TheEndOfALostJobIsWritten) {
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());
   EXPECT_EQ((*records_.ReadStatus())->state, "FAILED");
   EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
 
-TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
+TEST_F(LostJobTest, TheHistoryOfALostJobIsFinishedForTonysPortal) {
   ASSERT_TRUE(BeginHistory(records_).ok());
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());
@@ -189,7 +189,7 @@ TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("tony-final.xml", ::testing::EndsWith("-FAILED.jhist")));
 }
 
-TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {
+TEST_F(LostJobTest, AJobWithALockHolderIsNotLost) {
   Restart();
   for (const char* name : {"keeper.lock", "am.lock"}) {
     const auto lock = Must(JobFolder(records_).Lock(name));
@@ -201,7 +201,7 @@ TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {
 
 class OlderFolderTest : public LostJobTest {
  protected:
-  // `replace` in submission.json by `with`.
+  // Replaces the text `replace` in submission.json by `with`.
   void Edit(const std::string& replace, const std::string& with) const {
     const auto path = records_.place() / "submission.json";
     std::ifstream in(path);
@@ -212,20 +212,20 @@ class OlderFolderTest : public LostJobTest {
   }
 };
 
-TEST_F(OlderFolderTest, WithoutABootIsNotLost) {
+TEST_F(OlderFolderTest, AJobWithoutARecordedBootIsNotLost) {
   Edit(StrCat("\"boot\":\"", BootId(), "\""), "\"later\":1");
   ASSERT_TRUE(records_.ReadSubmission().ok());
   EXPECT_FALSE(IsLost(records_));
 }
 
-TEST_F(OlderFolderTest, TheSubmissionsBootCountsWhereNoKeeperRecordedOne) {
+TEST_F(OlderFolderTest, TheSubmissionsBootCountsUntilAKeeperRecordsOne) {
   Edit(BootId(), "another");
   EXPECT_TRUE(IsLost(records_));
   ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
   EXPECT_FALSE(IsLost(records_)) << "a keeper of this boot has it";
 }
 
-TEST_F(OlderFolderTest, AnotherMachinesBootIsNotJudgedHere) {
+TEST_F(OlderFolderTest, AJobOfAnotherMachineIsNotLost) {
   Edit(StrCat("\"host\":\"", HostName(), "\""), "\"host\":\"elsewhere\"");
   Restart();
   EXPECT_FALSE(IsLost(records_));
@@ -245,7 +245,7 @@ class UnwrittenEndTest : public testing::Test {
   const TempFolder ledger_{MemoryFolder()};
 };
 
-TEST_F(UnwrittenEndTest, ItIsFoundByItsJobAndNoOther) {
+TEST_F(UnwrittenEndTest, AnUnwrittenEndIsFoundOnlyByItsJob) {
   ASSERT_TRUE(KeepUnwrittenEnd(ledger_.path(), Killed("local-1")).ok());
   const auto found = FindUnwrittenEnd(ledger_.path(), {"local-1"});
   ASSERT_TRUE(found);
@@ -258,7 +258,7 @@ TEST_F(UnwrittenEndTest, ItIsFoundByItsJobAndNoOther) {
   EXPECT_TRUE(std::filesystem::is_empty(ledger_.path()));
 }
 
-TEST_F(UnwrittenEndTest, WhatIsNoEndIsPassedOver) {
+TEST_F(UnwrittenEndTest, FilesWithoutAValidEndAreIgnored) {
   std::ofstream(ledger_.path() / ".end-local-1.0") << "{";
   std::filesystem::create_directory(ledger_.path() / ".end-local-1.1");
   std::ofstream(ledger_.path() / ".end-local-1.2") << ToJson(Killed("local-2"));
@@ -269,7 +269,7 @@ TEST_F(UnwrittenEndTest, WhatIsNoEndIsPassedOver) {
   EXPECT_FALSE(FindUnwrittenEnd(ledger_.path() / "nowhere", {"local-1"}));
 }
 
-TEST_F(UnwrittenEndTest, AnotherUsersFileIsNotBelieved_NeedsRoot) {
+TEST_F(UnwrittenEndTest, AnotherUsersFileIsIgnored_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs to be root, to make another user's file";
   const auto file = Must(KeepUnwrittenEnd(ledger_.path(), Killed("local-1")));
   ASSERT_EQ(chown(file.c_str(), 4711, 4711), 0);

@@ -1,4 +1,4 @@
-// The keeper's AM: how it is started, watched and replaced, and how the job ends with it.
+// The keeper (supervisor of a job) and its AM: how the AM is started, watched and replaced, and how the job ends.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ const TestRow kAms[] = {
     {"CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn",
      {{"begin | launch 1-1 sleep 1000 | launch 1-2 exit 4 | started 1-1 | end 1-2", "code 4"},
       {"kill-am | ams 1,2 | text epoch | am 2 | running", "2, | runs 1-1"},
-      {"end 1-2 | keeper-lives", "code 4 | yes"}}},  // the new AM learns of all ends
+      {"end 1-2 | keeper-lives", "code 4 | yes"}}},  // the new AM receives all ends
     {"AJobOfAnEarlierBootIsEndedAndNothingStarted",
      {{"boot another | keeper | ended | text ams | verdict", "yes | nothing | ^FAILED node_lost"}}},
     {"AmThatNeverRenewsIsKilled", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
@@ -41,20 +41,23 @@ const TestRow kHopelessAms[] = {
     {"FiveCrashesEndTheJobAsInfra",
      {{"write good | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"remove good | kill-am | ended", "yes"},
-      {"text ams", "1,2,3,4,5,6,"},  // the first was killed, which is no crash of its own
+      // The first AM was killed from outside, which does not count as a crash.
+      {"text ams", "1,2,3,4,5,6,"},
       {"verdict | stderr",
-       "FAILED infra: the application master crashed 5 times within 5 min; the last cause: exit code 70 | ~bad journal"},
-      {"of-job | keeper | ended | text ams", "0 | yes | 1,2,3,4,5,6,"}}},  // nothing is left to keep
-    {"MissingAmProgramEndsTheJobAsInfraToo",
+       "FAILED infra: the application master crashed 5 times within 5 min; the last cause: exit code 70 | ~bad "
+       "journal"},
+      // The next keeper finds nothing to do and ends.
+      {"of-job | keeper | ended | text ams", "0 | yes | 1,2,3,4,5,6,"}}},
+    {"AMissingAmProgramEndsTheJobAsInfra",
      {{"no-master | keeper | ended | verdict", "yes | ~tony-am: no such file or directory"}}},
 };
 TABLE_TEST(HopelessAmTest, kHopelessAms, ScriptIn<KeeperWorld>(std::string(kHopeless)));
-// Masters that hang from their start. The waits are shorter than the 30 s after which a silent master counts as hung.
+// AMs that hang from their start. The waits are shorter than the 30 s after which a silent AM counts as hung.
 const TestRow kUnheardAms[] = {
     {"AKillEndsTheJob", {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
-    {"AKillOnConditionOfAnotherOwnerDoesNothing",
+    {"AKillConditionalOnAnotherOwnerIsIgnored",
      {{"start-limit 3000 | keeper | ask-to-end-if-of another | ended | of-job | verdict", "yes | 0 | ^FAILED"}}},
-    {"ItsStartHasALimit",
+    {"AnAmThatDoesNotStartInTimeEndsTheJob",
      {{"start-limit 300 | keeper | ended | of-job | verdict",
        "yes | 0 | ^FAILED timeout: the application master had not started 0.3 s after the submission "
        "(tony.am.startup-timeout=300)"}}},
@@ -64,7 +67,7 @@ TABLE_TEST(KeeperUnheardTest, kUnheardAms, ScriptIn<KeeperWorld>());
 const TestRow kOrders[] = {
     {"AnExecutorThatCannotBeRecordedIsNotStarted",
      {{"begin | folder containers/1-1 | launch 1-1 >ran | end 1-1 | is ran", "~containers/1-1 | no"}}},
-    {"TheEndOfTheJobIsRecordedBeforeItsAmHearsOfIt",
+    {"TheEndOfTheJobIsRecordedBeforeTheAmIsNotified",
      {{"limit FAREWELL=300 | begin | folder finished | finish | comes-to-say keeper.log @/finished | finished-early",
        "no"},
       {"remove finished | finished | ended", "yes"}}},
@@ -75,26 +78,28 @@ const TestRow kOrders[] = {
 };
 TABLE_TEST(KeeperOrderTest, kOrders, ScriptIn<KeeperWorld>());
 const TestRow kEnds[] = {
-    {"FinishLeavesNothing",
+    {"FinishLeavesNoProcesses",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & setsid env -i sleep 1000 & sleep 1000", ""},
-      {"processes 1-1 3 | finish | finished | is finished", "yes"},  // recorded before it is told
+      // The end is recorded before the AM is notified.
+      {"processes 1-1 3 | finish | finished | is finished", "yes"},
       {"ended | of-job | text ams | is keeper.sock | locked", "yes | 0 | 1, | no | no"},
-      {"keepers", "1"}}},  // a keeper that is done is not brought back
+      // A keeper that has finished its job is not restarted.
+      {"keepers", "1"}}},
     {"FinishIsQuickWhenTheAmLeaves", {{"limit FAREWELL=100000 | begin | finish | finished | kill-am | ended", "yes"}}},
-    {"JobThatIsFinishedGetsNoAmAgain",
+    {"AFinishedJobGetsNoNewAm",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
-    {"TermAsksTheAmToEndTheJob",
+    {"SigtermMakesTheAmEndTheJob",
      {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log is stopping already | kill-reason",
        StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},
-      {"launch 1-1 exit 0 | end 1-1 | keeper-lives", "code 0 | yes"}}},  // the keeper rules on
-    {"TermEndsTheJobThoughTheAmDoesNot",
+      {"launch 1-1 exit 0 | end 1-1 | keeper-lives", "code 0 | yes"}}},  // the keeper continues to serve
+    {"SigtermEndsTheJobEvenIfTheAmDoesNot",
      {{"limit FAREWELL=300 | limit STOP_MARGIN=50 | grace 50 | begin", ""},
       {"launch 1-1 trap '' TERM; while :; do sleep 0.01; done | started 1-1 | hang-up | signal-keeper SIGTERM", ""},
       {"ended | verdict | is finished", "yes | ~: the job's keeper got SIGTERM from process  | yes"},
-      {"verdict | text ams | of-job", "^KILLED | 1, | 0"}}},  // no other AM
-    {"TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked",
+      {"verdict | text ams | of-job", "^KILLED | 1, | 0"}}},  // no second AM was started
+    {"SigtermGivesTasksTheirGraceIfTheAmCannotBeReached",
      {{"limit FAREWELL=300 | grace 60000 | write kill-requests | begin", ""},
       {"launch 1-1 trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done | file runs | hang-up",
        ""},
@@ -106,8 +111,8 @@ TABLE_TEST(KeeperEndTest, kEnds, ScriptIn<KeeperWorld>());
 
 class KeeperSocketTest : public KeeperWorld {
  protected:
-  // The kernel takes the effective user for who connects, and the file system's user for who may open the socket's
-  // file.
+  // Connects as `user`. The kernel takes the effective user as the peer's identity, and the file system user to
+  // decide who may open the socket's file.
   UniqueFd ConnectAs(uid_t user) const {
     EXPECT_EQ(seteuid(user), 0);
     setfsuid(0);
@@ -126,10 +131,10 @@ class KeeperSocketTest : public KeeperWorld {
   }
 };
 
-TEST_F(KeeperSocketTest, AnotherUserWhoReachesTheSocketIsNotHeard_NeedsRoot) {
+TEST_F(KeeperSocketTest, AConnectionOfAnotherUserIsNotServed_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
   StartKeeper();
-  constexpr uid_t kAnotherUser = 54321;  // nobody has this number
+  constexpr uid_t kAnotherUser = 54321;  // no user has this number
   EXPECT_FALSE(IsAnswered(ConnectAs(kAnotherUser)));
   EXPECT_TRUE(IsAnswered(ConnectAs(geteuid())));
 }
@@ -156,11 +161,11 @@ TEST_F(KeeperSocketTest, AmThatRenewsLivesOn) {
   EXPECT_FALSE(RunUntil(
       loop_, [&] { return Content("ams") != "1\n"; }, Duration(4500)));
   EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());
-  scheduler_.reset();  // it hangs
+  scheduler_.reset();  // the AM hangs
   EXPECT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
 }
 
-TEST_F(KeeperSocketTest, AmOfAnEarlierEpochIsNotListenedTo) {
+TEST_F(KeeperSocketTest, AnAmOfAnotherEpochIsRefused) {
   StartKeeper();
   for (const int64_t epoch : {0, 2}) {
     SpeakAsAm({epoch}, Duration(200));
@@ -178,13 +183,13 @@ class OpenFilesTest : public KeeperWorld {
     getrlimit(RLIMIT_NOFILE, &before_);
     rlimit low = before_;
     low.rlim_cur = 500;
-    setrlimit(RLIMIT_NOFILE, &low);  // inherited by the keeper
+    setrlimit(RLIMIT_NOFILE, &low);  // the keeper inherits the limit
   }
   ~OpenFilesTest() override { setrlimit(RLIMIT_NOFILE, &before_); }
   rlimit before_{};
 };
 
-TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
+TEST_F(OpenFilesTest, KeeperAndAmRaiseTheirLimitAndTasksKeepTheSubmitters) {
   auto submission = *records_.ReadSubmission();
   submission.open_files = 321;
   std::ofstream(At("submission.json")) << ToJson(submission);
@@ -194,9 +199,9 @@ TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
   EXPECT_EQ(EndOf("1-1"), "code 0");
 }
 
-TEST_F(KeeperSocketTest, AnEndIsRecordedBeforeItIsTold) {
+TEST_F(KeeperSocketTest, AnEndIsRecordedBeforeItIsReported) {
   Begin();
-  // A process that opens the pipe to write waits for a reader.
+  // A process that opens the pipe for writing waits until a reader opens it.
   Launch("1-1",
          "until grep -q started containers/1-1; do sleep 0.01; done; rm containers/1-1; mkfifo containers/1-1; exit 3");
   const fs::path record = At("containers/1-1");

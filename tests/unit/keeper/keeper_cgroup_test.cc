@@ -1,5 +1,5 @@
-// The keeper, the cgroups of containers, and daemons that are hard to end. On a machine where no cgroup can be made the
-// tests of cgroups are skipped.
+// The keeper, the cgroups of containers, and daemons that are hard to end. Tests of cgroups are skipped on a machine
+// where no cgroup can be made.
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/inotify.h>
@@ -39,7 +39,7 @@ class CgroupWorld : public KeeperWorld {
   static Deeds<CgroupWorld> Its() {
     return WordsOf<CgroupWorld>({
         {"cgroup", [](auto& w, auto&) { w.Find(); }},
-        // Where the machine has 64 MB for it.
+        // Launches a container with 64 MB of memory.
         {"launch-in-64",
          [](auto& w, auto& its) {
            w.Launch(its[1], w.Command(its), {"NAME=" + w.name_}, {64, 1, 0});
@@ -68,9 +68,9 @@ class CgroupWorld : public KeeperWorld {
         {"remove-kept", [](auto& w, auto&) { return Have(std::filesystem::remove("/dev/shm/" + w.name_ + "-kept")); }},
         {"log-names-it",
          [](auto& w, auto&) {
-           return Have(
-               w.Content("keeper.log").find("removed files from /dev/shm that ended processes had open, 0 MB: " + w.name_) !=
-               std::string::npos);
+           return Have(w.Content("keeper.log")
+                           .find("removed files from /dev/shm that ended processes had open, 0 MB: " + w.name_) !=
+                       std::string::npos);
          }},
     });
   }
@@ -78,68 +78,68 @@ class CgroupWorld : public KeeperWorld {
   const std::string name_ = StrCat("tony-test-", getpid());
 };
 
-// Clears its environment, leaves its session, and writes to no log of the job.
+// A daemon that clears its environment, leaves its session, and writes to no log of the job.
 #define HIDDEN_DAEMON "setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000 >/dev/null 2>&1' >/dev/null 2>&1 & "
 const TestRow kCgroups[] = {
     {"NeedsWritableCgroupAContainerHasOneWithItsLimitUntilItEnds",
      {{"cgroup | launch-in-64 1-1 echo $$ >pid; while ! [ -e go ]; do sleep 0.01; done | in-cgroup pid | limit-is",
        "yes | 67108864"},
       {"write go | end 1-1 | cgroup-gone", "code 0 | yes"}}},
-    {"NeedsWritableCgroupTheLogSaysOnceWhereLimitsComeFrom",
+    {"NeedsWritableCgroupTheLogNamesTheCgroupVersionOnce",
      {{"cgroup | launch 1-1 exit 0 | launch 1-2 exit 0 | end 1-1 | end 1-2", "code 0 | code 0"},
       {"counts keeper.log memory limits by cgroup v | counts keeper.log memory limits", "1 | 1"}}},
-    {"NeedsWritableCgroupADaemonThatHidIsKilledAfterKeeperAndExecutorWere",
+    {"NeedsWritableCgroupTheNextKeeperKillsADaemonOfADeadExecutor",
      {{"cgroup | launch 1-1 " HIDDEN_DAEMON "echo $$ >pid; exec sleep 1000 | filled pid | filled bare | hang-up", ""},
       {"kill-keeper | kill-pid pid | lives bare | cgroup-gone", "yes | no"},
-      {"begin | end 1-1 | lives bare | cgroup-gone", "^unseen | no | yes"}}},  // the next keeper took it over
-    {"NeedsWritableCgroupAKilledContainerLeavesNothingThatHid",
+      {"begin | end 1-1 | lives bare | cgroup-gone", "^unseen | no | yes"}}},  // the next keeper adopted the container
+    {"NeedsWritableCgroupAKilledContainerLeavesNoHiddenDaemon",
      {{"cgroup | launch 1-1 " HIDDEN_DAEMON "trap '' TERM; echo $$ >pid; sleep 1000 | filled bare | filled pid", ""},
       {"kill 1-1 | end 1-1 | lives bare | cgroup-gone", "signal 9 | no | yes"}}},
-    {"NeedsWritableCgroupCgroupsMadeByTheProgramGoWithItsContainer",
+    {"NeedsWritableCgroupNestedCgroupsAreRemovedWithTheContainer",
      {{"cgroup | launch-in-64 1-1 mkdir -p CGROUP/own/deep; sh -c 'echo 0 >CGROUP/own/deep/cgroup.procs; exec sleep "
        "1000' "
        "& echo $$ >pid; exec sleep 1000 | filled pid | own-cgroup-filled | kill 1-1 | end 1-1 | cgroup-gone",
        "signal 9 | yes"}}},
-    {"NeedsWritableCgroupAProgramThatCannotBeStartedLeavesNone",
+    {"NeedsWritableCgroupAProgramThatCannotBeStartedLeavesNoCgroup",
      {{"cgroup | start-program 1-1 /no/such/executor | end 1-1 | cgroup-gone", "^unseen | yes"}}},
 };
 TABLE_TEST(KeeperCgroupTest, kCgroups, ScriptIn<CgroupWorld>());
 
-// A file in /dev/shm, which keeps its memory whoever is killed.
+// Fills a file in /dev/shm. The file keeps its memory, whichever process is killed.
 #define FILL_SHARED_MEMORY "exec dd if=/dev/zero of=/dev/shm/$NAME bs=1M count=300 2>/dev/null | "
 const TestRow kOutOfMemory[] = {
-    {"NeedsWritableCgroupAnExecutorThatTheKernelChoseHasRunOutOfMemory",
+    {"NeedsWritableCgroupAnExecutorKilledByTheKernelRanOutOfMemory",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end-without-sizes 1-1",
        "signal N oom: out of memory: the container's limit of N MB was reached (peak N MB, N MB in /dev/shm and other "
        "shared memory), N process was killed by the kernel, the executor."},
       {"end 1-1", "~the container's limit of 64 MB was reached"}}},
-    {"NeedsWritableCgroupTheNextMasterHearsItToo",
+    {"NeedsWritableCgroupTheNextAmReceivesTheOomReport",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end 1-1 | hang-up | kill-keeper | begin | end 1-1",
        "^signal 9 oom | ~oom: "}}},
-    {"NeedsWritableCgroupSoDoesOneWhoseEndNobodySaw",
+    {"NeedsWritableCgroupAnOomKillWithoutAKeeperIsRecognized",
      {{"cgroup | launch-in-64 1-1 echo $$ >pid; until [ -e go ]; do sleep 0.01; done; " FILL_SHARED_MEMORY "filled pid",
        ""},
       {"hang-up | kill-keeper | write go | dead pid | begin | end-without-sizes 1-1 | end-without-sizes 1-1",
        "^unseen oom | ~N process was killed by the kernel."}}},
-    {"NeedsWritableCgroupAnExecutorThatSurvivesTheKillTellsTheEndItself",
+    {"NeedsWritableCgroupASurvivingExecutorReportsTheEndItself",
      {{"cgroup | launch-in-64 1-1 head -c 300M /dev/zero|tail; exit 3 | end 1-1", "code 3"}}},
-    {"NeedsWritableCgroupAnExecutorThatIsKilledByTheKeeperHasNotRunOutOfMemory",
+    {"NeedsWritableCgroupAKillByTheKeeperIsNotReportedAsOutOfMemory",
      {{"cgroup | launch-in-64 1-1 head -c 300M /dev/zero|tail; echo $$ >pid; exec sleep 1000 | filled pid | kill 1-1",
        ""},
       {"end 1-1", "signal 9"}}},
-    {"NeedsWritableCgroupAnExecutorThatIsKilledBelowItsLimitHasNotRunOutOfMemory",
+    {"NeedsWritableCgroupAKillBelowTheLimitIsNotReportedAsOutOfMemory",
      {{"cgroup | launch-in-64 1-1 kill -9 $$ | end 1-1", "signal 9"}}},
-    {"NeedsWritableCgroupFilesInSharedMemoryGoWithTheKilledThatHadThemOpen",
+    {"NeedsWritableCgroupSharedMemoryOpenInAKilledProcessIsRemoved",
      {{"cgroup | launch-in-64 1-1 echo a >KEPT; exec 3>/dev/shm/$NAME; echo $$ >pid; sleep 1000 | filled pid", ""},
       {"kill 1-1 | end 1-1 | in-shared-memory", "signal 9 | no"},
-      {"remove-kept | log-names-it", "yes | yes"}}},  // nobody had the first file open
+      {"remove-kept | log-names-it", "yes | yes"}}},  // no process had KEPT open
 };
 TABLE_TEST(KeeperOomTest, kOutOfMemory, ScriptIn<CgroupWorld>());
 
 using KeeperCgroupOrderTest = CgroupWorld;
 
-// What is recorded as ended is not looked at again.
-TEST_F(KeeperCgroupOrderTest, NeedsWritableCgroupItIsRemovedBeforeTheEndIsRecorded) {
+// The next keeper does not check a container that is recorded as ended, so the cgroup must be removed before.
+TEST_F(KeeperCgroupOrderTest, NeedsWritableCgroupACgroupIsRemovedBeforeTheEndIsRecorded) {
   Find();
   if (IsSkipped()) return;
   Launch("1-1", "while ! [ -e go ]; do sleep 0.01; done");
@@ -161,8 +161,9 @@ TEST_F(KeeperCgroupOrderTest, NeedsWritableCgroupItIsRemovedBeforeTheEndIsRecord
   EXPECT_THAT(seen, ::testing::ElementsAre(cgroups, records));
 }
 
-// ---- The keeper and daemons that are hard to end, where containers have cgroups with limits, cgroups of v2 without
-// limits, and none. As root the test hides what it does not want; without root it sees what the machine has.
+// ---- The keeper and daemons that are hard to end: with cgroups that have limits, with cgroups of v2 without limits,
+// and without cgroups. As root the test hides cgroups that it does not want; without root it uses the cgroups that the
+// machine has.
 
 enum class Cgroups { kAll, kUnifiedOnly, kNone };
 
@@ -178,7 +179,7 @@ std::string NameOf(Cgroups cgroups) {
   return "";
 }
 
-// Hides cgroups from this process and all that it starts.
+// Hides cgroups from this process and from all processes that it starts.
 class HiddenCgroups {
  public:
   explicit HiddenCgroups(Cgroups seen) {
@@ -202,7 +203,7 @@ class HiddenCgroups {
 
 class KeeperDaemonsTest : public KeeperWorld {
  protected:
-  // Its executor has this daemon below it, and goes on.
+  // Launches an executor that starts a daemon of this kind and runs on.
   void LaunchWith(const std::string& kind) {
     Launch("1-1",
            StrCat(TestProgram("rough_daemon"), " ", kind, " ", Lock().string(), " && echo $$ >pid; exec sleep 1000"));
@@ -214,7 +215,7 @@ class KeeperDaemonsTest : public KeeperWorld {
     ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
     EXPECT_FALSE(DaemonLives(Lock()));
   }
-  // The worst: nobody is left who could have seen its descent.
+  // The worst case, because no process is left that could have observed how the daemon was forked.
   void KillKeeperAndExecutor() {
     const pid_t executor = PidIn("pid");
     scheduler_.reset();
@@ -248,12 +249,12 @@ class RoughContainerTest : public KeeperDaemonsTest,
   const HiddenCgroups hidden_{std::get<0>(GetParam())};
 };
 
-TEST_P(RoughContainerTest, NothingLivesWhenTheEndOfAKilledExecutorIsTold) {
+TEST_P(RoughContainerTest, NoDaemonLivesWhenTheEndOfAKilledExecutorIsReported) {
   kill(PidIn("pid"), SIGKILL);
   ExpectGoneWhenTold();
 }
 
-TEST_P(RoughContainerTest, NothingLivesWhenTheEndOfAKilledContainerIsTold) {
+TEST_P(RoughContainerTest, NoDaemonLivesWhenTheEndOfAKilledContainerIsReported) {
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   ExpectGoneWhenTold();
 }
@@ -266,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RoughContainerTest,
                            return NameOf(std::get<0>(test.param)) + "_" + RoughName(std::get<1>(test.param));
                          });
 
-// After the keeper's and the executor's death a cgroup alone knows a daemon that hides.
+// After the deaths of keeper and executor, only a cgroup leads to a daemon that hides.
 class OrphanTest : public KeeperDaemonsTest, public testing::WithParamInterface<std::tuple<Cgroups, std::string>> {
  protected:
   void SetUp() override {
@@ -281,7 +282,7 @@ class OrphanTest : public KeeperDaemonsTest, public testing::WithParamInterface<
   const HiddenCgroups hidden_{std::get<0>(GetParam())};
 };
 
-TEST_P(OrphanTest, NeedsWritableCgroupIsGoneWhenTheNextKeeperTellsTheEnd) { ExpectGoneWhenTold(); }
+TEST_P(OrphanTest, NeedsWritableCgroupNoOrphanLivesWhenTheNextKeeperReportsTheEnd) { ExpectGoneWhenTold(); }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OrphanTest,
                          testing::Combine(testing::Values(Cgroups::kAll, Cgroups::kUnifiedOnly),
@@ -296,7 +297,7 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
   void SetUp() override {
     if (!hidden_.works()) GTEST_SKIP() << "needs to be root, to hide cgroups";
   }
-  // A daemon that was not found would live on for a minute, and take the machine from the next tests.
+  // A daemon that was not found would live for a minute and slow down the next tests.
   void TearDown() override {
     if (DaemonLives(Lock())) EndDaemon();
   }
@@ -306,8 +307,8 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
     EXPECT_THAT(Content("keeper.log"), HasSubstr("no cgroups for containers"));
     KillKeeperAndExecutor();
     Begin();
-    // Each look finds a daemon that forks with some chance, and finds it less often on a busy machine. The daemon ends
-    // by itself after 60 s.
+    // Each check finds a daemon that reforks only with some probability, which is lower on a busy machine. The daemon
+    // ends by itself after 60 s.
     ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }, std::chrono::seconds(50)));
   }
   const HiddenCgroups hidden_{Cgroups::kNone};
@@ -318,7 +319,8 @@ TEST_F(OrphanWithoutCgroupTest, RootOnlyADaemonThatReforksIsFoundByItsMark) {
   EXPECT_FALSE(DaemonLives(Lock()));
 }
 
-// The escape that is left: no ancestor of ours, no mark, no log, no cgroup. README.md of runtime/keeper.
+// The escape that remains: a daemon without an ancestor of ours, a mark, a log of the job, or a cgroup. See
+// README.md of runtime/keeper.
 TEST_F(OrphanWithoutCgroupTest, RootOnlyADaemonThatClearedItsEnvironmentAndItsOutputEscapes) {
   Orphan("stopped,bare,quiet");
   EXPECT_TRUE(DaemonLives(Lock())) << "it was found: then say so in the README";

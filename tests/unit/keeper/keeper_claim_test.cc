@@ -1,4 +1,4 @@
-// The keeper, the machine's ledger, and what the AM is told of its turn.
+// The keeper, the machine's ledger (the queue of its jobs), and what the AM learns about its queue position.
 #include <gmock/gmock.h>
 
 #include "runtime/ledger/ledger_reservation.h"
@@ -11,7 +11,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A machine of 1000 MB; our job asks for 600 of them. Another job of 600 MB, of this process, may be there too.
+// A machine with 1000 MB, of which our job requests 600 MB. Another job of 600 MB, held by this process, may be in the
+// ledger too.
 class ClaimWorld : public KeeperWorld {
  public:
   ClaimWorld() {
@@ -59,7 +60,7 @@ class ClaimWorld : public KeeperWorld {
          [](auto& w, auto& its) {
            w.SetTasks(2, {10, 1, static_cast<int>(its.Number(1))});
          }},
-        // A container that shows its GPUs, and holds them until the file go-N is there.
+        // Launches a container that writes its GPUs to a file, and holds them until the file go-N exists.
         {"hold",
          [](auto& w, auto& its) {
            w.Launch("1-" + its[1], kHold, {"N=" + its[1]}, {10, 1, static_cast<int>(its.Number(2))});
@@ -76,12 +77,12 @@ class ClaimWorld : public KeeperWorld {
 };
 
 const TestRow kClaims[] = {
-    {"JobThatFitsIsAdmittedAndHearsOfNoDelay", {{"begin | ask | granted | delay", "not told"}}},
+    {"AJobThatFitsIsAdmittedWithoutAPendingReason", {{"begin | ask | granted | delay", "not told"}}},
     {"RequestsWaitUntilTheJobIsAdmitted",
      {{"other | other-admitted | begin | ask | waits | delay | grants",
        "yes | ~waits for 600 MB of memory: 400 of 1000 MB are free | 0"},
       {"other-leaves | granted | delay", "none"}}},
-    {"NewAmOfAWaitingJobIsToldToo",
+    {"ANewAmOfAQueuedJobReceivesThePendingReason",
      {{"other | other-admitted | begin | waits | kill-am | ams 1,2 | am 2 | waits", "yes"}}},
     {"LaunchOfAJobThatIsNotAdmittedWaitsOrIsStopped",
      {{"other | other-admitted | begin | launch 1-1 >ran1 | launch 1-2 >ran2 | waits | term 1-1 | end 1-1",
@@ -89,13 +90,14 @@ const TestRow kClaims[] = {
       {"is-started 1-2 | other-leaves | end 1-2 | is ran2 | is ran1", "no | code 0 | yes | no"}}},
     {"JobWhoseKeeperIsKilledKeepsWaiting",
      {{"other | other-admitted | begin | ask | waits | next-keeper | grants | other-leaves | granted", "yes | 0"}}},
-    {"RunningJobWhoseKeeperIsKilledKeepsItsPlace",
+    {"ARunningJobWhoseKeeperIsKilledKeepsItsReservation",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | other | next-keeper | ask", ""},
-      {"granted | other-is-admitted | finish | finished | other-admitted", "no | yes"}}},  // the claim is still its own
-    {"ExecutorsHoldTheClaimOfADeadKeeper",
+      // the job kept its reservation
+      {"granted | other-is-admitted | finish | finished | other-admitted", "no | yes"}}},
+    {"ExecutorsHoldTheReservationOfADeadKeeper",
      {{"begin | launch 1-1 echo $$ >pid; exec sleep 1000 | filled pid | hang-up | kill-keeper | kill-am | other", ""},
       {"other-early | kill-pid pid | other-admitted", "no | yes"}}},
-    {"LedgerThatCannotBeUsedIsNamedUntilItCanBe",
+    {"AnUnusableLedgerIsThePendingReasonUntilItWorks",
      {{"break-ledger | begin | ask | delayed | delay | delay | grants",
        "~waits for the ledger, which cannot be used:  | ~LEDGER | 0"},
       {"mend-ledger | granted | delay", "none"}}},
@@ -105,21 +107,22 @@ TABLE_TEST(KeeperClaimTest, kClaims, ScriptIn<ClaimWorld>());
 const TestRow kGpus[] = {
     {"ContainersGetGpusOfTheirOwnAndGiveThemBack",
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
-      {"hold 3 2 | hold 4 0 | gpus 4", "GPUs "},  // one that asked for none sees none, and waits for none
+      // A container that requested no GPUs sees none and does not wait for any.
+      {"hold 3 2 | hold 4 0 | gpus 4", "GPUs "},
       {"is-started 1-3 | write go-2 | gpus 3", "no | GPUs 2,3"}}},
-    {"LaterKeeperKnowsWhoHasWhich",
+    {"TheNextKeeperKnowsWhichContainerHasWhichGpus",
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       {"next-keeper | hold 3 2 | hold 4 0 | gpus 4 | is-started 1-3 | write go-1 | gpus 3", "GPUs  | no | GPUs 0,1"}}},
-    {"MoreThanTheJobHasIsAnError",
+    {"LaunchingWithMoreGpusThanTheJobHasIsAnError",
      {{"tasks-with-gpus 2 | begin | hold 1 5 | end 1-1", "unseen: launch: 5 GPUs are requested, the job has 4"}}},
 };
 TABLE_TEST(KeeperGpuTest, kGpus, ScriptIn<ClaimWorld>());
 
 using KeeperTurnTest = ClaimWorld;
 
-TEST_F(KeeperTurnTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
+TEST_F(KeeperTurnTest, AJobPastTheUsersRunTimeGetsAKillRequestThatNamesTheLimit) {
   SetMachine(R"({"memory_mb": 1000, "gpus": [0, 1, 2, 3], "user_limits": {"run_minutes": 59}})");
-  // As an earlier keeper of the job left it; we are in the place of an executor.
+  // The entry is as an earlier keeper of the job left it. The test holds the entry in place of an executor.
   LedgerEntry entry{.number = 1, .job = records_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
   entry.admitted_at = loop_.Now() - std::chrono::hours(1);
   const auto held = Must(LedgerFolder::FindFor(records_)->Lock()->Add(entry));
@@ -133,9 +136,10 @@ TEST_F(KeeperTurnTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
                              HasSubstr(" on this machine (run_minutes)")));
 }
 
-// ---- what SIGKILL does not end
+// ---- processes that SIGKILL does not end
 
-// Freezes a process for good, as a disk that does not answer: state D, until this ends.
+// Freezes a process like a disk that does not answer: the process stays in state D until it is thawed or this object is
+// destroyed.
 class Frozen {
  public:
   Frozen() : folder_(StrCat("/sys/fs/cgroup/freezer/tony-test-", getpid())) {
@@ -177,7 +181,7 @@ class FrozenTest : public ClaimWorld {
   const Frozen frozen_;
 };
 
-TEST_F(FrozenTest, NeedsFreezerWhatTheKernelHoldsKeepsThePlaceAndNobodyWaiting) {
+TEST_F(FrozenTest, NeedsFreezerAFrozenProcessKeepsTheReservationAndBlocksNoClient) {
   EnterOther();
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   EXPECT_THAT(EndOf("1-1"), AllOf(HasSubstr(" left"), HasSubstr("the kernel holds it (state D)")));
@@ -189,8 +193,8 @@ TEST_F(FrozenTest, NeedsFreezerWhatTheKernelHoldsKeepsThePlaceAndNobodyWaiting) 
   EXPECT_TRUE(KeeperEnded(keeper_));
 }
 
-// The owner of the machine may want the place more than he minds the process.
-TEST_F(FrozenTest, NeedsFreezerTermGivesSuchAPlaceBack) {
+// The machine's owner may want the reservation back although the frozen process still exists.
+TEST_F(FrozenTest, NeedsFreezerSigtermFreesTheReservationOfAFrozenProcess) {
   FinishWhileItIsHeld();
   kill(keeper_, SIGTERM);
   EXPECT_TRUE(KeeperEnded(keeper_));

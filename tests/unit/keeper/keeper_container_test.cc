@@ -1,4 +1,4 @@
-// The keeper's containers: their start, their end, and what the next keeper makes of those of a dead one.
+// The keeper's containers: how they start and end, and how the next keeper adopts the containers of a dead one.
 #include <gmock/gmock.h>
 
 #include "runtime/keeper/keeper_pulse.h"
@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 using std::chrono_literals::operator""ms;
 
 const TestRow kContainers[] = {
-    {"EndsAreToldWhole",
+    {"EndsAreReportedWithCodeOrSignal",
      {{"begin | launch 1-1 exit 9 | launch 1-2 kill -9 $$ | end 1-1 | end 1-2 | is-started 1-1",
        "code 9 | signal 9 | yes"}}},
     {"ExecutorHasTheJobsEnvironmentItsOwnAndTheMarks",
@@ -27,34 +27,34 @@ const TestRow kContainers[] = {
     {"LaunchingTwiceStartsOnce",
      {{"begin | launch 1-1 echo x >>starts; sleep 1000 | launch 1-1 echo x >>starts; sleep 1000 | file starts", ""},
       {"launch 1-1 echo x >>starts; sleep 1000 | launch 1-2 exit 0 | end 1-2 | text starts", "code 0 | x,"}}},
-    {"ProgramThatCannotBeStartedIsAnErrorAndNoExitCode",
+    {"AProgramThatCannotBeStartedIsAnErrorWithoutAnExitCode",
      {{"begin | start-program 1-1 /no/such/executor | end 1-1",
        "unseen: start /no/such/executor: no such file or directory"}}},
-    {"LaunchThatFitsNoMessageIsAnError",
+    {"ALaunchLargerThanAMessageIsAnError",
      {{"begin | launch-with 1-1 HUGE=" + std::string(kMaxKeeperMessage, 'x') + " exit 0 | end 1-1",
        "~above 131072 bytes"}}},
-    {"AskedToStopAnExecutorGetsTermAndMayTakeItsTime",
+    {"AStoppedExecutorGetsSigtermAndTimeToEnd",
      {{"begin | launch 1-1 trap 'echo term >stopped; exit 5' TERM; >ready; while :; do sleep 0.01; done", ""},
       {"file ready | term 1-1 | end 1-1 | text stopped", "code 5 | term,"}}},
-    {"KillEndsAllOfAContainerAndNothingElse",
+    {"AKillEndsAllProcessesOfItsContainerOnly",
      {{"begin | launch 1-1 trap '' TERM; setsid sleep 1000 & setsid env -i sleep 1000 & >ready1; wait", ""},
       {"launch 1-2 setsid sleep 1000 & >ready2; wait | file ready1 | file ready2 | processes 1-1 2 | processes 1-2 2",
        ""},
       {"kill 1-1 | end 1-1 | has 1-1 | has 1-2 | is-ended 1-2", "signal 9 | 0 | 2 | no"}}},
-    {"WhatADeadExecutorLeavesIsGoneBeforeItsEndIsTold",
+    {"LeftoversOfADeadExecutorAreKilledBeforeItsEndIsReported",
      {{"begin | launch 1-1 setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ;"
        "setsid env -i sh -c 'sleep 1000 & >bare; sleep 1000' & >ready; echo $$ >pid; wait",
        ""},
       {"file ready | file bare | processes 1-1 5 | more-descendants 5 | kill-pid pid | end 1-1", "yes | signal 9"},
-      {"has 1-1 | more-descendants 1", "0 | no"}}},  // the AM alone
+      {"has 1-1 | more-descendants 1", "0 | no"}}},  // only the AM is left
     {"ForkBombIsEndedWithItsExecutor",
      {{"begin | launch 1-1 f() { setsid sh -c 'while :; do setsid sleep 0.02 & sleep 0.01; done' & }; f; f; f; >ready; "
        "wait | file ready | kill 1-1 | end 1-1 | has 1-1",
        "signal 9 | 0"}}},
-    {"StoppedBeforeItsLaunchItNeverStarts",
+    {"AContainerStoppedBeforeItsLaunchNeverStarts",
      {{"begin | term 1-1 | end 1-1 | launch 1-1 >ran | launch 1-2 exit 0 | end 1-2 | is ran | told",
-       "^unseen | code 0 | no | reached 1 lost 0 ends 2"}}},  // each end once
-    {"AnExitComesWithWhatTheExecutorKept",
+       "^unseen | code 0 | no | reached 1 lost 0 ends 2"}}},  // each end is reported once
+    {"AnExitIsReportedWithTheKeptOutcome",
      {{"begin | keep 1-1 kept | launch 1-1 exit 1 | launch 1-2 exit 1 | end 1-1 | end 1-2 | kept 1-1 | kept 1-2",
        "code 1 | code 1 | user_error kept | none"}}},
     {"FilesOfTheKeeperArePrivate",
@@ -69,7 +69,7 @@ class KeeperCrowdTest : public KeeperWorld {
   KeeperCrowdTest() { Begin(); }
 };
 
-TEST_F(KeeperCrowdTest, EveryAskIsGrantedUnderANameOfItsOwn) {
+TEST_F(KeeperCrowdTest, EveryRequestIsGrantedUnderItsOwnName) {
   scheduler_->Request({{{{"worker", 0}, 1}, {}}, {{{"worker", 1}, 1}, {}}});
   EXPECT_THAT(Told<ContainerGranted>(), IsEmpty()) << "told from inside the call";
   scheduler_->Request({{{{"ps", 0}, 1}, {}}});
@@ -81,9 +81,9 @@ TEST_F(KeeperCrowdTest, EveryAskIsGrantedUnderANameOfItsOwn) {
 }
 
 TEST_F(KeeperCrowdTest, ManyLaunchesAtOnceAllArrive) {
-  constexpr int kMany = 300;  // far more than the socket's buffer holds
-  // As the same AM: no answer for the ten seconds of a lease would lose the keeper, whose inventory has ended
-  // containers that were never said to have started.
+  constexpr int kMany = 300;  // more than the socket's buffer holds
+  // The AM of the same epoch gets a longer lease. With the usual ten seconds a slow answer would lose the keeper, and
+  // the inventory after that would hold ended containers that were never reported as started.
   BecomeAm({1}, std::chrono::minutes(10));
   const std::string ballast(2000, 'x');
   for (int i = 0; i < kMany; ++i) Launch(StrCat("1-", i), "exit 0", {"BALLAST=" + ballast});
@@ -103,44 +103,45 @@ TEST_F(KeeperCrowdTest, GangOfThirtyTwoStartsAtOnce) {
 // ---- a keeper that was killed, or hangs
 
 const TestRow kRecoveries[] = {
-    {"KilledKeeperIsBroughtBackAndAdoptsItsExecutors",
+    {"AKilledKeeperIsRestartedAndAdoptsItsExecutors",
      {{"begin | launch 1-1 while ! [ -e go ]; do sleep 0.01; done; exit 3", ""},
       {"launch 1-2 setsid sleep 1000 & sleep 1000 | processes 1-2 3 | started 1-1 | next-keeper | keepers", "2"},
       {"running | has-the-same 1-2 | told | text ams", "runs 1-1 1-2 | yes | reached 2 lost 0 ends 0 | 1,"},
-      {"write go | end 1-1", "^unseen"},  // not its child: its exit status is not known
+      {"write go | end 1-1", "^unseen"},  // not its child: exit status unknown
       {"term 1-2 | end 1-2 | has 1-2", "^unseen | 0"}}},
-    {"ExecutorThatEndedWhileThereWasNoKeeperIsSweptAndTold",
+    {"AnExecutorThatEndedWithoutAKeeperIsCleanedUpAndReported",
      {{"begin | launch 1-1 setsid sleep 1000 & echo $$ >pid; exec sleep 1000 | launch 1-2 exit 6", ""},
       {"processes 1-1 2 | end 1-2 | hang-up | kill-keeper | kill-pid pid | begin | end 1-1", "code 6 | ^unseen"},
-      {"has 1-1 | end 1-2", "0 | code 6"}}},  // what an earlier keeper saw is not lost
+      // The end that an earlier keeper saw is not lost.
+      {"has 1-1 | end 1-2", "0 | code 6"}}},
     {"KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecutors",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | hang-up | kill-keeper | kill-am | am-gone | keeper", ""},
       {"ams 1,2 | am 2 | running | has 1-1", "runs 1-1 | 1"}}},
     {"AmThatDiesBeforeItsHelloIsReplacedAtOnce",
      {{"keeper | filled ams | kill-keeper | keeper | kill-am | ams 1,2", ""}}},
-    {"AmThatSaysNoHelloToTheNewKeeperIsReplaced",
+    {"AnAmThatSendsNoHelloToTheNewKeeperIsReplaced",
      {{"limit ADOPTION=200 | keeper | remember-am | kill-keeper | keeper | ams 1,2 | another-am", ""}}},
-    {"AnEpochThatAPowerCutTookIsKnownFromTheLeaseRecord",
-     {{"write epoch | lease-of 5 | keeper | filled ams | text ams", "6,"}}},
-    // As if the keeper had died between fork and writing, and before the fork.
-    {"ForkThatWasNotWrittenDownIsFoundByItsMark",
+    {"AnEpochLostInAPowerCutIsReadFromTheLease", {{"write epoch | lease-of 5 | keeper | filled ams | text ams", "6,"}}},
+    // The records look as if the keeper had died between the fork and its record (1-1), and before the fork (1-2).
+    {"AnUnrecordedForkIsFoundByItsMark",
      {{"begin | launch 1-1 sleep 1000 & wait | processes 1-1 2 | hang-up | kill-keeper", ""},
       {"write containers/1-1 launching; | write containers/1-2 launching; | begin | running", "runs 1-1"},
       {"has 1-1 | end 1-2 | kill 1-1 | end 1-1 | has 1-1", "2 | ^unseen | ^unseen | 0"}}},
     {"ReusedPidIsNotTakenForTheExecutor",
      {{StrCat("keeper | file ams | kill-keeper | write containers/1-1 launching;started ", getpid(),
               " 1; | begin | end 1-1"),
-       "^unseen"}}},  // and this process lives
-    {"LaunchesAndStopsSaidWithoutAKeeperAreDoneByTheNext",
+       "^unseen"}}},  // this process was not killed
+    {"CommandsSentWithoutAKeeperAreExecutedByTheNext",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | kill-keeper | kill 1-1 | launch 1-2 exit 8", ""},
       {"end 1-1 | end 1-2", "^unseen | code 8"}}},
-    // With its mark, descent and session gone, only what it writes to tells whose it is.
-    {"DaemonOfAnAdoptedExecutorIsSweptThoughItClearedItsEnvironment",
+    // Without mark, descent and session, only the log that the daemon writes to shows its container.
+    {"ADaemonWithoutEnvironmentIsKilledWithItsAdoptedExecutor",
      {{"begin | launch 1-1 setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000' & echo $$ >pid; exec sleep 1000",
        ""},
       {"filled bare | filled pid | next-keeper | lives bare | kill-pid pid | end 1-1 | lives bare",
-       "yes | ^unseen | no"}}},  // gone before the end is told
-    {"PausedKeeperCostsTheLeaseAndIsReachedAgainAfterwards",
+       // The daemon is killed before the end is reported.
+       "yes | ^unseen | no"}}},
+    {"APausedKeeperLosesTheLeaseAndIsReachedAgain",
      {{"keeper | am 1 1500 | launch 1-1 exec sleep 1000 | started 1-1 | signal-keeper SIGSTOP | lost | told",
        "reached 1 lost 1 ends 0"},
       {"signal-keeper SIGCONT | reached 2 | running | keepers | text ams", "runs 1-1 | 1 | 1,"}}},
@@ -162,7 +163,7 @@ class KeeperRecoveryFromHangTest : public KeeperWorld {
   }
 };
 
-TEST_F(KeeperRecoveryFromHangTest, OneThatIsStoppedIsSilentAndOneThatGoesOnIsNot) {
+TEST_F(KeeperRecoveryFromHangTest, AStoppedKeeperIsSilentUntilItContinues) {
   KeeperPulse pulse(records_);
   Instant now = FromMillis(1'000'000);
   const auto silence = [&] { return pulse.Silence(now += std::chrono::seconds(1)); };
@@ -176,8 +177,8 @@ TEST_F(KeeperRecoveryFromHangTest, OneThatIsStoppedIsSilentAndOneThatGoesOnIsNot
   EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now) == Duration(0); }));
 }
 
-// As the masters that connect to it again and again make of it.
-TEST_F(KeeperRecoveryFromHangTest, OneWhoseQueueIsFullIsSilentToo) {
+// AMs that connect to a stopped keeper again and again fill its queue.
+TEST_F(KeeperRecoveryFromHangTest, AKeeperWithAFullQueueIsSilent) {
   std::vector<UniqueFd> others;
   for (auto other = ConnectToKeeper(records_); other.ok(); other = ConnectToKeeper(records_))
     others.push_back(*std::move(other));
@@ -189,7 +190,7 @@ TEST_F(KeeperRecoveryFromHangTest, OneWhoseQueueIsFullIsSilentToo) {
   EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now + 1000ms) == Duration(0); }));
 }
 
-TEST_F(KeeperRecoveryFromHangTest, OneThatIsStoppedIsEndedAndItsLockIsFree) {
+TEST_F(KeeperRecoveryFromHangTest, EndingAStoppedKeeperFreesItsLock) {
   EXPECT_THAT(KeepersOf(records_), ElementsAre(keeper_));
   EXPECT_EQ(tony::DescribeBlocker(records_), StrCat("process ", keeper_, " (tony-keeper) of ", UserName(geteuid()),
                                                     ", stopped (state T): \"kill -CONT ", keeper_, "\" wakes it"));

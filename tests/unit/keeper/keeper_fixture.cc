@@ -32,7 +32,7 @@ KeeperFixture::KeeperFixture(const std::string& am_script) {
   auto folder = LocalJobStore(temp_.path() / "home").Create(job, loop_.Now());
   EXPECT_TRUE(folder.ok()) << folder.error().message;
   records_ = *folder;
-  // The keeper looks for the AM beside itself.
+  // The keeper expects the AM's program in its own folder.
   fs::create_directory(temp_.path() / "bin");
   fs::copy_file(TestProgram("quick_keeper"), temp_.path() / "bin/tony-keeper");
   std::ofstream(temp_.path() / "bin/tony-am") << "#!/bin/sh\n" << am_script << "\n";
@@ -56,7 +56,7 @@ KeeperFixture::~KeeperFixture() {
   if (log.ok()) std::fprintf(stderr, "%s", log->c_str());
 }
 
-// That killed keepers left, and no next one removed.
+// Removes cgroups that killed keepers left and that no later keeper removed.
 void KeeperFixture::RemoveCgroups() const {
   const auto records = keeper::ContainerRecords(records_).ReadAll();
   if (!records.ok()) return;

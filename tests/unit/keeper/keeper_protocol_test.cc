@@ -80,7 +80,7 @@ TEST(KeeperProtocolTest, AnotherVersionIsRefused) {
   EXPECT_FALSE(DecodeRequest(std::string("\x02", 1)).ok());
 }
 
-TEST(KeeperProtocolTest, OnlyWhatVersion1CannotSayHasVersion2) {
+TEST(KeeperProtocolTest, Version2IsUsedOnlyForNewFields) {
   EXPECT_EQ(Encode(KeeperRequest(FinishJob{}))[0], 1);
   EXPECT_EQ(Encode(KeeperRequest(FinishJob{"{}"}))[0], 2);
   ContainerExited exited;
@@ -102,9 +102,10 @@ TEST(KeeperProtocolTest, EveryCutAndEveryAdditionIsRefused) {
   EXPECT_FALSE(DecodeRequest(whole + 'x').ok());
 }
 
-TEST(KeeperProtocolTest, LengthsAboveWhatIsThereAllocateNothing) {
+TEST(KeeperProtocolTest, LengthsBeyondTheMessageAreRefused) {
   const auto with_length = [](int64_t length) {
-    std::string message("\x01\x02", 2);  // a launch whose name says it is this long
+    // A launch message whose first text claims to have `length` bytes.
+    std::string message("\x01\x02", 2);
     for (int i = 0; i < 8; ++i) message.push_back(static_cast<char>(length >> (8 * i)));
     return message;
   };
@@ -151,16 +152,16 @@ TEST(KeeperProtocolTest, EmptyInventoryIsOneLastPart) {
   EXPECT_TRUE(parts[0].last);
 }
 
-// ---- One list of fields is enough for all encodings of a value: documents, journal records, ledger entries and messages.
+// ---- A single list of fields is enough for all encodings of a value: documents, journal records, ledger entries and
+// messages.
 
-// PRE:
 struct Wheel {
   int spokes = 0;
   bool operator==(const Wheel&) const = default;
 };
 void Fields(auto& io, Is<Wheel> auto& wheel) { io.Field("spokes", wheel.spokes); }
 
-// A value as it was in the release before...
+// A value as an earlier release has it.
 struct OldBicycle {
   std::string name;
   std::vector<Wheel> wheels;
@@ -171,7 +172,7 @@ void Fields(auto& io, Is<OldBicycle> auto& bicycle) {
   io.Field("wheels", bicycle.wheels);
 }
 
-// ...and the same with one field more: one member, and one line in its list.
+// The same value with one more field: it takes one more member, and one more line in the list of fields.
 struct Bicycle {
   std::string name;
   std::vector<Wheel> wheels;
@@ -237,7 +238,7 @@ TEST(FieldsTest, AFieldThatIsAddedOnceIsInEveryEncoding) {
   EXPECT_EQ(MessageBack<Bicycle>(message), kNew);
 }
 
-TEST(FieldsTest, WhatAnEarlierReleaseWroteIsReadAndItReadsWhatIsWrittenForIt) {
+TEST(FieldsTest, EarlierAndLaterReleasesReadEachOther) {
   EXPECT_EQ(DocumentBack<Bicycle>(WriteJson(kOld)), kDefault);
   EXPECT_EQ(DocumentBack<OldBicycle>(WriteJson(kNew)), kOld);
   EXPECT_EQ(MessageBack<Bicycle>(MessageOf(kOld, kFirstMessageVersion)), kDefault);
@@ -257,7 +258,7 @@ TEST(FieldsTest, ABadFieldIsNamedByItsPath) {
   EXPECT_EQ(error(R"({"name":1,"wheels":1})"), "bicycle: field name: expected a string");
 }
 
-// Every kind of value, each other than its default.
+// A field of every kind.
 struct Everything {
   bool flag = false;
   int64_t number = 0;
@@ -304,7 +305,7 @@ TEST(FieldsTest, EveryKindOfValueIsReadBack) {
 
 // ---- message channel
 
-constexpr uid_t kAnotherUser = 54321;  // nobody has this number
+constexpr uid_t kAnotherUser = 54321;  // no user has this number
 
 class MessageChannelTest : public ::testing::Test {
  protected:
@@ -344,7 +345,7 @@ TEST_F(MessageChannelTest, LongestMessageFits) {
   EXPECT_EQ(got_[0], longest);
 }
 
-TEST_F(MessageChannelTest, ADescriptorComesWithItsMessageAndNoOther) {
+TEST_F(MessageChannelTest, ADescriptorArrivesWithItsOwnMessage) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd read_end(ends[0]);
@@ -374,7 +375,7 @@ TEST_F(MessageChannelTest, ADescriptorComesWithItsMessageAndNoOther) {
   EXPECT_EQ(read(read_end.get(), &byte, 1), 0) << "the sender's is closed";
 }
 
-TEST_F(MessageChannelTest, ADescriptorThatNobodyTakesIsClosed) {
+TEST_F(MessageChannelTest, AnUntakenDescriptorIsClosed) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd read_end(ends[0]);
@@ -395,7 +396,7 @@ TEST_F(MessageChannelTest, TooLongAMessageClosesTheConnection) {
   EXPECT_TRUE(got_.empty());
 }
 
-TEST_F(MessageChannelTest, VanishedPeerIsToldOnceAfterItsLastMessage) {
+TEST_F(MessageChannelTest, AVanishedPeerIsReportedOnceAfterItsLastMessage) {
   ASSERT_EQ(send(there_.get(), "bye", 3, 0), 3);
   there_.Reset();
   ASSERT_TRUE(RunUntil(loop_, [&] { return closed_ > 0; }));

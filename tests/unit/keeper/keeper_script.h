@@ -1,5 +1,5 @@
-// Scripts for a real keeper, executors that are shell scripts, and this test as the AM's scheduler. "@" is the job's
-// folder and "#" the job's id. A word that asks for something that comes waits for it.
+// Runs scripts with a real keeper, shell scripts as executors, and this test as the AM's scheduler. "@" is the job's
+// folder and "#" the job's id. A word that checks for something that comes later waits for it.
 #pragma once
 
 #include <unistd.h>
@@ -35,7 +35,8 @@ class KeeperWorld : public KeeperFixture {
     EXPECT_TRUE(WaitFor([&] { return Content(file).ends_with("\n"); })) << file;
     return static_cast<pid_t>(ParseInt(Trim(Content(file))).value_or(0));
   }
-  // "code 3", "signal 9", "unseen" where nobody saw it; then what is said of it.
+  // Returns how the container ended: "code 3", "signal 9", or "unseen" if the keeper did not see the end. Class, "left"
+  // and the error message follow if they are set.
   std::string EndOf(const std::string& container) {
     if (!WaitFor([&] { return Exit(container); })) return "no end";
     const ContainerExited& its = *Exit(container);
@@ -52,7 +53,7 @@ class KeeperWorld : public KeeperFixture {
     const Verdict& verdict = *(*status)->verdict;
     return StrCat((*status)->state, " ", ToString(verdict.cls), ": ", verdict.message);
   }
-  // Longer than what would come too early takes.
+  // Returns "yes" if the condition becomes true within 300 ms, which is longer than a premature event takes.
   std::string WithinAMoment(const std::function<bool()>& condition) {
     return RunUntil(loop_, condition, Duration(300)) ? "yes" : "no";
   }
@@ -74,7 +75,7 @@ class KeeperWorld : public KeeperFixture {
   std::string Text(const Words& its, size_t from) const {
     return Replaced(Replaced(its.From(from), "@", records_.place().string()), "#", records_.job().value);
   }
-  // The words of this world, or of one that adds to it.
+  // Returns the words of this world together with the words in `more`.
   template <class World>
   static Deeds<World> WordsOf(Deeds<World> more = {});
   static Deeds<KeeperWorld> Its() { return WordsOf<KeeperWorld>(); }
@@ -111,7 +112,8 @@ Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
       {"kill-keeper", [](auto& w, auto&) { w.KillKeeper(w.keeper_); }},
       {"signal-keeper", [](auto& w, auto& its) { kill(w.keeper_, *SignalFromString(its[1])); }},
       {"next-keeper",
-       [](auto& w, auto&) {  // brought back by the AM; the scheduler has reached it
+       // The AM's scheduler restarts the killed keeper; this word waits until the scheduler has reached the new keeper.
+       [](auto& w, auto&) {
          const size_t reached = w.template Told<SchedulerReached>().size();
          w.KillKeeper(w.keeper_);
          w.Hear([&] { return w.template Told<SchedulerReached>().size() > reached; });
@@ -131,9 +133,8 @@ Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
          w.Hear([&] { return ProcessesWithEnvironment("TONY_AM=" + w.records_.job().value).empty(); });
        }},
       {"ams",
-       [](auto& w, auto& its) {  // "1,2": the epochs of all that were started
-         w.Hear([&] { return w.Content("ams") == Replaced(its[1], ",", "\n") + "\n"; });
-       }},
+       // Waits until AMs of exactly these epochs were started, e.g. "1,2".
+       [](auto& w, auto& its) { w.Hear([&] { return w.Content("ams") == Replaced(its[1], ",", "\n") + "\n"; }); }},
       {"next-am", [](auto& w, auto&) { w.Hear([&] { return w.Content("ams").starts_with("1\n2\n"); }); }},
       {"remember-am", [](auto& w, auto&) { w.before_ = w.Ams(); }},
       {"another-am",
@@ -209,7 +210,7 @@ Deeds<World> KeeperWorld::WordsOf(Deeds<World> more) {
       {"of-job", [](auto& w, auto&) { return StrCat(w.OfJob().size()); }},
       {"kill-pid", [](auto& w, auto& its) { ::kill(w.PidIn(its[1]), SIGKILL); }},
       {"lives",
-       [](auto& w, auto& its) {  // a zombie does not
+       [](auto& w, auto& its) {  // a zombie counts as dead
          return Have(std::ranges::count(ListProcesses(), w.PidIn(its[1]), &ProcessEntry::pid) > 0);
        }},
       // ---- the job's folder

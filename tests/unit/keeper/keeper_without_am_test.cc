@@ -1,4 +1,4 @@
-// Jobs whose AM cannot be kept running, or says that none can rule.
+// Jobs whose AM cannot be kept running, or reports that no AM can lead the job.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -34,7 +34,7 @@ TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
   EXPECT_THAT(OfJob(), IsEmpty());
 }
 
-TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
+TEST_F(UnreadableJobTest, AKillRequestEndsTheJob) {
   RunThenDamage("trap 'echo asked >termed; exit 0' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   ASSERT_TRUE(records_.WriteKill({"enough"}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
@@ -45,14 +45,14 @@ TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
   EXPECT_THAT(OfJob(), IsEmpty());
 }
 
-TEST_F(UnreadableJobTest, AKillAtOnceAsksNobody) {
+TEST_F(UnreadableJobTest, AKillWithoutGraceEndsTasksAtOnce) {
   RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   ASSERT_TRUE(records_.WriteKill({"enough", Duration(0)}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().state, "KILLED");
 }
 
-TEST_F(UnreadableJobTest, AKillWithAConditionIsRefusedAndNeverObeyed) {
+TEST_F(UnreadableJobTest, AConditionalKillIsRefused) {
   RunThenDamage(kBusy);
   ASSERT_TRUE(records_.WriteKill({.reason = "late", .if_owner = {"o1"}}).ok());
   ASSERT_TRUE(WaitFor([&] { return records_.ReadKills()->empty(); }));
@@ -78,7 +78,7 @@ TEST_F(UnreadableJobTest, AnExecutorWithoutATaskIsNotWaitedFor) {
   EXPECT_EQ(FinalStatus().state, "FAILED");
 }
 
-TEST_F(UnreadableJobTest, AnotherKeeperGoesOnWithIt) {
+TEST_F(UnreadableJobTest, TheNextKeeperContinuesTheUnreadableJob) {
   RunThenDamage(kBusy);
   const auto before = Marked("1-1");
   KillKeeper(keeper_);
@@ -90,7 +90,7 @@ TEST_F(UnreadableJobTest, AnotherKeeperGoesOnWithIt) {
   EXPECT_EQ(Content("ams"), "1\n2\n3\n");
 }
 
-TEST_F(UnreadableJobTest, AJobThatHasNothingYetFailsAtOnce) {
+TEST_F(UnreadableJobTest, AnUnreadableJobWithoutContainersFailsAtOnce) {
   std::filesystem::remove(records_.place() / "good");
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
@@ -104,7 +104,7 @@ class FailedCheckTest : public KeeperFixture {
             "exit 79") {}
 };
 
-TEST_F(FailedCheckTest, TheJobEndsWithTheExpressionAndNoOtherMasterStarts) {
+TEST_F(FailedCheckTest, TheJobEndsWithTheFailedExpressionAndNoOtherAmStarts) {
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
   const auto status = records_.ReadStatus();
@@ -117,17 +117,18 @@ class CrashLoopTest : public KeeperFixture {
   CrashLoopTest() : KeeperFixture("echo $2 >>$1/ams; echo \"last words\" >&2; exit 70") {}
 };
 
-TEST_F(CrashLoopTest, AnotherKeeperDoesNotBeginToCountAnew) {
+TEST_F(CrashLoopTest, TheNextKeeperContinuesTheCount) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(records_, {loop_.Now()}).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
   const auto status = records_.ReadStatus();
-  EXPECT_EQ((*status)->verdict->message, "the application master crashed 5 times within 5 min; the last cause: exit code 70");
+  EXPECT_EQ((*status)->verdict->message,
+            "the application master crashed 5 times within 5 min; the last cause: exit code 70");
   EXPECT_THAT((*status)->verdict->stderr_tail, HasSubstr("last words"));
   EXPECT_THAT(keeper::ReadDeaths(records_), SizeIs(5));
 }
 
-TEST_F(CrashLoopTest, AKeeperThatDiesWithAVerdictIsFollowedByOneThatOnlySweeps) {
+TEST_F(CrashLoopTest, AfterAVerdictTheNextKeeperOnlySweeps) {
   JobStatus status;
   status.job = records_.job();
   status.state = "FAILED";
@@ -140,7 +141,7 @@ TEST_F(CrashLoopTest, AKeeperThatDiesWithAVerdictIsFollowedByOneThatOnlySweeps) 
 
 using KilledAmTest = KeeperFixture;
 
-TEST_F(KilledAmTest, AnAmThatIsKilledFromOutsideIsNoCrashLoop) {
+TEST_F(KilledAmTest, KillsFromOutsideDoNotCountAsACrashLoop) {
   const pid_t keeper = StartKeeper();
   std::string ams;
   for (int epoch = 1; epoch <= 8; ++epoch) {
@@ -162,7 +163,7 @@ TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
   EXPECT_TRUE(std::ranges::none_of(now, [&](pid_t pid) { return pid == stopped[0]; })) << "it cannot wake";
 }
 
-TEST_F(KilledAmTest, OneThatHoldsTheLockOfAJobThatNobodyKeepsIsEndedBeforeTheNextStarts) {
+TEST_F(KilledAmTest, AnOrphanedAmWithTheLockIsEndedBeforeTheNextStarts) {
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + records_.job().value}, "/", "", ""};
   std::optional<ExitStatus> ended;

@@ -1,4 +1,4 @@
-// tony-keeper with limits from the job's stored environment, so that no test waits for the real ones.
+// tony-keeper with limits from the job's stored environment, so that tests need not wait for the usual limits.
 #include <cstdlib>
 
 #include "runtime/base/log.h"

@@ -1,4 +1,4 @@
-// A job that runs out: its AM has died, and none can read its journal.
+// A job whose tasks run on: its AM has died, and no other AM can read its journal.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace tony {
 
-// Rules as long as the file "good" is there; without it, ends as an AM does that finds its journal damaged.
+// The AM runs while the file "good" exists. Without the file it exits like an AM that finds its journal damaged.
 class UnreadableJobTest : public KeeperFixture {
  protected:
   UnreadableJobTest()
@@ -19,7 +19,7 @@ class UnreadableJobTest : public KeeperFixture {
     std::ofstream(records_.place() / "good") << "";
   }
 
-  // A container with `command` runs, and the AM is replaced by one that cannot read the journal.
+  // Runs a container with `command`, then replaces the AM by one that cannot read the journal.
   void RunThenDamage(const std::string& command) {
     Run(command);
     Damage();
@@ -46,7 +46,7 @@ class UnreadableJobTest : public KeeperFixture {
     return **status;
   }
 
-  // With a process below it, as an executor that has a task.
+  // Has a process below it, like an executor with a task.
   static constexpr char kBusy[] = "until [ -e go ]; do sleep 0.01; done & >ready; wait";
   pid_t keeper_ = 0;
 };

@@ -14,7 +14,7 @@
 namespace tony::layering {
 namespace {
 
-// Folder -> the folders whose headers it may include beside its own.
+// Maps a folder to the folders whose headers it may include in addition to its own.
 const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   static const auto& table = *new std::map<std::string, std::vector<std::string>>{
       {"runtime/base", {}},
@@ -70,32 +70,33 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   return table;
 }
 
-// The rooms of jobs on one machine, and the files outside that may include their headers.
+// The folders for jobs on one machine, and the files outside of them that may include their headers.
 constexpr std::string_view kOneMachine[] = {"runtime/keeper/", "runtime/ledger/", "runtime/local/"};
 constexpr std::string_view kKnowOneMachine[] = {"am/main.cc", "runtime/client/backends.cc"};
-// The file that alone knows outside of runtime/logs how logs are read on this machine.
+// The only file outside of runtime/logs that knows how logs are read on this machine.
 constexpr std::string_view kLocalBackend = "runtime/local/local_backend.cc";
 
-// How logs are read on this machine, and the file that reads those of its own task for others. All others read by
-// runtime/logs/log_source.h.
+// The header for reading logs on this machine, and the file that reads the logs of its own task for others. All other
+// readers use runtime/logs/log_source.h.
 constexpr std::string_view kLocalLogs = "runtime/logs/local_log_source.h";
 constexpr std::string_view kReadsItsOwnLogs = "executor/task_logs.cc";
 
-// Where the jobs of this machine are. Beside their backend: the upkeep of $TONY_HOME, and whose a folder of checkpoints
-// on this machine is.
+// The headers that know where the jobs of this machine are, and the files that may include them: their backend, the
+// upkeep of $TONY_HOME, and the check who owns a checkpoint folder on this machine.
 constexpr std::string_view kLocalStores[] = {
     "runtime/records/local_job_store.h",
     "runtime/records/local_request_index.h",
 };
 constexpr std::string_view kKnowLocalStores[] = {
     "runtime/local/local_backend.cc",
-    "runtime/yarn/yarn_backend.cc",  // requests are known on this machine, for now
+    // Request ids are stored on this machine, for now.
+    "runtime/yarn/yarn_backend.cc",
     "runtime/cli/gc.cc",
     "runtime/cli/history_list.cc",
 };
 
-// An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
-// decides; and in no header but the private ones.
+// An include that starts with `prefix` may only be in files whose path starts with one of `users`. The first rule that
+// matches decides. A public header must not have such an include.
 struct ThirdPartyRule {
   std::string_view prefix;
   std::vector<std::string_view> users;
@@ -107,7 +108,8 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"boost/beast", {"runtime/net/http_server.cc"}},
       {"boost/", {""}},
       {"thrift/", {"runtime/rpc/"}},
-      {"ClientService.h", {"runtime/rpc/"}},  // generated from tony.thrift, as the next three
+      // generated from tony.thrift, like the next three
+      {"ClientService.h", {"runtime/rpc/"}},
       {"ExecutorService.h", {"runtime/rpc/"}},
       {"tony_constants.h", {"runtime/rpc/"}},
       {"tony_types.h", {"runtime/rpc/"}},
@@ -117,7 +119,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"fmt/", {"runtime/base/log.cc"}},
       {"pugixml", {"runtime/config/"}},
       {"curl/", {"runtime/net/http_client.cc"}},
-      {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
+      {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's header
       {"openssl/", {"runtime/os/sha256.cc", "runtime/hadoop/sasl.cc", "runtime/net/tls.cc"}},
       {"yaml.h", {"runtime/config/document_yaml.cc"}},
       {"re2/", {"runtime/cli/log_session.cc"}},
@@ -129,15 +131,16 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
   return rules;
 }
 
-// An adapter of many files has headers that show its library. Nobody outside of the folder sees any header of it but
-// these, and these include none of the others.
+// The headers of this folder may show its library. Code outside of the folder may include only these two headers, which
+// include none of the others.
 constexpr std::string_view kAdapterFolder = "runtime/rpc/";
 constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_connection.h", "runtime/rpc/rpc_server.h"};
-// Of a folder with other headers than its adapter's, those that show its library.
+// Headers that show their library, in a folder that has other headers, too.
 constexpr std::string_view kPrivateHeaders[] = {"runtime/hadoop/rpc_frames.h", "runtime/hadoop/sasl.h",
                                                 "runtime/hadoop/wire_records.h"};
 
-// What a function of (state, observation, now) has no use for. Interfaces are among it, because the core gets values.
+// Headers that a pure function of (state, observation, now) does not need. Interfaces are among them, because the core
+// gets values.
 constexpr std::string_view kImpureIncludes =
     "thread mutex shared_mutex condition_variable future atomic fstream iostream filesystem unistd.h fcntl.h sys/ "
     "runtime/base/event_loop.h runtime/base/log.h runtime/base/unique_fd.h runtime/os/ runtime/records/ "
@@ -150,7 +153,7 @@ constexpr std::string_view kPureRecords[] = {
     "runtime/records/submit_machine.h",
 };
 constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
-// Pure functions between the core's values and bytes, and the libraries for that.
+// Pure functions that convert the core's values to bytes and back, and the libraries that they may use.
 constexpr std::string_view kFormatSources[] = {"runtime/records/decisions.cc", "runtime/records/journal_format.cc"};
 constexpr std::string_view kFormatLibraries[] = {"boost/json.hpp", "boost/json/", "boost/crc.hpp"};
 
@@ -186,7 +189,7 @@ void ForEachLine(const SourceFile& source, Visit visit) {
   ForEachRawLine(source, [&](int number, const std::string& line) { visit(number, WithoutComment(line)); });
 }
 
-// Of the raw lines: in "am//job.h" no comment begins.
+// Reads the raw lines, because in "am//job.h" no comment begins.
 std::vector<Include> Includes(const SourceFile& source) {
   std::vector<Include> includes;
   ForEachRawLine(source, [&](int number, const std::string& line) {
@@ -195,8 +198,8 @@ std::vector<Include> Includes(const SourceFile& source) {
   return includes;
 }
 
-// "runtime/hadoop/wire/rpc.proto" -> "runtime/hadoop"; "am/core/job.h" -> "am/core"; another path -> "". The longest
-// folder of the table counts.
+// "runtime/hadoop/wire/rpc.proto" -> "runtime/hadoop"; "am/core/job.h" -> "am/core"; any other path -> "". The longest
+// matching folder of the table counts.
 std::string FolderOf(const std::string& path) {
   std::string found;
   for (const auto& [folder, unused] : AllowedArrows()) {
@@ -341,7 +344,7 @@ std::vector<std::string> LocalSchedulerViolations(const SourceFile& source) {
   }
   ForEachLine(source, [&](int line, const std::string& code) {
     for (const char* lock : {"\"keeper.lock\"", "\"keeper.start\"", "\"am.lock\""}) {
-      // An AM holds its lock.
+      // An AM holds its own lock.
       const bool is_own = source.path.starts_with("am/") || source.path.starts_with("runtime/records/");
       if (!is_own && code.find(lock) != std::string::npos)
         violations.push_back(At(source, line, StrCat(lock, " is its backend's to know")));
@@ -361,7 +364,7 @@ std::vector<std::string> LocalLogViolations(const SourceFile& source) {
   return violations;
 }
 
-// All others reach a job by its records, which need not be here.
+// All other code reaches a job by its records, which may be on another machine.
 std::vector<std::string> JobFolderViolations(const SourceFile& source) {
   std::vector<std::string> violations;
   const bool knows = StartsWithAny(source.path, kOneMachine) || source.path.starts_with("runtime/records/");
@@ -394,7 +397,7 @@ std::vector<std::string> IncludePathViolations(const SourceFile& source) {
   return violations;
 }
 
-// Tests stand in front of the C library's functions (tests/faults). A raw call passes them by.
+// Tests replace functions of the C library (tests/faults). A raw system call would bypass them.
 std::vector<std::string> RawCallViolations(const SourceFile& source) {
   std::vector<std::string> violations;
   ForEachLine(source, [&](int line, const std::string& code) {

@@ -42,11 +42,11 @@ std::vector<std::string> PureCoresOf(const std::string& folder) {
   return PureCores(ReadSources(SourceFolder(), folder), folder, text);
 }
 
-TEST(LayeringTest, FoldersKnowOnlyThoseBelowThem) {
+TEST(LayeringTest, FoldersIncludeOnlyFoldersBelowThem) {
   EXPECT_THAT(ViolationsIn(AllSources(), ArrowViolations), IsEmpty());
 }
 
-TEST(LayeringTest, NoTwoHeadersDefineATypeOfOneName) {
+TEST(LayeringTest, NoTwoHeadersDefineTypesWithTheSameName) {
   EXPECT_THAT(TypesOfOneName(AllSources()), IsEmpty());
   EXPECT_THAT(
       TypesOfOneName({{"a.h", "namespace tony {\n\nclass Line {\n"}, {"b.h", "namespace tony {\nstruct Line {\n"}}),
@@ -101,7 +101,7 @@ TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
   EXPECT_THAT(JobFolderViolations({"runtime/keeper/keeper.cc", include}), IsEmpty());
 }
 
-TEST(LayeringTest, OnlyTheirBackendKnowsWhereTheJobsOfThisMachineAre) {
+TEST(LayeringTest, OnlyTheLocalBackendKnowsTheFoldersOfJobs) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalStoreViolations), IsEmpty());
   for (const char* header : {"local_job_store.h", "local_request_index.h"}) {
     const std::string include = StrCat("#include \"runtime/records/", header, "\"\n");
@@ -119,33 +119,33 @@ TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
               IsEmpty());
 }
 
-TEST(LayeringTest, NobodyCallsTheKernelPastTheCLibrary) {
+TEST(LayeringTest, NoCodeBypassesTheCLibrary) {
   EXPECT_THAT(ViolationsIn(AllSources(), RawCallViolations), IsEmpty());
   EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "const int fd = syscall(SYS_openat, -1, \"x\");\n"}), SizeIs(1));
   EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "#include <sys/syscall.h>\n"}), SizeIs(1));
   EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "// getdents64(), not syscall()\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, NobodyUsesAWholeNamespace) {
+TEST(LayeringTest, NoCodeUsesAWholeNamespace) {
   std::vector<SourceFile> sources = AllSources();
   std::vector<SourceFile> tests = ReadSources(SourceFolder(), "tests");
   std::move(tests.begin(), tests.end(), std::back_inserter(sources));
   EXPECT_THAT(ViolationsIn(sources, UsingNamespaceViolations), IsEmpty());
 }
 
-TEST(LayeringTest, AnArrowUpwardsIsReportedWithFileAndLine) {
+TEST(LayeringTest, AnIncludeFromAHigherFolderIsReportedWithFileAndLine) {
   const SourceFile upwards{"runtime/job/job_spec.cc", "#include <string>\n#include \"am/core/job.h\"\n"};
   EXPECT_THAT(ArrowViolations(upwards),
               ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/core/job.h"));
 }
 
-TEST(LayeringTest, AnArrowSidewaysIsReported) {
+TEST(LayeringTest, AnIncludeFromASiblingFolderIsReported) {
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"executor/task_run.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, AnAllowedArrowAndACommentAreNot) {
+TEST(LayeringTest, AnAllowedIncludeAndACommentAreNotReported) {
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/job/ids.h\"\n// #include \"executor/main.h\"\n"}),
               IsEmpty());
 }
@@ -168,22 +168,24 @@ TEST(LayeringTest, ALibraryOutsideItsAdapterIsReported) {
   EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include <spdlog/spdlog.h>\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, AnAdaptersPrivateHeaderShowsItsLibraryToItsFolderAlone) {
+TEST(LayeringTest, OnlyAnAdaptersSourcesMayIncludeItsPrivateHeader) {
   EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/convert.h", "#include \"tony_types.h\"\n"}), IsEmpty());
   EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/rpc_server.cc", "#include \"runtime/rpc/convert.h\"\n"}), IsEmpty());
   EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/rpc/convert.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/rpc_server.h", "#include \"runtime/rpc/convert.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/rpc/rpc_server.h\"\n"}), IsEmpty());
   EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/hadoop/sasl.h\"\n"}), SizeIs(1));
-  EXPECT_THAT(ThirdPartyViolations({"runtime/hadoop/yarn_clients.h", "#include \"runtime/hadoop/sasl.h\"\n"}), SizeIs(1));
-  EXPECT_THAT(ThirdPartyViolations({"runtime/hadoop/yarn_clients.cc", "#include \"runtime/hadoop/sasl.h\"\n"}), IsEmpty());
+  EXPECT_THAT(ThirdPartyViolations({"runtime/hadoop/yarn_clients.h", "#include \"runtime/hadoop/sasl.h\"\n"}),
+              SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"runtime/hadoop/yarn_clients.cc", "#include \"runtime/hadoop/sasl.h\"\n"}),
+              IsEmpty());
 }
 
 TEST(LayeringTest, AHeaderNamedWithoutItsFolderIsReported) {
   EXPECT_THAT(ThirdPartyViolations({"am/core/job.cc", "#include \"job.h\"\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, AClockAThreadAndALibraryInAPureCoreAreReported) {
+TEST(LayeringTest, AClockThreadOrLibraryInAPureCoreIsReported) {
   EXPECT_THAT(PurityViolations({"am/core/job.cc", "#include <thread>\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"am/core/job.cc", "auto t = std::chrono::system_clock::now();\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"am/core/job.cc", "const char* home = getenv(\"HOME\");\n"}), SizeIs(1));
@@ -192,7 +194,7 @@ TEST(LayeringTest, AClockAThreadAndALibraryInAPureCoreAreReported) {
   EXPECT_THAT(PurityViolations({"runtime/records/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, ACoreIsItsSourcesAndTheHeadersOfItsFolderThatTheyReach) {
+TEST(LayeringTest, ACoreHasItsSourcesAndTheHeadersThatTheyReachInItsFolder) {
   const std::vector<SourceFile> sources = {
       {"am/core/job.cc", "#include \"am/core/job.h\"\n"},
       {"am/core/job.h", "#include \"am/core/states.h\"\n#include \"runtime/job/ids.h\"\n"},

@@ -1,5 +1,3 @@
-#include "runtime/ledger/ledger_reservation.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +11,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "runtime/ledger/ledger_reservation.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -28,7 +27,7 @@ using ::testing::StartsWith;
 
 constexpr LedgerRequest kSixtyPercent = {.memory_mb = 600, .gpus = 1};
 
-// A job of this process: what it was told, in order.
+// A job of this process, and the reports that it received, in their order.
 struct Job {
   std::unique_ptr<LedgerReservation> claim;
   std::vector<std::string> why;
@@ -68,7 +67,7 @@ class LedgerClaimTest : public testing::Test {
   }
   std::vector<LedgerEntry> Entries() { return folder_.Read()->ledger.entries(); }
 
-  // A child that enters a job, writes a byte to `told` when it is admitted, and stays until it is killed.
+  // Starts a child that enters a job, writes a byte to `told` when the job is admitted, and stays until it is killed.
   pid_t StartHolder(const std::string& id, LedgerRequest ask, int told) {
     const pid_t child = fork();
     if (child != 0) return child;
@@ -90,7 +89,7 @@ class LedgerClaimTest : public testing::Test {
   LedgerFolder folder_ = *LedgerFolder::Find(temp_.path(), (temp_.path() / "ledger").string());
 };
 
-TEST_F(LedgerClaimTest, WhatIsFreeIsHadAtOnceButNeverFromInsideEnter) {
+TEST_F(LedgerClaimTest, AFittingJobIsAdmittedAtOnceAndNeverInsideEnter) {
   const auto job = Enter("a", {.memory_mb = 1000, .gpus = 2});
   EXPECT_FALSE(job->admitted);
   EXPECT_EQ(job->claim->lock(), -1);
@@ -101,8 +100,8 @@ TEST_F(LedgerClaimTest, WhatIsFreeIsHadAtOnceButNeverFromInsideEnter) {
   EXPECT_THAT(job->why, IsEmpty());
 }
 
-// A stranger makes such links where fs.protected_hardlinks is 0.
-TEST_F(LedgerClaimTest, ALinkThatSaysThatAWaitingJobRunsStopsNobody) {
+// Another user can make such links if fs.protected_hardlinks is 0.
+TEST_F(LedgerClaimTest, AFalseRunningLinkOfAQueuedJobBlocksNoJob) {
   const auto first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const auto second = Enter("b");
@@ -112,7 +111,7 @@ TEST_F(LedgerClaimTest, ALinkThatSaysThatAWaitingJobRunsStopsNobody) {
   ASSERT_TRUE(WaitUntilAdmitted(*second));
 }
 
-TEST_F(LedgerClaimTest, TheSecondOfSixtyPercentIsToldWhyAndWokenWhenTheFirstLeaves) {
+TEST_F(LedgerClaimTest, TheSecondJobOfSixtyPercentIsAdmittedWhenTheFirstLeaves) {
   const auto first = Enter("a"), second = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   ASSERT_TRUE(WaitUntilToldWhy(*second, "waits for 600 MB of memory: 400 of 1000 MB are free"));
@@ -125,7 +124,7 @@ TEST_F(LedgerClaimTest, TheSecondOfSixtyPercentIsToldWhyAndWokenWhenTheFirstLeav
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(LedgerClaimTest, WhoWaitsIsWokenFastWhenAHolderIsKilled) {
+TEST_F(LedgerClaimTest, AQueuedJobIsAdmittedSoonAfterAHolderIsKilled) {
   int told[2];
   ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
   const pid_t holder = StartHolder("a", kSixtyPercent, told[1]);
@@ -134,18 +133,18 @@ TEST_F(LedgerClaimTest, WhoWaitsIsWokenFastWhenAHolderIsKilled) {
   const auto second = Enter("b");
   ASSERT_TRUE(WaitUntilToldWhy(*second, "600 MB"));
   RunUntil(
-      loop_, [] { return false; }, Duration(50));  // it has settled down to wait
+      loop_, [] { return false; }, Duration(50));  // the job waits by now
   const auto before = std::chrono::steady_clock::now();
   kill(holder, SIGKILL);
   ASSERT_TRUE(WaitUntilAdmitted(*second));
-  // Far below the second after which one looks who could not be told.
+  // The limit is far below the second after which a job that cannot be notified checks the ledger.
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(900));
   Kill(holder);
   close(told[0]);
   close(told[1]);
 }
 
-TEST_F(LedgerClaimTest, AHolderWhoseChildHasACopyOfTheLockHoldsUntilTheChildEnds) {
+TEST_F(LedgerClaimTest, AReservationLastsUntilAChildWithTheLockEnds) {
   const auto first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const pid_t executor = fork();
@@ -153,7 +152,7 @@ TEST_F(LedgerClaimTest, AHolderWhoseChildHasACopyOfTheLockHoldsUntilTheChildEnds
     pause();
     _exit(0);
   }
-  first->claim.reset();  // as if the keeper had been killed
+  first->claim.reset();  // like a killed keeper
   const auto second = Enter("b");
   ASSERT_TRUE(WaitUntilToldWhy(*second, "600 MB"));
   EXPECT_THAT(Entries(), SizeIs(2));
@@ -174,7 +173,7 @@ TEST_F(LedgerClaimTest, ALaterKeeperHasTheSameGpusAtOnce) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, AJobThatRunsIsAdmittedWhateverTheLedgerSays) {
+TEST_F(LedgerClaimTest, ARunningJobIsAdmittedWhateverTheLedgerContains) {
   const auto first = Enter("a"), waits = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const auto runs = Enter("c", kSixtyPercent, /*runs=*/true);
@@ -183,7 +182,7 @@ TEST_F(LedgerClaimTest, AJobThatRunsIsAdmittedWhateverTheLedgerSays) {
   EXPECT_FALSE(waits->admitted);
 }
 
-TEST_F(LedgerClaimTest, AnAskThatNeverFitsIsToldSoAndHoldsNobodyUp) {
+TEST_F(LedgerClaimTest, ARequestThatNeverFitsIsReportedAndBlocksNoJob) {
   const auto huge = Enter("a", {.memory_mb = 5000}), small = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*small));
   EXPECT_TRUE(WaitUntilToldWhy(*huge, "asks for 5000 MB of memory and 0 GPUs, this machine has only 1000 MB"));
@@ -199,16 +198,16 @@ TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
   EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("in the line")));
 }
 
-TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsMadeAnew) {
+TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsRecreated) {
   const auto first = Enter("a", {.memory_mb = 900}), second = Enter("b", {.memory_mb = 101});
   ASSERT_TRUE(WaitUntilToldWhy(*second, "101 MB"));
   fs::remove_all(folder_.path());
-  // The limit of machine.json has gone as well, and the first job is not to be seen any more.
+  // The limit in machine.json was removed with the folder, and the first job's entry cannot be seen any more.
   EXPECT_TRUE(WaitUntilAdmitted(*second));
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, AnEntryThatSomebodyRemovedIsEnteredAgainAtTheEnd) {
+TEST_F(LedgerClaimTest, ARemovedEntryIsEnteredAgainAtTheEnd) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
   ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is queued"));
   fs::remove(folder_.path() / "0000000002.b.waiting");
@@ -218,7 +217,7 @@ TEST_F(LedgerClaimTest, AnEntryThatSomebodyRemovedIsEnteredAgainAtTheEnd) {
   EXPECT_FALSE(second->admitted);
 }
 
-TEST_F(LedgerClaimTest, APlaceThatCannotBeMadeIsToldAndTriedAgain) {
+TEST_F(LedgerClaimTest, AnUnusableLedgerFolderIsReportedAndRetried) {
   std::ofstream(temp_.path() / "file") << "in the way";
   const LedgerFolder blocked = *LedgerFolder::Find(temp_.path(), (temp_.path() / "file/ledger").string());
   const auto job = Enter(loop_, blocked, "a", {.memory_mb = 1});
@@ -228,7 +227,7 @@ TEST_F(LedgerClaimTest, APlaceThatCannotBeMadeIsToldAndTriedAgain) {
   EXPECT_TRUE(WaitUntilAdmitted(*job));
 }
 
-TEST_F(LedgerClaimTest, ALedgerWithoutRoomIsToldAndTriedAgain) {
+TEST_F(LedgerClaimTest, AFullLedgerFileSystemIsReportedAndRetried) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -242,11 +241,11 @@ TEST_F(LedgerClaimTest, ALedgerWithoutRoomIsToldAndTriedAgain) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, WhoeverKeepsTheLockIsGoneAround) {
+TEST_F(LedgerClaimTest, ALockThatIsNeverReleasedIsBypassed) {
   const UniqueFd lock(open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const int kind : {LOCK_EX, LOCK_SH}) {
     ASSERT_EQ(flock(lock.get(), kind), 0);
-    // Either may be the first to lose its patience.
+    // Either job may be the first to stop waiting for the lock.
     const auto a = Enter("a"), b = Enter("b");
     ASSERT_TRUE(RunUntil(loop_, [&] { return a->admitted || b->admitted; }));
     const auto& [first, second] = a->admitted ? std::tie(a, b) : std::tie(b, a);
@@ -258,7 +257,7 @@ TEST_F(LedgerClaimTest, WhoeverKeepsTheLockIsGoneAround) {
   }
 }
 
-TEST_F(LedgerClaimTest, AJobOfHigherPriorityTakesThePlaceOfItsUsersOtherOne) {
+TEST_F(LedgerClaimTest, AJobOfHigherPriorityReplacesItsUsersQueuedJob) {
   const auto runs = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*runs));
   const auto low = Enter("b"), last = Enter("c");
@@ -279,7 +278,7 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityTakesThePlaceOfItsUsersOtherOne) {
   EXPECT_TRUE(WaitUntilAdmitted(*last));
 }
 
-TEST_F(LedgerClaimTest, AUserWhoHasAllThatHeMayHaveIsToldSo) {
+TEST_F(LedgerClaimTest, AQueuedJobOfAUserAtTheLimitReportsTheLimit) {
   WriteMachine(R"({"memory_mb":1000,"user_limits":{"memory_mb":700}})");
   const auto first = Enter("a", {.memory_mb = 600}), second = Enter("b", {.memory_mb = 200});
   ASSERT_TRUE(WaitUntilToldWhy(*second, "its user may have 700 MB at a time (machine.json), and has 600"));
@@ -288,12 +287,12 @@ TEST_F(LedgerClaimTest, AUserWhoHasAllThatHeMayHaveIsToldSo) {
   EXPECT_TRUE(WaitUntilAdmitted(*second));
 }
 
-TEST_F(LedgerClaimTest, AWaitingJobSaysWhoHoldsWhat) {
+TEST_F(LedgerClaimTest, AQueuedJobReportsTheHoldersAndWhatTheyHold) {
   const auto first = Enter("a"), second = Enter("b");
   EXPECT_TRUE(WaitUntilToldWhy(*second, " holds 600 MB and 1 GPU with a (process "));
 }
 
-TEST_F(LedgerClaimTest, TheClaimMayGoFromInsideWhatItTells) {
+TEST_F(LedgerClaimTest, AReservationMayBeDestroyedByItsOwnCallback) {
   std::unique_ptr<LedgerReservation> claim;
   bool told = false;
   const auto gone = [&](auto...) {
@@ -309,7 +308,7 @@ TEST_F(LedgerClaimTest, TheClaimMayGoFromInsideWhatItTells) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return told; }));
 }
 
-// One of many contenders: waits for his turn, sees that he is alone, and leaves, or is killed where he is.
+// A contender waits until it is admitted, checks that it is alone, and then leaves, exits or is killed.
 int Contend(const LedgerFolder& folder, const fs::path& alone, int number) {
   EventLoop loop;
   bool admitted = false;
@@ -319,16 +318,18 @@ int Contend(const LedgerFolder& folder, const fs::path& alone, int number) {
           loop, [&] { return admitted; }, std::chrono::seconds(100)))
     return 1;
   const UniqueFd lock(open(alone.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 2;  // two of 60 % at once
+  // two jobs of 60 % at once
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 2;
   RunUntil(
       loop, [] { return false; }, Duration(5));
-  flock(lock.get(), LOCK_UN);  // before the end: the kernel frees what a process had in an order of its own
+  // The lock is released before the end, because the kernel closes the files of a process in an order of its own.
+  flock(lock.get(), LOCK_UN);
   if (number % 3 == 0) kill(getpid(), SIGKILL);
   if (number % 3 == 1) claim->Leave();
   return 0;
 }
 
-TEST_F(LedgerClaimTest, TwentyOfSixtyPercentAllHaveTheirTurnOneAtATime) {
+TEST_F(LedgerClaimTest, TwentyJobsOfSixtyPercentRunOneAtATime) {
   std::vector<pid_t> children;
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
@@ -346,7 +347,8 @@ TEST_F(LedgerClaimTest, TwentyOfSixtyPercentAllHaveTheirTurnOneAtATime) {
   }
 }
 
-// As a keeper of the last release: under the lock, strictly by number, without a second look.
+// Behaves like a keeper of the last release: it acts under the lock, strictly by number, and does not confirm its
+// admission.
 class OldKeeper {
  public:
   OldKeeper(fs::path folder, std::string job) : folder_(std::move(folder)), job_(std::move(job)) {}
@@ -411,14 +413,15 @@ int ContendAsOldKeeper(const fs::path& folder, const fs::path& alone, int number
   OldKeeper keeper(folder, "old-" + std::to_string(number));
   if (!keeper.WaitUntilAdmitted()) return 1;
   const UniqueFd lock(open(alone.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 2;  // two of 60 % at once
+  // two jobs of 60 % at once
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 2;
   usleep(5000);
   flock(lock.get(), LOCK_UN);
   if (number % 2 == 0) keeper.Leave();
   return 0;
 }
 
-TEST_F(LedgerClaimTest, KeepersOfTheLastReleaseAndTheseTakeTurns) {
+TEST_F(LedgerClaimTest, KeepersOfTheLastReleaseAndOfThisOneTakeTurns) {
   std::vector<pid_t> children;
   for (int i = 0; i < 16; ++i) {
     const pid_t child = fork();
@@ -436,7 +439,7 @@ TEST_F(LedgerClaimTest, KeepersOfTheLastReleaseAndTheseTakeTurns) {
   }
 }
 
-TEST_F(LedgerClaimTest, AfterEverybodyWasKilledNothingIsInTheWayOfTheNext) {
+TEST_F(LedgerClaimTest, KilledJobsDoNotBlockTheNextOne) {
   int told[2];
   ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
   std::vector<pid_t> children;

@@ -54,7 +54,7 @@ class LedgerFolderTest : public testing::Test {
     return names;
   }
   void Write(const std::string& name, const std::string& text) { std::ofstream(folder_.path() / name) << text; }
-  // A file as an entry's, held by us as if it were one.
+  // Writes a file like an entry, and locks it as the holder of an entry does.
   UniqueFd WriteHeld(const std::string& name, const std::string& text) {
     Write(name, text);
     UniqueFd fd(open((folder_.path() / name).c_str(), O_RDWR | O_CLOEXEC));
@@ -79,7 +79,7 @@ TEST_F(LedgerFolderTest, AnEntryIsReadAsItWasWritten) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, AdmittingShowsInTheNameAndKeepsTheLock) {
+TEST_F(LedgerFolderTest, AdmissionRenamesTheEntryAndKeepsItsLock) {
   HeldEntry held = Add(Ask("local-1"));
   ASSERT_TRUE(folder_.Lock()->Admit(held, {1, 3}, kNow).ok());
   EXPECT_TRUE(held.entry.admitted());
@@ -90,11 +90,11 @@ TEST_F(LedgerFolderTest, AdmittingShowsInTheNameAndKeepsTheLock) {
   EXPECT_THAT(view.ledger.entries()[0].gpus, ElementsAre(1, 3));
 }
 
-TEST_F(LedgerFolderTest, AnEntryThatNobodyHoldsIsDeadAndRemovedUnderTheLock) {
+TEST_F(LedgerFolderTest, AnEntryWithoutAHolderIsDeadAndRemovedUnderTheLock) {
   { const HeldEntry held = Add(Ask("local-1")); }
   EXPECT_EQ(View().dead, 1);
   EXPECT_THAT(View().ledger.entries(), IsEmpty());
-  EXPECT_THAT(Names(), SizeIs(1));  // who only looks removes nothing
+  EXPECT_THAT(Names(), SizeIs(1));  // a reader removes nothing
   EXPECT_EQ(folder_.Lock()->Read()->dead, 1);
   EXPECT_THAT(Names(), IsEmpty());
 }
@@ -116,7 +116,7 @@ TEST_F(LedgerFolderTest, ACopyOfTheDescriptorInAnotherProcessHoldsTheEntry) {
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, ALaterKeeperTakesTheEntryOverAndHoldsItAsLongAsEither) {
+TEST_F(LedgerFolderTest, AnAdoptedEntryLastsUntilBothKeepersReleaseIt) {
   HeldEntry first = Add(Ask("local-1"));
   ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
   auto second = *folder_.Lock()->TakeOver({"local-1"});
@@ -128,7 +128,7 @@ TEST_F(LedgerFolderTest, ALaterKeeperTakesTheEntryOverAndHoldsItAsLongAsEither) 
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, ADeadEntryIsTakenOverInItsPlaceButHasToWait) {
+TEST_F(LedgerFolderTest, ADeadEntryIsAdoptedInItsPositionAndQueuedAgain) {
   {
     HeldEntry first = Add(Ask("local-1"));
     ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
@@ -140,7 +140,7 @@ TEST_F(LedgerFolderTest, ADeadEntryIsTakenOverInItsPlaceButHasToWait) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, WithoutAnEntryThereIsNothingToTakeOver) {
+TEST_F(LedgerFolderTest, AMissingEntryCannotBeAdopted) {
   const HeldEntry other = Add(Ask("local-2"));
   EXPECT_FALSE(folder_.Lock()->TakeOver({"local-1"})->has_value());
 }
@@ -154,7 +154,7 @@ TEST_F(LedgerFolderTest, NumbersGrow) {
   EXPECT_THAT(Jobs(), ElementsAre("local-2", "local-3"));
 }
 
-TEST_F(LedgerFolderTest, AnEntryIsStillThereAsLongAsItIsHeldInItsPlace) {
+TEST_F(LedgerFolderTest, AnEntryIsUnchangedWhileItIsHeldInItsPosition) {
   HeldEntry held = Add(Ask("local-1"));
   const LedgerEntry waiting = held.entry;
   EXPECT_TRUE(folder_.IsUnchanged(waiting));
@@ -177,14 +177,14 @@ TEST_F(LedgerFolderTest, AFolderThatIsNotThereIsAnEmptyLedger) {
   EXPECT_EQ(folder_.Lock().error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(LedgerFolderTest, HalfMadeEntriesOfTheDeadAreRemovedAndOtherFilesAreNot) {
+TEST_F(LedgerFolderTest, OnlyUnfinishedEntriesOfDeadProcessesAreRemoved) {
   Write(".new-0123", "{");
   Write("notes.txt", "mine");
   EXPECT_TRUE(folder_.Lock()->Read()->warnings.empty());
   EXPECT_THAT(Names(), ElementsAre("notes.txt"));
 }
 
-TEST_F(LedgerFolderTest, GarbageIsNamedInAWarningAndHarmsNobody) {
+TEST_F(LedgerFolderTest, GarbageIsNamedInAWarningAndChangesNothing) {
   const HeldEntry good = Add(Ask("local-1"));
   const std::string fine = R"({"schema":1,"memory_mb":1,"vcores":1,"gpus":0,"since":0,"held_gpus":[]})";
   std::vector<UniqueFd> held;
@@ -206,7 +206,7 @@ TEST_F(LedgerFolderTest, GarbageIsNamedInAWarningAndHarmsNobody) {
   EXPECT_THAT(Jobs(), ElementsAre("local-1", "fine"));
 }
 
-TEST_F(LedgerFolderTest, NamesThatAreNoEntriesAreNotLookedAt) {
+TEST_F(LedgerFolderTest, OtherFileNamesAreIgnored) {
   for (const char* name : {"1.x.waiting", "0000000001..waiting", "0000000001.waiting", "-000000001.x.waiting",
                            ".waiting", "0000000001.a b.waiting", "99999999999999999999.x.running", "0000000001.x.done"})
     Write(name, "x");
@@ -216,7 +216,7 @@ TEST_F(LedgerFolderTest, NamesThatAreNoEntriesAreNotLookedAt) {
   EXPECT_THAT(Names(), SizeIs(8));
 }
 
-TEST_F(LedgerFolderTest, ANumberThatNoLedgerHasComeToIsNotBelievedAndInNobodysWay) {
+TEST_F(LedgerFolderTest, AnImpossiblyHighNumberIsRejectedAndBlocksNoJob) {
   const UniqueFd last =
       WriteHeld("999999999999999.x.waiting", R"({"memory_mb":1,"vcores":1,"gpus":0,"since":0,"held_gpus":[]})");
   const HeldEntry held = Add(Ask("local-1"));
@@ -242,7 +242,7 @@ TEST_F(LedgerFolderTest, ALockForReadingHoldsNoEntry) {
   EXPECT_EQ(View().dead, 1);
 }
 
-TEST_F(LedgerFolderTest, AnEntryThatStrangersKeepFromBeingHeldIsMadeAnew) {
+TEST_F(LedgerFolderTest, AnEntryThatAnotherProcessLocksIsRecreated) {
   { const HeldEntry held = Add(Ask("local-1")); }
   const UniqueFd stranger(open((folder_.path() / "0000000001.local-1.waiting").c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock = {};
@@ -254,22 +254,22 @@ TEST_F(LedgerFolderTest, AnEntryThatStrangersKeepFromBeingHeldIsMadeAnew) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, WhatOthersMayWriteToIsNotBelieved) {
+TEST_F(LedgerFolderTest, AnEntryThatOthersMayWriteIsRejected) {
   const HeldEntry held = Add(Ask("local-1"));
   ASSERT_EQ(chmod((folder_.path() / "0000000001.local-1.waiting").c_str(), 0666), 0);
   EXPECT_THAT(Jobs(), IsEmpty());
   EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is not believed: others than its owner may write to it (")));
 }
 
-TEST_F(LedgerFolderTest, OfTwoNamesOfOneFileOneCounts) {
+TEST_F(LedgerFolderTest, TwoNamesOfOneFileCountOnce) {
   const HeldEntry held = Add(Ask("local-1"));
   fs::create_hard_link(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000000.local-1.waiting");
   EXPECT_THAT(Jobs(), ElementsAre("local-1"));
   EXPECT_THAT(View().doubts, SizeIs(1));
 }
 
-// A stranger makes such links where fs.protected_hardlinks is 0; a file's owner may make them everywhere.
-TEST_F(LedgerFolderTest, ALinkMakesAWaitingEntryNoneThatRuns) {
+// Another user can make such links if fs.protected_hardlinks is 0; the file's owner can always make them.
+TEST_F(LedgerFolderTest, ALinkDoesNotTurnAQueuedEntryIntoARunningOne) {
   const fs::path waits = folder_.path() / "0000000001.local-1.waiting",
                  runs = folder_.path() / "7000000000.local-1.running";
   HeldEntry held = Add(Ask("local-1"));
@@ -281,7 +281,7 @@ TEST_F(LedgerFolderTest, ALinkMakesAWaitingEntryNoneThatRuns) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, ALinkMakesAnEntryThatRunsNoneThatWaits) {
+TEST_F(LedgerFolderTest, ALinkDoesNotTurnARunningEntryIntoAQueuedOne) {
   HeldEntry held = Add(Ask("local-1"));
   ASSERT_TRUE(folder_.Lock()->Admit(held, {}, kNow).ok());
   fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "0000000001.local-1.waiting");
@@ -289,7 +289,7 @@ TEST_F(LedgerFolderTest, ALinkMakesAnEntryThatRunsNoneThatWaits) {
   EXPECT_TRUE(View().ledger.entries()[0].admitted());
 }
 
-TEST_F(LedgerFolderTest, ALinkInTheWayOfAnEntrysNextNameDoesNotKeepItsLastOne) {
+TEST_F(LedgerFolderTest, ALinkWithAnEntrysNextNameDoesNotPreventItsWithdrawal) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -304,7 +304,7 @@ TEST_F(LedgerFolderTest, ALinkInTheWayOfAnEntrysNextNameDoesNotKeepItsLastOne) {
   EXPECT_FALSE(View().ledger.Find({"local-2"}, geteuid())->admitted()) << "it withdrew";
 }
 
-TEST_F(LedgerFolderTest, ALinkThatSaysThatAJobRunsIsNotTakenOver) {
+TEST_F(LedgerFolderTest, AFalseRunningLinkIsNotAdopted) {
   HeldEntry held = Add(Ask("local-1"));
   fs::rename(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000001.local-1.running");
   fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "elsewhere");
@@ -322,8 +322,8 @@ TEST_F(LedgerFolderTest, AnEntryOfTheLastReleaseIsRead) {
   EXPECT_TRUE(View().ledger.entries()[0].admitted());
 }
 
-// As two keepers do that both go without the lock.
-TEST_F(LedgerFolderTest, OfTwoThatAreAdmittedAtOnceTheLaterWithdraws) {
+// Two keepers that both act without the lock do this.
+TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsWithdraws) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[0]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -336,7 +336,7 @@ TEST_F(LedgerFolderTest, OfTwoThatAreAdmittedAtOnceTheLaterWithdraws) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
 }
 
-TEST_F(LedgerFolderTest, OfTwoThatTookTheSameGpuTheLaterWithdraws) {
+TEST_F(LedgerFolderTest, TheLaterOfTwoTakersOfAGpuWithdraws) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[0,1,2,3]})");
   HeldEntry first = Add(Ask("local-1")), second = Add(Ask("local-2"));
   auto without = *folder_.GoWithoutLock();
@@ -354,7 +354,7 @@ TEST_F(LedgerFolderTest, JunkIsNamedInFewWarnings) {
   EXPECT_THAT(View().warnings.back(), HasSubstr("has 90 more such files"));
 }
 
-TEST_F(LedgerFolderTest, WhatTheOwnerOfTheMachineSaysGoesBeforeWhatIsDetected) {
+TEST_F(LedgerFolderTest, MachineJsonOverridesDetectedResources) {
   Write("machine.json", R"({"memory_mb":77,"gpus":[5]})");
   EXPECT_EQ(View().ledger.machine().memory_mb, 77);
   EXPECT_THAT(View().ledger.machine().gpus, ElementsAre(5));
@@ -366,14 +366,14 @@ TEST_F(LedgerFolderTest, ABadMachineFileIsNamedInAWarning) {
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 
-TEST_F(LedgerFolderTest, AsRootItIsForAllUsersAndSticky) {
+TEST_F(LedgerFolderTest, AsRootTheFolderIsStickyAndOpenToAllUsers) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   EXPECT_EQ(fs::status(folder_.path()).permissions(), fs::perms(01777));
   const HeldEntry held = Add(Ask("local-1"));
   EXPECT_EQ(fs::status(folder_.path() / "0000000001.local-1.waiting").permissions(), fs::perms(0644));
 }
 
-// Runs `what` as the user nobody in a child; its exit code.
+// Runs `what` in a child as user 65534, and returns the child's exit code.
 int AsNobody(const std::function<int()>& what) {
   const pid_t child = fork();
   if (child == 0) _exit(setgid(65534) == 0 && setuid(65534) == 0 ? what() : 99);
@@ -381,7 +381,7 @@ int AsNobody(const std::function<int()>& what) {
   return waitid(P_PID, child, &info, WEXITED) == 0 ? info.si_status : 98;
 }
 
-TEST_F(LedgerFolderTest, AsRootAnotherUserSharesItAndCannotRemoveWhatIsNotHis) {
+TEST_F(LedgerFolderTest, AsRootAnotherUserSharesTheLedgerAndRemovesOnlyOwnEntries) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   const HeldEntry mine = Add(Ask("local-1", 500));
@@ -412,7 +412,7 @@ TEST_F(LedgerFolderTest, AsRootAMachineFileOfAnotherUserIsIgnored) {
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 
-TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteAnotherUserHasAPrivateOneAndIsTold) {
+TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteAnotherUserGetsAPrivateLedger) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   if (fs::exists("/var/lib/tony/ledger")) GTEST_SKIP() << "this machine has a shared ledger";
   const int exit = AsNobody([&] {
@@ -428,7 +428,7 @@ TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteAnotherUserHasAPrivateOneAn
   EXPECT_EQ(exit, 0);
 }
 
-TEST_F(LedgerFolderTest, AsRootAFolderThatAnotherUserMayNotWriteToIsNamedToHim) {
+TEST_F(LedgerFolderTest, AsRootAFolderThatAnotherUserMayNotWriteIsNamed) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   EXPECT_EQ(AsNobody([&] { return folder_.Make().ok() ? 0 : 1; }), 0);

@@ -1,5 +1,5 @@
-// The ledger among liars, by seeds: honest keepers, each with a memory of its own, look and act in any order, two at
-// once as well, while liars put any entry anywhere between any two of their looks.
+// Simulates the ledger among liars, by seeds. Honest keepers, each with a memory of its own, read and act in any order,
+// also two at once. Liars put any entry anywhere between any two reads.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 #include "runtime/ledger/ledger.h"
 #include "runtime/ledger/ledger_folder.h"
-#include "runtime/ledger/process_check.h"
 #include "runtime/ledger/machine.h"
+#include "runtime/ledger/process_check.h"
 #include "tests/support/results.h"
 #include "tests/support/rounds.h"
 #include "tests/support/temp_folder.h"
@@ -35,8 +35,8 @@ constexpr int64_t kMemory = 1000, kHonestUsers = 3, kFirstLiar = 11, kLiars = 4,
 struct Honest {
   LedgerEntry entry;
   LedgerQueueStep turn;
-  bool confirmed = false;     // admitted, and has seen that it stands
-  std::optional<Ledger> saw;  // and has not acted on yet
+  bool confirmed = false;     // admitted, and the admission was confirmed
+  std::optional<Ledger> saw;  // the ledger it acts on next
 };
 
 class Town {
@@ -58,7 +58,8 @@ class Town {
         LookAndAct();
     }
   }
-  // Nobody comes any more; the liars go on, and some of their lies stay.
+  // Returns true if all honest jobs are admitted and leave. No new honest jobs arrive; the liars go on, and some of
+  // their lies stay.
   bool AllHaveTheirTurn() {
     for (int64_t user = kFirstLiar; user < kFirstLiar + kLiars; ++user) {
       const LedgerEntry holds{.number = 1, .user = user, .ask = {.memory_mb = kMemory}, .place = Place::kAdmitted};
@@ -101,7 +102,7 @@ class Town {
   static uint64_t FileOf(const LedgerEntry& entry) { return std::hash<std::string>()(entry.job.value); }
 
   void Arrive() {
-    // Beside all that the liars can hold there is room for every one of them.
+    // Each honest job fits together with everything that the liars can hold.
     LedgerEntry entry{.number = Seen().NextNumber(),
                       .job = {"honest-" + std::to_string(++jobs_)},
                       .user = 1 + Below(kHonestUsers),
@@ -124,11 +125,11 @@ class Town {
     Honest& job = honest_[static_cast<size_t>(Below(static_cast<int64_t>(honest_.size())))];
     const Ledger seen = Seen();
     if (job.entry.admitted()) {
-      // Between this and the look that led to it others may have done the same.
+      // Other jobs may have been admitted between this job's read and its admission.
       if (!job.confirmed && !(job.confirmed = HasRoomFor(job.entry, seen))) job.entry.place = Place::kQueued;
       return;
     }
-    // What it acts on may be past already.
+    // The ledger that the job acts on may be out of date.
     if (!job.saw && Below(2) == 0) {
       job.saw = seen;
       return;
@@ -161,7 +162,7 @@ class Town {
     return false;
   }
 
-  // A new job in front of all, of somebody who can be believed, that takes as much as he may have.
+  // Puts new jobs ahead of all others. They belong to credible users and request as much as such a user may have.
   void JumpTheQueue() {
     std::erase_if(lies_, [](const UncheckedEntry& lie) { return lie.entry.job.value.starts_with("jump-"); });
     for (int64_t user = kFirstLiar; user < kFirstLiar + kLiars; ++user) {
@@ -172,7 +173,7 @@ class Town {
     }
   }
 
-  // Anything that can be in a file, behind which there may be a process that plays a keeper well.
+  // Adds or removes a lie: anything that a file can contain. A process that imitates a keeper well may stand behind it.
   void Lie() {
     if (lies_.size() > stays_ && (lies_.size() > 30 || Below(3) == 0)) {
       const auto first = lies_.begin() + static_cast<int64_t>(stays_);
@@ -200,11 +201,11 @@ class Town {
   Instant now_ = FromMillis(1'700'000'000'000);
   std::vector<Honest> honest_;
   std::vector<UncheckedEntry> lies_;
-  size_t stays_ = 0;  // so many of the lies, the first
+  size_t stays_ = 0;  // number of first lies that stay
   int64_t jobs_ = 0, lies_told_ = 0;
 };
 
-TEST(LedgerLiarsTest, WhateverTheyDoHonestJobsGetNothingTwiceAndAllHaveTheirTurn) {
+TEST(LedgerLiarsTest, HonestJobsGetNothingTwiceAndAllAreAdmitted) {
   for (int seed = 0; seed < Rounds(20); ++seed) {
     SCOPED_TRACE(seed);
     Town town(static_cast<unsigned>(seed));
@@ -216,7 +217,7 @@ TEST(LedgerLiarsTest, WhateverTheyDoHonestJobsGetNothingTwiceAndAllHaveTheirTurn
   }
 }
 
-// ---- ledger witness
+// ---- process check
 
 VisibleProcess Keeper(const std::string& command_line) {
   return {.pid = 1, .user = 7, .name = "tony-keeper", .command_line = command_line};
@@ -230,7 +231,7 @@ TEST(LedgerWitnessTest, AKeeperOrAnExecutorRunsTheJobWhoseFolderItNames) {
   EXPECT_TRUE(Runs(executor, entry));
 }
 
-TEST(LedgerWitnessTest, AnotherUsersOrAnotherJobsOrAnotherProgramDoesNot) {
+TEST(LedgerWitnessTest, AProcessOfAnotherUserJobOrProgramDoesNotRunTheJob) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_FALSE(Runs(Keeper("tony-keeper /jobs/local-10"), entry));
   EXPECT_FALSE(Runs(Keeper("tony-keeper local-1"), entry));
@@ -242,7 +243,7 @@ TEST(LedgerWitnessTest, AnotherUsersOrAnotherJobsOrAnotherProgramDoesNot) {
   EXPECT_FALSE(Runs(other, entry));
 }
 
-TEST(LedgerWitnessTest, ThisProcessIsSeenAsItIs) {
+TEST(LedgerWitnessTest, ThisProcessIsReadCorrectly) {
   const auto self = ReadVisibleProcess(getpid());
   ASSERT_TRUE(self);
   EXPECT_EQ(self->user, geteuid());
@@ -251,16 +252,16 @@ TEST(LedgerWitnessTest, ThisProcessIsSeenAsItIs) {
   EXPECT_FALSE(ReadVisibleProcess(0));
 }
 
-TEST(LedgerWitnessTest, WhatWouldNotPrintIsLeftOutOfADescription) {
+TEST(LedgerWitnessTest, UnprintableBytesAreReplacedInADescription) {
   VisibleProcess process = {.pid = 12, .user = 4'000'000'000, .name = "a\033[2Jb\n"};
   EXPECT_EQ(Describe(process), "process 12 (a?[2Jb?) of 4000000000");
 }
 
-TEST(LedgerWitnessTest, OwnEntriesAreBelievedUnseen) {
+TEST(LedgerWitnessTest, OwnEntriesAreAcceptedWithoutAProcessCheck) {
   EXPECT_EQ(ProcessChecker().Of({.job = {"x"}, .user = geteuid()}), ProcessCheck::kRuns);
 }
 
-TEST(LedgerWitnessTest, AsRootAnEntryOfAUserWithoutSuchAProcessHasNoWitness) {
+TEST(LedgerWitnessTest, AsRootAnEntryWithoutAProcessFailsTheCheck) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: others may not see all processes";
   EXPECT_EQ(ProcessChecker().Of({.job = {"no-such-job"}, .user = 4'000'000}), ProcessCheck::kNone);
 }
@@ -274,7 +275,7 @@ TEST(LedgerLockTest, HoldersAreFoundByTheFolder) {
   EXPECT_THAT(LockHoldersIn("", makedev(0xfe, 0), 77), IsEmpty());
 }
 
-TEST(LedgerLockTest, AnotherProcessThatHoldsItIsSeenAndWeAreNot) {
+TEST(LedgerLockTest, OurOwnLockIsNotListedAsAHolder) {
   const TempFolder folder;
   const UniqueFd own(open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(own.get(), LOCK_SH), 0);
@@ -297,13 +298,13 @@ class MachineTest : public testing::Test {
   TempFolder root_;
 };
 
-TEST_F(MachineTest, HasTheMemoryThatTheKernelTells) {
+TEST_F(MachineTest, MemoryIsReadFromTheKernel) {
   HasMemory();
   EXPECT_EQ(Detected().memory_mb, 8192);
   EXPECT_GE(Detected().cores, 1);
 }
 
-TEST_F(MachineTest, OfCgroupsV2TheLeastLimitOnTheWayUpCounts) {
+TEST_F(MachineTest, TheLowestCgroupV2LimitOnTheWayUpCounts) {
   HasMemory();
   Write("proc/self/cgroup", "0::/user.slice/job\n");
   Write("sys/fs/cgroup/user.slice/memory.max", "1073741824\n");
@@ -311,7 +312,7 @@ TEST_F(MachineTest, OfCgroupsV2TheLeastLimitOnTheWayUpCounts) {
   EXPECT_EQ(Detected().memory_mb, 1024);
 }
 
-TEST_F(MachineTest, OfCgroupsV1TheMemoryHierarchyCounts) {
+TEST_F(MachineTest, TheCgroupV1MemoryHierarchyCounts) {
   HasMemory();
   Write("proc/self/cgroup", "9:name=systemd:/\n5:cpu,memory:/docker/abc\n");
   Write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -320,7 +321,7 @@ TEST_F(MachineTest, OfCgroupsV1TheMemoryHierarchyCounts) {
   EXPECT_EQ(Detected().memory_mb, 2048);
 }
 
-TEST_F(MachineTest, InAContainerWhosePathIsTheHostsTheMountedTopCounts) {
+TEST_F(MachineTest, WithAHostPathInAContainerTheMountedRootCounts) {
   HasMemory();
   Write("proc/self/cgroup", "0::/../../docker/abc\n");
   Write("sys/fs/cgroup/memory.max", "536870912\n");
@@ -338,7 +339,7 @@ TEST_F(MachineTest, WithoutProcItHasNothing) {
   EXPECT_THAT(Detected().gpus, IsEmpty());
 }
 
-TEST_F(MachineTest, ThisOneHasMemory) { EXPECT_GT(DetectMachine().memory_mb, 100); }
+TEST_F(MachineTest, ThisMachineHasMemory) { EXPECT_GT(DetectMachine().memory_mb, 100); }
 
 Machine FromJson(std::string_view json, const Machine& detected = {}) {
   const auto stated = MachineFromJson(json, detected);
@@ -346,7 +347,7 @@ Machine FromJson(std::string_view json, const Machine& detected = {}) {
   return stated.ok() ? stated->machine : Machine();
 }
 
-TEST(MachineJsonTest, WhatTheOwnerDoesNotSayIsAsDetected) {
+TEST(MachineJsonTest, UnsetFieldsKeepTheDetectedValues) {
   const Machine detected = {.memory_mb = 100, .cores = 2, .gpus = {0, 1}};
   EXPECT_EQ(FromJson("{}", detected), detected);
   EXPECT_EQ(FromJson(R"({"memory_mb":50})", detected), (Machine{50, 2, {0, 1}}));
@@ -354,7 +355,7 @@ TEST(MachineJsonTest, WhatTheOwnerDoesNotSayIsAsDetected) {
   EXPECT_EQ(FromJson(R"({"gpus":[]})", detected), (Machine{100, 2, {}}));
 }
 
-TEST(MachineJsonTest, LimitsAreThoseOfAllUsersAndOfSomeByNameOrNumber) {
+TEST(MachineJsonTest, LimitsApplyToAllUsersOrToUsersByNameOrNumber) {
   const Machine machine = FromJson(
       R"({"user_limits":{"memory_mb":8,"gpus":0,"run_minutes":60},"users":{"root":{"memory_mb":9},"12345":{}}})");
   EXPECT_EQ(machine.user_limits, (UserLimits{.memory_mb = 8, .gpus = 0, .run_minutes = 60}));
@@ -362,7 +363,7 @@ TEST(MachineJsonTest, LimitsAreThoseOfAllUsersAndOfSomeByNameOrNumber) {
   EXPECT_EQ(machine.LimitsOf(12345), machine.user_limits);
 }
 
-TEST(MachineJsonTest, WhatHasNoEffectIsNamed) {
+TEST(MachineJsonTest, FieldsWithoutEffectAreNamed) {
   const auto stated = Must(MachineFromJson(R"({"user_limit":{},"users":{"nobody-of-this-name":{"gpus":1}}})", {}));
   EXPECT_THAT(stated.warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name,")));
 }

@@ -30,9 +30,10 @@ RoleSpec Role(const std::string& name, int instances, int64_t memory_mb, int gpu
   return {.name = name, .instances = instances, .resources = {.memory_mb = memory_mb, .gpus = gpus}};
 }
 
-// A machine and its ledger. Each row says who is there: "waits 2 14000", "runs 1 10000", "aside 9 100", the number and
-// MB, then "gpus=2", "held=1,3", "user=7", "priority=1", "job=NAME", "old" (of a keeper of an earlier release),
-// "among=2,3", "vcores=9". "mine" is the last one, and the one that is spoken of.
+// A machine and its ledger. Words of a row add entries: "waits 2 14000", "runs 1 10000" or "aside 9 100" with a number
+// and MB, then "gpus=2", "held=1,3", "user=7", "priority=1", "job=NAME", "old" (made by a keeper of an earlier
+// release), "among=2,3", "vcores=9". "mine" adds a queued entry. Words that name no entry refer to the one that was
+// added last.
 struct LedgerWorld {
   static std::vector<int> Numbers(const std::string& text) {
     std::vector<int> numbers;
@@ -104,7 +105,8 @@ struct LedgerWorld {
            const UserLimits limits = w.machine.LimitsOf(its.Number(1));
            return StrCat(limits.memory_mb.value_or(-1), " MB, ", limits.gpus.value_or(-1), " GPUs");
          }},
-        // ---- a turn of "mine", so many times its patience (and, with "more", as many of the further one) after it began
+        // ---- The next step of "mine". The first number counts patiences since its start. "more" adds the further
+        // patience of a later position; another number adds milliseconds.
         {"next",
          [](auto& w, auto& its) {
            w.Next(its.Number(1) * kTurnPatience + (its[2] == "more" ? kTurnPatienceMore : Duration(its.Number(2))));
@@ -138,117 +140,119 @@ struct LedgerWorld {
 };
 
 const TestRow kLedgers[] = {
-    {"WhatIsFreeIsAdmittedAndGetsTheLowestGpus",
+    {"AFittingJobIsAdmittedWithTheLowestGpus",
      {{"runs 1 10000 held=1 | waits 2 14000 gpus=2 | may | gets | number", "may | GPUs 0 2 | 3"},
       {"free", "14000 MB, GPUs 0 2 3"}}},
-    {"OneMegabyteOrOneGpuTooManyWaits",
+    {"AJobWithAMegabyteOrAGpuTooManyIsQueued",
      {{"runs 1 10000 held=0,1,2 | waits 2 14001 | may", "may not"},
       {"nobody | runs 1 10000 held=0,1,2 | waits 2 0 gpus=2 | may", "may not"},
       {"nobody | runs 1 10000 held=0,1,2 | waits 2 14000 gpus=1 | may", "may"}}},
-    {"CoresAdmitNobody", {{"waits 1 1 vcores=1000 | may", "may"}}},
+    {"CoresDoNotLimitAdmission", {{"waits 1 1 vcores=1000 | may", "may"}}},
     {"ASmallJobDoesNotPassALargeOneThatWaits",
      {{"runs 1 14000 | waits 2 14000 | waits 3 100 | may 2 | may 3", "may not | may not"}}},
-    {"AJobThatCanNeverFitHoldsNobodyUp",
+    {"AJobThatCanNeverFitBlocksNoOther",
      {{"waits 1 24001 | waits 2 24000 | waits 3 0 gpus=5 | may 1 | may 2 | may 3", "may not | may | may not"}}},
-    {"WhoHoldsMoreThanThereIsLeavesNothingFree",
+    {"HoldersOfMoreThanTheMachineHasLeaveNothingFree",
      {{"runs 1 20000 held=0,0,9 | runs 2 20000 | free | waits 3 0 gpus=1 | may", "0 MB, GPUs 1 2 3 | may"},
       {"nobody | runs 1 20000 held=0,0,9 | runs 2 20000 | waits 3 1 | may", "may not"}}},
-    {"TheReasonSaysWhatIsFreeAndHowManyAreBefore",
+    {"TheReasonNamesFreeResourcesAndTheJobsAhead",
      {{"runs 1 19904 held=0,1,2 | waits 2 8192 | waits 3 8192 gpus=2 | waits 4 1 | why 2 | why 3 | why 4",
        "waits for 8192 MB of memory: 4096 of 24000 MB are free | "
        "waits for 8192 MB of memory: 4096 of 24000 MB are free and 2 GPUs: 1 of 4 is free; 1 job is before it | "
        "waits for its turn; 2 jobs are before it"},
       {"waits 9 25000 | why 9", "asks for 25000 MB of memory and 0 GPUs, this machine has only 24000 MB and 4 GPUs"}}},
-    {"NumbersStopGrowingWhereNoLedgerComesTo",
+    {"NumbersStopGrowingAtTheirLimit",
      {{"number", "1"}, {StrCat("waits ", kMostNumber, " 1 | number"), StrCat(kMostNumber)}}},
     {"GpusThatAKeeperIsNotToUseDoNotCount",
      {{"runs 1 1 held=2 | waits 2 1 gpus=1 among=2,3 | gets", "GPUs 3"},
       {"nobody | runs 1 1 held=2 | waits 2 1 gpus=2 among=2,3 | may | why",
        "may not | waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free"},
       {"waits 3 1 gpus=3 among=2,3 | ever 3", "never fits"}}},
-    {"OfEachOtherUserOneJobIsBeforeANewOne",
+    {"ANewJobQueuesBehindOneJobOfEachOtherUser",
      {{"waits 1 10 user=1 | waits 2 10 user=1 | waits 3 10 user=2 | waits 4 10 user=3 | before 4",
        "before: job-1 job-3"}}},
-    {"AJobThatStandsAsideIsBeforeNobody", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
+    {"ADeferredJobIsAheadOfNoOther", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
 };
 TABLE_TEST(LedgerTest, kLedgers, ScriptIn<LedgerWorld>());
 
 const TestRow kUserLimits[] = {
-    {"AUsersOwnLimitsGoBeforeThoseOfAll",
+    {"AUsersOwnLimitsOverrideTheGeneralOnes",
      {{"limits 8000 | limits-of 1 | limits-of 7", "8000 MB, 1 GPUs | 12000 MB, 1 GPUs"}}},
-    {"WhoHasUsedThemUpWaitsAndHoldsNobodyUp",
+    {"AUserAtTheLimitIsQueuedAndBlocksNoOther",
      {{"limits 8000 | runs 1 6000 user=1 | waits 2 2001 user=1 | waits 3 8000 user=2 | fits 2 | why 2 | may 3",
        "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time (machine.json), and has 6000 "
        "| "
        "may"}}},
-    {"WhatAUserHoldsBeyondThemDoesNotCount",
+    {"HoldingsBeyondAUsersLimitDoNotCount",
      {{"limits 8000 | runs 1 20000 held=0,1,2 user=1 | free", "16000 MB, GPUs 1 2 3"}}},
 };
 TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
 
-// On a machine of 1000 MB. Our job is user 0's, ann is user 1, bob 2.
+// The machine has 1000 MB. Our job belongs to user 0, ann's job to user 1, and bob's job to user 2.
 const TestRow kTurns[] = {
-    {"AloneItIsAdmittedAtOnce", {{"small | mine 1 1000 gpus=1 | next", "admit, GPUs 0"}}},
-    {"ItWaitsForThoseWhoWereThereAndNotForThoseWhoCome",
+    {"AJobThatIsAloneIsAdmittedAtOnce", {{"small | mine 1 1000 gpus=1 | next", "admit, GPUs 0"}}},
+    {"AJobWaitsForEarlierEntriesAndNotForLaterOnes",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 5 600 | next", "wait for ann"},
       {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=ann | waits 0 500 user=3 | waits 1 500 user=1 | mine 5 600 "
        "| next",
        "wait for ann"},
-      {"nobody | waits 0 100 user=3 | waits 1 100 user=1 | mine 5 600 | next", "admit"}}},  // whatever number he has
-    {"OfEachOtherUserItWaitsForOneJob",
+      // Entries that came later are not awaited, whatever their number is.
+      {"nobody | waits 0 100 user=3 | waits 1 100 user=1 | mine 5 600 | next", "admit"}}},
+    {"AJobWaitsForOneJobOfEachOtherUser",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next",
        "wait for job-3 job-5"},
       {"nobody | runs 1 600 user=2 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next", "wait for job-5"}}},
-    {"WhoCouldTakeHisTurnAndDoesNotIsPassedAfterAWhile",
+    {"AJobThatFitsAndDoesNotStartIsPassedAfterAWhile",
      {{"small | waits 3 500 user=1 job=ann | mine 5 600 | next | looks-after-its-patience", "wait for ann | yes"},
       {"next 1 -1 | next 1 | passed", "wait for ann | admit | passed ann"}}},
-    {"WhoCannotTakeHisTurnIsWaitedFor",
+    {"AJobThatDoesNotFitYetIsNotPassed",
      {{"small | waits 3 500 user=1 job=ann | runs 1 600 user=2 | mine 5 100 | next | next 10",
        "wait for ann | wait for ann"},
       {"nobody | waits 3 500 user=1 job=ann | mine 5 100 | next 10",
-       "wait for ann"}}},  // his time begins with the room
-    {"WhoIsFurtherBackHasMoreTimeAsHeHasToPassOthers",
+       // The patience with ann begins when there is room.
+       "wait for ann"}}},
+    {"AJobFurtherBackGetsMoreTimeBeforeItIsPassed",
      {{"small | waits 3 500 user=1 job=ann | waits 4 500 user=2 job=bob | mine 9 600 | next | next 1 | next 1 more",
        "^wait | wait for bob | admit"}}},
-    {"WhoseLimitsAreUsedUpHoldsNobodyUp",
+    {"AJobOfAUserAtTheLimitBlocksNoOther",
      {{"small | limits 700 | runs 1 400 user=1 | waits 3 400 user=1 | mine 9 100 | next", "admit"}}},
-    {"ItStepsAsideWhenItsUserHasAllThatHeMayHave",
+    {"AJobIsDeferredWhenItsUserIsAtTheLimit",
      {{"small | limits 700 | runs 1 400 | mine 9 400 | next", "~step aside: "},
       {"next", "~may have 700 MB at a time"}}},
-    {"AsideItWaitsForTheLastOfItsUsersThatGoesBefore",
+    {"ADeferredJobWaitsForItsUsersLastJobAhead",
      {{"small | waits 3 100 | aside 5 100 | aside 7 100 | aside 9 100 | next", "wait for job-7"},
       {"nobody | waits 3 100 | aside 9 100 | next", "wait for job-3"}}},
-    {"AsideItJoinsTheEndOfTheLineWhenItsUsersOtherJobIsAdmitted",
+    {"ADeferredJobJoinsTheQueueWhenItsUsersOtherJobIsAdmitted",
      {{"small | runs 3 100 | waits 12 100 user=1 | aside 9 100 | next", "join as 13"}}},
-    {"AHigherPriorityTakesThePlaceOfItsUsersJobInLine",
+    {"AHigherPriorityReplacesItsUsersQueuedJob",
      {{"small | waits 3 100 | waits 2 100 user=1 | aside 9 100 priority=1 | next", "join as 3 in place of job-3"}}},
-    {"AKeeperOfAnEarlierReleaseKeepsItsPlace",
+    {"AJobOfAnEarlierReleaseKeepsItsPosition",
      {{"small | waits 3 100 old | aside 9 100 priority=1 | next", "^wait for"}}},
-    {"APlaceThatItsUserGivesToAnotherOfHisJobsIsStillHis",
+    {"APositionPassedToAnotherJobOfTheUserStaysTheUsers",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 9 600 | next", "wait for ann"},
       {"nobody | runs 1 600 user=2 | aside 3 500 user=1 job=ann | waits 3 500 user=1 job=urgent | mine 9 600 | next",
        "wait for urgent"},
       {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=urgent | mine 9 600 | next", "wait for urgent"},
-      {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=another | mine 9 600 | next",  // a place is used once
-       "wait for nobody"}}},
+      // a queue position is used once
+      {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=another | mine 9 600 | next", "wait for nobody"}}},
 };
 TABLE_TEST(LedgerTurnTest, kTurns, ScriptIn<LedgerWorld>());
 
 const TestRow kRooms[] = {
-    {"OfTwoThatWereAdmittedAtOnceThereIsRoomForOne",
+    {"OnlyTheFirstOfTwoSimultaneousAdmissionsHasRoom",
      {{"small | runs 1 600 job=a | remember | has-room | runs 1 600 job=b | has-room", "room | no room"},
-      {"nobody | runs 1 600 job=b | has-room", "no room"},  // it is not there
+      {"nobody | runs 1 600 job=b | has-room", "no room"},  // entry a was removed
       {"nobody | runs 1 0 job=a held=1 | remember | runs 1 0 job=b held=1 | has-room", "no room"}}},
 };
 TABLE_TEST(LedgerRoomTest, kRooms, ScriptIn<LedgerWorld>());
 
-TEST(LedgerAskTest, AnAskIsTheSumOverAllTasks) {
+TEST(LedgerAskTest, ARequestIsTheSumOverAllTasks) {
   JobSpec spec;
   spec.roles = {Role("ps", 2, 1000), Role("worker", 3, 2000, 2)};
   EXPECT_EQ(AskOf(spec), (LedgerRequest{.memory_mb = 8000, .vcores = 5, .gpus = 6}));
 }
 
-TEST(LedgerAskTest, GpusOfTheSubmittersChoiceAreTheOnlyOnesThatCount) {
+TEST(LedgerAskTest, OnlyGpusThatTheSubmitterChoseCount) {
   JobSpec spec;
   spec.roles = {Role("worker", 1, 1, 2)};
   const auto among = [&](const std::vector<std::string>& environment) { return AskOf(spec, environment).gpus_among; };
@@ -264,7 +268,7 @@ Status CheckAsk(const std::vector<RoleSpec>& roles, const Machine& machine, int6
   return CheckEverFits(spec, machine, user);
 }
 
-TEST(LedgerAskTest, AnAskBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
+TEST(LedgerAskTest, ARequestBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
   const std::vector roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
   ExpectError(
       CheckAsk(roles, {.memory_mb = 7800}), ErrorCode::kInvalid,
@@ -280,14 +284,14 @@ TEST(LedgerAskTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
   ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; set");
 }
 
-TEST(LedgerAskTest, AJobWithoutRolesIsToldTheKeyItHas) {
+TEST(LedgerAskTest, AJobWithoutRolesIsReferredToItsOwnKey) {
   RoleSpec driver = Role("driver", 1, 2048);  // a role may have this name
   ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.driver.memory");
   driver.key_prefix = "tony.am";
   ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.am.memory");
 }
 
-TEST(LedgerAskTest, AnAskBeyondItsUsersLimitsIsRefusedWithBothNumbers) {
+TEST(LedgerAskTest, ARequestBeyondItsUsersLimitsIsRefusedWithBothNumbers) {
   Machine machine = kMachine;
   machine.user_limits = {.memory_mb = 8000, .gpus = 1};
   machine.users[7] = {.memory_mb = 12000};
@@ -299,7 +303,8 @@ TEST(LedgerAskTest, AnAskBeyondItsUsersLimitsIsRefusedWithBothNumbers) {
   ExpectError(CheckAsk({Role("worker", 1, 1, 2)}, machine, 1), "~by machine.json its user may have 1 at");
 }
 
-// A machine with jobs that come, are admitted as soon as they may be, and leave or die, in an order from a seed.
+// A machine with jobs that arrive, are admitted as soon as possible, and leave or die, in an order that the seed
+// decides.
 class Traffic {
  public:
   explicit Traffic(unsigned seed) : random_(seed) {}
@@ -316,14 +321,14 @@ class Traffic {
   }
   void Arrive() {
     const Ledger ledger(machine_, entries_);
-    // One in sixteen can never fit.
+    // About every sixteenth job can be too large for the machine.
     const int64_t most = Below(16) == 0 ? 2 : 1;
     entries_.push_back(Waits(ledger.NextNumber(), Below(machine_.memory_mb * most + 1), Below(4 * most + 1)));
   }
   void Leave() {
     if (!entries_.empty()) entries_.erase(entries_.begin() + Below(static_cast<int64_t>(entries_.size())));
   }
-  // Somebody, whoever is woken first, looks and admits himself.
+  // Admits a random job of those that may be admitted. Returns false if no job may be admitted.
   bool AdmitOne() {
     const Ledger ledger(machine_, entries_);
     std::vector<size_t> order(entries_.size());
@@ -356,7 +361,7 @@ class Traffic {
     EXPECT_EQ(std::set<int>(gpus.begin(), gpus.end()).size(), gpus.size());
     EXPECT_LE(gpus.size(), machine_.gpus.size());
   }
-  // Whoever holds something leaves in the end; then everybody who fits at all has had his turn.
+  // Lets every holder leave. In the end only jobs that never fit the machine may remain.
   void Drain() {
     for (;;) {
       AdmitAll();
@@ -392,7 +397,7 @@ TEST(LedgerPropertyTest, NothingIsEverGivenTwiceAndTheOrderIsKept) {
   }
 }
 
-TEST(LedgerPropertyTest, AsLongAsHoldersLeaveNobodyWaitsForEver) {
+TEST(LedgerPropertyTest, NoJobWaitsForeverIfHoldersLeave) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Traffic traffic(seed);
@@ -418,7 +423,7 @@ TEST(LedgerPropertyTest, JobsOfSixtyPercentTakeTurnsInTheirOrder) {
   }
 }
 
-// ---- ledger belief
+// ---- validation of entries
 
 const Machine kSmallMachine = {.memory_mb = 1000, .gpus = {0, 1}};
 
@@ -432,7 +437,7 @@ std::string WhyNot(const UncheckedEntry& sighting, const Machine& detected = kSm
   return belief.doubts.empty() ? "" : belief.doubts[0].why;
 }
 
-TEST(LedgerBeliefTest, WhatAKeeperCanHaveMadeIsBelieved) {
+TEST(LedgerBeliefTest, AnEntryThatAKeeperCanHaveMadeIsAccepted) {
   EXPECT_EQ(WhyNot(Seen("a")), "");
   UncheckedEntry old = Seen("a");
   old.content_job.clear();
@@ -441,7 +446,7 @@ TEST(LedgerBeliefTest, WhatAKeeperCanHaveMadeIsBelieved) {
   EXPECT_EQ(WhyNot(old), "");
 }
 
-TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsNot) {
+TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.witness = ProcessCheck::kNone;
   const ValidatedEntries belief = Judge({fake}, kSmallMachine, kSmallMachine);
@@ -449,7 +454,7 @@ TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsNot) {
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "no process of its user runs this job"}}));
 }
 
-TEST(LedgerBeliefTest, ANumberBeyondAllLedgersIsNot) {
+TEST(LedgerBeliefTest, AnImpossiblyHighNumberIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.entry.number = kMostNumber;
   EXPECT_EQ(WhyNot(fake), "");
@@ -457,7 +462,7 @@ TEST(LedgerBeliefTest, ANumberBeyondAllLedgersIsNot) {
   EXPECT_THAT(WhyNot(fake), HasSubstr("its number is impossibly high:"));
 }
 
-TEST(LedgerBeliefTest, WhoHoldsMoreThanTheMachineHasIsNot) {
+TEST(LedgerBeliefTest, AHolderOfMoreThanTheMachineHasIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.entry.ask.memory_mb = 1001;
   EXPECT_EQ(WhyNot(fake), "") << "it only waits: it can never fit, and holds nobody up";
@@ -466,7 +471,7 @@ TEST(LedgerBeliefTest, WhoHoldsMoreThanTheMachineHasIsNot) {
   EXPECT_EQ(WhyNot(fake, {.memory_mb = 2000}), "") << "it was admitted before machine.json said less";
 }
 
-TEST(LedgerBeliefTest, WhoHoldsMoreGpusThanHeAskedForIsNot) {
+TEST(LedgerBeliefTest, AHolderOfMoreGpusThanRequestedIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.entry.place = Place::kAdmitted;
   fake.entry.ask.gpus = 1;
@@ -474,7 +479,7 @@ TEST(LedgerBeliefTest, WhoHoldsMoreGpusThanHeAskedForIsNot) {
   EXPECT_EQ(WhyNot(fake), "it holds 2 GPUs and asks for 1");
 }
 
-TEST(LedgerBeliefTest, WhatOthersMayWriteToOrAnotherJobsContentIsNot) {
+TEST(LedgerBeliefTest, AnEntryThatOthersMayWriteOrOfAnotherJobIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.writable_by_others = true;
   EXPECT_EQ(WhyNot(fake), "others than its owner may write to it");
@@ -483,7 +488,7 @@ TEST(LedgerBeliefTest, WhatOthersMayWriteToOrAnotherJobsContentIsNot) {
   EXPECT_EQ(WhyNot(fake), "its name and its content name different jobs");
 }
 
-TEST(LedgerBeliefTest, OfTwoNamesOfOneFileTheOneThatHoldsMostCounts) {
+TEST(LedgerBeliefTest, TheNameOfAFileThatHoldsMostCounts) {
   UncheckedEntry waits = Seen("a", 5), runs = Seen("a", 5), other = Seen("b", 6);
   runs.name = "a.running";
   runs.entry.place = Place::kAdmitted;
@@ -493,7 +498,7 @@ TEST(LedgerBeliefTest, OfTwoNamesOfOneFileTheOneThatHoldsMostCounts) {
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "it is the same file as a.running"}}));
 }
 
-TEST(LedgerBeliefTest, ANameThatSaysMoreThanTheContentOfAFileWithTwoNamesIsNot) {
+TEST(LedgerBeliefTest, ALinkThatClaimsMoreThanItsContentIsRejected) {
   UncheckedEntry waits = Seen("a", 5), fake = Seen("a", 5);
   fake.entry.place = Place::kAdmitted;
   waits.content_never_admitted = fake.content_never_admitted = true;

@@ -66,7 +66,7 @@ TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironme
   EXPECT_EQ(keeper.stderr_file, keeper.stdout_file);
 }
 
-TEST_F(LocalAmLauncherTest, AKeeperIsSeenByEverybodyFromItsStartToItsEndAndNoOtherIsStartedBesideIt) {
+TEST_F(LocalAmLauncherTest, AStartedKeeperIsVisibleAndPreventsASecondOne) {
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
   EXPECT_TRUE(*launcher_.Start(records_));
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kStarting);
@@ -84,7 +84,7 @@ TEST_F(LocalAmLauncherTest, NoKeeperIsStartedBesideOneOfAnEarlierRelease) {
   EXPECT_THAT(runner_.started, SizeIs(0));
 }
 
-TEST_F(LocalAmLauncherTest, NoKeeperIsStartedForAJobThatIsFinishedUnlessItsAmWaitsForOne) {
+TEST_F(LocalAmLauncherTest, AFinishedJobGetsAKeeperOnlyIfItsAmStillRuns) {
   std::ofstream(JobFolder(records_).finished()) << "";
   EXPECT_FALSE(*launcher_.Start(records_));
   EXPECT_THAT(runner_.started, SizeIs(0));
@@ -92,13 +92,13 @@ TEST_F(LocalAmLauncherTest, NoKeeperIsStartedForAJobThatIsFinishedUnlessItsAmWai
   EXPECT_TRUE(*launcher_.Start(records_));
 }
 
-TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
+TEST_F(LocalAmLauncherTest, AJobIsRestartedWithTheProgramsItBeganWith) {
   StorePrograms();
   ASSERT_TRUE(launcher_.Start(with_programs_).ok());
   EXPECT_EQ(runner_.started[0].argv[0], (temp_.path() / "programs/abc/tony-keeper").string());
 }
 
-TEST_F(LocalAmLauncherTest, AJobWhoseProgramsAreNotWholeIsBroughtBackByTheSiblings) {
+TEST_F(LocalAmLauncherTest, AJobWithMissingProgramsIsRestartedWithTheSiblingPrograms) {
   pid_t pid = 5'000'001;
   for (const std::string_view gone : kJobPrograms) {
     StorePrograms();
@@ -109,7 +109,7 @@ TEST_F(LocalAmLauncherTest, AJobWhoseProgramsAreNotWholeIsBroughtBackByTheSiblin
   }
 }
 
-TEST_F(LocalAmLauncherTest, ProgramThatCannotBeStartedIsTold) {
+TEST_F(LocalAmLauncherTest, AProgramThatCannotBeStartedIsReported) {
   runner_.failure = Error{ErrorCode::kNotFound, "start /x/tony-keeper: no such file or directory"};
   ExpectError(launcher_.Start(records_), runner_.failure->message);
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);

@@ -31,7 +31,8 @@ class LastLinesTest : public testing::Test {
   std::string Last(uint64_t lines, uint64_t limit = kNoLimit, bool grows = false) const {
     return Text(FindLastLines(log_.get(), lines, limit, grows));
   }
-  // A megabyte whose last line has no end, a hole, and `end` behind it; false: here holes cannot be told.
+  // Writes a megabyte whose last line has no end, a hole, and `end` behind it. Returns false if this file system does
+  // not report holes.
   bool PutAroundAHole(std::string_view end) {
     Put(std::string(kMb - 13, 'a') + "\nlast of head");
     Put(end, 8 * kMb);
@@ -43,7 +44,7 @@ class LastLinesTest : public testing::Test {
   const std::unique_ptr<LogStream> log_ = LogOf(UniqueFd(dup(file_.get())));
 };
 
-TEST_F(LastLinesTest, SoManyLinesWithTheirEnds) {
+TEST_F(LastLinesTest, TheRequestedNumberOfLinesIsReturned) {
   Put("one\ntwo\n\nfour\n");
   EXPECT_EQ(Last(0), "");
   EXPECT_EQ(Last(1), "four\n");
@@ -53,20 +54,20 @@ TEST_F(LastLinesTest, SoManyLinesWithTheirEnds) {
   EXPECT_EQ(Last(1000), "one\ntwo\n\nfour\n");
 }
 
-TEST_F(LastLinesTest, WhatFollowsTheLastLineEndIsALine) {
+TEST_F(LastLinesTest, TextAfterTheLastLineEndIsALine) {
   Put("one\ntwo\nthr");
   EXPECT_EQ(Last(1), "thr");
   EXPECT_EQ(Last(2), "two\nthr");
 }
 
-TEST_F(LastLinesTest, OfNothingThereIsNothing) {
+TEST_F(LastLinesTest, AnEmptyLogHasNoLines) {
   EXPECT_EQ(Last(5), "");
   EXPECT_EQ(FindLastLines(nullptr, 5, kNoLimit, true).end, 0u);
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(FindLastLines(LogOf(UniqueFd(dup(null.get()))).get(), 5, kNoLimit, true).end, 0u);
 }
 
-TEST_F(LastLinesTest, OfALimitWholeLinesAreTaken) {
+TEST_F(LastLinesTest, OnlyWholeLinesWithinTheLimitAreReturned) {
   Put("one\ntwo\nthree\n");
   EXPECT_EQ(Last(3, 14), "one\ntwo\nthree\n");
   EXPECT_EQ(Last(3, 13), "two\nthree\n");
@@ -76,7 +77,7 @@ TEST_F(LastLinesTest, OfALimitWholeLinesAreTaken) {
   EXPECT_EQ(Last(3, 0), "");
 }
 
-TEST_F(LastLinesTest, OfALineLongerThanTheLimitItsEndFromAWholeCharacterOn) {
+TEST_F(LastLinesTest, ALineLongerThanTheLimitIsCutAtACharacter) {
   Put("one\n\xC3\xA9\xE2\x82\xACx\n");
   EXPECT_EQ(Last(1, 5), "\xE2\x82\xACx\n");
   EXPECT_EQ(Last(1, 4), "x\n");
@@ -92,7 +93,7 @@ TEST_F(LastLinesTest, ACharacterThatIsStillBeingWrittenIsLeftForLater) {
   EXPECT_EQ(Last(1), "ab\xE2\x82");
 }
 
-// Lines whose ends lie on, before and behind the borders of the pieces that are read.
+// Lines whose ends are on, before and behind the borders of the pieces that are read.
 TEST_F(LastLinesTest, LinesOfAnyLengthAreFoundAcrossPieces) {
   std::string all;
   std::vector<size_t> begins;
@@ -112,7 +113,7 @@ TEST_F(LastLinesTest, LinesOfAnyLengthAreFoundAcrossPieces) {
   }
 }
 
-TEST_F(LastLinesTest, WhatIsBehindACutBeginsALine) {
+TEST_F(LastLinesTest, TextBehindACutBeginsALine) {
   if (!PutAroundAHole("of a line\ntail\n")) GTEST_SKIP() << "this file system does not tell where holes are";
   EXPECT_EQ(Last(1), "tail\n");
   EXPECT_EQ(Last(2), "of a line\ntail\n");
@@ -132,7 +133,7 @@ TEST_F(LastLinesTest, ALineEndBeforeACutBeginsNoLine) {
   EXPECT_EQ(FindLastLines(log_.get(), 2, kNoLimit, false).begin, kMb - 12);
 }
 
-TEST_F(LastLinesTest, NoMoreIsReadThanIsNeeded) {
+TEST_F(LastLinesTest, OnlyTheNeededBytesAreRead) {
   constexpr uint64_t kSize = 64 * kMb;
   const std::string line = std::string(127, 'l') + "\n";
   std::string piece;

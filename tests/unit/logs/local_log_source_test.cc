@@ -38,7 +38,7 @@ class LocalLogSourceTest : public testing::Test {
     for (const AttemptId& attempt : logs_.Attempts(task)) names.push_back(ToString(attempt));
     return names;
   }
-  // The attempts that a watch tells of.
+  // Returns the attempts that a watch reports.
   static std::set<std::string> Watched(const LogSource& logs) {
     std::set<std::string> names;
     EventLoop loop;
@@ -52,7 +52,7 @@ class LocalLogSourceTest : public testing::Test {
   const LocalLogSource logs_{LocalJobRecords(temp_.path())};
 };
 
-TEST_F(LocalLogSourceTest, AttemptsComeByTaskAndNumberAndOtherNamesAreNone) {
+TEST_F(LocalLogSourceTest, AttemptsAreSortedByTaskAndNumberAndOtherNamesAreIgnored) {
   EXPECT_THAT(Attempts(), IsEmpty());
   for (const char* name : {"worker-10/1", "worker-2/11", "worker-2/2", "my-role-0/1", "worker-2/x", "worker-2/0", "am"})
     Folder(name);
@@ -75,7 +75,7 @@ TEST_F(LocalLogSourceTest, ALogIsARegularFileInAFolder) {
   EXPECT_EQ(Read(), "no log") << "a pipe, and nobody waits for its writer";
 }
 
-// A task may put a link where its log was, and root may be the reader.
+// A task may put a link in the place of its log, and the reader may be root.
 TEST_F(LocalLogSourceTest, ALinkIsNotFollowed) {
   const fs::path folder = Folder();
   Write(temp_.path() / "secret", "secret");
@@ -93,7 +93,7 @@ TEST_F(LocalLogSourceTest, ALinkIsNotFollowed) {
   EXPECT_EQ(logs_.List({{"worker", 0}, 1}), std::nullopt);
 }
 
-TEST_F(LocalLogSourceTest, WhatIsNoFolderIsNoAttempt) {
+TEST_F(LocalLogSourceTest, OnlyAFolderIsAnAttempt) {
   const fs::path task = Folder().parent_path();
   Write(task / "2147483647", "");
   ASSERT_EQ(mkfifo((task / "2").c_str(), 0600), 0);
@@ -102,7 +102,7 @@ TEST_F(LocalLogSourceTest, WhatIsNoFolderIsNoAttempt) {
   EXPECT_THAT(Attempts(), ElementsAre("worker:0#1"));
 }
 
-TEST_F(LocalLogSourceTest, ANameThatATaskWroteInAnotherWayIsNone) {
+TEST_F(LocalLogSourceTest, ANameWithLeadingZerosIsNotAnAttempt) {
   for (const char* name : {"worker-0/1", "worker-0/01", "worker-00/2"}) Folder(name);
   EXPECT_THAT(Attempts(), ElementsAre("worker:0#1"));
 }

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A job whose task worker:0 has these attempts.
+// The logs of a job whose task worker:0 has these attempts.
 class ListedLogs : public LogSource {
  public:
   explicit ListedLogs(std::vector<int> numbers) : numbers_(std::move(numbers)) {}
@@ -38,13 +38,13 @@ std::vector<int> Chosen(const std::vector<int>& there, const std::string& begun,
   return numbers;
 }
 
-TEST(LogChoiceTest, TheNewestAttemptIsChosenAndThoseFromTheOldestBegunOn) {
+TEST(LogChoiceTest, TheNewestAttemptIsChosenOrAllFromTheCursorsOldestOn) {
   EXPECT_THAT(Chosen({1, 2, 3}, ""), ElementsAre(3));
   EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4"), ElementsAre(2, 3));
   EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4", LogChoice::Of({"worker", 0}, 1)), ElementsAre(1));
 }
 
-// A task makes folders of any number, and whoever has a cursor may change it.
+// A task can make folders with any number, and a client can change its cursor.
 TEST(LogChoiceTest, AttemptsThatAreNotThereAreNotChosen) {
   ASSERT_THAT(Chosen({1, 4}, "worker:0#1/stdout=4"), ElementsAre(1, 4));
   constexpr int kHighest = std::numeric_limits<int>::max();

@@ -24,7 +24,7 @@ int refused_watches = 0;
 
 }  // namespace
 
-// In the place of the C library's, for this program alone: a user's watches can be used up.
+// Replaces the C library's function in this program, because a user's inotify watches can be used up.
 extern "C" int inotify_add_watch(int fd, const char* path, uint32_t events) noexcept {
   if (!watches_are_used_up) return static_cast<int>(syscall(SYS_inotify_add_watch, fd, path, events));
   ++refused_watches;
@@ -40,7 +40,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-// Tells of new attempts when it is asked to look, and of nothing else.
+// Reports new attempts only when it is asked to check.
 class SilentWatch : public LogWatch {
  public:
   SilentWatch(const LogSource& logs, LogWatchSink sink, const bool& blind)
@@ -58,7 +58,7 @@ class SilentWatch : public LogWatch {
   std::set<AttemptId> told_;
 };
 
-// The same logs with a watch that is blind, or becomes so.
+// The same logs with a watch that reports nothing, from the start or later on.
 class SilentLogs : public LogSource {
  public:
   SilentLogs(const LogSource& logs, bool blind) : logs_(logs), blind_(blind) {}
@@ -83,7 +83,7 @@ class SilentLogs : public LogSource {
   mutable std::function<void()> on_missed_;
 };
 
-// A job that is nothing but its folder.
+// A job that consists only of its folder.
 class LogFollowerTest : public testing::Test {
  protected:
   LogFollowerTest() {
@@ -143,7 +143,7 @@ TEST_F(LogFollowerTest, EachProcessOfATaskIsFollowed) {
   ASSERT_TRUE(RunUntilPieces(1));
   Append("worker-0", 1, "two\n", "stderr-1");
   ASSERT_TRUE(RunUntilPieces(2));
-  Append("worker-0", 1, "three\n", "stdout-2");  // a file of the task's own
+  Append("worker-0", 1, "three\n", "stdout-2");  // a file that the task made
   EndJob();
   ASSERT_TRUE(RunToEnd());
   EXPECT_THAT(pieces_, testing::ElementsAre("worker:0#1/stdout:one\n", "worker:0#1/stderr-1:two\n"));
@@ -163,7 +163,7 @@ TEST_F(LogFollowerTest, LinesComeAsTheyAreWrittenAndTheEndOfTheJobIsTheEnd) {
   EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4,worker:1#1/stderr=9,worker:1#1/stdout=0");
 }
 
-TEST_F(LogFollowerTest, AJobThatHasEndedIsReadAndNotWaitedFor) {
+TEST_F(LogFollowerTest, AnEndedJobIsReadWithoutWaiting) {
   Append("worker-0", 1, "old\n");
   Append("worker-0", 2, "last");
   EndJob();
@@ -214,7 +214,7 @@ TEST_F(LogFollowerTest, ALineBelowAMegabyteComesWholeHoweverSlowlyItIsWritten) {
   EXPECT_EQ(longest_, 900'001u);
 }
 
-TEST_F(LogFollowerTest, ATaskThatWroteMuchDoesNotKeepAnotherFromBeingSeen) {
+TEST_F(LogFollowerTest, ATaskWithMuchOutputDoesNotDelayAnotherTask) {
   const std::string megabyte = std::string((1 << 20) - 1, 'x') + "\n";
   for (int i = 0; i < 40; ++i) Append("worker-0", 1, megabyte);
   Append("worker-1", 1, "hello\n");
@@ -224,7 +224,7 @@ TEST_F(LogFollowerTest, ATaskThatWroteMuchDoesNotKeepAnotherFromBeingSeen) {
   EXPECT_LE(hello - pieces_.begin(), 2);
 }
 
-TEST_F(LogFollowerTest, WhatALimitHasCutOutIsOneLine) {
+TEST_F(LogFollowerTest, OutputCutByALimitIsReportedInOneLine) {
   Start();
   Append("worker-0", 1, "head\n");
   ASSERT_TRUE(RunUntilPieces(1));
@@ -249,7 +249,7 @@ TEST_F(LogFollowerTest, ALogThatItsTaskEmptiedIsReadFromItsNewBeginning) {
   EXPECT_THAT(pieces_[2], HasSubstr("new\n"));
 }
 
-TEST_F(LogFollowerTest, ACursorGoesOnWithTheAttemptItHadBegun) {
+TEST_F(LogFollowerTest, ACursorContinuesInTheAttemptThatItWasReading) {
   Append("worker-0", 1, "never begun\n");
   Append("worker-0", 2, "one\ntwo\n");
   Append("worker-0", 3, "again\n");
@@ -302,7 +302,7 @@ TEST_F(LogFollowerTest, AWatchThatBecomesBlindMissesNothing) {
               UnorderedElementsAre("worker:0#1/stdout:one\n", "worker:0#1/stdout:two\n", "worker:1#1/stdout:three\n"));
 }
 
-TEST_F(LogFollowerTest, AJobIsFollowedWhereNoFolderOfItCanBeWatched) {
+TEST_F(LogFollowerTest, AJobIsFollowedWithoutInotifyWatches) {
   watches_are_used_up = true;
   Start();
   Append("worker-0", 1, "one\n");
@@ -323,13 +323,13 @@ TEST_F(LogFollowerTest, AJobWhoseFolderIsReachedByALinkIsFollowedToItsEnd) {
   ASSERT_TRUE(RunToEnd());
 }
 
-TEST_F(LogFollowerTest, ATaskIsFollowedWhoseFolderWasRefusedAWatchBeforeItsFirstAttempt) {
+TEST_F(LogFollowerTest, ATaskIsFollowedIfItsFolderGotNoWatch) {
   Start();
   Append("worker-0", 1, "one\n");
   ASSERT_TRUE(RunUntilPieces(1));
   watches_are_used_up = true;
   std::filesystem::create_directory(home_.path() / "logs/worker-1");
-  // In vain only where the user has no inotify instance left: then all is looked at from the beginning.
+  // This condition is not met if the user has no inotify instance left: everything is then polled from the beginning.
   RunUntil(
       loop_, [] { return refused_watches > 0; }, Duration(5000));
   Append("worker-1", 1, "two\n");

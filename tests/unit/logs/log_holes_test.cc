@@ -35,7 +35,7 @@ TEST_F(LogHolesTest, ALogWithoutHolesIsReadAsItIs) {
   EXPECT_EQ(buffer_.substr(0, read.size), "two\n");
 }
 
-TEST_F(LogHolesTest, AtTheEndAndBehindItThereIsNothingYet) {
+TEST_F(LogHolesTest, ReadingAtOrBehindTheEndReturnsNothing) {
   Put("one\n", 0);
   for (const int64_t offset : {4, 5, 1'000'000}) {
     const LogBytes read = Read(offset);
@@ -44,7 +44,7 @@ TEST_F(LogHolesTest, AtTheEndAndBehindItThereIsNothingYet) {
   }
 }
 
-TEST_F(LogHolesTest, WhatIsReadEndsBeforeAHoleAndGoesOnBehindIt) {
+TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextContinuesBehindIt) {
   Put(std::string(kMegabyte, 'a'), 0);
   Put("last\n", 8 * kMegabyte);
   LogBytes read = Read(kMegabyte - 100);
@@ -64,7 +64,7 @@ TEST_F(LogHolesTest, AHoleUpToTheEndIsCutToo) {
   EXPECT_EQ(read.size, 0u);
 }
 
-TEST_F(LogHolesTest, PartsAreWhatHolesSeparate) {
+TEST_F(LogHolesTest, HolesSeparateParts) {
   EXPECT_TRUE(PartsOfLog(file_.get()).empty());
   Put(std::string(kMegabyte, 'a'), 0);
   Put("last\n", 8 * kMegabyte);
@@ -84,7 +84,7 @@ TEST_F(LogHolesTest, NulsThatAProgramWroteAreItsOutput) {
   EXPECT_EQ(read.size, 10u);
 }
 
-TEST_F(LogHolesTest, WhatIsNoFileIsAsGoodAsEmpty) {
+TEST_F(LogHolesTest, AnythingElseThanAFileReadsAsEmpty) {
   EXPECT_EQ(ReadLog(-1, 0, buffer_).size, 0u);
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(ReadLog(null.get(), 0, buffer_).size, 0u);

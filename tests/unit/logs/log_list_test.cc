@@ -61,7 +61,7 @@ class LogListTest : public testing::Test {
   JobStatus status_;
 };
 
-TEST_F(LogListTest, AttemptsComeNewestFirstAndThoseWithoutAFolderNotAtAll) {
+TEST_F(LogListTest, AttemptsWithAFolderAreListedNewestFirst) {
   EXPECT_THAT(Attempts(Worker(0, 0)), testing::IsEmpty());
   EXPECT_THAT(Attempts(Worker(0, 1)), testing::IsEmpty());
   for (const char* log : {"worker-0/1/stdout", "worker-0/2/stdout", "worker-0/4/stdout", "worker-0/5/stdout"})
@@ -69,7 +69,7 @@ TEST_F(LogListTest, AttemptsComeNewestFirstAndThoseWithoutAFolderNotAtAll) {
   EXPECT_THAT(Attempts(Worker(0, 4)), testing::ElementsAre(4, 2, 1)) << "the fifth is nobody's yet";
 }
 
-TEST_F(LogListTest, OfManyAttemptsTheNewestAreListed) {
+TEST_F(LogListTest, OnlyTheNewestOfManyAttemptsAreListed) {
   for (int i = 1; i <= 25; ++i) Write("worker-0/" + std::to_string(i) + "/stdout", "x");
   EXPECT_THAT(Attempts(Worker(0, 25)), testing::ElementsAre(25, 24, 23, 22, 21, 20, 19, 18, 17, 16));
   EXPECT_THAT(Attempts(Worker(0, 25), 2), testing::ElementsAre(25, 24));
@@ -114,7 +114,7 @@ TEST_F(LogListTest, EachProcessOfATaskHasARow) {
                           HasSubstr("<a href=\"worker-0/1/stderr-1\">stderr-1</a>"), Not(HasSubstr("stdout-2"))));
 }
 
-TEST_F(LogListTest, ATimeThatNoCalendarHasIsABound) {
+TEST_F(LogListTest, ATimeOutsideTheCalendarIsShownAsItsLimit) {
   Write("worker-0/1/stdout", "");
   status_.tasks = {Worker(0, 1)};
   const auto html_at = [&](int64_t seconds) {
@@ -124,12 +124,12 @@ TEST_F(LogListTest, ATimeThatNoCalendarHasIsABound) {
   };
   for (const int64_t seconds : {INT64_MIN / 2, int64_t{-1} << 33, int64_t{-1}})
     EXPECT_THAT(html_at(seconds), HasSubstr("datetime=\"1970-01-01T00:00:00.000Z\""));
-  // Some file systems have a bound of their own, in the year 2446.
+  // Some file systems have an upper limit of their own, in the year 2446.
   for (const int64_t seconds : {int64_t{1} << 40, INT64_MAX / 2})
     EXPECT_THAT(html_at(seconds), testing::AnyOf(HasSubstr("datetime=\"2446-"), HasSubstr("datetime=\"9999-12-31T")));
 }
 
-TEST_F(LogListTest, WhatATaskPutsInItsLogsPlaceIsNotListed) {
+TEST_F(LogListTest, AnythingElseThanALogFileIsNotListed) {
   const fs::path logs = temp_.path() / "logs";
   Write("worker-0/1/output.json", "{}");
   fs::create_symlink("/etc/passwd", logs / "worker-0/1/stdout");
@@ -143,7 +143,7 @@ TEST_F(LogListTest, WhatATaskPutsInItsLogsPlaceIsNotListed) {
   for (const auto& file : listed[0].files) EXPECT_FALSE(file.has_value());
 }
 
-TEST_F(LogListTest, FoldersWithHostileNamesAreNobodys) {
+TEST_F(LogListTest, FoldersWithHostileNamesAreIgnored) {
   for (const char* folder : {"<script>alert(1)<-0/1", "worker-0/<b>", "worker-0/01", "worker-0/-1", "worker-0/0",
                              "worker-0/1 onclick=x", "worker-0/1\n", "worker-0/\xff", "worker-00/1", "..worker-0/1"})
     Write(std::string(folder) + "/stdout", "x");
@@ -156,7 +156,7 @@ TEST_F(LogListTest, FoldersWithHostileNamesAreNobodys) {
   for (const char* text : {"alert", "<img", "onclick", "<b>", "worker-00"}) EXPECT_THAT(html, Not(HasSubstr(text)));
 }
 
-TEST_F(LogListTest, WhateverOthersWroteIsTextAndEveryLinkIsRelative) {
+TEST_F(LogListTest, ForeignTextIsEscapedAndEveryLinkIsRelative) {
   const std::string evil = "<script>alert(1)</script>\"'&\x01\xff";
   status_.name = status_.state = evil;
   status_.job = {evil};
@@ -174,7 +174,7 @@ TEST_F(LogListTest, WhateverOthersWroteIsTextAndEveryLinkIsRelative) {
   EXPECT_THAT(html, AllOf(HasSubstr("href=\"../page.css\""), HasSubstr("<a href=\"../\">The job</a>")));
 }
 
-TEST_F(LogListTest, BeforeAnyAttemptItSaysThatThereAreNoLogsYet) {
+TEST_F(LogListTest, BeforeTheFirstAttemptThePageSaysThatNoLogsExistYet) {
   EXPECT_THAT(Html(), AllOf(HasSubstr("There are no logs yet."), HasSubstr("data-live=\"1\"")));
   status_.tasks = {Worker(0, 0)};
   EXPECT_THAT(Html(), HasSubstr("There are no logs yet."));
@@ -184,7 +184,7 @@ TEST_F(LogListTest, BeforeAnyAttemptItSaysThatThereAreNoLogsYet) {
   EXPECT_THAT(Html(/*ends_with_job=*/true), HasSubstr("tony history --serve"));
 }
 
-TEST_F(LogListTest, OfAThousandTasksThoseInTroubleAreShownAndALinkToAll) {
+TEST_F(LogListTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
   for (int i = 0; i < 1000; ++i) status_.tasks.push_back(Worker(i, 1));
   status_.tasks[777].attempt_state = "failed";
   int looked_at = 0;

@@ -27,7 +27,7 @@ class LogPieceTest : public testing::Test {
   JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
-TEST_F(LogPieceTest, TheEndBeginsWithALine) {
+TEST_F(LogPieceTest, TheTailStartsAtALineBeginning) {
   Write("one\ntwo\nthree\n");
   const LogPiece piece = Read(std::nullopt, 8);
   EXPECT_EQ(piece.text, "three\n");
@@ -69,7 +69,7 @@ TEST_F(LogPieceTest, ACursorBehindTheEndGetsNothing) {
   EXPECT_EQ(piece.next, 3);
 }
 
-TEST_F(LogPieceTest, WhatIsNoRegularFileIsEmptyAndDoesNotBlock) {
+TEST_F(LogPieceTest, AnIrregularFileReadsAsEmptyAndDoesNotBlock) {
   EXPECT_EQ(Read(std::nullopt, 10).size, 0);
   std::filesystem::create_symlink("/etc/passwd", Log());
   EXPECT_EQ(Read(std::nullopt, 10).text, "");
@@ -81,7 +81,7 @@ TEST_F(LogPieceTest, WhatIsNoRegularFileIsEmptyAndDoesNotBlock) {
   EXPECT_EQ(Read(0, 10).text, "");
 }
 
-TEST_F(LogPieceTest, WhatHasBeenCutOutIsPassedOver) {
+TEST_F(LogPieceTest, CutOutputIsSkipped) {
   Write(std::string(8192, 'a') + std::string(1 << 20, 'b') + "end\n");
   const int fd = open(Log().c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 8192, 1 << 20), 0);

@@ -34,7 +34,7 @@ class LogReaderTest : public testing::Test {
     return seen;
   }
 
-  // A log whose middle was cut out. False: this file system does not tell where holes are.
+  // Writes a log whose middle was cut out. Returns false if this file system does not report holes.
   bool AppendWithCut() {
     constexpr off_t kHole = 8 << 20;
     Append("worker-0", 1, "stdout", "head\nnever ende" + std::string(4081, 'd'));
@@ -128,7 +128,7 @@ TEST_F(LogReaderTest, AnotherReaderGoesOnAtTheCursor) {
   EXPECT_TRUE(all_);
 }
 
-TEST_F(LogReaderTest, ACursorBehindTheEndOfALogThatItsTaskEmptiedBeginsAgain) {
+TEST_F(LogReaderTest, ACursorBehindTheEndOfATruncatedLogStartsOver) {
   Append("worker-0", 1, "stdout", "a long first line\n");
   LogReader reader(logs_, {}, cursor_);
   Read(reader, 1000, true);
@@ -137,7 +137,7 @@ TEST_F(LogReaderTest, ACursorBehindTheEndOfALogThatItsTaskEmptiedBeginsAgain) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, ExactlyTheLimitIsAll) {
+TEST_F(LogReaderTest, ALogOfExactlyTheLimitIsReadCompletely) {
   Append("worker-0", 1, "stdout", "four");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(Read(reader, 4, true), "worker:0#1/stdout:four");
@@ -152,7 +152,7 @@ TEST_F(LogReaderTest, ALineLongerThanTheLimitIsCutBetweenCharacters) {
   EXPECT_EQ(Read(reader, 100, true), "worker:0#1/stdout:\xC3\xA9\n");
 }
 
-TEST_F(LogReaderTest, WhatALimitHasCutOutIsOneLineAndTheCursorGoesBehindIt) {
+TEST_F(LogReaderTest, CutOutputIsReportedInOneLineAndTheCursorSkipsIt) {
   if (!AppendWithCut()) GTEST_SKIP() << "this file system does not tell where holes are";
   LogReader reader(logs_, {}, cursor_);
   const std::string seen = Read(reader, 100000, false);
@@ -177,14 +177,14 @@ TEST_F(LogReaderTest, TheLastLinesOfEachStreamAndThenOnlyWhatIsNew) {
   EXPECT_EQ(Read(later, 1000, false), "worker:0#2/stdout:four\nworker:1#1/stdout:shed\n");
 }
 
-TEST_F(LogReaderTest, OfNoLinesTheCursorAloneIsTold) {
+TEST_F(LogReaderTest, ZeroLinesReturnOnlyTheCursor) {
   Append("worker-0", 1, "stdout", "one\n");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(ReadLast(reader, 0, 1000), "");
   EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4");
 }
 
-TEST_F(LogReaderTest, StreamsShareALimitAndWhatOneDoesNotNeedTheOthersHave) {
+TEST_F(LogReaderTest, StreamsShareALimitAndUseWhatOthersLeave) {
   Append("worker-0", 1, "stdout", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Append("worker-0", 1, "stderr", "e\n");
   Append("worker-1", 1, "stdout", "11\n12\n13\n14\n");
@@ -203,7 +203,7 @@ TEST_F(LogReaderTest, StreamsShareALimitAndWhatOneDoesNotNeedTheOthersHave) {
   EXPECT_EQ(Read(reader, 100, true), "") << "the cursor is behind what had no place";
 }
 
-TEST_F(LogReaderTest, TheLastLinesMayBeMoreThanOneReading) {
+TEST_F(LogReaderTest, TheLastLinesMayNeedSeveralReads) {
   std::string text;
   for (int line = 0; text.size() < 300'000; ++line) text += "line " + std::to_string(line) + "\n";
   Append("worker-0", 1, "stdout", text + "end");
@@ -215,7 +215,7 @@ TEST_F(LogReaderTest, TheLastLinesMayBeMoreThanOneReading) {
   EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout: of all");
 }
 
-TEST_F(LogReaderTest, TheLastLinesGoOverACutWithItsLine) {
+TEST_F(LogReaderTest, TheLastLinesIncludeTheLineThatReportsACut) {
   if (!AppendWithCut()) GTEST_SKIP() << "this file system does not tell where holes are";
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(ReadLast(reader, 2, 10'000), "worker:0#1/stdout:of a line\ntail\n");
@@ -226,7 +226,7 @@ TEST_F(LogReaderTest, TheLastLinesGoOverACutWithItsLine) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, WhatIsWrittenMeanwhileIsNotOfTheLastLines) {
+TEST_F(LogReaderTest, TextWrittenMeanwhileIsNotPartOfTheLastLines) {
   const std::string line(50'000, 'x');
   Append("worker-0", 1, "stdout", line + "\n" + line + "\n");
   LogReader reader(logs_, {.standard_error = false}, cursor_);

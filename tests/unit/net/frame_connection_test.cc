@@ -1,4 +1,4 @@
-// A connection whose channel has its own mind about what it waits for, as TLS has.
+// A connection over a channel that decides by itself what it waits for, as TLS does.
 #include "runtime/net/frame_connection.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using Kind = Channel::Step::Kind;
 
-// A plain one, but that it first does what it is told.
+// A plain channel that first returns the results in `reads` and `writes`.
 class MoodyChannel : public Channel {
  public:
   explicit MoodyChannel(UniqueFd socket) : plain_(MakePlainChannel(std::move(socket))) {}
@@ -29,7 +29,8 @@ class MoodyChannel : public Channel {
       if (step.kind != Kind::kMoved) return step;
       held_.assign(chunk.data(), step.bytes);
     }
-    *to = held_.front();  // byte by byte, as from a record that is longer than what is asked for
+    // Returns single bytes, like a channel whose record is longer than the requested size.
+    *to = held_.front();
     held_.erase(0, 1);
     return {Kind::kMoved, 1};
   }
@@ -90,13 +91,13 @@ class FrameConnectionTest : public testing::Test {
 
 constexpr std::string_view kTwoFrames("\0\0\0\2ab\0\0\0\1c", 11);
 
-TEST_F(FrameConnectionTest, WhatTheChannelHoldsIsReadAlthoughTheSocketIsEmpty) {
+TEST_F(FrameConnectionTest, BytesInTheChannelAreReadEvenIfTheSocketIsEmpty) {
   PeerSends(kTwoFrames);
   EXPECT_TRUE(RunUntil(loop, [&] { return frames.size() == 2; }));
   EXPECT_THAT(frames, ElementsAre("ab", "c"));
 }
 
-TEST_F(FrameConnectionTest, AReadThatMustWriteGoesOnWhenItCan) {
+TEST_F(FrameConnectionTest, AReadThatNeedsAWriteContinuesAfterIt) {
   channel->reads = {Kind::kWaitsToWrite, Kind::kWaitsToWrite, Kind::kWaitsToRead};
   PeerSends(kTwoFrames);
   EXPECT_TRUE(RunUntil(loop, [&] { return frames.size() == 2; }));
@@ -104,7 +105,7 @@ TEST_F(FrameConnectionTest, AReadThatMustWriteGoesOnWhenItCan) {
   EXPECT_TRUE(PeerHears("answer"));
 }
 
-TEST_F(FrameConnectionTest, AWriteThatMustReadGoesOnAfterwards) {
+TEST_F(FrameConnectionTest, AWriteThatNeedsAReadContinuesAfterIt) {
   channel->writes = std::deque<Kind>(1000, Kind::kWaitsToRead);
   channel->may_write_after_read = true;
   connection->Send("call");
@@ -121,7 +122,7 @@ TEST_F(FrameConnectionTest, AWriteThatWaitsIsTriedAgain) {
   EXPECT_TRUE(PeerHears("call"));
 }
 
-TEST_F(FrameConnectionTest, WhatIsUnsentLeavesBeforeItFinishes) {
+TEST_F(FrameConnectionTest, UnsentBytesAreSentBeforeTheConnectionFinishes) {
   channel->writes = {Kind::kWaitsToWrite};
   connection->Send("last words");
   connection->Finish();

@@ -38,7 +38,7 @@ TEST(FrameCutterTest, FramesAreTheSameWhereverTheStreamIsSplit) {
   }
 }
 
-TEST(FrameCutterTest, OneByteAtATimeIsEnough) {
+TEST(FrameCutterTest, FramesAreCutFromSingleBytes) {
   FrameCutter cutter(kMax);
   std::vector<std::string> frames;
   for (const char byte : Framed("one") + Framed("two")) {
@@ -56,7 +56,7 @@ TEST(FrameCutterTest, AFrameOfTheMaximumIsTakenAndOneByteMoreIsNot) {
   EXPECT_FALSE(cutter.Next().ok());
 }
 
-TEST(FrameCutterTest, LengthsThatMakeNoSenseAreRefusedBeforeTheFrameHasCome) {
+TEST(FrameCutterTest, InvalidLengthsAreRefusedBeforeTheFrameArrives) {
   for (const std::string_view length : {std::string_view("\0\0\0\0", 4), std::string_view("\x7f\xff\xff\xff"),
                                         std::string_view("\xff\xff\xff\xff"), std::string_view("GET ")}) {
     FrameCutter cutter(kMax);

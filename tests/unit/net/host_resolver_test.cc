@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <memory>
 #include <future>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -29,7 +29,7 @@ class HostResolverTest : public EventLoopTest {
   HostResolver names{loop};
 };
 
-TEST_F(HostResolverTest, AnAddressIsItsOwnAndThisMachineHasOne) {
+TEST_F(HostResolverTest, AnAddressResolvesToItselfAndLocalhostToLoopback) {
   EXPECT_EQ(*Resolve("10.1.2.3"), "10.1.2.3");
   EXPECT_EQ(*Resolve("localhost"), "127.0.0.1");
 }
@@ -40,7 +40,7 @@ TEST_F(HostResolverTest, AnUnknownHostIsNamed) {
   EXPECT_EQ(address.error().message.find("resolve bad name: "), 0u) << address.error().message;
 }
 
-TEST_F(HostResolverTest, NobodyIsToldOnceTheQueryIsDropped) {
+TEST_F(HostResolverTest, ADroppedQueryIsNotAnswered) {
   bool told = false;
   for (const char* host : {"10.1.2.3", "localhost"}) {
     auto query = names.Resolve(host, [&](const Result<std::string>&) { told = true; });
@@ -50,7 +50,7 @@ TEST_F(HostResolverTest, NobodyIsToldOnceTheQueryIsDropped) {
   EXPECT_FALSE(told);
 }
 
-// The system's resolver, which hangs at some names until the test ends.
+// Stands for the system's resolver. A lookup of a name that begins with "hangs" waits until the test ends.
 class HangingLookup {
  public:
   ~HangingLookup() { end_.set_value(); }
@@ -65,7 +65,7 @@ class HangingLookup {
   std::promise<void> end_;
 };
 
-TEST_F(HostResolverTest, ANameThatHangsKeepsNeitherOthersNorTheEnd) {
+TEST_F(HostResolverTest, AHangingNameDelaysNeitherOthersNorTheEnd) {
   HangingLookup lookup;
   bool told = false;
   {
@@ -84,7 +84,7 @@ TEST_F(HostResolverTest, ANameThatHangsKeepsNeitherOthersNorTheEnd) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, ManyNamesAreAskedAFewAtATime) {
+TEST_F(HostResolverTest, ManyNamesAreResolvedAFewAtATime) {
   std::mutex mutex;
   int most = 0, now = 0;
   HostResolver few(loop, [&](const std::string& host) -> Result<std::string> {
@@ -110,7 +110,7 @@ TEST_F(HostResolverTest, ManyNamesAreAskedAFewAtATime) {
   EXPECT_LE(most, 8);
 }
 
-TEST_F(HostResolverTest, WhatNobodyWaitsForAnyMoreIsNotAsked) {
+TEST_F(HostResolverTest, AQueryDroppedBehindHangingOnesIsNotAnswered) {
   HangingLookup lookup;
   HostResolver hanging(loop, lookup.Function());
   std::vector<HostResolver::Query> queries;
@@ -123,8 +123,8 @@ TEST_F(HostResolverTest, WhatNobodyWaitsForAnyMoreIsNotAsked) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, AHostThatGetsAnotherAddressIsKnownByItSoon) {
-  // A lookup may go on behind the test.
+TEST_F(HostResolverTest, ANewAddressOfAHostIsKnownSoon) {
+  // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {
     return std::string(++*asked == 1 ? "10.0.0.1" : "10.0.0.2");
@@ -138,8 +138,8 @@ TEST_F(HostResolverTest, AHostThatGetsAnotherAddressIsKnownByItSoon) {
   EXPECT_FALSE(proxy.Is("10.0.0.1"));
 }
 
-TEST_F(HostResolverTest, ANameServiceThatFailsTakesNoAddressAway) {
-  // A lookup may go on behind the test.
+TEST_F(HostResolverTest, AFailingNameServiceKeepsTheKnownAddress) {
+  // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {
     if (++*asked == 1) return std::string("10.0.0.1");

@@ -1,4 +1,4 @@
-// The other end is nobody of ours, or one of ours that means no good.
+// The peer is an unknown program, or a program of the job with bad intentions.
 #include <gmock/gmock.h>
 #include <malloc.h>
 #include <openssl/ssl.h>
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using Kind = Channel::Step::Kind;
 
-// What our server says to a client that is `configure`d so.
+// Returns what both ends see when a client, set up by `configure`, sends "token" to our server.
 Seen AtOurServer(const std::function<void(SSL_CTX*)>& configure) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
@@ -26,7 +26,7 @@ std::string WhyRefused(const Seen& seen) {
   return seen.server_ended ? seen.server_ended->message : "not refused";
 }
 
-// To our server or our client.
+// Sends raw bytes to `ours`, which is our server or our client. Returns the error with which it refuses them.
 Error AfterBytes(Channel& ours, const UniqueFd& theirs, std::string_view bytes) {
   char byte;
   ours.Read(&byte, 1);
@@ -39,15 +39,15 @@ Error AfterBytes(Channel& ours, const UniqueFd& theirs, std::string_view bytes) 
   return {ErrorCode::kInternal, "not refused"};
 }
 
-TEST(HostileTlsTest, AClientWithTheRightCertificateIsLetInByTheSameMeans) {
+TEST(HostileTlsTest, ARawClientWithTheRightCertificateIsAccepted) {
   EXPECT_EQ(AtOurServer(Showing(OurJob().executor)).at_server, "token");
 }
 
-TEST(HostileTlsTest, AClientWithoutACertificate) {
+TEST(HostileTlsTest, AClientWithoutACertificateIsRefused) {
   EXPECT_THAT(WhyRefused(AtOurServer([](SSL_CTX*) {})), HasSubstr("peer did not return a certificate"));
 }
 
-TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedAndTold) {
+TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedWithAnAlert) {
   const JobCertificates other = *MakeJobCertificates("job-1", WallNow(), std::chrono::hours(1));
   const Seen seen = AtOurServer(Showing(other.executor));
   EXPECT_THAT(WhyRefused(seen), HasSubstr("the peer does not belong to this job: "));
@@ -55,12 +55,12 @@ TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedAndTold) {
   EXPECT_THAT(seen.client_ended.value_or(Error{}).message, HasSubstr("alert"));
 }
 
-TEST(HostileTlsTest, AMasterAsAClientOfAMaster) {
+TEST(HostileTlsTest, AnAmAsAClientOfAnAmIsRefused) {
   EXPECT_EQ(WhyRefused(AtOurServer(Showing(OurJob().master))),
             "the peer's certificate: role \"tony:master\", expected tony:executor");
 }
 
-TEST(HostileTlsTest, AnExecutorInThePlaceOfTheMasterIsToldNothing) {
+TEST(HostileTlsTest, AnExecutorInPlaceOfTheAmReceivesNothing) {
   for (const TlsIdentity& impostor : {OurJob().executor, OurJob().client}) {
     Sockets sockets = ConnectedSockets();
     RawEnd server(RawEnd::Side::kServer, std::move(sockets.server), Showing(impostor));
@@ -72,7 +72,7 @@ TEST(HostileTlsTest, AnExecutorInThePlaceOfTheMasterIsToldNothing) {
   }
 }
 
-TEST(HostileTlsTest, AClientsExpiredCertificate) {
+TEST(HostileTlsTest, AnExpiredClientCertificateIsRefused) {
   const auto old = *MakeJobCertificates("job-1", WallNow() - std::chrono::hours(100), std::chrono::hours(1));
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server), old.master);
@@ -80,7 +80,7 @@ TEST(HostileTlsTest, AClientsExpiredCertificate) {
   EXPECT_EQ(WhyRefused(SayToServer(*server, client, "token")), "the peer's certificate: certificate has expired");
 }
 
-TEST(HostileTlsTest, AnOlderVersionOfTls) {
+TEST(HostileTlsTest, AClientWithAnOlderTlsVersionIsRefused) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
     Showing(OurJob().executor)(context);
     SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
@@ -88,7 +88,7 @@ TEST(HostileTlsTest, AnOlderVersionOfTls) {
   EXPECT_THAT(WhyRefused(seen), HasSubstr("cannot establish TLS with the peer: "));
 }
 
-TEST(HostileTlsTest, AMasterOfAnOlderVersionOfTlsIsToldNothing) {
+TEST(HostileTlsTest, AnAmWithAnOlderTlsVersionReceivesNothing) {
   Sockets sockets = ConnectedSockets();
   RawEnd server(RawEnd::Side::kServer, std::move(sockets.server), [](SSL_CTX* context) {
     Showing(OurJob().master)(context);
@@ -100,7 +100,7 @@ TEST(HostileTlsTest, AMasterOfAnOlderVersionOfTlsIsToldNothing) {
   EXPECT_EQ(seen.client_ended.value_or(Error{}).code, ErrorCode::kNotPermitted);
 }
 
-TEST(HostileTlsTest, MoreCertificatesThanAnybodyNeeds) {
+TEST(HostileTlsTest, TooManyCertificatesAreRefused) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
     Showing(OurJob().executor)(context);
     for (int i = 0; i < 12; ++i) SSL_CTX_add1_chain_cert(context, SSL_CTX_get0_certificate(context));
@@ -108,8 +108,8 @@ TEST(HostileTlsTest, MoreCertificatesThanAnybodyNeeds) {
   EXPECT_THAT(WhyRefused(seen), HasSubstr("excessive message size"));
 }
 
-// It could be of any announced length, and nobody looks at it before it has been allocated.
-TEST(HostileTlsTest, AHelloThatMakesASecondOneNecessary) {
+// A second hello could have any announced length, and OpenSSL would allocate it before checking it.
+TEST(HostileTlsTest, AHelloThatRequiresASecondHelloIsRefused) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
     Showing(OurJob().executor)(context);
     SSL_CTX_set1_groups_list(context, "P-384:P-256");
@@ -117,7 +117,7 @@ TEST(HostileTlsTest, AHelloThatMakesASecondOneNecessary) {
   EXPECT_NE(WhyRefused(seen), "not refused");
 }
 
-TEST(HostileTlsTest, NoTlsAtAllAtAServer) {
+TEST(HostileTlsTest, AClientWithoutTlsIsRefused) {
   for (const std::string_view bytes :
        {std::string_view("\0\0\0\x20 a call of Thrift, in a frame", 32), std::string_view("GET / HTTP/1.1\r\n\r\n"),
         std::string_view("\x16\x03\x01\0\x04\x02\0\0\0", 9)}) {
@@ -129,7 +129,7 @@ TEST(HostileTlsTest, NoTlsAtAllAtAServer) {
   }
 }
 
-TEST(HostileTlsTest, NoTlsAtAllAtAClientIsNobodyToTrust) {
+TEST(HostileTlsTest, AServerWithoutTlsIsNotTrusted) {
   const Sockets sockets = ConnectedSockets();
   const auto client = ClientEnd(UniqueFd(::dup(sockets.client.get())));
   const Error why = AfterBytes(*client, sockets.server, "HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -144,7 +144,7 @@ TEST(HostileTlsTest, AnAnnouncedLengthIsRefusedBeforeItIsAllocated) {
             "not refused");
 }
 
-TEST(HostileTlsTest, HalfAHelloWaitsAndTakesLittle) {
+TEST(HostileTlsTest, AnIncompleteHelloWaitsAndUsesLittleMemory) {
   const auto make = *MakeTlsServer(OurJob().master);
   std::vector<Sockets> sockets;
   std::vector<std::unique_ptr<Channel>> servers;
@@ -160,8 +160,8 @@ TEST(HostileTlsTest, HalfAHelloWaitsAndTakesLittle) {
   EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd, before + 64 * (80 << 10));
 }
 
-// Each call reads one record, so that whoever calls has its turn between them.
-TEST(HostileTlsTest, KeyUpdatesWithoutEndAreOnlySlow) {
+// Each call reads a single record, so that the caller gets control between records.
+TEST(HostileTlsTest, ManyKeyUpdatesAreProcessedOneAtATime) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
   RawEnd client(RawEnd::Side::kClient, std::move(sockets.client), Showing(OurJob().executor));

@@ -68,12 +68,12 @@ TEST_F(HttpClientTest, EachMethodArrivesWithItsBodyAndHeaders) {
   }
 }
 
-TEST_F(HttpClientTest, APutWithoutABodySaysThatItHasNone) {
+TEST_F(HttpClientTest, APutWithoutABodyHasContentLengthZero) {
   ASSERT_TRUE(Run(Call("PUT", "/a")).ok());
   EXPECT_EQ(server.requests()[0].headers.at("content-length"), "0");
 }
 
-TEST_F(HttpClientTest, OfAHeadRequestTheHeadersComeAlone) {
+TEST_F(HttpClientTest, AHeadRequestReturnsHeadersOnly) {
   next = [](const ServedRequest&) { return ServedAnswer{"HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n"}; };
   const auto response = Run(Call("HEAD", "/a"));
   ASSERT_TRUE(response.ok()) << response.error().message;
@@ -89,19 +89,19 @@ TEST_F(HttpClientTest, ABodyOfAnyBytesArrivesAsItIs) {
   EXPECT_TRUE(server.requests()[0].body == bytes);
 }
 
-TEST_F(HttpClientTest, AnAnswerIsNoErrorWhateverItsStatusIs) {
+TEST_F(HttpClientTest, AnAnswerIsReturnedWhateverItsStatus) {
   for (const int status : {201, 307, 404, 503}) {
     next = [&](const ServedRequest&) { return Answered(status, "why", "Location: http://elsewhere/\r\n"); };
     const auto response = Run(Call("PUT", "/a", "body"));
     ASSERT_TRUE(response.ok());
     EXPECT_EQ(response->status, status);
     EXPECT_EQ(response->body, "why");
-    EXPECT_EQ(HeaderOf(*response, "location"), "http://elsewhere/");  // not followed
+    EXPECT_EQ(HeaderOf(*response, "location"), "http://elsewhere/");  // the redirect is not followed
   }
   EXPECT_EQ(server.requests().size(), 4u);
 }
 
-TEST_F(HttpClientTest, OneConnectionServesManyCalls) {
+TEST_F(HttpClientTest, ManyCallsShareOneConnection) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Run(Call(i % 2 ? "PUT" : "GET", "/a", "")).ok());
   EXPECT_EQ(server.accepted(), 1);
 }
@@ -115,11 +115,11 @@ TEST_F(HttpClientTest, ManyCallsRunAtOnce) {
       ++answered;
     }));
   }
-  EXPECT_EQ(answered, 0);  // never inside Send
+  EXPECT_EQ(answered, 0);  // no callback runs inside Send()
   EXPECT_TRUE(RunUntil(loop, [&] { return answered == 30; }));
 }
 
-TEST_F(HttpClientTest, ItsSocketsAreNotInheritedByProgramsThatAreStarted) {
+TEST_F(HttpClientTest, SocketsAreNotInheritedByStartedPrograms) {
   const auto sockets_to_server = [&] {
     std::vector<int> flags;
     for (int fd = 3; fd < 200; ++fd) {
@@ -162,7 +162,7 @@ TEST_F(HttpClientTest, AnAnswerMayDestroyItsHandleAndBeginTheNextCall) {
   EXPECT_TRUE(RunUntil(loop, [&] { return answered == 3; }));
 }
 
-TEST_F(HttpClientTest, AServerThatIsNotThereIsNamedWithTheReason) {
+TEST_F(HttpClientTest, AnUnreachableServerIsNamedWithTheReason) {
   HttpCall call = Call("PUT", "/a");
   call.url = "http://127.0.0.1:1/x/y?delegation=secret";
   const Error error = Failure(std::move(call));
@@ -184,7 +184,7 @@ TEST_F(HttpClientTest, ABadUrlIsRefused) {
   }
 }
 
-TEST_F(HttpClientTest, ASilentServerIsLeftAfterTheLimit) {
+TEST_F(HttpClientTest, ASilentServerTimesOut) {
   next = [](const ServedRequest&) { return ServedAnswer{}; };
   HttpCall call = Call("GET", "/a");
   call.limits.whole = Duration(20);
@@ -193,14 +193,14 @@ TEST_F(HttpClientTest, ASilentServerIsLeftAfterTheLimit) {
   EXPECT_EQ(error.message, Failed("no complete answer within 20 ms"));
 }
 
-TEST_F(HttpClientTest, AServerThatFallsSilentInTheMiddleIsLeftAsStalled) {
+TEST_F(HttpClientTest, AServerThatFallsSilentInTheMiddleCountsAsStalled) {
   next = [](const ServedRequest&) { return ServedAnswer{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"}; };
   HttpCall call = Call("GET", "/a");
   call.limits.stalled = Duration(20);
   EXPECT_EQ(Failure(std::move(call)).message, Failed("no byte in 20 ms"));
 }
 
-TEST_F(HttpClientTest, AServerThatTakesNoBodyIsLeftAsStalled) {
+TEST_F(HttpClientTest, AServerThatReadsNoBodyCountsAsStalled) {
   server.ReadNoBody();
   HttpCall call = Call("PUT", "/a", std::string(900'000, 'x'));
   call.limits.stalled = Duration(20);
@@ -214,14 +214,14 @@ TEST_F(HttpClientTest, ASlowServerIsNotStalledWhileBytesCome) {
     return answer;
   };
   HttpCall call = Call("GET", "/a");
-  call.limits.stalled = Duration(400);  // shorter than the whole
+  call.limits.stalled = Duration(400);  // shorter than the whole answer
   const auto response = Run(std::move(call));
   ASSERT_TRUE(response.ok()) << response.error().message;
   EXPECT_EQ(response->body.size(), 6000u);
 }
 
-TEST_F(HttpClientTest, AHostThatNeverTakesTheConnectionIsLeftAfterTheLimitForIt) {
-  // A full queue: the kernel drops what comes after it.
+TEST_F(HttpClientTest, AHostThatNeverAcceptsTheConnectionTimesOut) {
+  // The queue is full, so the kernel drops further connections.
   UniqueFd full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in any{};
   any.sin_family = AF_INET;
@@ -250,12 +250,12 @@ TEST_F(HttpClientTest, AServerThatClosesWithoutAnAnswerIsAnError) {
   EXPECT_EQ(Failure(Call("GET", "/a")).message, Failed("the server closed the connection without an answer"));
 }
 
-TEST_F(HttpClientTest, AnAnswerThatIsNoHttpIsAnError) {
+TEST_F(HttpClientTest, AnAnswerThatIsNotHttpIsAnError) {
   next = [](const ServedRequest&) { return ServedAnswer{"\x16\x03\x01\x02 hello\r\n\r\n", true}; };
   EXPECT_EQ(Failure(Call("GET", "/a")).code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HttpClientTest, ACallThatChangesSomethingIsSentOnceEvenOnAKeptConnectionThatCloses) {
+TEST_F(HttpClientTest, AModifyingCallIsNotRepeatedWhenAKeptConnectionCloses) {
   next = [&](const ServedRequest& request) {
     return request.target == "/first" ? Answered(200, "") : ServedAnswer{"", true};
   };
@@ -331,7 +331,7 @@ TEST_F(HttpFileTest, APartOfAFileIsSentWithProgress) {
   }
 }
 
-TEST_F(HttpFileTest, AFileThatIsShorterThanSaidIsNotSentAsIfItWereWhole) {
+TEST_F(HttpFileTest, AFileShorterThanDeclaredIsNotSent) {
   const UniqueFd file = Open("short", std::string(1000, 'x'));
   HttpCall call = Call("PUT", "/a");
   call.body_file = FilePart{file.get(), 0, 1001};

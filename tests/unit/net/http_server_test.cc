@@ -29,7 +29,7 @@ class HttpServerTest : public testing::Test {
     if (name == "big") return reply.Send(TextAnswer(200, std::string(4 << 20, 'x')));
     reply.Send(TextAnswer(200, "<" + name + ">"));
   }
-  // Whatever happened, others are served.
+  // Expects that other clients are still served.
   void ExpectAlive() {
     RawBrowser other(loop, port);
     other.Get("/well");
@@ -67,7 +67,7 @@ TEST_F(HttpServerTest, EveryAnswerForbidsKeepingFramingAndForeignContent) {
   }
 }
 
-TEST_F(HttpServerTest, FromAnAddressThatIsNotAdmittedNothingIsRead) {
+TEST_F(HttpServerTest, NothingIsReadFromAnAddressThatIsNotAdmitted) {
   std::vector<std::string> asked;
   bool admits = false;
   Serve({}, [&](const std::string& address) { return asked.push_back(address), admits; });
@@ -88,7 +88,7 @@ TEST_F(HttpServerTest, HeadGetsTheHeadersAlone) {
   EXPECT_EQ(BodyOf(answer), "");
 }
 
-TEST_F(HttpServerTest, OtherMethodsLearnWhatIsAllowed) {
+TEST_F(HttpServerTest, OtherMethodsAreRefusedWithTheAllowedOnes) {
   RawBrowser browser(loop, port);
   browser.Send("POST /a HTTP/1.1\r\nContent-Length: 100000\r\n\r\nsome of it");
   ASSERT_TRUE(browser.IsClosedSoon());
@@ -99,7 +99,7 @@ TEST_F(HttpServerTest, OtherMethodsLearnWhatIsAllowed) {
 }
 
 TEST_F(HttpServerTest, ManyRequestsSentAtOnceAreAnsweredInOrder) {
-  constexpr int kRequests = 150;  // more than is read ahead
+  constexpr int kRequests = 150;  // more than the server reads ahead
   std::string all;
   for (int i = 0; i < kRequests; ++i)
     all += "GET /" + std::to_string(i) + "?" + std::string(200, 'x') + " HTTP/1.1\r\n\r\n";
@@ -125,7 +125,7 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndOthersDoNotWaitForIt) {
   EXPECT_EQ(BodyOf(patient.Answers()), "at last");
 }
 
-TEST_F(HttpServerTest, ABrowserThatGoesIsForgottenAtOnceAndAnAnswerToItIsLost) {
+TEST_F(HttpServerTest, AClosedBrowserIsForgottenAndItsAnswerDropped) {
   RawBrowser browser(loop, port);
   browser.Get("/later");
   ASSERT_TRUE(RunUntil(loop, [&] { return later.size() == 1; }));
@@ -135,7 +135,7 @@ TEST_F(HttpServerTest, ABrowserThatGoesIsForgottenAtOnceAndAnAnswerToItIsLost) {
   ExpectAlive();
 }
 
-TEST_F(HttpServerTest, ARequestThatNobodyAnswersIsClosed) {
+TEST_F(HttpServerTest, AnUnansweredRequestIsClosed) {
   RawBrowser browser(loop, port);
   browser.Get("/never");
   EXPECT_TRUE(browser.IsClosedSoon());
@@ -156,11 +156,11 @@ TEST_F(HttpServerTest, GarbageClosesThatConnectionAlone) {
   EXPECT_EQ(BodyOf(good.Answers()), "<b>");
 }
 
-TEST_F(HttpServerTest, WhatIsReadAheadIsBounded) {
+TEST_F(HttpServerTest, ReadAheadIsBounded) {
   RawBrowser browser(loop, port);
   browser.Get("/later");
   ASSERT_TRUE(RunUntil(loop, [&] { return later.size() == 1; }));
-  // Far more than the kernel's buffers take: the server stops reading.
+  // The flood is far larger than the kernel's buffers, so it blocks once the server stops reading.
   const std::string flood(1 << 20, 'G');
   size_t sent = 0;
   for (int idle = 0; idle < 50;) {
@@ -194,7 +194,7 @@ TEST_F(HttpServerTest, BeyondTheLimitOfConnectionsNewcomersAreClosed) {
   ExpectAlive();
 }
 
-TEST_F(HttpServerTest, StoppingSendsWhatHasBeenAnsweredAndClosesTheRest) {
+TEST_F(HttpServerTest, StoppingSendsPendingAnswersAndClosesTheRest) {
   RawBrowser waiting(loop, port), reading(loop, port);
   waiting.Get("/later");
   reading.Get("/later");

@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// Restores the limit of open files.
+// Lowers the limit of open files, and restores it at the end.
 class FewFiles {
  public:
   explicit FewFiles(rlim_t limit) {
@@ -40,7 +40,7 @@ class ListenerTest : public testing::Test {
       return true;
     });
   }
-  // So many clients connect; true when all of them have been accepted or closed.
+  // Connects this many clients and runs the loop for 100 ms, so that all of them are accepted or closed.
   bool Connect(int clients) {
     for (int i = 0; i < clients; ++i) clients_.push_back(**ConnectTo(place_, SocketKind::kStream));
     bool turned = false;
@@ -55,8 +55,8 @@ class ListenerTest : public testing::Test {
   std::optional<Listener> listener_;
 };
 
-TEST_F(ListenerTest, TheLastDescriptorsAreNotForNewcomers) {
-  const FewFiles few(80);  // of which 20 are kept
+TEST_F(ListenerTest, TheLastDescriptorsAreReserved) {
+  const FewFiles few(80);  // 20 of them are reserved
   ASSERT_TRUE(Connect(40));
   EXPECT_GT(accepted_.size(), 5u);
   EXPECT_LT(accepted_.size(), 40u);
@@ -64,18 +64,18 @@ TEST_F(ListenerTest, TheLastDescriptorsAreNotForNewcomers) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, NorWhereOthersMakeRoomForThemAgainAndAgain) {
+TEST_F(ListenerTest, TheLastDescriptorsStayReservedWhenOldConnectionsMakeRoom) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(Connect(15));
-    clients_.clear();  // what has come in stays open
+    clients_.clear();  // accepted connections stay open
   }
   for (int i = 0; i < 15; ++i) clients_.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, WithNoDescriptorLeftTheNewestStillComesIn) {
+TEST_F(ListenerTest, WithoutDescriptorsTheNewestConnectionIsStillAccepted) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(5));
@@ -90,18 +90,18 @@ TEST_F(ListenerTest, WithNoDescriptorLeftTheNewestStillComesIn) {
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
-TEST_F(ListenerTest, WhoeverMattersLessMakesRoom) {
+TEST_F(ListenerTest, OlderConnectionsMakeRoomForTheNewest) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(40));
-  // The newest is among those that stayed: what is said to it arrives.
+  // The newest connection is among those that stayed, because bytes written to it arrive.
   ASSERT_FALSE(accepted_.empty());
   EXPECT_EQ(::write(accepted_.back().get(), "x", 1), 1);
   char got = 0;
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
-TEST_F(ListenerTest, NewcomersWaitWhileNoneIsWanted) {
+TEST_F(ListenerTest, NewConnectionsWaitWhileNoneIsWanted) {
   bool wanted = false;
   listener_->While([&] { return wanted || accepted_.size() < 3; });
   ASSERT_TRUE(Connect(10));

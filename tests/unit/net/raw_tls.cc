@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Channel::Step::Kind;
 
-// Whether it got on.
+// Reads once. Returns true if bytes were read or the connection ended.
 bool ReadOne(Channel& end, std::string& read, std::optional<Error>& ended) {
   if (ended) return false;
   std::array<char, 4096> chunk;
@@ -30,7 +30,7 @@ bool ReadOne(Channel& end, std::string& read, std::optional<Error>& ended) {
   return step.kind == Kind::kMoved || step.kind == Kind::kEnded;
 }
 
-// What one end sent is at the other a moment later.
+// Waits until bytes arrive at an end, because bytes that one end sent arrive at the other a moment later.
 bool SomethingComes(const Channel& a, const Channel& b, const Seen& seen) {
   std::array<pollfd, 2> both{pollfd{seen.server_ended ? -1 : a.socket(), POLLIN, 0},
                              pollfd{seen.client_ended ? -1 : b.socket(), POLLIN, 0}};

@@ -1,4 +1,5 @@
-// Ends of one connection, moved by hand in the test's thread; and an end that keeps to no rule of ours.
+// Both ends of a connection, which a test drives by hand in its own thread, and a raw end that follows none of our
+// rules.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -13,7 +14,7 @@
 
 namespace tony {
 
-const JobCertificates& OurJob();  // the same for all tests
+const JobCertificates& OurJob();  // shared by all tests
 
 struct Sockets {
   UniqueFd server, client;
@@ -23,7 +24,8 @@ Sockets ConnectedSockets();  // TCP over loopback
 std::unique_ptr<Channel> ServerEnd(UniqueFd socket, const TlsIdentity& identity = OurJob().master);
 std::unique_ptr<Channel> ClientEnd(UniqueFd socket, const TlsIdentity& identity = OurJob().executor);
 
-// By OpenSSL alone. It trusts everybody; `configure` may change that, and what it shows.
+// An end made with OpenSSL alone. It trusts every peer; `configure` may change its trust and the certificate that it
+// shows.
 class RawEnd : public Channel {
  public:
   enum class Side { kServer, kClient };
@@ -46,13 +48,13 @@ class RawEnd : public Channel {
 };
 std::function<void(SSL_CTX*)> Showing(const TlsIdentity& identity);
 
-// What reading at both ends came to, when neither got on any more.
+// Bytes and errors that both ends have seen when neither makes progress any more.
 struct Seen {
   std::string at_server, at_client;
   std::optional<Error> server_ended, client_ended;
 };
 Seen ReadBoth(Channel& server, Channel& client);
-// The same, after the client has written `bytes` as soon as it could.
+// Writes `bytes` at the client as soon as possible, and then does the same as ReadBoth().
 Seen SayToServer(Channel& server, Channel& client, std::string_view bytes);
 
 }  // namespace tony

@@ -42,7 +42,7 @@ TEST(RequestReaderTest, SeveralAtOnceAreReadOneByOne) {
   EXPECT_FALSE(reader.Next());
 }
 
-TEST(RequestReaderTest, WhatIsNotAskedByGetOrHeadIsRefusedByItsStatus) {
+TEST(RequestReaderTest, OtherMethodsAndBodiesAreRefusedWithTheirStatus) {
   EXPECT_EQ(RefusalOf("POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), 405);
   EXPECT_EQ(RefusalOf("DELETE / HTTP/1.1\r\n\r\n"), 405);
   EXPECT_EQ(RefusalOf("OPTIONS * HTTP/1.1\r\n\r\n"), 405);

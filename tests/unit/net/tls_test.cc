@@ -1,4 +1,4 @@
-// Who is let in, who is not, and how bytes go. The other end is one of ours here.
+// Which peers are accepted or refused, and how bytes are transferred. Both ends are our own here.
 #include "runtime/net/tls.h"
 
 #include <curl/curl.h>
@@ -17,7 +17,7 @@ JobCertificates MadeAt(Instant when, Duration validity = std::chrono::hours(1)) 
   return *MakeJobCertificates("job-1", when, validity);
 }
 
-// Both ends of `job`.
+// Connects the two ends of `job`, and sends "token" to the server.
 Seen Talk(const JobCertificates& job) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server), job.master);
@@ -38,7 +38,7 @@ TEST(TlsTest, ExecutorsAndClientsOfTheJobAreLetIn) {
   }
 }
 
-TEST(TlsTest, AMasterOfAnotherJobIsToldNothing) {
+TEST(TlsTest, AnAmOfAnotherJobReceivesNothing) {
   const JobCertificates other = MadeAt(WallNow());
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server), other.master);
@@ -51,8 +51,8 @@ TEST(TlsTest, AMasterOfAnotherJobIsToldNothing) {
   EXPECT_TRUE(seen.server_ended);
 }
 
-// The master looks at the other end last: then it is known itself already.
-TEST(TlsTest, AnExecutorThatTheMasterRefusesIsToldWhy) {
+// The AM checks the executor last, after the executor has accepted the AM.
+TEST(TlsTest, AnExecutorThatTheAmRefusesReceivesTheReason) {
   const TlsIdentity other = MadeAt(WallNow()).executor;
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
@@ -65,7 +65,7 @@ TEST(TlsTest, AnExecutorThatTheMasterRefusesIsToldWhy) {
   EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refused the TLS connection: "));
 }
 
-TEST(TlsTest, ClocksThatAreWrongByHoursDoNotMatterAndThoseWrongByDaysAreNamed) {
+TEST(TlsTest, ClocksMayBeWrongByHoursAndNotByDays) {
   using std::chrono::hours;
   for (const Duration wrong : {hours(-24), hours(23)}) EXPECT_EQ(Talk(MadeAt(WallNow() + wrong)).at_server, "token");
   const Seen late = Talk(MadeAt(WallNow() - hours(26)));
@@ -80,7 +80,7 @@ TEST(TlsTest, AJobMayTakeAsLongAsItsCertificatesHold) {
   EXPECT_EQ(Talk(MadeAt(WallNow() - year + std::chrono::hours(1), year)).at_server, "token");
 }
 
-TEST(TlsTest, WhatIsLargerThanTheSocketTakesWaitsAndArrivesWhole) {
+TEST(TlsTest, BytesBeyondTheSocketsBufferWaitAndArriveWhole) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
   const auto client = ClientEnd(std::move(sockets.client));
@@ -92,7 +92,7 @@ TEST(TlsTest, WhatIsLargerThanTheSocketTakesWaitsAndArrivesWhole) {
   bool waited = false;
   while (got.size() < answer.size()) {
     if (sent < answer.size()) {
-      const std::string moved = answer.substr(sent, 100'000);  // at another place each time
+      const std::string moved = answer.substr(sent, 100'000);  // at another address each time
       const Channel::Step step = server->Write(moved);
       ASSERT_NE(step.kind, Kind::kEnded) << step.why.message;
       sent += step.bytes;
@@ -105,7 +105,7 @@ TEST(TlsTest, WhatIsLargerThanTheSocketTakesWaitsAndArrivesWhole) {
   EXPECT_TRUE(got == answer);
 }
 
-TEST(TlsTest, WhatIsReadInPiecesSaysThatThereIsMore) {
+TEST(TlsTest, APartialReadReportsThatMoreIsAvailable) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
   const auto client = ClientEnd(std::move(sockets.client));
@@ -122,7 +122,7 @@ TEST(TlsTest, WhatIsReadInPiecesSaysThatThereIsMore) {
   EXPECT_FALSE(server->HasMore());
 }
 
-TEST(TlsTest, AnEndIsAnEndWithAndWithoutAWord) {
+TEST(TlsTest, AConnectionEndsWithAndWithoutACloseMessage) {
   for (const bool polite : {true, false}) {
     Sockets sockets = ConnectedSockets();
     const auto server = ServerEnd(std::move(sockets.server));
@@ -139,7 +139,7 @@ TEST(TlsTest, AnEndIsAnEndWithAndWithoutAWord) {
   }
 }
 
-TEST(TlsTest, AnIdentityThatCannotBeUsedIsRefusedByWhatIsWrong) {
+TEST(TlsTest, AnUnusableIdentityIsRefusedWithTheReason) {
   const TlsIdentity& executor = OurJob().executor;
   const auto refusal = [](const Result<MakeChannel>& made) { return made.ok() ? "" : made.error().message; };
   EXPECT_THAT(refusal(MakeTlsServer(executor)), HasSubstr("role \"tony:executor\", expected tony:master"));
@@ -149,7 +149,7 @@ TEST(TlsTest, AnIdentityThatCannotBeUsedIsRefusedByWhatIsWrong) {
   EXPECT_THAT(refusal(MakeTlsClient({executor.ca, executor.certificate, OurJob().client.key})), HasSubstr("key"));
 }
 
-TEST(TlsTest, AJobsIdentitiesHaveOneAuthorityAndNoKeyTwice) {
+TEST(TlsTest, AJobsIdentitiesShareAnAuthorityAndNoKeys) {
   const auto& [master, executor, client] = OurJob();
   EXPECT_EQ(master.ca, executor.ca);
   EXPECT_EQ(master.ca, client.ca);
@@ -159,7 +159,7 @@ TEST(TlsTest, AJobsIdentitiesHaveOneAuthorityAndNoKeyTwice) {
   EXPECT_TRUE(MakeJobCertificates(std::string(300, 'j'), WallNow(), Duration(0)).ok()) << "a long id is cut";
 }
 
-// Else libcurl would take some functions of this program's OpenSSL, and the rest of its own.
+// Otherwise libcurl would use some functions of this program's OpenSSL, and the rest of its own copy.
 TEST(TlsTest, SharedLibrariesDoNotSeeTheOpenSslOfTheProgram) {
   ASSERT_NE(curl_version(), nullptr);
   for (const char* name : {"SSL_new", "SSL_CTX_new", "EVP_PKEY_free"}) {

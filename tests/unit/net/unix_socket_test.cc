@@ -21,7 +21,7 @@ UniqueFd Accept(const UniqueFd& listening) {
   return UniqueFd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
-TEST(UnixSocketTest, ItIsItsOwnersAlone) {
+TEST(UnixSocketTest, OnlyTheOwnerMayUseTheSocket) {
   const TempFolder temp;
   const UniqueFd listening = *ListenAt({temp.path(), "a.sock"}, SocketKind::kStream, 1);
   struct stat file = {};
@@ -41,7 +41,7 @@ TEST(UnixSocketTest, APathOfTwoHundredBytesIsReached) {
   EXPECT_TRUE(Accept(listening).valid());
 }
 
-TEST(UnixSocketTest, ItsFoldersPathIsNotInTheKernelsListThatEveryUserReads) {
+TEST(UnixSocketTest, TheFoldersPathIsNotInProcNetUnix) {
   const TempFolder temp;
   const UniqueFd listening = *ListenAt({temp.path(), "a.sock"}, SocketKind::kStream, 1);
   std::ifstream list("/proc/net/unix");
@@ -70,7 +70,7 @@ TEST(UnixSocketTest, AStaleNameIsReplacedAndADeadOneIsUnavailable) {
   EXPECT_TRUE(ConnectTo(place, SocketKind::kStream).ok());
 }
 
-TEST(UnixSocketTest, AFullQueueIsNoErrorAndNobodysDeath) {
+TEST(UnixSocketTest, AFullQueueIsReportedWithoutAnError) {
   const TempFolder temp;
   const SocketPlace place{temp.path(), "a.sock"};
   const UniqueFd listening = *ListenAt(place, SocketKind::kStream, 0);

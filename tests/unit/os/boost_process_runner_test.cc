@@ -70,7 +70,7 @@ TEST_F(BoostProcessRunnerTest, KeepsExitCodesAndSignalsApart) {
   EXPECT_EQ(RunToEnd(Shell("kill -15 $$")), (ExitStatus{Kind::kSignaled, SIGTERM}));
 }
 
-TEST_F(BoostProcessRunnerTest, TellsTheEndOfAHundredChildrenOnceEach) {
+TEST_F(BoostProcessRunnerTest, EndsOfAHundredChildrenAreReportedOnceEach) {
   std::vector<int> told(100, -1);
   size_t ended = 0;
   for (size_t i = 0; i < told.size(); ++i) {
@@ -86,8 +86,9 @@ TEST_F(BoostProcessRunnerTest, TellsTheEndOfAHundredChildrenOnceEach) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a zombie is left";
 }
 
-TEST_F(BoostProcessRunnerTest, ChildHasItsThreeStreamsAndNothingElse) {
-  std::vector<UniqueFd> leaky;  // as a library would open them: not close-on-exec
+TEST_F(BoostProcessRunnerTest, AChildHasThreeStreamsAndNoOtherDescriptors) {
+  // The sockets are not close-on-exec, like sockets of a library.
+  std::vector<UniqueFd> leaky;
   for (int i = 0; i < 50; ++i) leaky.emplace_back(socket(AF_UNIX, SOCK_STREAM, 0));
   const ProcessSpec list{{"/bin/ls", "/proc/self/fd"}, {}, "/", File("out"), File("err")};
   EXPECT_TRUE(RunToEnd(list).Succeeded());
@@ -107,7 +108,7 @@ TEST_F(BoostProcessRunnerTest, ChildHasTheDescriptorsThatItInherits) {
   EXPECT_NE(fcntl(kept.get(), F_GETFD) & FD_CLOEXEC, 0) << "still close-on-exec for all others";
 }
 
-TEST_F(BoostProcessRunnerTest, ChildAndItsChildrenHaveTheScoreThatIsAskedForAndTheCallerKeepsItsOwn) {
+TEST_F(BoostProcessRunnerTest, ChildrenGetTheRequestedOomScoreAndTheCallerKeepsItsOwn) {
   ProcessSpec spec = Shell("cat /proc/self/oom_score_adj");
   EXPECT_TRUE(RunToEnd(spec).Succeeded());
   const std::string own = Content("out");
@@ -195,7 +196,7 @@ TEST_F(BoostProcessRunnerTest, ProgramThatMayNotBeRunIsNamed) {
   EXPECT_TRUE(RunToEnd(spec).Succeeded());
 }
 
-TEST_F(BoostProcessRunnerTest, ScriptWithoutItsInterpreterSaysSo) {
+TEST_F(BoostProcessRunnerTest, AMissingInterpreterIsNamedInTheError) {
   std::ofstream(File("script")) << "#!/no/such/interpreter\n";
   ASSERT_EQ(chmod(File("script").c_str(), 0700), 0);
   ProcessSpec spec = Shell("");
@@ -203,9 +204,10 @@ TEST_F(BoostProcessRunnerTest, ScriptWithoutItsInterpreterSaysSo) {
   EXPECT_THAT(StartError(spec).message, HasSubstr("the interpreter in its first line"));
 }
 
-TEST_F(BoostProcessRunnerTest, TooLongArgumentsSayHowLongTheyAre) {
+TEST_F(BoostProcessRunnerTest, TooLongArgumentsAreReportedWithTheirLength) {
   ProcessSpec spec = Shell("");
-  spec.env.push_back("HUGE=" + std::string(200'000, 'x'));  // above the kernel's 128 KiB for one string
+  // The kernel allows 128 KiB for a single string.
+  spec.env.push_back("HUGE=" + std::string(200'000, 'x'));
   const Error error = StartError(spec);
   EXPECT_EQ(error.code, ErrorCode::kInvalid);
   EXPECT_THAT(error.message,
@@ -230,7 +232,7 @@ TEST_F(BoostProcessRunnerTest, OutputFileThatCannotBeMadeIsNamed) {
   EXPECT_EQ(error.message, "open " + File("missing/out") + ": no such file or directory");
 }
 
-// Leaves by exit(0) if the start was refused, with text in a buffer and an exit handler that adds to it.
+// Exits with 0 if the start was refused. A buffer holds text, and an exit handler adds to it.
 [[noreturn]] void FailToStartWithABuffer(const std::string& path) {
   static FILE* file = std::fopen(path.c_str(), "w");
   std::fputs("once", file);
@@ -242,7 +244,7 @@ TEST_F(BoostProcessRunnerTest, OutputFileThatCannotBeMadeIsNamed) {
   std::exit(refused ? 0 : 1);
 }
 
-// The launcher's child would leave by exit(3), which runs the exit handlers that it has from us.
+// A child of the launcher that left by exit(3) would run the exit handlers that it inherited from this process.
 TEST_F(BoostProcessRunnerTest, FailedExecPrintsNothingTwiceAndRunsNoExitHandler) {
   EXPECT_EXIT(FailToStartWithABuffer(File("buffered")), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(Content("buffered"), "once at exit");
@@ -261,27 +263,27 @@ TEST_F(BoostProcessRunnerTest, ProcessesOutliveTheRunner) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
-TEST_F(BoostProcessRunnerTest, ReapingStrangersKeepsTheEndsOfItsOwnChildren) {
+TEST_F(BoostProcessRunnerTest, ReapingForeignChildrenKeepsTheEndsOfOwnChildren) {
   BecomeSubreaper();
   const auto on_child = loop_.OnSignals({SIGCHLD}, [&](int) { runner_.ReapAllChildren(); });
   std::vector<ExitStatus> ends;
   for (int i = 0; i < 20; ++i) {
-    // The grandchild becomes ours when the shell has gone, and ends at about the same time.
+    // The grandchild becomes our child when the shell has exited, and ends at about the same time.
     const auto started =
         runner_.Start(Shell("setsid true & setsid false & exit 7"), [&](ExitStatus status) { ends.push_back(status); });
     ASSERT_TRUE(started.ok());
   }
-  // kill() also finds zombies: none may stay.
+  // No child may be left, not even a zombie.
   ASSERT_TRUE(RunUntil(loop_, [&] { return ends.size() == 20 && waitpid(-1, nullptr, WNOHANG) == -1; }));
   EXPECT_THAT(ends, ::testing::Each(ExitStatus{Kind::kExited, 7}));
 }
 
-TEST_F(BoostProcessRunnerTest, ACopyWorksInAFolderAndASessionOfItsOwnAndHoldsNothing) {
+TEST_F(BoostProcessRunnerTest, ACopyHasItsOwnSessionAndNoInheritedDescriptors) {
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
   const auto pid = runner_.StartCopy(
       [&] {
-        const bool is_closed = fcntl(held.get(), F_GETFD) < 0;  // before another file gets the number
+        const bool is_closed = fcntl(held.get(), F_GETFD) < 0;  // checked before the number is reused
         std::ofstream out(File("told"));
         out << std::filesystem::current_path().string() << " " << (getsid(0) == getpid()) << " " << is_closed;
       },
@@ -300,12 +302,13 @@ void FillDescriptors() {
   if (!g_copy_fills_its_descriptors) return;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) std::abort();
-  limit.rlim_cur = 256;  // or it may be a billion
+  // The limit may be a billion, which would take too long to fill.
+  limit.rlim_cur = 256;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) std::abort();
   while (dup(0) >= 0) continue;
 }
 
-TEST_F(BoostProcessRunnerTest, ACopyThatCanOpenNothingHoldsNothing) {
+TEST_F(BoostProcessRunnerTest, ACopyWithoutFreeDescriptorsInheritsNone) {
   ASSERT_EQ(pthread_atfork(nullptr, nullptr, FillDescriptors), 0);
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
@@ -318,7 +321,7 @@ TEST_F(BoostProcessRunnerTest, ACopyThatCanOpenNothingHoldsNothing) {
   EXPECT_EQ(*ended, (ExitStatus{Kind::kExited, 0}));
 }
 
-TEST_F(BoostProcessRunnerTest, AnEndIsSeenBesideAStrangerThatNobodyReaps) {
+TEST_F(BoostProcessRunnerTest, AnEndIsReportedDespiteAnUnreapedForeignChild) {
   const pid_t stranger = fork();
   if (stranger == 0) _exit(0);
   siginfo_t info{};

@@ -1,4 +1,4 @@
-// Against folders laid out like cgroups of both versions.
+// The tests use folders laid out like cgroups of both versions.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,7 +39,7 @@ TEST_F(CgroupMemoryTest, KillsOfAWholeGroupCountToo) {
   EXPECT_EQ(OomKillsIn(CgroupVersion::kTwo, temp_.path()), 3);
 }
 
-TEST_F(CgroupMemoryTest, SharedMemoryIsNamedWhereItIsAPartOfTheLimit) {
+TEST_F(CgroupMemoryTest, ALargeShareOfSharedMemoryIsNamed) {
   Write("memory.max", "67108864\n");
   Write("memory.peak", "67108864\n");
   Write("memory.stat", "anon 12\nshmem 60817408\n");

@@ -7,7 +7,7 @@
 namespace tony {
 namespace {
 
-TEST(FileSystemTest, TellsTheTypeAndWhatIsFreeOfTheNearestFolderThatIsThere) {
+TEST(FileSystemTest, TypeAndFreeSpaceComeFromTheNearestExistingFolder) {
   const TempFolder folder;
   EXPECT_EQ(NearestExisting(folder.path() / "a/b"), folder.path());
   const auto here = FileSystemOf(folder.path() / "a/b");
@@ -17,7 +17,7 @@ TEST(FileSystemTest, TellsTheTypeAndWhatIsFreeOfTheNearestFolderThatIsThere) {
   EXPECT_GT(here->free_bytes, 0);
 }
 
-TEST(FileSystemTest, KnowsMemoryFromNetworkAndNamesWhatItDoesNotKnow) {
+TEST(FileSystemTest, NetworkTypesAreRecognizedAndUnknownTypesNumbered) {
   EXPECT_EQ(FileSystemOfMagic(0x01021994).type, "tmpfs");
   EXPECT_FALSE(FileSystemOfMagic(0x01021994).network);
   EXPECT_EQ(FileSystemOfMagic(0x6969).type, "nfs");

@@ -31,7 +31,7 @@ class FileWatchTest : public ::testing::Test {
   std::unique_ptr<EventLoop::Handle> watch_;
 };
 
-TEST_F(FileWatchTest, TellsNewReplacedAndGrownFiles) {
+TEST_F(FileWatchTest, NewReplacedAndGrownFilesAreReported) {
   std::ofstream file(folder_.path() / "log");
   EXPECT_TRUE(Changed());
   file << "line" << std::flush;
@@ -42,7 +42,7 @@ TEST_F(FileWatchTest, TellsNewReplacedAndGrownFiles) {
   EXPECT_TRUE(Changed());
 }
 
-TEST_F(FileWatchTest, TemporaryNamesAreNotTold) {
+TEST_F(FileWatchTest, TemporaryNamesAreNotReported) {
   std::ofstream(folder_.path() / ".lease.tmp") << "1";
   std::ofstream(folder_.path() / "end") << "";
   ASSERT_TRUE(Changed());

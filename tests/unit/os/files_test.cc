@@ -23,7 +23,7 @@ size_t EntriesIn(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-TEST(FilesTest, WhatIsMadeIsPrivateWhateverTheUmask) {
+TEST(FilesTest, NewFilesAndFoldersArePrivateWhateverTheUmask) {
   const TempFolder folder;
   for (const mode_t mask : {0, 022, 0777}) {
     const mode_t before = umask(mask);
@@ -39,7 +39,7 @@ TEST(FilesTest, WhatIsMadeIsPrivateWhateverTheUmask) {
   }
 }
 
-TEST(FilesTest, NewFileReplacesNone) {
+TEST(FilesTest, ANewFileReplacesNoExistingOne) {
   const TempFolder folder;
   EXPECT_TRUE(WriteNewFile(folder.path() / "x", "1", true).ok());
   const Status again = WriteNewFile(folder.path() / "x", "2", true);
@@ -70,7 +70,7 @@ TEST(FilesTest, ReadersNeverSeeAPartOfAFileThatTwoProcessesReplace) {
 
 TEST(FilesTest, FailedReplacementLeavesTheOldFileAndNothingElse) {
   const TempFolder folder;
-  ASSERT_TRUE(MakeFolder(folder.path() / "x").ok());  // a folder: rename() refuses
+  ASSERT_TRUE(MakeFolder(folder.path() / "x").ok());  // rename() does not replace a folder
   const Status written = WriteFileByRename(folder.path() / "x", "new", true);
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().message, "replace " + (folder.path() / "x").string() + ": is a directory");
@@ -86,7 +86,7 @@ TEST(FilesTest, FolderBelowAFileCannotBeMade) {
   EXPECT_EQ(made.error().message, "make " + (folder.path() / "file").string() + ": not a directory");
 }
 
-TEST(FilesTest, ReadErrorsTellMissingFromOthers) {
+TEST(FilesTest, ReadErrorsDistinguishMissingFiles) {
   const TempFolder folder;
   EXPECT_EQ(ReadFile(folder.path() / "x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(ReadFile(folder.path()).error().code, ErrorCode::kUnavailable);

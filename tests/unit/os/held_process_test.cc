@@ -23,7 +23,7 @@ class HeldProcessTest : public testing::Test {
       return runner_.ReapAllChildren();
     }));
   }
-  // Not our child. Its parent never reaps it, as a shell that waits for another of its children would.
+  // Starts a process that is not our child. Its parent never reaps it, like a shell that waits for another child.
   static pid_t StartGrandchild() {
     int pipe[2];
     EXPECT_EQ(pipe2(pipe, O_CLOEXEC), 0);
@@ -42,7 +42,7 @@ class HeldProcessTest : public testing::Test {
   BoostProcessRunner runner_{loop_};
 };
 
-TEST_F(HeldProcessTest, ItsEndIsSeenBeforeItIsReaped) {
+TEST_F(HeldProcessTest, TheEndOfAProcessIsSeenBeforeItIsReaped) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
   int ends = 0;
@@ -57,10 +57,10 @@ TEST_F(HeldProcessTest, ItsEndIsSeenBeforeItIsReaped) {
   EXPECT_EQ(ends, 1);
 }
 
-TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotTakenForItsEnd) {
+TEST_F(HeldProcessTest, ADescriptorShortageIsNotReportedAsAnEnd) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
-  (void)loop_.After(Duration(0), [] {});  // opens what a loop needs
+  (void)loop_.After(Duration(0), [] {});  // opens the loop's own files
   const NoMoreFiles shortage;
   bool ended = false;
   const auto watch = held.WhenEnded(loop_, [&] { ended = true; });
@@ -70,7 +70,7 @@ TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotTakenForItsEnd) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return ended; }));
 }
 
-TEST_F(HeldProcessTest, AShortageOfDescriptorsIsSaidWhenNoneCanBeHeld) {
+TEST_F(HeldProcessTest, ADescriptorShortageIsReportedWhenNoProcessCanBeHeld) {
   const NoMoreFiles shortage;
   errno = 0;
   const HeldProcess held(getppid());
@@ -78,7 +78,7 @@ TEST_F(HeldProcessTest, AShortageOfDescriptorsIsSaidWhenNoneCanBeHeld) {
   EXPECT_FALSE(held.valid());
 }
 
-TEST_F(HeldProcessTest, OneThatIsGoneCannotBeHeld) {
+TEST_F(HeldProcessTest, AnExitedProcessCannotBeHeld) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
@@ -89,7 +89,7 @@ TEST_F(HeldProcessTest, OneThatIsGoneCannotBeHeld) {
   EXPECT_FALSE(held.Signal(0));
 }
 
-TEST_F(HeldProcessTest, OneThatWasReapedGetsNoSignal) {
+TEST_F(HeldProcessTest, AReapedProcessGetsNoSignal) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   const HeldProcess held(pid);

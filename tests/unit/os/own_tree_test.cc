@@ -1,4 +1,4 @@
-// With real daemons that are hard to end.
+// Tests with real daemons that are hard to end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class OwnTreeTest : public testing::Test {
   OwnTreeTest() { BecomeSubreaper(); }
   ~OwnTreeTest() override { EXPECT_TRUE(End()); }
 
-  // Through the end of a program that only has started it.
+  // Starts the daemon through a program that exits once the daemon lives.
   void StartDaemon(const std::string& kind) {
     bool ended = false;
     const auto started =
@@ -69,7 +69,7 @@ class OwnTreeTest : public testing::Test {
 
 class RoughTreeTest : public OwnTreeTest, public testing::WithParamInterface<std::string> {};
 
-TEST_P(RoughTreeTest, IsGoneWhenTheKernelSaysSoAndNotBefore) {
+TEST_P(RoughTreeTest, TheTreeCountsAsEndedOnlyWhenTheKernelReportsIt) {
   StartDaemon(GetParam());
   for (int i = 0; i < 100; ++i) {
     const bool gone = runner_.ReapAllChildren();
@@ -91,7 +91,7 @@ TEST_F(OwnTreeTest, ManyReforkingDaemonsAtOnceAreEnded) {
   EXPECT_THAT(ProcessesWithEnvironment(mark_), IsEmpty());
 }
 
-TEST_F(OwnTreeTest, WithoutAChildNothingIsMet) {
+TEST_F(OwnTreeTest, WithoutAChildNoProcessIsSignalled) {
   EXPECT_TRUE(runner_.ReapAllChildren());
   EXPECT_THAT(SignalDescendants(SIGKILL).living, IsEmpty());
 }
@@ -105,7 +105,7 @@ TEST_F(OwnTreeTest, AZombieIsAChildButDoesNotLive) {
   EXPECT_TRUE(runner_.ReapAllChildren());
 }
 
-TEST_F(OwnTreeTest, ASignalComesToAllGenerationsBelow) {
+TEST_F(OwnTreeTest, ASignalReachesAllGenerationsOfDescendants) {
   StartShell(
       "trap 'echo x >term1' TERM; sh -c 'trap \"echo x >term2\" TERM; setsid sh -c \"trap \\\"echo x >term3\\\" "
       "TERM; >ready; while :; do sleep 0.01; done\" & while :; do sleep 0.01; done' & while :; do sleep 0.01; "
@@ -116,8 +116,8 @@ TEST_F(OwnTreeTest, ASignalComesToAllGenerationsBelow) {
     EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / name); })) << name;
 }
 
-// A shell that ends of the signal at once, and what it ran, which does not.
-TEST_F(OwnTreeTest, ASignalComesToWhatAShellRunsThatEndsOfItAtOnce) {
+// The shell ends at once on the signal, and the program that it runs does not.
+TEST_F(OwnTreeTest, ASignalReachesTheProgramOfAShellThatEndsAtOnce) {
   for (int i = 0; i < 20; ++i) {
     std::filesystem::remove(folder_.path() / "ready");
     std::filesystem::remove(folder_.path() / "term");
@@ -128,7 +128,7 @@ TEST_F(OwnTreeTest, ASignalComesToWhatAShellRunsThatEndsOfItAtOnce) {
   }
 }
 
-TEST_F(OwnTreeTest, WhoIsSparedLivesOnWithAllBelow) {
+TEST_F(OwnTreeTest, ASparedProcessLivesOnWithAllItsDescendants) {
   const pid_t spared = StartShell("sleep 1000 & echo $! >below; >ready; wait");
   std::filesystem::remove(folder_.path() / "ready");
   const pid_t meant = StartShell(">ready; exec sleep 1000");
@@ -141,12 +141,13 @@ TEST_F(OwnTreeTest, WhoIsSparedLivesOnWithAllBelow) {
   EXPECT_EQ(met.living.count(spared), 0u);
 }
 
-TEST_F(OwnTreeTest, WhatIsMetIsToldInOneClause) {
+TEST_F(OwnTreeTest, SignalledProcessesAreDescribedInOneClause) {
   EXPECT_EQ((TreeWalk{{7}, 0}).Describe(), "1 process, process 7 for one");
   EXPECT_EQ((TreeWalk{{7, 8}, 2}).Describe(), "2 processes, process 7 for one");
 }
 
-// The last field of /proc/loadavg (proc(5)): numbers are given in ascending order, and begin anew at the greatest.
+// Returns the newest process number: the last field of /proc/loadavg (proc(5)). Numbers are given in ascending order,
+// and start again after the greatest.
 pid_t NewestNumber() {
   std::ifstream file("/proc/loadavg");
   std::string field;
@@ -156,9 +157,10 @@ pid_t NewestNumber() {
   return newest;
 }
 
-// Each of its processes is there for 3 ms, and a look takes longer than that where many processes are. One that is
-// forked when the numbers begin anew stands where the look has been; tests beside this one use them up within a second.
-TEST_F(OwnTreeTest, AListOfAllProcessesHasOneOfADaemonThatReforks) {
+// Each process of the daemon lives for 3 ms, and a listing takes longer if there are many processes. A process that is
+// forked when the numbers start again may get a number that the listing has already passed. Tests that run at the same
+// time use up the numbers within a second.
+TEST_F(OwnTreeTest, AProcessListContainsAProcessOfAReforkingDaemon) {
   StartDaemon("refork");
   int looks = 0, missed = 0;
   for (int i = 0; i < 1000 && looks < 100; ++i) {
@@ -167,13 +169,14 @@ TEST_F(OwnTreeTest, AListOfAllProcessesHasOneOfADaemonThatReforks) {
     if (NewestNumber() < newest) continue;
     ++looks;
     missed += !found;
-    (void)runner_.ReapAllChildren();  // each look looks at those that have ended, too, and more of them end meanwhile
+    // A listing also reads ended processes, so they are reaped here to keep it short.
+    (void)runner_.ReapAllChildren();
   }
   EXPECT_EQ(looks, 100);
   EXPECT_EQ(missed, 0);
 }
 
-TEST_F(OwnTreeTest, ASignalForOneThatWasSeenDoesNotReachWhoHasItsNumberNow) {
+TEST_F(OwnTreeTest, ASignalDoesNotReachAProcessThatReusesThePid) {
   const pid_t pid = StartShell(">ready; exec sleep 1000");
   ProcessEntry before{pid, getpid(), "", "12345"};
   SignalIfUnchanged({before}, {pid}, SIGKILL);

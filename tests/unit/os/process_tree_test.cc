@@ -54,7 +54,7 @@ class ProcessTreeTest : public ::testing::Test {
       return Descendants(getpid()).empty();
     });
   }
-  // Runs a shell command with a mark; returns once it has made the file "ready".
+  // Runs a shell command with the mark, and returns once the command has made the file "ready".
   pid_t StartMarked(const std::string& command) {
     ProcessSpec spec{{"/bin/sh", "-c", command}, {"PATH=/usr/bin:/bin", mark_}, folder_.path().string(), "", ""};
     const auto pid = runner_.Start(spec, [](ExitStatus) {});
@@ -94,13 +94,13 @@ TEST_F(ProcessTreeTest, DaemonThatClearsItsEnvironmentIsFoundByDescent) {
   EXPECT_THAT(Descendants(getpid()), SizeIs(2));
 }
 
-// The kernel shows no environment in the middle of an execve(2).
-TEST_F(ProcessTreeTest, OneThatBecomesAnotherProgramAgainAndAgainStaysMarked) {
+// The kernel shows no environment of a process in the middle of execve(2).
+TEST_F(ProcessTreeTest, AProcessThatExecsAgainAndAgainStaysMarked) {
   const pid_t pid = StartMarked("echo 'exec /bin/sh again' >again; >ready; exec /bin/sh again");
   for (int look = 0; look < 30000; ++look) ASSERT_TRUE(HasEnvironmentSetting(pid, mark_)) << look;
 }
 
-TEST(ParseStatTest, ALineThatIsNotWholeTellsNothing) {
+TEST(ParseStatTest, AnIncompleteLineIsRefused) {
   EXPECT_FALSE(ParseStat(""));
   EXPECT_FALSE(ParseStat("7 (sh) S 1 7 7 0 -1"));
 }
@@ -114,14 +114,14 @@ TEST_F(ProcessTreeTest, ZombiesAreDead) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
-TEST_F(ProcessTreeTest, WhoseMainThreadHasEndedLivesWhileAnotherRuns) {
+TEST_F(ProcessTreeTest, AProcessLivesWhileAnyOfItsThreadsRuns) {
   StartMarked(StrCat(TestProgram("rough_daemon"), " headless ", (folder_.path() / "lock").string(),
                      " && >ready; exec sleep 1000"));
   const auto is_headless = [](pid_t pid) { return ReadStat(pid).value_or(ProcessStat{}).state == 'Z'; };
   EXPECT_TRUE(RunUntil(loop_, [&] { return std::ranges::count_if(Descendants(getpid()), is_headless) == 1; }));
 }
 
-TEST_F(ProcessTreeTest, OwnChildrenAreThoseStartedAndThoseThatCame) {
+TEST_F(ProcessTreeTest, OwnChildrenIncludeStartedAndAdoptedProcesses) {
   const pid_t started = StartMarked("(sleep 1000 & echo $! >daemon); >ready; exec sleep 1000");
   std::ifstream file(folder_.path() / "daemon");
   pid_t daemon = 0;

@@ -29,7 +29,7 @@ class RemoveTreeTest : public testing::Test {
   const fs::path tree_ = temp_.path() / "tree", other_ = temp_.path() / "other";
 };
 
-TEST_F(RemoveTreeTest, WhatIsReadOnlyGoesAndNoLinkIsFollowed) {
+TEST_F(RemoveTreeTest, ReadOnlyFilesAreRemovedAndNoLinkIsFollowed) {
   fs::create_symlink(other_, tree_ / "a/link");
   fs::permissions(tree_ / "a/b", fs::perms(0));
   fs::permissions(tree_ / "a", fs::perms(0555));
@@ -40,7 +40,7 @@ TEST_F(RemoveTreeTest, WhatIsReadOnlyGoesAndNoLinkIsFollowed) {
   EXPECT_TRUE(RemoveTree(tree_).ok()) << "there is none";
 }
 
-TEST_F(RemoveTreeTest, AFileOrALinkGoesAlone) {
+TEST_F(RemoveTreeTest, AFileOrALinkIsRemovedAlone) {
   fs::create_symlink(other_, temp_.path() / "link");
   EXPECT_TRUE(RemoveTree(temp_.path() / "link").ok());
   EXPECT_TRUE(RemoveTree(tree_ / "z").ok());
@@ -49,8 +49,8 @@ TEST_F(RemoveTreeTest, AFileOrALinkGoesAlone) {
   EXPECT_TRUE(fs::exists(other_ / "theirs"));
 }
 
-// A second mount of a folder has its device number.
-TEST_F(RemoveTreeTest, RootOnlyWhatIsMountedBelowStaysAndIsNamedAndAllElseGoes) {
+// A second mount of a folder has the same device number as the folder.
+TEST_F(RemoveTreeTest, RootOnlyAMountBelowStaysAndIsNamedAndTheRestIsRemoved) {
   const fs::path at = tree_ / "a/b";
   if (mount(other_.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) != 0) GTEST_SKIP() << "no mounting here";
   const Status removed = RemoveTree(tree_);

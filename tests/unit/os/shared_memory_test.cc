@@ -1,4 +1,4 @@
-// Real files in /dev/shm, under names of this test, and real processes that have them open or mapped.
+// The tests use real files in /dev/shm, under names of their own, and real processes that have them open or mapped.
 #include "runtime/os/shared_memory.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ class SharedMemoryTest : public testing::Test {
     made_.push_back(file);
     return file;
   }
-  // A process that has done `first` and lives until it is killed.
+  // Starts a process that runs `first` and then lives until it is killed.
   pid_t Start(const std::function<void()>& first) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
@@ -83,17 +83,17 @@ class SharedMemoryTest : public testing::Test {
   std::vector<fs::path> made_;
 };
 
-TEST_F(SharedMemoryTest, WhatTheEndedHadOpenOrMappedIsRemoved) {
+TEST_F(SharedMemoryTest, FilesOpenOrMappedInEndedProcessesAreRemoved) {
   const fs::path open = Make("open"), mapped = Make("mapped"), other = Make("other");
-  EXPECT_THAT(
-      FreeAfterTheEndOf(Holding(open)),
-      ElementsAre(StrCat("removed files from /dev/shm that ended processes had open, 3 MB: ", open.filename().string())));
+  EXPECT_THAT(FreeAfterTheEndOf(Holding(open)),
+              ElementsAre(StrCat("removed files from /dev/shm that ended processes had open, 3 MB: ",
+                                 open.filename().string())));
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(mapped)), ElementsAre(HasSubstr("removed")));
   EXPECT_FALSE(fs::exists(open) || fs::exists(mapped));
   EXPECT_TRUE(fs::exists(other)) << "nobody that was ended had it open";
 }
 
-TEST_F(SharedMemoryTest, WhatAnotherProcessHasOpenOrMappedStays) {
+TEST_F(SharedMemoryTest, FilesThatAnotherProcessUsesStay) {
   const fs::path open = Make("open"), mapped = Make("mapped");
   const pid_t user = Holding(open), mapper = Mapping(mapped);
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(open)),
@@ -103,14 +103,14 @@ TEST_F(SharedMemoryTest, WhatAnotherProcessHasOpenOrMappedStays) {
   EXPECT_TRUE(fs::exists(open) && fs::exists(mapped));
 }
 
-TEST_F(SharedMemoryTest, WhatHasLostItsNameIsNotLookedFor) {
+TEST_F(SharedMemoryTest, DeletedFilesAreIgnored) {
   const fs::path file = Make("gone"), other = Make("other");
   const pid_t holder = Holding(file);
   fs::remove(file);
   EXPECT_THAT(FreeAfterTheEndOf(holder), IsEmpty());
 }
 
-// Another file, and a link, have the name by now.
+// Another file, or a link, has taken the name by now.
 TEST_F(SharedMemoryTest, AnotherFileOfTheSameNameStays) {
   const fs::path file = Make("file"), target = Make("target");
   const pid_t holder = Holding(file);
@@ -147,12 +147,13 @@ TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserStays) {
   EXPECT_TRUE(fs::exists(theirs));
 }
 
-TEST_F(SharedMemoryTest, WhereDescriptorsAreShortEverythingStays) {
+TEST_F(SharedMemoryTest, WithTooFewDescriptorsAllFilesStay) {
   const fs::path file = Make("file");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });
   {
-    const NoMoreFiles shortage(2);  // the folders /dev/shm and /proc, and no process
+    // The descriptors suffice for the folders /dev/shm and /proc, and for no process.
+    const NoMoreFiles shortage(2);
     EXPECT_THAT(shared_memory_.Free(), ElementsAre(HasSubstr("(it is unknown which processes use it)")));
   }
   EXPECT_TRUE(fs::exists(file));

@@ -29,7 +29,7 @@ class UsersTest : public testing::Test {
 
   std::string Path(const std::string& name) const { return folder_.path() / name; }
   void Write(const std::string& name, const std::string& text) const { std::ofstream(Path(name)) << text; }
-  // A program that notes each of its starts.
+  // Makes a program that records the arguments of each of its starts.
   std::string Program(const std::string& name, const std::string& lines) const {
     Write(name, "#!/bin/sh\necho \"$@\" >>" + Path(name + ".asked") + "\n" + lines + "\n");
     fs::permissions(Path(name), fs::perms::owner_all);
@@ -54,7 +54,7 @@ TEST_F(UsersTest, AUserOfTheFileIsFoundByNumberAndByName) {
   EXPECT_EQ(*FindUser("huge", sources_), std::nullopt) << "the number that stands for no user";
 }
 
-TEST_F(UsersTest, WithoutTheFileNobodyIsKnown) {
+TEST_F(UsersTest, WithoutTheFileNoUserIsKnown) {
   sources_.passwd = Path("missing");
   EXPECT_EQ(*FindUser(0, sources_), std::nullopt);
 }
@@ -63,7 +63,7 @@ TEST_F(UsersTest, GroupsOfTheFileAreThoseThatNameTheUser) {
   EXPECT_THAT(*GroupsOf(kAnn, sources_), ElementsAre(44, 100));
 }
 
-TEST_F(UsersTest, AUserOfADirectoryIsAskedForOnce) {
+TEST_F(UsersTest, AUserOfADirectoryServiceIsQueriedOnce) {
   sources_.getent = {Path("missing"), Program("getent", "echo 'lea:*:70001:70000:Lea:/home/lea:/bin/bash'")};
   const UnixUser lea{.uid = 70001, .group = 70000, .name = "lea", .folder = "/home/lea"};
   EXPECT_EQ(*FindUser(70001, sources_), lea);
@@ -72,7 +72,7 @@ TEST_F(UsersTest, AUserOfADirectoryIsAskedForOnce) {
   EXPECT_EQ(Asked("getent"), "passwd 70001\n");
 }
 
-TEST_F(UsersTest, WhatADirectoryDoesNotKnowIsNobody) {
+TEST_F(UsersTest, AUserUnknownToTheDirectoryServiceDoesNotExist) {
   sources_.getent = {Program("getent", "exit 2")};
   EXPECT_EQ(*FindUser(70002, sources_), std::nullopt);
   EXPECT_EQ(*FindUser("mia", sources_), std::nullopt);
@@ -84,7 +84,7 @@ TEST_F(UsersTest, ANumberIsNotTakenForAUsersName) {
   EXPECT_EQ(*FindUser("70003", sources_), std::nullopt);
 }
 
-TEST_F(UsersTest, ADirectoryThatFailsIsNotNobody) {
+TEST_F(UsersTest, AFailingDirectoryServiceIsAnError) {
   sources_.getent = {Program("getent", "exit 1")};
   const auto user = FindUser(70004, sources_);
   ASSERT_FALSE(user.ok());
@@ -92,7 +92,7 @@ TEST_F(UsersTest, ADirectoryThatFailsIsNotNobody) {
   EXPECT_THAT(user.error().message, HasSubstr("passwd 70004: exit code 1"));
 }
 
-TEST_F(UsersTest, ADirectoryThatHangsIsWaitedForOnce) {
+TEST_F(UsersTest, AHangingDirectoryServiceIsWaitedForOnce) {
   sources_.getent = {Program("getent", "exec sleep 120")};
   sources_.limit = Duration(100);
   EXPECT_THAT(FindUser(70005, sources_).error().message, HasSubstr("no answer within 100 ms"));
@@ -100,7 +100,7 @@ TEST_F(UsersTest, ADirectoryThatHangsIsWaitedForOnce) {
   EXPECT_EQ(Asked("getent"), "passwd 70005\n");
 }
 
-TEST_F(UsersTest, AProgramThatCouldNotBeStartedIsAskedAgain) {
+TEST_F(UsersTest, AProgramThatCouldNotBeStartedIsRetried) {
   sources_.getent = {Program("getent", "exit 2")};
   Write("getent", "this is no program");
   EXPECT_FALSE(FindUser(70006, sources_).ok());
@@ -108,13 +108,13 @@ TEST_F(UsersTest, AProgramThatCouldNotBeStartedIsAskedAgain) {
   EXPECT_EQ(*FindUser(70006, sources_), std::nullopt);
 }
 
-TEST_F(UsersTest, GroupsOfADirectoryComeToThoseOfTheFile) {
+TEST_F(UsersTest, GroupsOfADirectoryServiceAndOfTheFileAreJoined) {
   sources_.id = {Program("id", "echo '100 44 70000'")};
   EXPECT_THAT(*GroupsOf(kAnn, sources_), ElementsAre(44, 100, 70000));
   EXPECT_EQ(Asked("id"), "-G ann\n");
 }
 
-TEST_F(UsersTest, WithoutAllGroupsThereAreNone) {
+TEST_F(UsersTest, AnIncompleteListOfGroupsIsAnError) {
   sources_.id = {Program("id", "echo 100; exit 1")};
   EXPECT_EQ(GroupsOf(kAnn, sources_).error().code, ErrorCode::kUnavailable);
   sources_.id = {Program("id2", "echo 100 what")};
@@ -127,7 +127,7 @@ TEST_F(UsersTest, ThisMachineKnowsRoot) {
   EXPECT_EQ(UserName(3999999999), "3999999999");
 }
 
-TEST_F(UsersTest, WhatAProgramSaysWithoutEndIsNotReadToTheEnd) {
+TEST_F(UsersTest, EndlessOutputOfAProgramIsAnError) {
   const auto answer = RunProgram({"/usr/bin/yes"}, Duration(60000));
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(RunProgram({Path("missing")}, Duration(60000)).error().code, ErrorCode::kUnavailable);

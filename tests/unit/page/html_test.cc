@@ -12,13 +12,13 @@ TEST(HtmlTest, TextCannotBecomeMarkupNorLeaveAnAttribute) {
   EXPECT_EQ(Element("p", "x\" onclick=\"y", "t"), "<p class=\"x&quot; onclick=&quot;y\">t</p>");
 }
 
-TEST(HtmlTest, ControlCharactersAndBytesThatAreNoUtf8AreReplaced) {
+TEST(HtmlTest, ControlCharactersAndInvalidUtf8AreReplaced) {
   EXPECT_EQ(Escape(std::string_view("a\0b\x1b[2J\x7f", 8)), "a\uFFFDb\uFFFD[2J\uFFFD");
   EXPECT_EQ(Escape("\xff\xc3"), "\uFFFD\uFFFD");
   EXPECT_EQ(Escape("grün\t€\n"), "grün\t€\n");
 }
 
-TEST(HtmlTest, OfALogThePersonSeesTheTextWithoutTheTerminalsCodes) {
+TEST(HtmlTest, ALogIsShownWithoutTerminalCodes) {
   EXPECT_EQ(ReadableLog("\x1b[1;31merror\x1b[0m: x\r\n10%\r20%\n"), "error: x\n10%\n20%\n");
   EXPECT_EQ(ReadableLog("\x1b]0;title\x07"), "\uFFFD]0;title\uFFFD");
   EXPECT_EQ(ReadableLog("\x1b["), "\uFFFD[");

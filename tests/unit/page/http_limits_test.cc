@@ -1,4 +1,4 @@
-// What a server does to those who are slow on purpose.
+// The limits of the page's HTTP server for clients that are slow on purpose.
 #include <gtest/gtest.h>
 
 #include <list>
@@ -26,7 +26,7 @@ class HttpLimitsTest : public testing::Test {
     };
     server.emplace(loop, std::move(listening), serve, limits);
   }
-  // Room for four connections, and as long as anybody wants.
+  // Starts a server with room for four connections and without time limits.
   void ServeFour() {
     server.reset();
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
@@ -45,7 +45,7 @@ class HttpLimitsTest : public testing::Test {
   int port = 0;
 };
 
-TEST_F(HttpLimitsTest, AHeaderThatComesByteAfterByteIsNotWaitedForForEver) {
+TEST_F(HttpLimitsTest, ASlowHeaderIsAbandonedAfterItsLimit) {
   RawBrowser slow(loop, port);
   slow.Send("GET / HTTP/1.1\r\n");
   const auto drip = [&] {
@@ -58,7 +58,7 @@ TEST_F(HttpLimitsTest, AHeaderThatComesByteAfterByteIsNotWaitedForForEver) {
   EXPECT_LT(loop.Now() - began, Duration(5000));
 }
 
-TEST_F(HttpLimitsTest, WhoSendsNothingIsClosed) {
+TEST_F(HttpLimitsTest, ASilentConnectionIsClosed) {
   RawBrowser silent(loop, port);
   EXPECT_TRUE(silent.IsClosedSoon());
 }
@@ -72,7 +72,7 @@ TEST_F(HttpLimitsTest, AnIdleConnectionIsClosedAfterItsLimitAndNotBefore) {
   EXPECT_GE(loop.Now() - began, Duration(150));
 }
 
-TEST_F(HttpLimitsTest, WhoDoesNotReadItsAnswerIsClosedAndTheAnswerFreed) {
+TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsAnswerIsClosedAndTheAnswerFreed) {
   auto body = std::make_shared<const std::string>(64 << 20, 'x');
   answer.body = body;
   RawBrowser deaf(loop, port);
@@ -82,7 +82,7 @@ TEST_F(HttpLimitsTest, WhoDoesNotReadItsAnswerIsClosedAndTheAnswerFreed) {
   EXPECT_EQ(body.use_count(), 1);
 }
 
-TEST_F(HttpLimitsTest, ConnectionsThatSendNoAddressShutNobodyOut) {
+TEST_F(HttpLimitsTest, SilentConnectionsDoNotLockOutKnownClients) {
   ServeFour();
   RawBrowser known(loop, port), waits(loop, port);
   EXPECT_EQ(StatusSoon(known), 200);
@@ -98,7 +98,7 @@ TEST_F(HttpLimitsTest, ConnectionsThatSendNoAddressShutNobodyOut) {
   EXPECT_EQ(StatusOf(waits.Answers()), 200);
 }
 
-TEST_F(HttpLimitsTest, ConnectionsThatGuessTheAddressShutNobodyOut) {
+TEST_F(HttpLimitsTest, ConnectionsThatGuessTheAddressDoNotLockOutKnownClients) {
   ServeFour();
   std::list<RawBrowser> guess;
   for (int i = 0; i < 4; ++i) {
@@ -109,7 +109,7 @@ TEST_F(HttpLimitsTest, ConnectionsThatGuessTheAddressShutNobodyOut) {
   EXPECT_EQ(StatusSoon(owner), 200);
 }
 
-TEST_F(HttpLimitsTest, WithoutDescriptorsTheOldestStrangerMakesRoom) {
+TEST_F(HttpLimitsTest, WithoutDescriptorsTheOldestUnknownConnectionIsClosed) {
   ServeFour();
   std::list<RawBrowser> strangers;
   for (int i = 0; i < 3; ++i) {

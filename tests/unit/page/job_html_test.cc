@@ -59,7 +59,7 @@ TEST(JobHtmlTest, FailuresThatDidNotFailTheJobAreCounted) {
   EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 97 of 100 tracked tasks succeeded"));
 }
 
-TEST(JobHtmlTest, ItSaysHowManyMastersThereHaveBeenIfMoreThanOne) {
+TEST(JobHtmlTest, TheNumberOfMastersIsShownAfterARestart) {
   JobStatus status = Running(1);
   for (const int64_t epoch : {0, 1}) {
     status.epoch = {epoch};
@@ -69,7 +69,7 @@ TEST(JobHtmlTest, ItSaysHowManyMastersThereHaveBeenIfMoreThanOne) {
   EXPECT_THAT(Html(status), HasSubstr("Application masters</dt><dd>2</dd>"));
 }
 
-TEST(JobHtmlTest, ARunningJobsPageSaysSoToItsScript) {
+TEST(JobHtmlTest, ARunningJobsPageIsMarkedLiveForItsScript) {
   const std::string html = Html(Running(2));
   EXPECT_THAT(html, HasSubstr("<main data-live=\"1\" data-seq=\"12\" data-pause=\"0\">"));
   EXPECT_THAT(html, HasSubstr("<span class=\"badge busy\">RUNNING</span>"));
@@ -89,7 +89,7 @@ TEST(JobHtmlTest, TheFirstCauseOfAFailureStandsBeforeTheTasks) {
   EXPECT_LT(html.find("What failed first"), html.find("<h2>worker"));
 }
 
-TEST(JobHtmlTest, WhateverOthersWroteIsText) {
+TEST(JobHtmlTest, ForeignTextIsEscaped) {
   JobStatus status = Failed();
   const std::string evil(kEvil);
   status.name = status.user = status.framework = status.trouble = status.delay = status.request.value = evil;
@@ -111,7 +111,7 @@ TEST(JobHtmlTest, EveryLinkIsRelative) {
     EXPECT_THAT(html, Not(HasSubstr(absolute)));
 }
 
-TEST(JobHtmlTest, OfAThousandTasksThoseInTroubleAreShownAndALinkToAll) {
+TEST(JobHtmlTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
   JobStatus status = Running(1000);
   status.tasks[777].attempt_state = "failed";
   const std::string html = Html(status);
@@ -123,7 +123,7 @@ TEST(JobHtmlTest, OfAThousandTasksThoseInTroubleAreShownAndALinkToAll) {
   EXPECT_EQ(Count(Html(status, /*all=*/true), "class=\"task\""), 1000u);
 }
 
-TEST(JobHtmlTest, TheTimeLedgerIsShownWhereThereIsOne) {
+TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheHistoryHasIt) {
   const JobStatus status = Running(1);
   JobHistory history;
   history.time.running = std::chrono::seconds(50);
@@ -141,7 +141,7 @@ TEST(JobHtmlTest, OnlyTheMastersPageSaysThatItEndsWithTheJob) {
   EXPECT_THAT(html(false), Not(HasSubstr("tony history --serve")));
 }
 
-TEST(SideHtmlTest, ALogIsTextWithRelativeWaysOn) {
+TEST(SideHtmlTest, ALogPageHasEscapedTextAndRelativeLinks) {
   LogPiece piece{.text = std::string(kEvil), .begin = 100, .next = 130, .size = 200};
   const std::string html = LogHtml({{{"worker", 3}, 1}, "stderr", piece, false});
   EXPECT_EQ(Count(html, "<script"), 1u);

@@ -56,27 +56,27 @@ class JobPageTest : public testing::Test {
   std::optional<HttpServer> server;
 };
 
-TEST_F(JobPageTest, TensorBoardsAddressLeadsThere) {
+TEST_F(JobPageTest, TheTensorBoardPageRedirectsToItsAddress) {
   status.tensorboard_url = "http://node-7:6006/";
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200"));
   EXPECT_THAT(answer, HasSubstr("Refresh: 0; url=http://node-7:6006/\r\n"));
 }
 
-TEST_F(JobPageTest, TensorBoardsAddressWaitsUntilItRuns) {
+TEST_F(JobPageTest, TheTensorBoardPageWaitsUntilItRuns) {
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("Refresh: 2\r\n"));
   EXPECT_THAT(answer, HasSubstr("The job has no TensorBoard now"));
 }
 
-TEST_F(JobPageTest, TensorBoardsAddressSaysThatItHasEndedWithTheJob) {
+TEST_F(JobPageTest, TheTensorBoardPageSaysThatItEndedWithTheJob) {
   status.verdict = Verdict{};
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("The job has ended"));
   EXPECT_THAT(answer, Not(HasSubstr("Refresh")));
 }
 
-TEST_F(JobPageTest, ItsFolderIsThePageAndWithoutTheSlashTheWayThere) {
+TEST_F(JobPageTest, AnAddressWithoutTheSlashRedirectsToThePage) {
   const std::string answer = Get("/t/");
   EXPECT_EQ(StatusOf(answer), 200);
   EXPECT_THAT(answer, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
@@ -101,7 +101,7 @@ TEST_F(JobPageTest, TheStatusIsTheOneOfTheCommand) {
   EXPECT_EQ(BodyOf(answer), ToJson(status) + "\n");
 }
 
-TEST_F(JobPageTest, WhoKnowsTheNewestIsAnsweredAtTheNextChange) {
+TEST_F(JobPageTest, AClientWithTheNewestStatusGetsTheNextChange) {
   RawBrowser page_watcher(loop, port), json_watcher(loop, port);
   page_watcher.Get("/t/?since=7&timeout=30");
   json_watcher.Get("/t/status.json?since=7&timeout=30");
@@ -111,7 +111,7 @@ TEST_F(JobPageTest, WhoKnowsTheNewestIsAnsweredAtTheNextChange) {
   EXPECT_THAT(json_watcher.Answers(), HasSubstr("\"state\":\"STOPPING\""));
 }
 
-TEST_F(JobPageTest, TheEndIsToldToWhoeverWaits) {
+TEST_F(JobPageTest, TheEndIsSentToEveryWaitingClient) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/?since=7&timeout=30");
   ASSERT_TRUE(RunUntil(loop, [&] { return server->connections() == 1; }));
@@ -125,7 +125,7 @@ TEST_F(JobPageTest, TheEndIsToldToWhoeverWaits) {
   EXPECT_TRUE(ended);
 }
 
-TEST_F(JobPageTest, NumbersThatAreNoneAreRefused) {
+TEST_F(JobPageTest, InvalidNumbersAreRefused) {
   for (const char* target : {"/t/?since=x", "/t/status.json?since=7&timeout=-1", "/t/logs/worker-0/1/stdout?cursor=1e9",
                              "/t/logs/worker-0/1/stdout.txt?max=-1", "/t/?since=99999999999999999999"})
     EXPECT_EQ(StatusOf(Get(target)), 400) << target;
@@ -143,7 +143,7 @@ TEST_F(JobPageTest, ALogsTextIsReadFromACursorOn) {
   EXPECT_THAT(Get("/t/logs/worker-0/2/stderr"), HasSubstr("Nothing was written."));
 }
 
-TEST_F(JobPageTest, APieceOfALogHasALimitWhateverIsAskedFor) {
+TEST_F(JobPageTest, APieceOfALogIsLimitedWhateverTheRequestedSize) {
   Write("logs/worker-0/1/stdout", std::string(1 << 20, 'x'));
   EXPECT_EQ(BodyOf(Get("/t/logs/worker-0/1/stdout.txt?cursor=0&max=999999999")).size(), 256u << 10);
 }
@@ -164,10 +164,11 @@ TEST_F(JobPageTest, TheConfigurationIsShownIfItWasKept) {
   EXPECT_EQ(StatusOf(Get("/t/conf")), 503);
 }
 
-TEST_F(JobPageTest, TheHistoryComesFromTheJournalAndADamagedOneHurtsNobody) {
+TEST_F(JobPageTest, TheHistoryComesFromTheJournalAndADamagedOneIsTolerated) {
   EXPECT_EQ(StatusOf(Get("/t/history.json")), 503);
   Write("journal", EncodeHeader());
-  bool later = false;  // a reading that failed is not tried again at once
+  // A damaged journal is not read again at once.
+  bool later = false;
   const auto timer = loop.After(Duration(600), [&] { later = true; });
   ASSERT_TRUE(RunUntil(loop, [&] { return later; }));
   const auto history = boost::json::parse(BodyOf(Get("/t/history.json")));
@@ -192,7 +193,7 @@ TEST_F(JobPageTest, TheListOfLogsHasAFolderOfItsOwn) {
   EXPECT_THAT(Get("/t/"), HasSubstr("<a href=\"logs/\">Logs</a>"));
 }
 
-TEST_F(JobPageTest, EachLogThatIsListedIsFoundWhereItsLinkLeads) {
+TEST_F(JobPageTest, TheLinkOfEachListedLogWorks) {
   Write("logs/worker-0/1/stdout", "of the first");
   Write("logs/worker-0/2/executor.log", "of the second");
   const std::string list = Get("/t/logs/");
@@ -209,7 +210,7 @@ TEST_F(JobPageTest, EachLogThatIsListedIsFoundWhereItsLinkLeads) {
   EXPECT_EQ(found, 2u);
 }
 
-TEST_F(JobPageTest, WhoWaitsAtTheListIsShownTheNextAttempt) {
+TEST_F(JobPageTest, AClientWaitingAtTheListGetsTheNextAttempt) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/logs/?since=7&timeout=30");
   Write("logs/worker-0/3/stdout", "x");

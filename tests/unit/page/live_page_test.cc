@@ -51,7 +51,7 @@ class LivePageTest : public testing::Test {
   std::unique_ptr<LivePage> page;
 };
 
-TEST_F(LivePageTest, WithoutAVisitorThereIsNoThreadAndNobodyIsAsked) {
+TEST_F(LivePageTest, WithoutAVisitorNoThreadRunsAndTheJobIsNotQueried) {
   const size_t before = Threads();
   Serve();
   bool later = false;
@@ -70,7 +70,7 @@ TEST_F(LivePageTest, TheFirstVisitorIsServedFromTheMastersLoop) {
   EXPECT_EQ(looks, 1);
 }
 
-TEST_F(LivePageTest, WithoutTheTokenEverythingIsNotFoundAndTheJobIsNotAsked) {
+TEST_F(LivePageTest, WithoutTheTokenNothingIsFoundAndTheJobIsNotQueried) {
   Serve();
   RawBrowser browser(loop, port);
   for (const std::string target : {"/", "/0123/", "/status.json", "/page.css"}) {
@@ -80,7 +80,7 @@ TEST_F(LivePageTest, WithoutTheTokenEverythingIsNotFoundAndTheJobIsNotAsked) {
   EXPECT_EQ(looks, 0);
 }
 
-TEST_F(LivePageTest, WhoHasJustSeenThePageAndComesBackIsShownTheEnd) {
+TEST_F(LivePageTest, AVisitorWhoReturnsWhileThePageStopsGetsTheEnd) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get(path());
@@ -91,7 +91,7 @@ TEST_F(LivePageTest, WhoHasJustSeenThePageAndComesBackIsShownTheEnd) {
   last.verdict = Verdict{};
   last.ended = Instant();
   ASSERT_TRUE(folder.WriteStatus(last, Durability::kLostWithPower).ok());
-  // It asks while the page is about to stop: End() does not return before.
+  // This request arrives while the page is about to stop; End() does not return before it is answered.
   std::thread later([&] {
     const std::string ask = "GET " + path() + "?since=1&timeout=30 HTTP/1.1\r\n\r\n";
     std::this_thread::yield();
@@ -104,18 +104,18 @@ TEST_F(LivePageTest, WhoHasJustSeenThePageAndComesBackIsShownTheEnd) {
   page->End();
 }
 
-TEST_F(LivePageTest, AMasterThatAnswersNoMoreDoesNotHoldUpTheEnd) {
+TEST_F(LivePageTest, AMasterThatDoesNotAnswerDoesNotDelayTheEnd) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get("/");
   browser.Answers();
   const std::string ask = "GET " + path() + " HTTP/1.1\r\n\r\n";
   ASSERT_EQ(::send(browser.fd(), ask.data(), ask.size(), MSG_NOSIGNAL), static_cast<ssize_t>(ask.size()));
-  page->End();  // the loop does not run
+  page->End();  // The loop does not run.
   page.reset();
 }
 
-// Behind a proxy, which says who asks.
+// A page behind a proxy, which names the user of each request.
 class GatedPageTest : public LivePageTest {
  protected:
   GatedPageTest() {
@@ -138,7 +138,7 @@ class GatedPageTest : public LivePageTest {
   }
 };
 
-TEST_F(GatedPageTest, ItsGateSaysWhoSeesWhatAndTheJobIsNotAskedForOthers) {
+TEST_F(GatedPageTest, TheGateRefusesOtherUsersWithoutQueryingTheJob) {
   RawBrowser browser(loop, port);
   for (const char* target : {"/", "/status.json", "/conf", "/page.css", "/nothing"}) {
     browser.Send(As("mallory", target));
@@ -149,7 +149,7 @@ TEST_F(GatedPageTest, ItsGateSaysWhoSeesWhatAndTheJobIsNotAskedForOthers) {
   EXPECT_THAT(browser.Answers(), HasSubstr("\"job\":\"local-1\""));
 }
 
-TEST_F(GatedPageTest, BehindAProxyNobodyWaitsForNewsNorIsWaitedFor) {
+TEST_F(GatedPageTest, BehindAProxyRequestsAreAnsweredAtOnce) {
   RawBrowser browser(loop, port);
   browser.Send(As("eve", "/"));
   EXPECT_THAT(browser.Answers(), HasSubstr("data-pause=\"2000\""));
@@ -158,17 +158,19 @@ TEST_F(GatedPageTest, BehindAProxyNobodyWaitsForNewsNorIsWaitedFor) {
   page->End();
 }
 
-TEST_F(LivePageTest, TheNextMasterServesAtTheSocketOfTheLast) {
+TEST_F(LivePageTest, TheNextMasterServesAtTheSameSocket) {
   Serve();
   UniqueFd shared = UniqueFd();
   {
     auto other = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), UniqueFd(),
-                                kLoopback);  // before it serves, as a master shares it
+                                // The socket is shared before the page serves, as an application master shares it.
+                                kLoopback);
     ASSERT_TRUE(other.ok());
     shared = (*other)->ShareSocket();
     port = std::stoi((*other)->url().substr((*other)->url().rfind(':') + 1));
   }
-  RawBrowser browser(loop, port);  // while nobody serves
+  // The browser connects while no page serves.
+  RawBrowser browser(loop, port);
   auto next = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), std::move(shared), kLoopback);
   ASSERT_TRUE(next.ok());
   page = *std::move(next);

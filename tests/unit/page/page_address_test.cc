@@ -107,18 +107,18 @@ TEST_F(PageAddressTest, AKeptTokenIsMadeOnceAndPrivate) {
   EXPECT_NE(*KeepPageToken(temp_.path() / "another"), *first);
 }
 
-TEST_F(PageAddressTest, WhoAskForAKeptTokenAtOnceGetTheSame) {
+TEST_F(PageAddressTest, SimultaneousRequestsForAKeptTokenGetTheSameToken) {
   for (int round = 0; round < 3; ++round) {
     const std::filesystem::path file = temp_.path() / std::to_string(round);
     std::vector<std::string> tokens(4);
     std::vector<std::jthread> threads;
     for (auto& token : tokens) threads.emplace_back([&] { token = *KeepPageToken(file); });
-    threads.clear();  // joins
+    threads.clear();  // joins the threads
     EXPECT_THAT(tokens, testing::Each(*KeepPageToken(file)));
   }
 }
 
-TEST_F(PageAddressTest, AKeptTokenThatIsDamagedIsMadeAnewAndWhereNoneCanBeMadeThatIsSaid) {
+TEST_F(PageAddressTest, ADamagedTokenIsReplacedAndAFailureToMakeOneIsReported) {
   Write("page-token", "");
   const std::string token = *KeepPageToken(temp_.path() / "page-token");
   EXPECT_EQ(token, *ReadPageToken(records_));

@@ -1,5 +1,4 @@
-// A client that sends whatever bytes a test likes, on a real loopback socket, while the server's loop runs in the
-// test's thread.
+// A client that sends arbitrary bytes over a real loopback socket while the server's loop runs in the test's thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,12 +29,12 @@ class RawBrowser {
   }
   void Get(std::string_view target) { Send("GET " + std::string(target) + " HTTP/1.1\r\nHost: x\r\n\r\n"); }
 
-  // What has come, once `count` whole answers are there.
+  // Waits for `count` whole answers and returns everything received.
   std::string Answers(size_t count = 1) {
     EXPECT_TRUE(RunUntil(loop_, [&] { return Look(), WholeAnswers() >= count; })) << received_;
     return std::exchange(received_, "");
   }
-  // Of a HEAD: no body follows.
+  // Waits for the header of the answer to a HEAD request, which has no body, and returns everything received.
   std::string Header() {
     EXPECT_TRUE(RunUntil(loop_, [&] { return Look(), received_.find("\r\n\r\n") != std::string::npos; })) << received_;
     return std::exchange(received_, "");

@@ -32,7 +32,7 @@ class StatusFeedTest : public testing::Test {
   StatusFeed feed;
 };
 
-TEST_F(StatusFeedTest, AHundredWhoAskTogetherAreOneQuestionAndShareTheAnswer) {
+TEST_F(StatusFeedTest, AHundredSimultaneousRequestsShareOneQuery) {
   for (int i = 0; i < 100; ++i) feed.Latest(Note());
   ASSERT_TRUE(Heard(100));
   feed.Latest(Note());
@@ -41,7 +41,7 @@ TEST_F(StatusFeedTest, AHundredWhoAskTogetherAreOneQuestionAndShareTheAnswer) {
   for (const auto& shown : heard) EXPECT_EQ(shown, heard[0]);
 }
 
-TEST_F(StatusFeedTest, AHundredWatchersHearOfTheNextChangeTogether) {
+TEST_F(StatusFeedTest, AHundredWatchersReceiveTheNextChangeTogether) {
   feed.Latest(Note());
   ASSERT_TRUE(Heard(1));
   for (int i = 0; i < 100; ++i) feed.Next(5, std::chrono::seconds(30), Note());
@@ -53,7 +53,7 @@ TEST_F(StatusFeedTest, AHundredWatchersHearOfTheNextChangeTogether) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST_F(StatusFeedTest, WhoMissedAChangeHearsOfItAtOnce) {
+TEST_F(StatusFeedTest, AClientThatMissedAChangeReceivesItAtOnce) {
   feed.Latest(Note());
   ASSERT_TRUE(Heard(1));
   feed.Next(4, std::chrono::seconds(30), Note());
@@ -66,7 +66,7 @@ TEST_F(StatusFeedTest, WithoutAChangeTheAnswerComesAtItsLimit) {
   EXPECT_EQ(heard[0]->status.seq, 5);
 }
 
-TEST_F(StatusFeedTest, WhileNobodyWatchesNobodyIsAsked) {
+TEST_F(StatusFeedTest, WithoutWatchersTheJobIsNotQueried) {
   feed.Next(5, Duration(10), Note());
   ASSERT_TRUE(Heard(1));
   const int before = asked;
@@ -76,7 +76,7 @@ TEST_F(StatusFeedTest, WhileNobodyWatchesNobodyIsAsked) {
   EXPECT_EQ(asked, before);
 }
 
-TEST_F(StatusFeedTest, TheLastWordIsToldToAllAndKept) {
+TEST_F(StatusFeedTest, TheFinalStatusIsSentToAllAndKept) {
   silent = true;
   feed.Latest(Note());
   feed.Next(5, std::chrono::seconds(30), Note());
@@ -90,7 +90,7 @@ TEST_F(StatusFeedTest, TheLastWordIsToldToAllAndKept) {
   for (const auto& shown : heard) EXPECT_EQ(shown->status.seq, 9);
 }
 
-TEST_F(StatusFeedTest, AnErrorIsToldToWhoAskedAndWatchersWaitOn) {
+TEST_F(StatusFeedTest, AnErrorGoesToTheRequestAndWatchersKeepWaiting) {
   broken = true;
   feed.Latest(Note());
   feed.Next(5, std::chrono::seconds(30), Note());
@@ -102,7 +102,7 @@ TEST_F(StatusFeedTest, AnErrorIsToldToWhoAskedAndWatchersWaitOn) {
   EXPECT_EQ(heard[1]->status.seq, 6);
 }
 
-TEST_F(StatusFeedTest, AnAnswerAfterTheFeedHasGoneIsDropped) {
+TEST_F(StatusFeedTest, AnAnswerAfterTheFeedWasDestroyedIsDropped) {
   std::function<void(Result<JobStatus>)> late;
   {
     StatusFeed gone(loop, [&](auto answer) { late = answer; });

@@ -47,19 +47,19 @@ TEST(CheckpointNamesTest, TheStepIsTheLastNumber) {
   EXPECT_EQ(StepOf("ckpt-9223372036854775808"), -1);
 }
 
-TEST(CheckpointNamesTest, AMetricIsNoStep) {
+TEST(CheckpointNamesTest, AMetricIsNotAStep) {
   EXPECT_EQ(StepOf("epoch=2-val_loss=0.50.ckpt"), 2);
   EXPECT_EQ(StepOf("weights.03-0.15.hdf5"), 3);
   EXPECT_EQ(StepOf("0.25"), -1);
 }
 
-TEST(CheckpointNamesTest, TheDigitOfAFormatIsNoStep) {
+TEST(CheckpointNamesTest, ADigitOfTheFileFormatIsNotAStep) {
   EXPECT_EQ(StepOf("weights.05.h5"), 5);
   EXPECT_EQ(StepOf("weights.hdf5"), -1);
   EXPECT_EQ(StepOf("ckpt-3.pt2"), 3);
 }
 
-TEST(CheckpointNamesTest, ThePatternIsAShells) {
+TEST(CheckpointNamesTest, ThePatternIsAShellPattern) {
   EXPECT_TRUE(IsCheckpointName("ckpt-1.npz", "*"));
   EXPECT_TRUE(IsCheckpointName("ckpt-1.npz", "ckpt-[0-9]*.npz"));
   EXPECT_FALSE(IsCheckpointName("model-1.npz", "ckpt-*"));
@@ -73,7 +73,7 @@ TEST(CheckpointNamesTest, ThePatternIsAShells) {
   EXPECT_FALSE(IsCheckpointName("ckpt-\xE9-1", "*")) << "it could not be written into the journal";
 }
 
-TEST(CheckpointNamesTest, WhatIsStillBeingWrittenIsLeftOutUnlessThePatternAsksForIt) {
+TEST(CheckpointNamesTest, UnfinishedFilesAreIgnoredUnlessThePatternNamesThem) {
   for (const char* name :
        {"ckpt-7.npz.tmp", "x.tmp.npz", "100.orbax-checkpoint-tmp-17", "tmp-checkpoint-500", "a.TEMP"}) {
     EXPECT_FALSE(IsCheckpointName(name, "*")) << name;
@@ -82,7 +82,7 @@ TEST(CheckpointNamesTest, WhatIsStillBeingWrittenIsLeftOutUnlessThePatternAsksFo
   EXPECT_TRUE(IsCheckpointName("ckpt-7.tmp", "*.tmp"));
 }
 
-TEST(CheckpointNamesTest, TheLaterTimeIsNewerAndThenTheHigherStep) {
+TEST(CheckpointNamesTest, NewerMeansLaterTimeThenHigherStep) {
   const auto at = [](int64_t step, int64_t time) { return Checkpoint{"/x", step, FromMillis(time)}; };
   EXPECT_FALSE(IsNewer(at(10, 1), at(9, 2)));
   EXPECT_TRUE(IsNewer(at(9, 2), at(10, 1)));
@@ -116,13 +116,13 @@ class CheckpointsTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(CheckpointsTest, AFolderThatIsMissingOrEmptyHasNone) {
+TEST_F(CheckpointsTest, AMissingOrEmptyFolderHasNoCheckpoint) {
   EXPECT_EQ(Newest(), "none");
   const auto missing = Must(NewestIn(folder_.path() / "none/at/all"));
   EXPECT_FALSE(missing);
 }
 
-TEST_F(CheckpointsTest, TheLastOneThatWasWrittenWinsWhateverItsNumber) {
+TEST_F(CheckpointsTest, TheLastWrittenCheckpointWinsWhateverItsStep) {
   Write("ckpt-9", 1000);
   Write("ckpt-10", 3000);
   Write("ckpt-50", 2000);
@@ -131,14 +131,14 @@ TEST_F(CheckpointsTest, TheLastOneThatWasWrittenWinsWhateverItsNumber) {
   EXPECT_EQ(*newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(3000)}));
 }
 
-// As a copy or a restore may leave them.
-TEST_F(CheckpointsTest, OfEqualTimesTheHighestStepWins) {
+// Copied or restored checkpoints may have equal times.
+TEST_F(CheckpointsTest, AmongEqualTimesTheHighestStepWins) {
   Write("ckpt-9");
   Write("ckpt-10");
   EXPECT_EQ(Newest(), "ckpt-10");
 }
 
-// As tools name them, in the order in which they are written.
+// The files have the names that tools use, in the order in which the tools write them.
 TEST_F(CheckpointsTest, TheNamesOfToolsAreUnderstood) {
   const std::vector<std::vector<std::string>> folders = {
       {"epoch=1-val_loss=0.99.ckpt", "epoch=2-val_loss=0.50.ckpt", "epoch=3-val_loss=0.33.ckpt"},
@@ -177,7 +177,7 @@ TEST_F(CheckpointsTest, TheNamesOfToolsAreUnderstood) {
   }
 }
 
-TEST_F(CheckpointsTest, AnEmptyFileWinsOnlyWhereThereIsNoOther) {
+TEST_F(CheckpointsTest, AnEmptyFileWinsOnlyIfItIsAlone) {
   Write("ckpt-1", 1000);
   ASSERT_EQ(close(creat((folder_.path() / "ckpt-2").c_str(), 0600)), 0);
   EXPECT_EQ(Newest(), "ckpt-1");
@@ -185,13 +185,13 @@ TEST_F(CheckpointsTest, AnEmptyFileWinsOnlyWhereThereIsNoOther) {
   EXPECT_EQ(Newest(), "ckpt-2");
 }
 
-TEST_F(CheckpointsTest, WhatThePatternAsksForIsACheckpointWhateverItsEnding) {
+TEST_F(CheckpointsTest, FilesNamedByThePatternAreCheckpointsWhateverTheirEnding) {
   Write("state.yaml");
   EXPECT_EQ(Newest(), "none");
   EXPECT_EQ(Newest("*.yaml"), "state.yaml");
 }
 
-// Removing files of an old checkpoint, as to save room, does not make it the newest.
+// Removing files of an old checkpoint, for example to save space, does not make it the newest checkpoint.
 TEST_F(CheckpointsTest, AFolderIsAsOldAsTheNewestOfItsFiles) {
   for (const char* name : {"step-1", "step-2"}) fs::create_directory(folder_.path() / name);
   Write("step-1/weights", 1000);
@@ -201,7 +201,7 @@ TEST_F(CheckpointsTest, AFolderIsAsOldAsTheNewestOfItsFiles) {
   EXPECT_EQ(Newest(), "step-2");
 }
 
-TEST_F(CheckpointsTest, WhatStillGrowsIsNotTaken) {
+TEST_F(CheckpointsTest, AGrowingFileIsNotChosen) {
   Write("ckpt-1", 1000);
   Write("ckpt-2", 2000);
   std::atomic<bool> done = false;
@@ -231,7 +231,7 @@ TEST_F(CheckpointsTest, FoldersAreCheckpointsToo) {
   EXPECT_EQ(Newest(), "step_2");
 }
 
-TEST_F(CheckpointsTest, LinksAndSpecialFilesAreNot) {
+TEST_F(CheckpointsTest, LinksAndSpecialFilesAreNotCheckpoints) {
   Write("ckpt-1");
   fs::create_symlink("/etc", folder_.path() / "ckpt-2");
   fs::create_symlink("../nowhere", folder_.path() / "ckpt-3");
@@ -239,7 +239,7 @@ TEST_F(CheckpointsTest, LinksAndSpecialFilesAreNot) {
   EXPECT_EQ(Newest(), "ckpt-1");
 }
 
-TEST_F(CheckpointsTest, OnlyWhatThePatternMatchesIsLookedAt) {
+TEST_F(CheckpointsTest, OnlyFilesThatMatchThePatternCount) {
   Write("ckpt-1.npz");
   Write("ckpt-2.npz.tmp");
   Write(".ckpt-3.npz");
@@ -260,7 +260,7 @@ TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError_NotAsRoot) {
   EXPECT_EQ(closed.error().code, ErrorCode::kNotPermitted);
 }
 
-// ---- whose they are
+// ---- writers of checkpoints
 
 class CheckpointListingTest : public CheckpointsTest {
  protected:
@@ -270,7 +270,7 @@ class CheckpointListingTest : public CheckpointsTest {
     EXPECT_EQ(listing.unknown, "");
     return listing;
   }
-  // "ckpt-1 this_job"
+  // Returns name and writer of the newest checkpoint, e.g. "ckpt-1 this_job".
   std::string Newest(const CheckpointListing& listing, bool latest = false) const {
     const auto newest = NewestCheckpoint(Spec(latest), listing);
     if (!newest.ok()) return newest.error().message;
@@ -279,7 +279,7 @@ class CheckpointListingTest : public CheckpointsTest {
   }
 };
 
-TEST_F(CheckpointListingTest, WhatWasThereIsOthersAndWhatComesIsTheJobs) {
+TEST_F(CheckpointListingTest, ExistingCheckpointsBelongToOthersAndNewOnesToTheJob) {
   Write("ckpt-99");
   const CheckpointListing before = List();
   EXPECT_EQ(Newest(before), "none");
@@ -300,7 +300,7 @@ TEST_F(CheckpointListingTest, TimesThatGoBackDoNotMatter) {
   EXPECT_EQ(Newest(before), "ckpt-1 this_job");
 }
 
-TEST_F(CheckpointListingTest, AnotherFileSizeOrTimeUnderTheNameIsTheJobs) {
+TEST_F(CheckpointListingTest, AChangedInodeSizeOrTimeMakesACheckpointTheJobs) {
   Write("ckpt-1");
   const CheckpointListing before = List();
   Write("beside");
@@ -318,7 +318,7 @@ TEST_F(CheckpointListingTest, AnotherFileSizeOrTimeUnderTheNameIsTheJobs) {
   EXPECT_EQ(Newest(larger), "ckpt-1 this_job") << "another time";
 }
 
-TEST_F(CheckpointListingTest, AFolderIsTheJobsWhenSomethingDeepInItHasChanged) {
+TEST_F(CheckpointListingTest, AFolderBelongsToTheJobOnceANestedFileChanges) {
   fs::create_directories(folder_.path() / "step_7/shards");
   Write("step_7/shards/0");
   fs::create_symlink("/", folder_.path() / "step_7/link");
@@ -330,7 +330,7 @@ TEST_F(CheckpointListingTest, AFolderIsTheJobsWhenSomethingDeepInItHasChanged) {
   EXPECT_EQ(Newest(before), "step_7 this_job");
 }
 
-TEST_F(CheckpointListingTest, ARewrittenLinkIsNoCheckpoint) {
+TEST_F(CheckpointListingTest, ARewrittenLinkIsNotACheckpoint) {
   Write("ckpt-1");
   fs::create_symlink("ckpt-1", folder_.path() / "latest");
   const CheckpointListing before = List();
@@ -340,7 +340,7 @@ TEST_F(CheckpointListingTest, ARewrittenLinkIsNoCheckpoint) {
   EXPECT_EQ(Newest(before), "none");
 }
 
-TEST_F(CheckpointListingTest, AFolderThatIsNotThereYetHoldsNothingOfOthers) {
+TEST_F(CheckpointListingTest, AMissingFolderHoldsNoCheckpointsOfOthers) {
   const CheckpointSpec spec{folder_.path() / "a/b", "*", 3};
   const CheckpointListing before = ListCheckpoints(spec);
   EXPECT_EQ(before.unknown, "");
@@ -351,7 +351,7 @@ TEST_F(CheckpointListingTest, AFolderThatIsNotThereYetHoldsNothingOfOthers) {
   EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
-TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
+TEST_F(CheckpointListingTest, ALinkThatNowNamesAnotherFolderIsRefused) {
   fs::create_directory(folder_.path() / "one");
   fs::create_directories(folder_.path() / "other/step_9");
   fs::create_directory_symlink("one", folder_.path() / "link");
@@ -366,7 +366,7 @@ TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
                      " now, and was ", before.folder, " when the job began"));
 }
 
-TEST_F(CheckpointListingTest, WithoutAListingNothingIsTheJobs) {
+TEST_F(CheckpointListingTest, WithoutAListingNoCheckpointBelongsToTheJob) {
   fs::create_symlink("loop", folder_.path() / "loop");
   const CheckpointListing looped = ListCheckpoints({folder_.path() / "loop", "*", 3});
   EXPECT_NE(looped.unknown.find("too many levels of symbolic links"), std::string::npos) << looped.unknown;
@@ -377,7 +377,7 @@ TEST_F(CheckpointListingTest, WithoutAListingNothingIsTheJobs) {
   EXPECT_EQ(Newest(unknown, /*latest=*/true), "ckpt-1 unknown");
 }
 
-TEST_F(CheckpointListingTest, MoreThanAListingHoldsIsNotListed) {
+TEST_F(CheckpointListingTest, AListingRefusesTooManyCheckpoints) {
   const auto make = [&](size_t i) { ASSERT_EQ(close(creat((folder_.path() / StrCat("c-", i)).c_str(), 0600)), 0); };
   for (size_t i = 0; i < kMostCheckpoints; ++i) make(i);
   EXPECT_EQ(List().there.size(), kMostCheckpoints);
@@ -386,7 +386,7 @@ TEST_F(CheckpointListingTest, MoreThanAListingHoldsIsNotListed) {
   EXPECT_EQ(ListCheckpoints(Spec()).unknown, "more than 10000 checkpoints (tony.checkpoint.pattern may say which)");
 }
 
-TEST_F(CheckpointListingTest, AJobThatContinuesTakesWhatTheOneBeforeWrote) {
+TEST_F(CheckpointListingTest, AContinuingJobUsesThePreviousJobsCheckpoints) {
   Write("ckpt-99");
   const CheckpointListing first = List();
   Write("ckpt-12");
@@ -427,7 +427,7 @@ class CheckpointHolderTest : public testing::Test {
   int64_t time_ = 0;
 };
 
-TEST_F(CheckpointHolderTest, OneJobAtATimeHasAFolder) {
+TEST_F(CheckpointHolderTest, AFolderHasOneJobAtATime) {
   const JobId first = Make(), second = Make();
   EXPECT_EQ(Take(first), (CheckpointHolder{first, std::nullopt}));
   EXPECT_EQ(Take(second), (CheckpointHolder{first, std::nullopt}));
@@ -441,7 +441,7 @@ TEST_F(CheckpointHolderTest, OneJobAtATimeHasAFolder) {
   EXPECT_EQ(*HolderOf(home_.path(), "/ckpt"), (CheckpointHolder{second, first}));
 }
 
-TEST_F(CheckpointHolderTest, AJobThatIsGoneHasNoFolder) {
+TEST_F(CheckpointHolderTest, ARemovedJobHoldsNoFolder) {
   const JobId first = Make(), second = Make();
   Take(first);
   fs::remove_all(home_.path() / "jobs" / first.value);
@@ -449,7 +449,7 @@ TEST_F(CheckpointHolderTest, AJobThatIsGoneHasNoFolder) {
   EXPECT_EQ(Take(second), (CheckpointHolder{second, first}));
 }
 
-TEST_F(CheckpointHolderTest, ADamagedRecordGivesTheFolderToNobody) {
+TEST_F(CheckpointHolderTest, ADamagedRecordKeepsTheFolderFromEveryJob) {
   const JobId job = Make();
   Take(job);
   for (const auto& entry : fs::directory_iterator(home_.path() / "checkpoint-folders")) {
@@ -458,7 +458,7 @@ TEST_F(CheckpointHolderTest, ADamagedRecordGivesTheFolderToNobody) {
   EXPECT_FALSE(TakeCheckpointFolder(home_.path(), "/ckpt", job).ok());
 }
 
-TEST_F(CheckpointHolderTest, WhatNoJobRefersToIsForgotten) {
+TEST_F(CheckpointHolderTest, FoldersOfRemovedJobsAreForgotten) {
   ASSERT_TRUE(SweepCheckpointHolders(home_.path()).ok());
   const JobId gone = Make(), kept = Make();
   Take(gone, "/gone");
@@ -503,7 +503,7 @@ class RecordCheckpointHoldersTest : public ::testing::Test {
                                          [this](const JobId& job) -> Result<bool> { return ended_.count(job) > 0; }};
 };
 
-TEST_F(RecordCheckpointHoldersTest, AJobHasItUntilItHasEnded) {
+TEST_F(RecordCheckpointHoldersTest, AJobHoldsAFolderUntilItHasEnded) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   EXPECT_EQ(Take(kFirst), kFirst.value) << "asked again";
   EXPECT_EQ(Take(kSecond), kFirst.value);
@@ -513,13 +513,13 @@ TEST_F(RecordCheckpointHoldersTest, AJobHasItUntilItHasEnded) {
   EXPECT_FALSE(*holders_.Find("hdfs://nn:8020/other"));
 }
 
-TEST_F(RecordCheckpointHoldersTest, OfTwoThatTakeItAtOnceOneGetsIt) {
+TEST_F(RecordCheckpointHoldersTest, OnlyOneOfTwoSimultaneousTakersGetsTheFolder) {
   store_->before_put = [this] { EXPECT_EQ(Take(kSecond), kSecond.value); };
   EXPECT_EQ(Take(kFirst), kSecond.value);
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, WhoComesLateAfterASweepIsNotTheSecondHolder) {
+TEST_F(RecordCheckpointHoldersTest, ALateTakerAfterASweepIsNotASecondHolder) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst, kSecond};
   store_->before_put = [this] {
@@ -535,7 +535,7 @@ TEST_F(RecordCheckpointHoldersTest, WhoComesLateAfterASweepIsNotTheSecondHolder)
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, ASweepForgetsFoldersWhoseJobsAreGone) {
+TEST_F(RecordCheckpointHoldersTest, ASweepForgetsFoldersOfRemovedJobs) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst};
   EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Journals of earlier releases hold these.
+// Journals of earlier releases contain these names.
 constexpr std::string_view kNames[] = {
     "epoch_began",      "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
     "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
@@ -34,13 +34,13 @@ TEST(DecisionsTest, TheSamplesCoverEveryKind) {
   for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(decisions[i].body.index(), i);
 }
 
-TEST(DecisionsTest, OfACheckpointInAJournalBeforeListingsTheWriterIsNotKnown) {
+TEST(DecisionsTest, CheckpointsOfOldJournalsHaveAnUnknownWriter) {
   const auto noted = Must(DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
                                            R"("newest":{"path":"/c/s-4","step":4,"modified":3}})"));
   EXPECT_EQ(std::get<CheckpointNoted>(noted.body).newest->writer, CheckpointWriter::kUnknown);
 }
 
-// Journals of the releases before named ports have none.
+// Journals of releases before named ports have no such field.
 TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
   const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                            R"("host":"n","port":4711})";
@@ -49,20 +49,20 @@ TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
   EXPECT_EQ(ToJson(read), text);
 }
 
-TEST(DecisionsTest, AStageMayBeThatOfARole) {
+TEST(DecisionsTest, AStageMayBelongToARole) {
   const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
   const auto read = Must(DecisionFromJson(text));
   EXPECT_EQ(std::get<StageOpened>(read.body).role, "worker");
   EXPECT_EQ(ToJson(read), text);
 }
 
-TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
+TEST(DecisionsTest, AnInvalidNamedPortIsDamage) {
   EXPECT_FALSE(DecisionFromJson(R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                                 R"("host":"n","port":4711,"ports":{"data":70000}})")
                    .ok());
 }
 
-// Journals of the releases before it have no asker.
+// Journals of earlier releases have no asker.
 TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
   const Decision planned{FromMillis(5),
                          KillPlanned{1, {.reason = "late", .due = FromMillis(9), .asker = "root (uid 0)"}}};
@@ -111,7 +111,7 @@ TEST(DecisionsTest, FieldsComeBackWithTheirValues) {
   }
 }
 
-TEST(DecisionsTest, OneIsOneLineInADocumentedForm) {
+TEST(DecisionsTest, ADecisionIsOneLineInTheDocumentedForm) {
   const Decision decision{Instant(Duration(1'700'000'000'123)),
                           ContainerAssigned{{{"worker", 3}, 2}, {"7-1"}, "node-7"}};
 
@@ -185,7 +185,7 @@ TEST(DecisionsTest, AnUnknownDecisionIsRefusedByName) {
   EXPECT_THAT(read.error().message, HasSubstr("gang_disbanded"));
 }
 
-TEST(DecisionsTest, WhatIsNotADecisionIsRefused) {
+TEST(DecisionsTest, InvalidDecisionsAreRefused) {
   const std::string texts[] = {
       "",
       "{",
@@ -241,7 +241,7 @@ TEST(DescribeTest, EveryKindIsOneLineWithItsName) {
   }
 }
 
-TEST(DescribeTest, ARestartSaysWhatStartsAgainAndWhy) {
+TEST(DescribeTest, ARestartNamesItsTasksAndItsReason) {
   const RestartDecided restart{.number = 2,
                                .scope = RestartScope::kGang,
                                .cause = {{"worker", 1}, 1},
@@ -272,7 +272,7 @@ TEST(DescribeTest, ALongListIsCutShort) {
 constexpr Instant kSubmitted = Instant(Duration(1'700'000'000'000));
 const AttemptId kFirst{{"worker", 0}, 1}, kSecond{{"worker", 0}, 2};
 
-// Decisions, each at its milliseconds after the submission.
+// A list of decisions, each with its time in milliseconds after the submission.
 class Told {
  public:
   Told& At(int64_t ms, DecisionBody body) {
@@ -304,7 +304,7 @@ TEST(HistoryTest, AJobThatRanOnceWaitedRanAndStopped) {
   EXPECT_EQ(history.time.Total(), *history.ended - kSubmitted);
 }
 
-TEST(HistoryTest, FromAGangRestartUntilTheNextGenerationIsRestarting) {
+TEST(HistoryTest, TimeFromAGangRestartToTheNextGenerationIsRestarting) {
   const JobHistory history = Told()
                                  .Accepted()
                                  .Formed(300, 1)
@@ -334,7 +334,7 @@ TEST(HistoryTest, AJobThatWasKilledWhileItWaitedNeverRan) {
   EXPECT_EQ(Told().Accepted().Stopped(40, 50).Read().time, Ledger(40, 0, 0, 10));
 }
 
-TEST(HistoryTest, TheLedgerAddsUpWhateverTheJournal) {
+TEST(HistoryTest, TheTimesAddUpForEveryPartOfAJournal) {
   std::vector<Decision> decisions = OneOfEachKind();
   for (size_t size = 0; size <= decisions.size(); ++size) {
     const std::vector<Decision> part(decisions.begin(), decisions.begin() + static_cast<std::ptrdiff_t>(size));
@@ -344,7 +344,7 @@ TEST(HistoryTest, TheLedgerAddsUpWhateverTheJournal) {
   }
 }
 
-TEST(HistoryTest, AttemptsAreToldWithTheirOutcomes) {
+TEST(HistoryTest, AttemptsAreListedWithTheirOutcomes) {
   const Outcome failed{.cls = OutcomeClass::kUserError, .exit = ExitStatus{.value = 3}};
   const JobHistory history = Told()
                                  .Accepted()

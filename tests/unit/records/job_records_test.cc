@@ -53,7 +53,7 @@ TEST_F(JobRecordsTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
   EXPECT_EQ(**records_.ReadLease(), record);
 }
 
-// The last release's own words; its executors ask for each of these fields.
+// The text was written by the last release, whose executors require each of these fields.
 TEST_F(JobRecordsTest, LeaseOfTheLastReleaseNamesAHostAndPort) {
   Write("am.lease", R"({"schema":1,"epoch":3,"host":"127.0.0.1","port":4711,"renewal":42})");
   EXPECT_EQ(**records_.ReadLease(), (LeaseRecord{{3}, {Endpoint{"127.0.0.1", 4711}}, 42}));
@@ -75,7 +75,7 @@ TEST_F(JobRecordsTest, SocketsAreNamedByEpoch) {
     EXPECT_EQ(EpochOfSocket({other}), std::nullopt) << other;
 }
 
-TEST_F(JobRecordsTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
+TEST_F(JobRecordsTest, ATokenOfWrongLengthIsRefusedWithItsLength) {
   const std::string whole(64, 'a');
   Write("token", whole);
   EXPECT_EQ(*records_.ReadToken(), whole);
@@ -91,7 +91,7 @@ TEST_F(JobRecordsTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
   }
 }
 
-TEST_F(JobRecordsTest, TheOwnerOfAKillRequestsFileIsItsAsker_NeedsRoot) {
+TEST_F(JobRecordsTest, TheOwnerOfAKillRequestsFileIsTheRequester_NeedsRoot) {
   Write("spec.json", ToJson(SmallSpec()));
   const auto kill = records_.WriteKill({.reason = "enough", .asker = "somebody who says so"});
   EXPECT_EQ(records_.ReadKills()->front().request.asker, "") << "the job's own user";
@@ -132,7 +132,7 @@ TEST_F(JobRecordsTest, SecretsAreReadUntilTheyAreRemoved) {
   }
 }
 
-TEST_F(JobRecordsTest, KillsAreReadBackAlsoThatOfAClientOfTheFirstRelease) {
+TEST_F(JobRecordsTest, KillsAreReadBackIncludingOneOfTheFirstRelease) {
   EXPECT_TRUE(records_.ReadKills()->empty());
   const auto named = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
   EXPECT_FALSE(*records_.HasPlainKill());
@@ -194,7 +194,7 @@ TEST_F(JobRecordsTest, LockOfAKilledProcessIsFree) {
   close(ready[1]);
 }
 
-TEST_F(JobRecordsTest, LockThatCannotBeOpenedIsNotSaidToBeHeld) {
+TEST_F(JobRecordsTest, ALockThatCannotBeOpenedDoesNotCountAsHeld) {
   const JobRecords missing = LocalJobRecords(temp_.path() / "missing");
   EXPECT_EQ(JobFolder(missing).Lock("am.lock").error().code, ErrorCode::kCannotWrite);
   EXPECT_FALSE(JobFolder(missing).IsLocked("am.lock"));

@@ -56,7 +56,7 @@ class JobStoreTest : public ::testing::Test {
   const Instant now_ = FromMillis(1795253415000);  // 2026-11-21T09:30:15Z
 };
 
-TEST_F(JobStoreTest, SecretsAreInTheirOwnFileAndInNoOther) {
+TEST_F(JobStoreTest, SecretsAreOnlyInTheirOwnFile) {
   NewJob job = SmallJob();
   job.secrets = {{"DB_PASSWORD", "hush hush"}};
   const auto folder = Must(store_.Create(job, now_));
@@ -90,7 +90,7 @@ TEST_F(JobStoreTest, TheProgramsOfAJobAreRecorded) {
   EXPECT_EQ(store_.Create(job, now_)->ReadSubmission()->programs, "0123abcd");
 }
 
-TEST_F(JobStoreTest, EverythingIsPrivate) {
+TEST_F(JobStoreTest, AllFilesAndFoldersArePrivate) {
   NewJob job = SmallJob();
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
   job.configuration = R"([{"key":"k","value":"v","source":"default"}])";
@@ -137,7 +137,7 @@ TEST_F(JobStoreTest, SubmitThatDiedHalfWayLeavesNoJob) {
   EXPECT_THAT(*store_.List(), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, StagedFilesAreReadBackAndNoneIsNoFile) {
+TEST_F(JobStoreTest, StagedFilesAreReadBackAndAbsentByDefault) {
   NewJob job = SmallJob();
   EXPECT_EQ(*store_.Create(job, now_)->ReadStaged(), std::nullopt);
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
@@ -163,7 +163,7 @@ TEST_F(JobStoreTest, ReadOnlyHomeIsNamed_NeedsRoot) {
   EXPECT_EQ(folder.error().message, "make " + (mounted / "jobs").string() + ": read-only file system");
 }
 
-TEST_F(JobStoreTest, HomeOfAnotherIsNamed_NotAsRoot) {
+TEST_F(JobStoreTest, AHomeOfAnotherUserIsNamedInTheError_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   ExpectError(LocalJobStore("/").Create(SmallJob(), now_), "make /jobs: permission denied");
 }
@@ -183,15 +183,16 @@ class KnownRecordsTest : public ::testing::Test {
   const CachedRecords records_{store_, {{"token", "abc"}, {"secrets", std::nullopt}}};
 };
 
-TEST_F(KnownRecordsTest, TheStoreIsNotAskedForWhatIsKnown) {
-  std::filesystem::create_directory(temp_.path() / "token");  // no record: to ask for it is an error
+TEST_F(KnownRecordsTest, KnownRecordsAreNotReadFromTheStore) {
+  // The folder is not a record, so a read of the store would be an error.
+  std::filesystem::create_directory(temp_.path() / "token");
   std::filesystem::create_directory(temp_.path() / "secrets");
   EXPECT_FALSE(store_->Get("token").ok());
   EXPECT_EQ(Bytes("token"), "abc");
   EXPECT_EQ(Bytes("secrets"), "none");
 }
 
-TEST_F(KnownRecordsTest, AllElseIsTheStores) {
+TEST_F(KnownRecordsTest, OtherRecordsComeFromTheStore) {
   EXPECT_EQ(Bytes("status.json"), "none");
   ASSERT_TRUE(store_->Replace("status.json", "new", Durability::kSurvivesPowerCut).ok());
   EXPECT_EQ(Bytes("status.json"), "new");
@@ -233,7 +234,7 @@ TEST_F(RecordStoreTest, ARecordIsReadAsItWasWrittenLast) {
   EXPECT_EQ(Files(), 1u);
 }
 
-TEST_F(RecordStoreTest, OfManyWhoPutANewOneTheFirstAloneHasPutIt) {
+TEST_F(RecordStoreTest, OnlyTheFirstOfManyWritersCreatesARecord) {
   std::atomic<int> first = 0;
   std::vector<std::jthread> racers;
   for (int i = 0; i < 8; ++i)
@@ -261,7 +262,7 @@ TEST_F(RecordStoreTest, RecordsOfAFolderAreListedAndRemoved) {
   EXPECT_THAT(*store_.List("kill-requests"), UnorderedElementsAre("b.json"));
 }
 
-TEST_F(RecordStoreTest, WhatCannotBeReadOrWrittenIsNamed) {
+TEST_F(RecordStoreTest, UnreadableAndUnwritableRecordsAreNamed) {
   std::filesystem::create_directory(temp_.path() / "status.json");
   EXPECT_THAT(store_.Get("status.json").error().message, HasSubstr(store_.PlaceOf("status.json")));
   EXPECT_THAT(store_.Replace("status.json", "", kKept).error().message, HasSubstr(store_.PlaceOf("status.json")));
@@ -269,7 +270,7 @@ TEST_F(RecordStoreTest, WhatCannotBeReadOrWrittenIsNamed) {
   EXPECT_EQ(store_.PutNew("missing/acked.json", "", kKept).error().code, ErrorCode::kCannotWrite);
 }
 
-TEST_F(RecordStoreTest, AChangeIsTold) {
+TEST_F(RecordStoreTest, AWatcherIsNotifiedOfAChange) {
   EventLoop loop;
   int told = 0;
   const auto watch = store_.Watch(loop, [&] { ++told; });

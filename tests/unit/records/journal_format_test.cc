@@ -30,14 +30,14 @@ std::vector<std::string> Json(const std::vector<Decision>& decisions) {
   return texts;
 }
 
-// Where each record begins, and where the last one ends.
+// Returns the offset of each record, and the end of the last one.
 std::vector<size_t> Boundaries(const std::vector<Decision>& decisions) {
   std::vector<size_t> at = {kHeaderBytes};
   for (const Decision& decision : decisions) at.push_back(at.back() + EncodeTurn({decision}).size());
   return at;
 }
 
-// Bit by bit, after the definition: Castagnoli's polynomial, reflected.
+// Computes CRC-32C bit by bit after its definition: Castagnoli's polynomial, reflected.
 uint32_t SlowCrc32c(std::string_view bytes) {
   uint32_t crc = ~0U;
   for (const char c : bytes) {
@@ -58,7 +58,7 @@ std::string Record(const std::string& json) {
   return StrCat(head, LittleEndian(SlowCrc32c(head)), json);
 }
 
-TEST(JournalFormatTest, WhatIsWrittenIsReadBack) {
+TEST(JournalFormatTest, WrittenDecisionsAreReadBack) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const std::string bytes = Encode(decisions);
 
@@ -79,7 +79,7 @@ TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
   EXPECT_EQ(EncodeTurn({decision, decision}), Record(json + "\n" + json));
 }
 
-TEST(JournalFormatTest, ATurnIsThereWholeOrNotAtAll) {
+TEST(JournalFormatTest, ATornStepIsDroppedWhole) {
   const std::vector<Decision> turn = OneOfEachKind();
   const std::string before = Encode({turn.front()}), bytes = before + EncodeTurn(turn);
   for (size_t size = before.size(); size < bytes.size(); ++size) {
@@ -103,7 +103,7 @@ TEST(JournalFormatTest, VersionOneIsReadAndUpdated) {
   EXPECT_FALSE(DecodeJournal(Update(old))->outdated);
 }
 
-TEST(JournalFormatTest, NothingIsAnEmptyJournal) {
+TEST(JournalFormatTest, AnEmptyFileIsAnEmptyJournal) {
   const auto journal = DecodeJournal("");
 
   ASSERT_TRUE(journal.ok());
@@ -119,7 +119,7 @@ TEST(JournalFormatTest, AHeaderAloneIsAnEmptyJournal) {
   EXPECT_EQ(journal->valid_bytes, kHeaderBytes);
 }
 
-TEST(JournalFormatTest, AHeaderTornAtAnyByteIsAnEmptyJournalToBeginAnew) {
+TEST(JournalFormatTest, AHeaderTornAtAnyByteIsAnEmptyJournal) {
   for (size_t size = 0; size < kHeaderBytes; ++size) {
     const auto journal = DecodeJournal(EncodeHeader().substr(0, size));
     ASSERT_TRUE(journal.ok()) << size;
@@ -152,7 +152,7 @@ TEST(JournalFormatTest, ATailOfZerosIsCutOff) {
   }
 }
 
-TEST(JournalFormatTest, ARecordOfNothingIsDamage) { EXPECT_FALSE(DecodeJournal(EncodeHeader() + Record("")).ok()); }
+TEST(JournalFormatTest, AnEmptyRecordIsDamage) { EXPECT_FALSE(DecodeJournal(EncodeHeader() + Record("")).ok()); }
 
 TEST(JournalFormatTest, ARecordOfTheLargestSizeMayBeTornAndALargerOneIsDamage) {
   constexpr uint32_t kLargest = 256 << 20;
@@ -177,7 +177,7 @@ TEST(JournalFormatTest, ALastRecordThatEndsInZerosIsCutOff) {
   EXPECT_EQ(journal->valid_bytes, last);
 }
 
-// A power cut before the first write reached the disk leaves zeros where the header would be, too.
+// After a power cut before the first write reached the disk, the header consists of zeros as well as the rest.
 TEST(JournalFormatTest, AFileOfZerosIsAnEmptyJournal) {
   for (const size_t zeros : {1, 11, 12, 4096}) {
     const auto journal = DecodeJournal(std::string(zeros, '\0'));
@@ -204,7 +204,7 @@ TEST(JournalFormatTest, AFlippedByteInTheMiddleIsReportedWithItsRecordsOffset) {
   }
 }
 
-// Else everything behind it, all acted upon, would be cut off without a word.
+// Otherwise all records behind it, which were acted upon, would be cut off silently.
 TEST(JournalFormatTest, AFlippedLengthInTheMiddleIsNotTakenForATornTail) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const size_t record = Boundaries(decisions)[5];
@@ -216,8 +216,8 @@ TEST(JournalFormatTest, AFlippedLengthInTheMiddleIsNotTakenForATornTail) {
   }
 }
 
-// The last record, too: it was acted upon as much as the others.
-TEST(JournalFormatTest, NoFlippedBitIsTakenForATornTailOrNotNoticed) {
+// The last record must not be cut off either, because it was acted upon like the others.
+TEST(JournalFormatTest, EveryFlippedBitIsReportedAsDamage) {
   const std::vector<Decision> kinds = OneOfEachKind();
   const std::string whole = Encode({kinds[0], kinds[3], kinds[1]});
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
@@ -295,7 +295,7 @@ void Mutate(std::string& bytes, std::mt19937& random) {
   }
 }
 
-TEST(JournalFormatTest, MutatedJournalsAreReadOrRefusedAndTheWholePartStands) {
+TEST(JournalFormatTest, MutatedJournalsAreRefusedOrTheirValidPartIsStable) {
   std::mt19937 random(20261121);
   const std::string original = Encode(OneOfEachKind());
   for (int round = 0; round < 2000; ++round) {

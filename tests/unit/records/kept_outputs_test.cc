@@ -29,7 +29,7 @@ class KeptOutputsTest : public testing::Test {
  protected:
   KeptOutputsTest() { EXPECT_TRUE(MakeFolder(logs_).ok()); }
 
-  // What a reader finds after the program left what it did.
+  // Keeps the outputs as they are after the program ended, and returns what a reader finds.
   std::string Kept() {
     EXPECT_TRUE(KeepOutputs(file_, logs_).ok());
     const auto read = ReadKeptOutputs(logs_);
@@ -52,24 +52,24 @@ TEST_F(KeptOutputsTest, AFileIsKeptByteForByteAndStaysWhereItWas) {
   EXPECT_TRUE(std::filesystem::exists(file_));
 }
 
-TEST_F(KeptOutputsTest, WithoutAFileThereIsNothing) { EXPECT_EQ(Kept(), "nothing"); }
+TEST_F(KeptOutputsTest, WithoutAFileNoOutputsAreKept) { EXPECT_EQ(Kept(), "nothing"); }
 
-TEST_F(KeptOutputsTest, AnEmptyFileIsSomething) {
+TEST_F(KeptOutputsTest, AnEmptyFileIsKept) {
   Write("");
   EXPECT_EQ(Kept(), "");
 }
 
-TEST_F(KeptOutputsTest, OneOfTheGreatestLengthIsKeptAndALongerOneOnlyByItsSize) {
+TEST_F(KeptOutputsTest, AFileOfTheGreatestLengthIsKeptAndALongerOneRefused) {
   Write(std::string(kLongestOutputs, 'x'));
   EXPECT_EQ(Kept().size(), size_t(kLongestOutputs));
   std::filesystem::remove_all(logs_);
   ASSERT_TRUE(MakeFolder(logs_).ok());
-  std::filesystem::resize_file(file_, int64_t{5} << 30);  // a hole
+  std::filesystem::resize_file(file_, int64_t{5} << 30);  // a sparse file
   EXPECT_EQ(Kept(), "refused: it has 5368709120 bytes, and at most 1048576 are kept");
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
 }
 
-TEST_F(KeptOutputsTest, OfALongFileTheMembersThatFitAreKept) {
+TEST_F(KeptOutputsTest, MembersOfALongFileAreKeptIfTheyFit) {
   const std::string large(kLongestOutputs, 'x');
   Write("{\"loss\": NaN, \"predictions\": \"" + large + "\", \"model.path\": \"/m\"}");
   EXPECT_EQ(Kept(), R"({"loss":"NaN","model.path":"/m"})");
@@ -79,7 +79,7 @@ TEST_F(KeptOutputsTest, OfALongFileTheMembersThatFitAreKept) {
             "\"predictions\" is left out (it takes 1048592 bytes, and all together may have at most 1048576)");
 }
 
-TEST_F(KeptOutputsTest, OfAHugeFileTheBeginningIsRead) {
+TEST_F(KeptOutputsTest, OnlyTheBeginningOfAHugeFileIsRead) {
   Write("{\"model.path\": \"/m\", \"predictions\": \"" + std::string(kMostOutputsRead, 'x') + "\", \"z\": 1}");
   EXPECT_EQ(Kept(), R"({"model.path":"/m"})");
   ASSERT_EQ(left_out_.size(), 2u);
@@ -88,7 +88,7 @@ TEST_F(KeptOutputsTest, OfAHugeFileTheBeginningIsRead) {
   EXPECT_EQ(left_out_[1], "it has 4194351 bytes, and 4194304 of them were read");
 }
 
-TEST_F(KeptOutputsTest, WhatIsWrongIsSaidForTheLog) {
+TEST_F(KeptOutputsTest, ProblemsAreReturnedForTheLog) {
   Write("{\"a\":1e400}");
   const auto kept = Must(KeepOutputs(file_, logs_));
   ASSERT_EQ(kept.size(), 1u);
@@ -100,12 +100,12 @@ TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
   EXPECT_EQ(Kept(), "refused: it is a symbolic link, expected a regular file");
 }
 
-TEST_F(KeptOutputsTest, APipeIsNotWaitedFor) {
+TEST_F(KeptOutputsTest, APipeIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
   EXPECT_EQ(Kept(), "refused: it is no regular file");
 }
 
-TEST_F(KeptOutputsTest, AFolderOrASocketIsNoFile) {
+TEST_F(KeptOutputsTest, AFolderOrASocketIsRefused) {
   std::filesystem::create_directory(file_);
   EXPECT_EQ(Kept(), "refused: it is no regular file");
   std::filesystem::remove(file_);
@@ -116,12 +116,12 @@ TEST_F(KeptOutputsTest, AFolderOrASocketIsNoFile) {
   EXPECT_EQ(Kept(), "refused: it is no regular file");
 }
 
-TEST_F(KeptOutputsTest, WhatReplacedTheCopyIsNotFollowedEither) {
+TEST_F(KeptOutputsTest, ALinkInPlaceOfTheCopyIsNotFollowed) {
   std::filesystem::create_symlink("/etc/passwd", KeptOutputsFile(logs_));
   EXPECT_FALSE(ReadKeptOutputs(logs_).ok());
 }
 
-TEST_F(KeptOutputsTest, TheJobsRecordSaysWhoseTheyAreAndHasTheirBytes) {
+TEST_F(KeptOutputsTest, TheJobsRecordHoldsAttemptAndOutputs) {
   const JobRecords records = LocalJobRecords(temp_.path());
   EXPECT_EQ(*ReadJobOutputs(records), std::nullopt) << "a job of 0.1";
   const AttemptId chief{{"chief", 0}, 2};
@@ -137,7 +137,7 @@ TEST_F(KeptOutputsTest, TheJobsRecordSaysWhoseTheyAreAndHasTheirBytes) {
   EXPECT_EQ(ReadJobOutputs(records).error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(KeptOutputsTest, WhereNothingCanBeWrittenThatIsSaid) {
+TEST_F(KeptOutputsTest, AFailedWriteIsReported) {
   Write("{}");
   const auto kept = KeepOutputs(file_, temp_.path() / "gone");
   ASSERT_FALSE(kept.ok());
@@ -154,7 +154,7 @@ class KeptLogsTest : public testing::Test {
   const std::vector<LogExcerpt> logs_ = {{"stdout", 20, {{0, "first\n"}, {14, "last\n"}}}, {"stderr", 0, {}}};
 };
 
-TEST_F(KeptLogsTest, TheyAreReadAsTheyWereWritten) {
+TEST_F(KeptLogsTest, KeptLogsAreReadBack) {
   ASSERT_TRUE(WriteKeptLogs(records_, attempt_, logs_).ok());
   const auto read = Must(ReadKeptLogs(records_, attempt_));
   ASSERT_TRUE(read);
@@ -162,7 +162,7 @@ TEST_F(KeptLogsTest, TheyAreReadAsTheyWereWritten) {
   EXPECT_FALSE(*ReadKeptLogs(records_, {attempt_.task, 1}));
 }
 
-TEST_F(KeptLogsTest, TheyAreListedByTaskAndNumberAndOtherNamesAreNone) {
+TEST_F(KeptLogsTest, KeptLogsAreListedAndOtherFileNamesAreIgnored) {
   EXPECT_THAT(*ListKeptLogs(records_), IsEmpty());
   const AttemptId later{attempt_.task, 10};
   for (const AttemptId& attempt : {later, attempt_}) ASSERT_TRUE(WriteKeptLogs(records_, attempt, logs_).ok());
@@ -173,7 +173,7 @@ TEST_F(KeptLogsTest, TheyAreListedByTaskAndNumberAndOtherNamesAreNone) {
   EXPECT_THAT(*ListKeptLogs(records_), ElementsAre(later));
 }
 
-TEST_F(KeptLogsTest, OneThatIsCutOffIsSaidToBe) {
+TEST_F(KeptLogsTest, ATruncatedFileIsInvalid) {
   ASSERT_TRUE(WriteKeptLogs(records_, attempt_, logs_).ok());
   const std::string file = temp_.path() / "logs" / "worker-3.2";
   const auto bytes = ReadFile(file);
@@ -183,7 +183,7 @@ TEST_F(KeptLogsTest, OneThatIsCutOffIsSaidToBe) {
   EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(KeptLogsTest, ThoseOfAFailureAndOfTheChiefAreKept) {
+TEST_F(KeptLogsTest, LogsOfFailuresAndOfTheChiefAreKept) {
   JobSpec spec;
   spec.roles = {{.name = "chief"}, {.name = "worker", .instances = 2}};
   const Outcome good{.exit = ExitStatus{}},
@@ -230,9 +230,9 @@ TEST_F(LinkStagedTest, ManifestIsReadBackAsItWas) {
   EXPECT_EQ(read, files);
 }
 
-TEST_F(LinkStagedTest, ACopyOfAFileIsTheTasksOwnAndWhatIsThereStays) {
+TEST_F(LinkStagedTest, ACopiedFileIsTheTasksOwnAndExistingFilesStay) {
   fs::create_directory_symlink(tree_ / "package", work_ / "taken");
-  fs::create_symlink(tree_ / "train.py", temp_.path() / "link");  // as a node lays it
+  fs::create_symlink(tree_ / "train.py", temp_.path() / "link");  // like a link of a node
   const std::vector<StagedEntry> entries = {{"deep/er/train.py", temp_.path() / "link", Form::kCopy},
                                             {"taken/train.py", temp_.path() / "link", Form::kCopy},
                                             {"train.py", tree_ / "train.py", Form::kCopy}};
@@ -288,7 +288,7 @@ TEST_F(LinkStagedTest, FileThatIsTooLargeToCopyIsALink) {
   EXPECT_EQ(fs::read_symlink(work_ / "data.bin"), tree_ / "data.bin");
 }
 
-TEST_F(LinkStagedTest, WhatIsThereStays) {
+TEST_F(LinkStagedTest, ExistingFilesStay) {
   Write(work_ / "train.py", "mine");
   fs::create_directory(temp_.path() / "other");
   ASSERT_TRUE(LinkStaged({{.name = "package", .path = temp_.path() / "other"}}, work_).ok());
@@ -299,7 +299,7 @@ TEST_F(LinkStagedTest, WhatIsThereStays) {
   EXPECT_TRUE(LinkContents().ok()) << "again";
 }
 
-TEST_F(LinkStagedTest, EntryThatIsGoneIsNamed) {
+TEST_F(LinkStagedTest, AMissingEntryIsNamed) {
   for (const Form form : {Form::kLink, Form::kContents}) {
     const Status linked = LinkStaged({{.name = "x", .path = temp_.path() / "gone", .form = form}}, work_);
     ASSERT_FALSE(linked.ok());

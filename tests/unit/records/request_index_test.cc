@@ -39,7 +39,7 @@ class RequestIndexTest : public ::testing::Test {
   const Instant now_ = FromMillis(1'795'253'415'000);
 };
 
-TEST_F(RequestIndexTest, WhatWasWrittenIsRead) {
+TEST_F(RequestIndexTest, AWrittenRecordIsReadBack) {
   EXPECT_EQ(*index_.Read(request_), std::nullopt);
   for (const RequestRecord& record : {RequestRecord{.newest_number = 4}, record_, RequestRecord{}}) {
     ASSERT_TRUE(index_.Write(request_, record).ok());
@@ -48,7 +48,7 @@ TEST_F(RequestIndexTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(*index_.Read({"another"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, AJobThatWasNeverMadeDoesNotHideTheOneThatSucceededBeforeIt) {
+TEST_F(RequestIndexTest, AJobThatWasNeverMadeDoesNotHideThePreviousResult) {
   const RequestRecord before{.newest_number = 2,
                              .job = JobId{"old"},
                              .job_number = 2,
@@ -73,7 +73,7 @@ TEST_F(RequestIndexTest, ARecordOfTheReleaseWithoutDigestsIsRead) {
   EXPECT_EQ(*index_.Read(request_), (RequestRecord{3, JobId{"local-1"}, 2}));
 }
 
-TEST_F(RequestIndexTest, EverythingIsPrivate) {
+TEST_F(RequestIndexTest, AllFilesAndFoldersArePrivate) {
   const mode_t before = umask(0);
   ASSERT_TRUE(index_.Lock(request_, kLong).ok());
   ASSERT_TRUE(index_.Write(request_, record_).ok());
@@ -98,7 +98,7 @@ TEST_F(RequestIndexTest, IdsAndOwnersAreAnyBytes) {
   EXPECT_EQ(*index_.Read({"A"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, AnIdThatIsNoneIsSaidToBe) {
+TEST_F(RequestIndexTest, AnInvalidIdIsRefusedWithTheReason) {
   const std::pair<std::string, std::string> wrong[] = {
       {"", "request id: is empty"},
       {std::string(4097, 'a'), "request id: has 4097 bytes, at most 4096 are possible"},
@@ -114,7 +114,7 @@ TEST_F(RequestIndexTest, AnIdThatIsNoneIsSaidToBe) {
   EXPECT_FALSE(fs::exists(home_));
 }
 
-TEST_F(RequestIndexTest, ADamagedRecordIsNamedAndNeverNone) {
+TEST_F(RequestIndexTest, ADamagedRecordIsAnErrorThatNamesTheFile) {
   const fs::path file = FolderOf(request_) / "record.json";
   ASSERT_TRUE(MakeFolder(file.parent_path()).ok());
   const std::string whole = R"("schema":1,"request_id":"airflow://dag/run/task/-1")";
@@ -167,7 +167,7 @@ TEST_F(RequestIndexTest, ARevocationNeedsNoLock) {
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
 }
 
-TEST_F(RequestIndexTest, TheLockIsWaitedForAndTheWaitHasAnEnd) {
+TEST_F(RequestIndexTest, WaitingForTheLockHasALimit) {
   auto lock = Must(index_.Lock(request_, kLong));
   const auto other = index_.Lock({"another"}, Duration(0));
   EXPECT_TRUE(other.ok());
@@ -177,8 +177,8 @@ TEST_F(RequestIndexTest, TheLockIsWaitedForAndTheWaitHasAnEnd) {
   lock.reset();
 }
 
-// What a submit does: looks, and makes the job if there is none.
-TEST_F(RequestIndexTest, OfTwentyProcessesThatContendOneFindsNothing) {
+// Each process does what a submit does: it reads the record, and makes the job if it finds none.
+TEST_F(RequestIndexTest, OnlyOneOfTwentyContendingProcessesFindsNoRecord) {
   constexpr int kProcesses = 20;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
@@ -204,7 +204,7 @@ TEST_F(RequestIndexTest, OfTwentyProcessesThatContendOneFindsNothing) {
   EXPECT_EQ(found_nothing, 1);
 }
 
-TEST_F(RequestIndexTest, ThreadsThatContendLoseNoWriteWhileTheFolderIsSweptUnderThem) {
+TEST_F(RequestIndexTest, ContendingThreadsLoseNoWriteDuringCleanup) {
   constexpr int kThreads = 20;
   MakeJob("j");
   std::jthread sweeper([&](const std::stop_token& stop) {
@@ -226,7 +226,7 @@ TEST_F(RequestIndexTest, ThreadsThatContendLoseNoWriteWhileTheFolderIsSweptUnder
   EXPECT_EQ((**index_.Read(request_)).newest_number, kThreads);
 }
 
-TEST_F(RequestIndexTest, RevocationsArriveWhileTheFolderIsSweptUnderThem) {
+TEST_F(RequestIndexTest, RevocationsAreNotLostDuringCleanup) {
   std::jthread sweeper([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) EXPECT_TRUE(index_.Sweep(FromMillis(0), now_, false).ok());
   });
@@ -237,7 +237,7 @@ TEST_F(RequestIndexTest, RevocationsArriveWhileTheFolderIsSweptUnderThem) {
   }
 }
 
-TEST_F(RequestIndexTest, SweepForgetsWhatHasNoJobAndWasNotTouchedForLong) {
+TEST_F(RequestIndexTest, SweepForgetsOldRequestsWithoutAJob) {
   const Instant future = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) + kLong;
   MakeJob("here");
   ASSERT_TRUE(index_.Write({"with a job"}, {1, JobId{"here"}, 1}).ok());
@@ -253,7 +253,7 @@ TEST_F(RequestIndexTest, SweepForgetsWhatHasNoJobAndWasNotTouchedForLong) {
   EXPECT_EQ(*index_.Sweep(future, now_, false), 0);
 }
 
-TEST_F(RequestIndexTest, SweepRemovesRevocationsThatHaveExpiredAndNoOthers) {
+TEST_F(RequestIndexTest, SweepRemovesOnlyExpiredRevocations) {
   MakeJob("here");
   ASSERT_TRUE(index_.Write(request_, {1, JobId{"here"}, 1}).ok());
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
@@ -266,7 +266,7 @@ TEST_F(RequestIndexTest, SweepRemovesRevocationsThatHaveExpiredAndNoOthers) {
   EXPECT_EQ(*index_.Sweep(FromMillis(0), now_ + kRevocationLasts, false), 1);
 }
 
-TEST_F(RequestIndexTest, SweepLeavesWhatIsLockedOrDamaged) {
+TEST_F(RequestIndexTest, SweepLeavesLockedAndDamagedRequests) {
   const Instant future = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) + kLong;
   ASSERT_TRUE(index_.Write(request_, {.newest_number = 1}).ok());
   const auto lock = Must(index_.Lock(request_, kLong));
@@ -279,7 +279,7 @@ TEST_F(RequestIndexTest, SweepLeavesWhatIsLockedOrDamaged) {
 
 // ---- finished names
 
-constexpr size_t kJobs = 100;  // as many as are worth a file here
+constexpr size_t kJobs = 100;  // smallest number worth a file
 
 class FinishedNamesTest : public ::testing::Test {
  protected:
@@ -292,7 +292,8 @@ class FinishedNamesTest : public ::testing::Test {
     fs::create_directories(jobs_ / name);
     std::ofstream(jobs_ / name / "finished") << "";
   }
-  // A known name is not looked up: after this, only the file says that the job has finished.
+  // Removes the job's mark. Afterwards only the file shows that the job has finished, because the folder of a known
+  // name is not checked.
   void Unmark(const std::string& name) const { fs::remove(jobs_ / name / "finished"); }
   void KeepAll() const {
     FinishedNames names(jobs_, kJobs);
@@ -307,7 +308,7 @@ class FinishedNamesTest : public ::testing::Test {
   const fs::path file_ = jobs_ / ".finished";
 };
 
-TEST_F(FinishedNamesTest, WhatWasKeptIsKnownWithoutALook) {
+TEST_F(FinishedNamesTest, KeptNamesAreKnownWithoutReadingTheirFolders) {
   KeepAll();
   Unmark(Name(0));
   Unmark(Name(99));
@@ -315,7 +316,7 @@ TEST_F(FinishedNamesTest, WhatWasKeptIsKnownWithoutALook) {
   for (size_t number = 0; number < kJobs; ++number) EXPECT_TRUE(names.HasFinished(Name(number))) << number;
 }
 
-TEST_F(FinishedNamesTest, FewAreNotWorthAFile) {
+TEST_F(FinishedNamesTest, FewNamesAreNotWrittenToAFile) {
   FinishedNames names(jobs_, kJobs);
   for (size_t number = 1; number < kJobs; ++number) names.HasFinished(Name(number));
   names.Keep();
@@ -324,7 +325,7 @@ TEST_F(FinishedNamesTest, FewAreNotWorthAFile) {
 
 TEST_F(FinishedNamesTest, AJobThatHasNotFinishedIsNeverKept) {
   Unmark(Name(50));
-  Finish("local-1");  // it came when the clock stood back
+  Finish("local-1");  // made while the clock was behind
   FinishedNames names(jobs_, kJobs);
   EXPECT_TRUE(names.HasFinished("local-1"));
   for (size_t number = 0; number < kJobs; ++number) EXPECT_EQ(names.HasFinished(Name(number)), number != 50) << number;
@@ -337,7 +338,7 @@ TEST_F(FinishedNamesTest, AJobThatHasNotFinishedIsNeverKept) {
   EXPECT_TRUE(again.HasFinished(Name(51)));
 }
 
-TEST_F(FinishedNamesTest, AJobThatCameLaterIsLookedAtAndTheOthersStayKnown) {
+TEST_F(FinishedNamesTest, ALaterJobIsCheckedAndTheOthersStayKnown) {
   KeepAll();
   fs::create_directories(jobs_ / "local-30000");
   Unmark(Name(10));
@@ -367,7 +368,7 @@ TEST_F(FinishedNamesTest, AFileThatIsTornMakesNoJobFinished) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(1));
-  fs::create_directories(jobs_ / "local-2000");  // the beginning of another's name
+  fs::create_directories(jobs_ / "local-2000");  // a prefix of another name
   const size_t second = whole.find(Name(1) + "\n");
   for (size_t size = 0; size < second + Name(1).size() + 1; ++size) {
     WriteKnown(whole.substr(0, size));
@@ -380,7 +381,7 @@ TEST_F(FinishedNamesTest, AFileThatIsTornMakesNoJobFinished) {
   EXPECT_FALSE(Knows(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, WhatIsNoFileOfThisFolderCountsForNothing) {
+TEST_F(FinishedNamesTest, AForeignOrSpecialFileIsIgnored) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(0));
@@ -400,14 +401,14 @@ TEST_F(FinishedNamesTest, WhatIsNoFileOfThisFolderCountsForNothing) {
   EXPECT_FALSE(FinishedNames(home_.path() / "nowhere").HasFinished(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, WhereItCannotBeWrittenNothingIsLeft) {
+TEST_F(FinishedNamesTest, AFailedWriteLeavesNoFile) {
   fs::create_directories(file_ / "in the way");
   KeepAll();
   EXPECT_EQ(std::distance(fs::directory_iterator(jobs_), fs::directory_iterator()), static_cast<ptrdiff_t>(kJobs) + 1);
 }
 
 TEST_F(FinishedNamesTest, TheNewestJobsAreTheSameWithTheFileAndWithoutIt) {
-  Unmark(Name(3));  // it runs
+  Unmark(Name(3));  // the job runs
   Finish("local-1");
   const LocalJobStore store(home_.path());
   const auto expect_newest = [&](const std::string& file) {

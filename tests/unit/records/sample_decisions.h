@@ -1,4 +1,4 @@
-// One decision of every kind, each field different from its default.
+// Returns a decision of every kind; each field differs from its default.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,8 @@
-// Conversations: the course says its steps up to the one that needs an answer, and the row answers.
-#include "runtime/records/submit_machine.h"
-
+// Scripts of submits: the course names its steps up to the one that needs an answer, and the row answers it.
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "runtime/records/submit_machine.h"
 #include "tests/support/script.h"
 
 namespace tony {
@@ -32,7 +31,7 @@ const std::map<std::string, ExistingJob> kStates = {{"none", ExistingJob::kNone}
                                                     {"succeeded", ExistingJob::kSucceeded}};
 
 struct CourseWorld {
-  // "course NUMBER", of a later try; then "attach" or "never", "first" or "person", and the run.
+  // The words "course NUMBER" start a later try; then follow "attach" or "never", "first" or "person", and the run.
   void Begin(const Words& its) {
     SubmitAsk ask{its.Number(1), OnExisting::kAdopt, SubmitterKind::kLaterTry};
     OwnerToken owner{"o1"};
@@ -48,7 +47,8 @@ struct CourseWorld {
     }
     course.emplace(ask, owner, JobId{"new"});
   }
-  // "seen NEWEST STATE JOB#NUMBER" and what else is so; "seen" alone: nothing is there.
+  // The words "seen NEWEST STATE JOB#NUMBER" and further facts describe what the submit found; "seen" alone: it found
+  // nothing.
   void See(const Words& its) {
     seen = {};
     seen.record.newest_number = its.Number(1);
@@ -77,7 +77,7 @@ struct CourseWorld {
       }
     }
   }
-  // Takes the steps that need no answer, and says them together with the one that does, or the last.
+  // Performs the steps that need no answer. Returns them together with the step that needs one, or with the last step.
   std::string Run() {
     std::vector<std::string> steps;
     for (;;) {
@@ -102,7 +102,8 @@ struct CourseWorld {
   static Deeds<CourseWorld> Its() {
     return {
         {"course", [](auto& w, auto& its) { w.Begin(its); }},
-        {"begun", [](auto& w, auto& its) { w.Begin(its), w.Run(); }},  // it has locked and waits for what is read
+        // The course has locked the request and waits for the record.
+        {"begun", [](auto& w, auto& its) { w.Begin(its), w.Run(); }},
         {"run", [](auto& w, auto&) { return w.Run(); }},
         {"seen", [](auto& w, auto& its) { return w.See(its), w.Answer(w.seen); }},
         {"again", [](auto& w, auto&) { return w.Answer(w.seen); }},
@@ -112,7 +113,7 @@ struct CourseWorld {
         {"revoked", [](auto& w, auto&) { return w.Answer(RevocationSeen{true}); }},
         {"not-revoked", [](auto& w, auto&) { return w.Answer(RevocationSeen{false}); }},
         {"not-recorded", [](auto& w, auto&) { return w.Answer(RecordSeen{false}); }},
-        // The next step alone, before its answer, and what its record says.
+        // Words that return only the next step, before its answer, and the contents of its record.
         {"step-seen",
          [](auto& w, auto& its) {
            w.See(its);
@@ -155,7 +156,7 @@ const TestRow kCourses[] = {
      {{"course 0 | run | seen | seen",
        "lock, read | unlock, prepare, lock, read | record 0 new#0, create new, read_revocation"},
       {"not-revoked", "start new, unlock, done created new"}}},
-    {"ItsNumberIsKnownBeforeItPrepares",
+    {"ASubmitRecordsItsNumberBeforeItPrepares",
      {{"begun 3 | seen | seen 3",
        "record 3, unlock, prepare, lock, read | record 3 new#3, create new, read_revocation"}}},
     {"ARunningJobOfTheSameNumberIsAttachedTo",
@@ -163,56 +164,57 @@ const TestRow kCourses[] = {
        "attach old | read_revocation | unlock, prepare old to tell, done attached old"}}},
     {"AJobThatAnotherMadeMeanwhileIsAttachedTo",
      {{"begun 0 | seen | seen 0 active other#0", "unlock, prepare, lock, read | attach other"}}},
-    {"AnOwnerThatIsRevokedWhileItCreatesEndsItsJobAndStartsItToBeSeenEnding",
+    {"AnOwnerRevokedDuringCreationStartsItsJobOnlyToEndIt",
      {{"begun 0 | seen | seen | revoked", "~ | ~ | kill new if own, start new, unlock, done refused_revoked"}}},
-    {"AnOwnerThatIsRevokedWhileItAttachesEndsTheJobIfItIsStillItsOwn",
+    {"AnOwnerRevokedWhileAttachingKillsTheJobIfItIsStillItsOwn",
      {{"begun 0 | seen 0 active old#0 | attached | revoked", "~ | ~ | kill old if own, unlock, done refused_revoked"}}},
-    {"AnOwnerThatWasRevokedBeforeTouchesNothing",
-     {{"begun 1 | seen 0 active old#0 revoked", "unlock, done refused_revoked"}}},
+    {"ARevokedOwnerChangesNothing", {{"begun 1 | seen 0 active old#0 revoked", "unlock, done refused_revoked"}}},
     {"AnOwnerThatIsRevokedWhileItPreparesCreatesNothing",
      {{"begun 0 | seen | seen 0 revoked", "~ | unlock, done refused_revoked"}}},
     {"ASucceededJobIsAdoptedAndTheAdopterRecorded",
      {{"begun 1 | seen 1 succeeded old#1 gone",
        "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
-    {"AJobThatSucceedsWhileItIsAttachedToIsAdopted",  // its files need not say so yet
+    // Its files need not show the success yet.
+    {"AJobThatSucceedsWhileItIsAttachedToIsAdopted",
      {{"begun 1 | seen 1 active old#1 | attach-ended | seen 1 active old#1",
        "~ | read | record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
     {"AJobThatSucceedsWhileItIsAttachedToIsNotAdoptedByPolicyAttach",
      {{"begun 1 attach | seen 1 active old#1 | attach-ended | seen 1 active old#1",
        "~ | ~ | unlock, prepare, await_gone old, lock, read"}}},
-    {"AJobThatSaysItIsEndingIsAwaitedWhateverItsFilesSay",
+    {"AJobThatReportsItsEndIsAwaitedWhateverItsFilesShow",
      {{"begun 1 | seen 1 active old#1 | attach-ending | again | again",
        "~ | read | unlock, prepare, await_gone old, lock, read | unlock, await_gone old, lock, read"},
       {"seen 1 ending old#1 gone", "record 1 new#1, create new, read_revocation"}}},
     {"APredecessorThatFailedIsReplacedOnlyWhenNothingOfItRuns",
      {{"begun 1 | seen 1 ending old#1 | seen 1 ending old#1 gone",
        "unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
-    // Found by the simulator: else the next to adopt would run it again.
-    {"AResultIsRememberedUntilTheJobThatIsToFollowItIsMade",
+    // Found by the simulator: otherwise the next submit that adopts would run the job again.
+    {"AResultIsRememberedUntilTheNextJobIsMade",
      {{"begun 1 attach | seen 1 succeeded old#1 gone adopter=o0 | step-again | remembers-what-was-seen",
        "~ | ^record 1 new#1 | yes"}}},
     {"AHigherNumberIsRecordedBeforeTheOldJobIsKilled",
      {{"begun 2 | seen 1 active old#1 | seen 2 ending old#1 gone",
        "record 2 old#1, kill old, unlock, prepare, await_gone old, lock, read | "
        "record 2 new#2, create new, read_revocation"}}},
-    {"NeverKillsAJobOfItsOwnNumber",
+    {"WithPolicyNeverASubmitKillsAJobOfItsOwnNumber",
      {{"begun 1 never | seen 1 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
-    {"AJobThatSucceedsBeforeItsKillIsReplacedAllTheSame",
+    {"AJobThatSucceedsBeforeItsKillIsStillReplaced",
      {{"begun 2 | seen 1 active old#1 | seen 2 succeeded old#1 gone",
        "~ | record 2 new#2, create new, read_revocation"}}},
-    // Its submitter died before it started it: nothing runs, and nobody will ever write how it ended.
+    // The job's submitter died before it started the job. Nothing runs, and no process will ever write how the job
+    // ended.
     {"AJobThatWasNeverStartedIsKilledOnceAndNotForEver",
      {{"begun 1 never | seen 1 active old#1 gone | again",
        "kill old, unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"AnothersJobThatCameWhileItWaitedIsDecidedAnew",
+    {"AJobThatAppearedDuringTheWaitIsDecidedAgain",
      {{"begun 2 | seen 1 active old#1 | seen 2 active other#2", "~ | attach other"}}},
-    {"ANewerNumberThatCameWhileItWaitedRefusesIt",
+    {"ANewerNumberDuringTheWaitRefusesTheSubmit",
      {{"begun 2 | seen 1 active old#1 | seen 3 ending old#1 gone", "~ | unlock, done refused_stale"}}},
     {"ALowerNumberTouchesNothing", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
-    {"ARecordedJobThatWasNeverMadeIsNone",
+    {"ARecordedJobThatWasNeverMadeIsIgnored",
      {{"begun 1 | seen 1 none old#1 gone | again",
        "unlock, prepare, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"ASubmitThatDiedAfterItRecordedItsNumberLeavesTheJobToTheNext",
+    {"ARecordedNumberOfADeadSubmitStillReplacesTheOldJob",
      {{"begun 2 | seen 2 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
     {"AFirstTryReplacesAJobThatRunsSomethingElse",
      {{"begun 0 first | seen 0 active old#0 files=theirs | again",
@@ -221,30 +223,32 @@ const TestRow kCourses[] = {
     {"AFirstTryAttachesToAJobThatRunsTheSame",
      {{"begun 0 first | seen 0 active old#0 files=mine | again | attached | not-revoked",
        "unlock, prepare, lock, read | attach old | read_revocation | unlock, done attached old"}}},
-    {"ALaterTryAttachesToWhateverRunsAndIsToldInWhatItDiffers",
+    {"ALaterTryAttachesToAnyJobAndReportsTheDifferences",
      {{"begun 0 | seen 0 active old#0 files=theirs | attached | not-revoked",
        "attach old | ~ | unlock, prepare old to tell, done attached old, other files"}}},
-    {"APersonWhoAsksForSomethingElseThanRunsIsRefused",
+    {"APersonsSubmitOfOtherSourcesIsRefusedWhileAJobRuns",
      {{"begun 0 person | seen 0 active old#0 files=theirs | again",
        "~ | unlock, done refused_differs old, other files"}}},
-    {"AResultOfSomethingElseIsFollowedByANewJob",  // the one before is remembered with its digest
+    // The record keeps the previous job with its digest.
+    {"AResultOfOtherSourcesIsFollowedByANewJob",
      {{"begun 0 person | seen 0 succeeded old#0 gone files=theirs | step-again | files | remembers-what-was-seen",
        "unlock, prepare, lock, read | ~ | its own | yes"}}},
-    {"WhatIsTakenIsOfTheRunThatTookIt",
+    {"AnAttachedOrAdoptedJobIsRecordedForTheTakingRun",
      {{"begun 0 first tuesday | seen 0 active old#0 run=monday | again | step-attached | of-run",
        "~ | ~ | record 0 old#0 | tuesday"},
-      {"begun 0 first tuesday | seen 0 succeeded old#0 gone | step-again | of-run",  // of who named none
+      {"begun 0 first tuesday | seen 0 succeeded old#0 gone | step-again | of-run",  // the record names no run
        "~ | record 0 old#0 adopter o1 | tuesday"},
       {"begun 0 first tuesday | seen 0 succeeded old#0 gone run=monday | step-again | of-run | run-before",
        "~ | ~ | tuesday | monday"}}},
-    {"ARecordThatCameBetweenIsReadAndDecidedUpon",  // the revision is of the one that it follows from
+    // The new record has the revision of the record that it replaces.
+    {"AConcurrentRecordIsReadAndDecidedAgain",
      {{"begun 1 | seen | step-seen 1 revision=7 | revision | not-recorded | seen 1 active other#1 revision=8",
        "~ | record 1 new#1 | revision 7 | read | attach other"}}},
-    {"AnAdoptionThatIsNotRecordedIsNone",
+    {"AnAdoptionThatIsNotRecordedIsRetried",
      {{"begun 1 | step-seen 1 succeeded old#1 gone | not-recorded | seen 1 ending other#1 gone | again",
        "record 1 old#1 adopter o1 | read | unlock, prepare, lock, read | record 1 new#1, create new, "
        "read_revocation"}}},
-    {"AJobThatIsComingIsKnownToTheRecordThatLeavesItOut",
+    {"ARecordKeepsTheNameOfAComingJob",
      {{"begun 1 | seen 0 coming=other | step-again | coming", "record 1, unlock, prepare, lock, read | ~ | other"}}},
 };
 TABLE_TEST(SubmitCourseTest, kCourses, ScriptIn<CourseWorld>());
@@ -259,7 +263,7 @@ TEST(SubmitStepTest, StepsAndEndsHaveNames) {
 
 // ---- submit decision
 
-// The contract's table, as it stands there.
+// The table of the contract, in the contract's order.
 struct Row {
   std::vector<ExistingJob> existing;
   SubmitDecision adopt, attach, never, higher;
@@ -302,7 +306,7 @@ TEST(SubmitDecisionTest, TheSameNumberIsDecidedByTheTable) {
   }
 }
 
-// Higher than the existing job's; whether a submit that died has asked for the number before makes no difference.
+// The number is higher than the existing job's. A submit that recorded it and then died makes no difference.
 TEST(SubmitDecisionTest, AHigherNumberIsDecidedByTheTableWhateverThePolicy) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
@@ -316,7 +320,7 @@ TEST(SubmitDecisionTest, AHigherNumberIsDecidedByTheTableWhateverThePolicy) {
   }
 }
 
-TEST(SubmitDecisionTest, ALowerNumberThanTheNewestIsRefusedWhateverElseIsSo) {
+TEST(SubmitDecisionTest, ANumberBelowTheNewestIsAlwaysRefused) {
   for (const ExistingJob existing :
        {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
     for (const OnExisting policy : kPolicies) {
@@ -329,7 +333,7 @@ TEST(SubmitDecisionTest, ALowerNumberThanTheNewestIsRefusedWhateverElseIsSo) {
   }
 }
 
-TEST(SubmitDecisionTest, AnOwnerThatWasToldToStopIsRefusedWhateverIsThere) {
+TEST(SubmitDecisionTest, ARevokedOwnerIsAlwaysRefused) {
   for (const ExistingJob existing :
        {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
     for (const OnExisting policy : kPolicies) {
@@ -340,8 +344,8 @@ TEST(SubmitDecisionTest, AnOwnerThatWasToldToStopIsRefusedWhateverIsThere) {
   }
 }
 
-// The contract's rules of digests and consumed results, each case by hand.
-TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
+// The contract's rules for digests and consumed results, with each case written by hand.
+TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByTheSubmitterKind) {
   using enum SubmitterKind;
   using enum SubmitDecision;
   struct Case {
@@ -367,7 +371,7 @@ TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
   }
 }
 
-// Its first try may have died before it came here.
+// The first try of this run may have died before its submit, so that a later try meets the old result.
 TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
   using enum SubmitterKind;
   KnownRequest known = {.existing = ExistingJob::kSucceeded, .run = {"monday"}};
@@ -382,7 +386,7 @@ TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
   EXPECT_EQ(DecideSubmit(known, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
 }
 
-TEST(SubmitDecisionTest, ALaterTryIsAFirstOneToAJobOfAnotherRun) {
+TEST(SubmitDecisionTest, ALaterTryTreatsAJobOfAnotherRunLikeAFirstTry) {
   using enum SubmitterKind;
   const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);

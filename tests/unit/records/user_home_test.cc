@@ -59,7 +59,7 @@ class UserHomeTest : public ::testing::Test {
   const fs::path alices_ = named_ / std::to_string(kAlice);
 };
 
-TEST_F(UserHomeTest, AFolderOfTheUsersOwnIsUsedItself) {
+TEST_F(UserHomeTest, AFolderOwnedByTheUserIsUsedDirectly) {
   for (const mode_t mode : {0700, 0755, 0777, 01700}) {
     chmod(named_.c_str(), mode);
     EXPECT_EQ(Found(geteuid()), named_) << std::oct << mode;
@@ -68,7 +68,7 @@ TEST_F(UserHomeTest, AFolderOfTheUsersOwnIsUsedItself) {
   EXPECT_EQ(Found(geteuid()), named_) << "to be made";
 }
 
-TEST_F(UserHomeTest, AFolderOfTheUsersOwnThatOthersMayWriteIsClosedAndItsProgramsGo) {
+TEST_F(UserHomeTest, AWritableFolderOfTheUserIsClosedAndItsProgramsRemoved) {
   setenv("TONY_HOME", named_.c_str(), 1);
   fs::create_directories(named_ / "programs/x");
   fs::create_directories(named_ / "jobs");
@@ -92,7 +92,7 @@ TEST_F(UserHomeTest, ASharedFolderHasAFolderForEachUser) {
   EXPECT_FALSE(own.is_there);
 }
 
-TEST_F(UserHomeTest, JobsThatWereThereBeforeItWasSharedStayWhereTheyAre) {
+TEST_F(UserHomeTest, JobsFromBeforeTheFolderWasSharedStayInPlace) {
   fs::create_directory(named_ / "jobs");
   chmod(named_.c_str(), 01777);
   EXPECT_EQ(Found(geteuid()), named_);
@@ -105,7 +105,7 @@ class UserHomeTest_NeedsRoot : public UserHomeTest {
   }
 };
 
-TEST_F(UserHomeTest_NeedsRoot, WhatSomebodyElsePutIntoAnOpenFolderIsRefusedAndNamed) {
+TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInAnOpenFolderIsRefusedAndNamed) {
   setenv("TONY_HOME", named_.c_str(), 1);
   Make(named_ / "jobs", kMallory, 0777);
   chmod(named_.c_str(), 0777);
@@ -121,7 +121,7 @@ TEST_F(UserHomeTest_NeedsRoot, OthersJobsInASharedFolderAreNotTheUsers) {
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, RootLooksAtTheJobsOfTheUserWhoseFolderItIs) {
+TEST_F(UserHomeTest_NeedsRoot, RootUsesTheFolderOfItsOwner) {
   Make(named_, kAlice, 0700);
   EXPECT_EQ(Found(0), named_);
 }
@@ -138,7 +138,7 @@ TEST_F(UserHomeTest_NeedsRoot, AFolderThatAnAdministratorMadeForTheUserIsUsed) {
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, WhateverSomebodyElsePutsInTheUsersPlaceIsRefusedAndNamed) {
+TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInPlaceOfTheHomeIsRefusedAndNamed) {
   Make(named_, 0, 01777);
   Make(alices_, kMallory, 0777);
   EXPECT_EQ(Refused(kAlice), "home " + alices_.string() + " belongs to uid 70003 and has mode 0777, and not to uid " +
@@ -184,9 +184,9 @@ class FolderPresenceTest : public ::testing::Test {
   Instant now_{1000s};
 };
 
-TEST_F(FolderPresenceTest, AFolderThatIsThereIsNotGone) { EXPECT_FALSE(IsGoneAfter(60s)); }
+TEST_F(FolderPresenceTest, AnExistingFolderIsPresent) { EXPECT_FALSE(IsGoneAfter(60s)); }
 
-TEST_F(FolderPresenceTest, OneThatWasRemovedIsGoneAfterSomeLooks) {
+TEST_F(FolderPresenceTest, ARemovedFolderIsAbsentAfterSeveralChecks) {
   IsGoneAfter(5s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(9s));
@@ -195,14 +195,14 @@ TEST_F(FolderPresenceTest, OneThatWasRemovedIsGoneAfterSomeLooks) {
   EXPECT_EQ(presence().RemovedError().message, path_.string() + ": the job's folder was removed");
 }
 
-TEST_F(FolderPresenceTest, AnotherFolderOfItsNameIsNotIt) {
+TEST_F(FolderPresenceTest, AnotherFolderWithTheSameNameDoesNotCount) {
   IsGoneAfter(1s);
   fs::remove(path_);
   fs::create_directory(path_);
   EXPECT_TRUE(IsGoneAfter(12s)) << "also where the file system gives the number of the removed one";
 }
 
-TEST_F(FolderPresenceTest, OneThatIsBackInTimeWasNotGone) {
+TEST_F(FolderPresenceTest, AFolderThatReturnsInTimeStaysPresent) {
   IsGoneAfter(1s);
   fs::rename(path_, temp_.path() / "elsewhere");
   EXPECT_FALSE(IsGoneAfter(9s));
@@ -212,7 +212,7 @@ TEST_F(FolderPresenceTest, OneThatIsBackInTimeWasNotGone) {
   EXPECT_FALSE(IsGoneAfter(9s)) << "the count began anew";
 }
 
-TEST_F(FolderPresenceTest, WhoStoodStillLooksAnew) {
+TEST_F(FolderPresenceTest, AfterAPauseTheChecksStartAgain) {
   IsGoneAfter(1s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(2s));

@@ -32,7 +32,7 @@ class AmConnections : public RpcFixture {
                          transport == Transport::kTls ? *MakeTlsClient(TestCertificates().executor) : MakeChannel());
   }
   Address Am() const { return server->addresses().front(); }
-  // Keeps what a call was answered with.
+  // Returns a callback that stores the answer of a call.
   template <class T>
   OnAnswer<T> Into(std::optional<Answer<T>>& answer) {
     return [&answer](Answer<T> given) {
@@ -63,7 +63,7 @@ class AmConnectionTest : public AmConnections, public testing::WithParamInterfac
 FOR_ALL_TRANSPORTS(AmConnectionTest);
 using SocketAmConnectionTest = AmConnections;
 
-// A listening socket whose one connection the test itself answers.
+// A listening socket with one connection, which the test itself answers.
 class ScriptedAm {
  public:
   explicit ScriptedAm(const std::filesystem::path& folder)
@@ -81,7 +81,7 @@ class ScriptedAm {
   UniqueFd peer_;
 };
 
-TEST_P(AmConnectionTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
+TEST_P(AmConnectionTest, RegisterReturnsTheEpochAndSendsEveryField) {
   std::optional<Answer<Epoch>> epoch;
   Registration what = SomeRegistration();
   what.ports = {{"data", 4712}};
@@ -94,7 +94,7 @@ TEST_P(AmConnectionTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
   EXPECT_EQ(service.registered.front().second.ports, what.ports);
 }
 
-TEST_P(AmConnectionTest, ACallBesideAParkedAwaitIsAnsweredFirst) {
+TEST_P(AmConnectionTest, ACallDuringAParkedAwaitIsAnsweredFirst) {
   std::optional<Answer<Command>> command;
   std::optional<Answer<Acknowledged>> beat, report;
   client->Await(SomeCaller(), 3, Into(command));
@@ -119,7 +119,8 @@ TEST_P(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
   PublishedValues values{{"TOKEN", ""}};
   for (char name = 'A'; values.size() < kMostPublishedValues; ++name) values[{name}] = std::string(1024, 'x');
   std::optional<Answer<Acknowledged>> beat, answer;
-  Heartbeat(beat);  // a stranger's calls are small
+  // A first call with the token lifts the size limit for strangers.
+  Heartbeat(beat);
   WaitFor(beat);
   client->Publish(SomeCaller(), values, Into(answer));
   WaitFor(answer);
@@ -136,10 +137,11 @@ TEST_P(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
   EXPECT_FALSE(CheckedValues(values).ok());
 }
 
-TEST_P(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {
+TEST_P(AmConnectionTest, OutputsAreReportedUpToTheMaximumLength) {
   const Outcome outcome{.exit = ExitStatus{}};
   std::optional<Answer<Acknowledged>> beat, report;
-  Heartbeat(beat);  // a stranger's calls are small
+  // A first call with the token lifts the size limit for strangers.
+  Heartbeat(beat);
   WaitFor(beat);
   const KeptOutputs longest{.text = std::string(kLongestOutputs, '\xff')};
   client->ReportOutcome(SomeCaller(), {outcome, longest}, Into(report));
@@ -152,9 +154,10 @@ TEST_P(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
-TEST_P(AmConnectionTest, LogsGoWithAnOutcomeBesideTheLongestOutputs) {
+TEST_P(AmConnectionTest, AnOutcomeCarriesLogsAndTheLongestOutputs) {
   std::optional<Answer<Acknowledged>> beat, report;
-  Heartbeat(beat);  // a stranger's calls are small
+  // A first call with the token lifts the size limit for strangers.
+  Heartbeat(beat);
   WaitFor(beat);
   const std::string head(static_cast<size_t>(kExcerptHead), '\xff'), tail(static_cast<size_t>(kExcerptTail), '\0');
   std::vector<LogExcerpt> logs;
@@ -166,7 +169,7 @@ TEST_P(AmConnectionTest, LogsGoWithAnOutcomeBesideTheLongestOutputs) {
   EXPECT_EQ(service.logs, logs);
 }
 
-TEST_P(AmConnectionTest, AQuestionAboutLogsComesInPlaceOfACommandAndIsAnswered) {
+TEST_P(AmConnectionTest, ALogQueryMayComeInsteadOfACommandAndIsAnswered) {
   std::optional<Answer<Command>> command;
   client->Await(SomeCaller(), 0, Into(command));
   ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
@@ -209,7 +212,7 @@ TEST_P(AmConnectionTest, ARefusalIsAnAnswer) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(SocketAmConnectionTest, NobodyListening) {
+TEST_F(SocketAmConnectionTest, CallsToAMissingSocketAreDisconnected) {
   client->Use(SocketName{"am.9.sock"});
   std::optional<Answer<Acknowledged>> first, second;
   Heartbeat(first);
@@ -231,7 +234,7 @@ TEST_F(SocketAmConnectionTest, NothingIsSentToATcpPort) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_P(AmConnectionTest, NoAddressYet) {
+TEST_P(AmConnectionTest, ACallWithoutAnAddressIsDisconnected) {
   Connect(std::chrono::seconds(5));
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
@@ -240,7 +243,7 @@ TEST_P(AmConnectionTest, NoAddressYet) {
   EXPECT_NE(ReasonOf(beat), "not disconnected");
 }
 
-TEST_P(AmConnectionTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConnectsAnew) {
+TEST_P(AmConnectionTest, AStoppingServerDisconnectsAllCallsAndTheNextCallReconnects) {
   std::optional<Answer<Command>> one, two;
   client->Await(SomeCaller(), 1, Into(one));
   client->Await(SomeCaller(), 2, Into(two));
@@ -259,7 +262,7 @@ TEST_P(AmConnectionTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallC
   EXPECT_TRUE(std::holds_alternative<Acknowledged>(*beat));
 }
 
-TEST_P(AmConnectionTest, UseMovesToAnotherServerAndEndsWhatIsOpen) {
+TEST_P(AmConnectionTest, UseMovesToAnotherServerAndEndsOpenCalls) {
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
@@ -291,7 +294,7 @@ TEST_P(AmConnectionTest, UseInsideACallback) {
   WaitFor(parked);
 }
 
-TEST_P(AmConnectionTest, DestroyedInsideACallbackNothingMoreIsCalled) {
+TEST_P(AmConnectionTest, NoCallbackFollowsADestructionInsideACallback) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -304,7 +307,7 @@ TEST_P(AmConnectionTest, DestroyedInsideACallbackNothingMoreIsCalled) {
   EXPECT_EQ(called, 1);
 }
 
-TEST_P(AmConnectionTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
+TEST_P(AmConnectionTest, NoCallbackFollowsADestructionWhileCallsAreDisconnected) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -337,7 +340,7 @@ TEST_P(AmConnectionTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
   EXPECT_TRUE(RunUntil([&] { return server->connections() == 0; }));
 }
 
-TEST_F(SocketAmConnectionTest, AnAwaitHasAMinuteMore) {
+TEST_F(SocketAmConnectionTest, AnAwaitTimesOutAMinuteLater) {
   Connect(Duration(20));
   client->Use(Am());
   std::optional<Answer<Command>> command;
@@ -357,16 +360,16 @@ TEST_P(AmConnectionTest, AFailureOfTheAmDisconnects) {
   EXPECT_EQ(ErrorOf(std::get<Disconnected>(*beat)).code, ErrorCode::kInternal) << "asking again would not help";
 }
 
-TEST_F(SocketAmConnectionTest, AnswersThatAreNoneDisconnect) {
+TEST_F(SocketAmConnectionTest, MalformedAnswersDisconnect) {
   using apache::thrift::protocol::T_REPLY;
   rpc::ExecutorService_Register_result bad_epoch;
   bad_epoch.__isset.success = true;
   for (const std::string& answer : {
            std::string("HTTP/1.1 400 Bad Request\r\n\r\n"), std::string("\0\0\0\x04garb", 8),
            EmptyCallFrame("Register", 1, T_REPLY),             // neither a result nor a refusal
-           EmptyCallFrame("Register", 2, T_REPLY),             // was not called
-           EmptyCallFrame("Await", 1, T_REPLY),                // was not called either
-           WriteMessage({"Register", T_REPLY, 1}, bad_epoch),  // epoch 0
+           EmptyCallFrame("Register", 2, T_REPLY),             // an unknown sequence number
+           EmptyCallFrame("Await", 1, T_REPLY),                // the name of another call
+           WriteMessage({"Register", T_REPLY, 1}, bad_epoch),  // the invalid epoch 0
        }) {
     Connect(std::chrono::seconds(5));
     ScriptedAm am(temp.path());

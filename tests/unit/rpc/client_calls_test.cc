@@ -1,4 +1,4 @@
-// What clients ask of an AM, over the one connection.
+// Calls of clients to an AM over one connection.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -28,7 +28,7 @@ class ClientCallsTest : public RpcFixture {
     connection->Use(am);
     return connection;
   }
-  // The answer to what `ask` asks for.
+  // Makes a call, and waits for its answer.
   template <class T>
   Result<T> Ask(const std::function<void(OnAnswer<T>)>& ask) {
     std::optional<Answer<T>> answer;
@@ -47,7 +47,7 @@ class ClientCallsTest : public RpcFixture {
   }
 };
 
-TEST_F(ClientCallsTest, GetStatusBringsTheJobsStatus) {
+TEST_F(ClientCallsTest, GetStatusReturnsTheJobsStatus) {
   const auto am = Connect();
   const auto status = Status(*am);
   ASSERT_TRUE(status.ok()) << status.error().message;
@@ -79,7 +79,7 @@ TEST_F(ClientCallsTest, KillCarriesReasonAndGrace) {
   EXPECT_THAT(service.kills, testing::ElementsAre(later, now));
 }
 
-TEST_F(ClientCallsTest, AKillWithAConditionCarriesItAndBringsTheAnswer) {
+TEST_F(ClientCallsTest, AConditionalKillCarriesItsConditionAndReturnsTheAnswer) {
   const KillRequest request = {.reason = "late",
                                .grace = Duration(10),
                                .if_owner = {"o1"},
@@ -93,7 +93,7 @@ TEST_F(ClientCallsTest, AKillWithAConditionCarriesItAndBringsTheAnswer) {
   EXPECT_THAT(service.kills, testing::ElementsAre(request));
 }
 
-TEST_F(ClientCallsTest, AttachCarriesTheClaimAndBringsTheAnswer) {
+TEST_F(ClientCallsTest, AttachCarriesTheOwnershipAndReturnsTheAnswer) {
   const Claim claim = {{"o2"}, Duration(30'000)};
   service.attaches = false;
   const auto am = Connect();
@@ -110,11 +110,11 @@ TEST_F(ClientCallsTest, AWrongTokenIsNotPermitted) {
   EXPECT_EQ(status.error().code, ErrorCode::kNotPermitted);
 }
 
-TEST_F(ClientCallsTest, NobodyListeningIsUnavailable) {
+TEST_F(ClientCallsTest, AMissingSocketIsUnavailable) {
   EXPECT_EQ(Status(*Connect(SocketName{"am.2.sock"})).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, NoAnswerInTimeIsUnavailable) {
+TEST_F(ClientCallsTest, ALateAnswerIsUnavailable) {
   const UniqueFd silent = *ListenAt({temp.path(), "am.2.sock"}, SocketKind::kStream, 1);
   EXPECT_EQ(Status(*Connect(SocketName{"am.2.sock"}, Duration(50))).error().code, ErrorCode::kUnavailable);
 }
@@ -128,13 +128,13 @@ TEST_F(ClientCallsTest, NothingIsSentToATcpPort) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_F(ClientCallsTest, AKillWithALongReasonIsTaken) {
+TEST_F(ClientCallsTest, AKillMayHaveALongReason) {
   const std::string reason(60'000, 'r');
   EXPECT_TRUE(Kill(*Connect(), {.reason = reason}).ok());
   EXPECT_THAT(service.kills, testing::ElementsAre(KillRequest{.reason = reason}));
 }
 
-TEST_F(ClientCallsTest, AServerThatGoesAwayDuringAWatchIsUnavailable) {
+TEST_F(ClientCallsTest, AServerThatStopsDuringAWatchIsUnavailable) {
   const auto am = Connect();
   const auto status = Ask<JobStatus>([&](const OnAnswer<JobStatus>& done) {
     am->Watch("secret", 12, Duration(5000), {}, done);
@@ -166,7 +166,7 @@ TEST_F(ClientCallsTest, LogsAreReadWithinTheBounds) {
   EXPECT_EQ(service.log_queries.size(), 1u);
 }
 
-TEST_F(ClientCallsTest, AConnectionThatIsDestroyedByAnAnswerSaysNothingMore) {
+TEST_F(ClientCallsTest, AConnectionDestroyedByAnAnswerMakesNoFurtherCallback) {
   auto am = Connect();
   int answers = 0;
   for (int i = 0; i < 3; ++i)
@@ -179,7 +179,7 @@ TEST_F(ClientCallsTest, AConnectionThatIsDestroyedByAnAnswerSaysNothingMore) {
   EXPECT_EQ(answers, 1);
 }
 
-TEST_F(ClientCallsTest, ItsSocketIsCloseOnExec) {
+TEST_F(ClientCallsTest, TheSocketIsCloseOnExec) {
   const auto am = Connect();
   ASSERT_TRUE(Status(*am).ok());
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -31,7 +31,7 @@ Enum Unknown(int number) {
   return value;
 }
 
-// The error of a good value of which `spoil` has changed one field.
+// Returns the error for a good value in which `spoil` has changed one field.
 template <class Wire, class Spoil>
 std::string Spoiled(Wire wire, Spoil spoil) {
   spoil(wire);
@@ -142,7 +142,7 @@ TEST(ConvertTest, EveryRefusalComesThrough) {
   }
 }
 
-TEST(ConvertTest, ARefusalOfALaterReleaseIsABadRequestThatSaysSo) {
+TEST(ConvertTest, AnUnknownRefusalBecomesABadRequestWithItsReason) {
   rpc::Refused wire;
   wire.reason = Unknown<rpc::RefusalReason>(99);
   wire.message = "too green";
@@ -160,7 +160,7 @@ TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
   }
 }
 
-TEST(ConvertTest, OfWhatWasLeftOutAsMuchIsToldAsFitsAndHowMuchMoreThereIs) {
+TEST(ConvertTest, OutputProblemsAreCutToFitAndTheRestIsCounted) {
   const std::string name(5000, 'n');
   rpc::TaskOutcome wire = ToThrift(Outcome{});
   AddOutputs(wire, {.text = "{}", .left_out = std::vector<OutputProblem>(100, {name, "too long"})});
@@ -172,7 +172,7 @@ TEST(ConvertTest, OfWhatWasLeftOutAsMuchIsToldAsFitsAndHowMuchMoreThereIs) {
   EXPECT_EQ(told[12].why, "88 more are not listed here: see output.left-out");
 }
 
-TEST(ConvertTest, WhatWasUsedComesThroughWithProgressAndOutcome) {
+TEST(ConvertTest, UsageComesThroughWithProgressAndOutcome) {
   const Usage used{.samples = 3,
                    .memory_bytes = kHuge,
                    .mean_memory_bytes = 2,
@@ -190,7 +190,7 @@ TEST(ConvertTest, WhatWasUsedComesThroughWithProgressAndOutcome) {
   EXPECT_EQ(FromThrift(ToThrift(Progress{Phase::kRunning, 1}))->usage, std::nullopt);
 }
 
-TEST(ConvertTest, ABadFieldOfWhatWasUsedIsNamed) {
+TEST(ConvertTest, ABadFieldOfUsageIsNamed) {
   const auto bad = [](Usage usage) {
     return FromThrift(ToThrift(Progress{Phase::kRunning, 1, usage})).error().message;
   };
@@ -215,7 +215,7 @@ TEST(ConvertTest, ABadFieldOfAnOutcomeIsNamed) {
   EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.source = "moon"; }), StartsWith("source: unknown"));
 }
 
-TEST(ConvertTest, WhatAnOutcomeSaysOfItsCauseArrives) {
+TEST(ConvertTest, TheCauseOfAnOutcomeComesThrough) {
   Outcome outcome{.cls = OutcomeClass::kUserError, .stdout_tail = "step 7\n", .source = Source::kPeer};
   outcome.usage = Usage{.quiet = Duration(7)};
   EXPECT_EQ(*FromThrift(ToThrift(outcome)), outcome);
@@ -224,7 +224,7 @@ TEST(ConvertTest, WhatAnOutcomeSaysOfItsCauseArrives) {
   EXPECT_EQ(FromThrift(of_an_earlier_release)->source, Source::kItself);
 }
 
-TEST(ConvertTest, AnOutcomeWithLongTextsIsCutSoThatItIsAccepted) {
+TEST(ConvertTest, LongTextsOfAnOutcomeAreCutToBeAccepted) {
   Outcome outcome;
   outcome.message = "first" + std::string(100'000, 'x');
   outcome.stderr_tail = std::string(100'000, 'x') + "last";
@@ -240,7 +240,7 @@ TEST(ConvertTest, BytesThatAreNotTextDoNotStopAnOutcome) {
   EXPECT_EQ(back.stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
-TEST(ConvertTest, PlainFieldsAreChecked) {
+TEST(ConvertTest, SinceTimeoutAndGraceAreChecked) {
   EXPECT_EQ(CheckedSince(-1).error().message, "since: -1, expected 0 or more");
   EXPECT_EQ(*CheckedSince(kHuge), kHuge);
   EXPECT_THAT(CheckedTimeout(-5).error().message, StartsWith("timeout_ms: -5"));

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 class FakeOrigin : public CallOrigin {
  public:
   void CallEnded(Call&, std::string message) override { messages.push_back(std::move(message)); }
-  std::vector<std::string> messages;  // empty: dropped
+  std::vector<std::string> messages;  // an empty text: dropped reply
 };
 
 class DispatcherTest : public testing::Test {
@@ -40,7 +40,7 @@ class DispatcherTest : public testing::Test {
   std::shared_ptr<FakeOrigin> origin = std::make_shared<FakeOrigin>();
 };
 
-// "  Registered Register(1: Caller caller, ...": the word before the bracket.
+// Lines look like " Registered Register(1: Caller caller, ...": the method is the word before the bracket.
 std::vector<std::string> MethodsInTheIdl() {
   std::ifstream file(SourceFolder() + "/runtime/rpc/tony.thrift");
   std::vector<std::string> names;
@@ -71,13 +71,13 @@ TEST_F(DispatcherTest, AnUnknownMethodIsAnsweredWithAnException) {
   EXPECT_EQ(LastAnswer().header.seq, 6);
 }
 
-TEST_F(DispatcherTest, AMessageThatIsNoCallRunsNothing) {
+TEST_F(DispatcherTest, AMessageThatIsNotACallRunsNothing) {
   EXPECT_FALSE(Dispatch(Payload(EmptyCallFrame("Heartbeat", 1, T_REPLY))).ok());
   EXPECT_FALSE(Dispatch(Payload(EmptyCallFrame("Heartbeat", 1, T_ONEWAY))).ok());
   EXPECT_TRUE(service.calls.empty());
 }
 
-TEST_F(DispatcherTest, WhatTheServiceThrowsIsTheAnswer) {
+TEST_F(DispatcherTest, AnExceptionOfTheServiceIsTheAnswer) {
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   EXPECT_TRUE(Dispatch(Payload(HeartbeatFrame(7))).ok());
   EXPECT_EQ(LastAnswer().exception, "boom");
@@ -112,7 +112,7 @@ TEST_F(DispatcherTest, AReplyGivenTwiceCountsOnce) {
   EXPECT_EQ(origin->messages.size(), 1u);
 }
 
-TEST_F(DispatcherTest, ADroppedReplyIsTold) {
+TEST_F(DispatcherTest, ADroppedReplyIsReported) {
   service.on_await = [](const Caller&, const Reply<Command>&) {};
   EXPECT_TRUE(Dispatch(Payload(AwaitFrame(1))).ok());
   EXPECT_THAT(origin->messages, ElementsAre(""));
@@ -125,7 +125,7 @@ TEST_F(DispatcherTest, AReplyMayOutliveItsOrigin) {
   service.parked.clear();
 }
 
-TEST_F(DispatcherTest, EveryCutOffCallIsInvalidAndRunsNothing) {
+TEST_F(DispatcherTest, EveryTruncatedCallIsInvalidAndRunsNothing) {
   const std::string frame = AwaitFrame(1);
   const std::string_view whole = Payload(frame);
   for (size_t length = 0; length < whole.size(); ++length) EXPECT_FALSE(Dispatch(whole.substr(0, length)).ok());
@@ -143,11 +143,11 @@ TEST_F(DispatcherTest, AHugeStringLengthInAFrameIsInvalid) {
 TEST_F(DispatcherTest, DeepNestingIsInvalid) {
   std::string frame(Payload(EmptyCallFrame("Await", 1)));
   frame.pop_back();
-  for (int i = 0; i < 100'000; ++i) frame.append("\x0c\x00\x63", 3);  // field 99: a struct with a field 99: ...
+  for (int i = 0; i < 100'000; ++i) frame.append("\x0c\x00\x63", 3);  // field 99 holds a struct, recursively
   EXPECT_FALSE(Dispatch(frame).ok());
 }
 
-// Bytes changed, cut, doubled and inserted at random, always with the same seed: nothing may crash, and every call is
+// Bytes are changed, cut, doubled and inserted at random with a fixed seed. Nothing may crash, and every call is
 // answered, parked, dropped or invalid.
 TEST_F(DispatcherTest, MutatedFramesDoNoHarm) {
   std::mt19937 random(20261121);

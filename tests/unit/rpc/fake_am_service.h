@@ -1,4 +1,4 @@
-// An AM that keeps what it was asked and answers at once, except Await and Watch, which it parks.
+// An AM that records its calls and answers at once, except Await and Watch, which it parks.
 #pragma once
 
 #include <deque>
@@ -30,15 +30,15 @@ class FakeAmService : public AmService {
 
   StatusAnswer Status() const;
 
-  std::string token = "secret";  // another one is refused
-  JobStatus job;                 // what GetStatus tells
+  std::string token = "secret";  // other tokens are refused
+  JobStatus job;                 // the answer to GetStatus
   Epoch epoch{7};
-  std::vector<std::string> calls;  // method names in the order they came
+  std::vector<std::string> calls;  // method names in order of arrival
   std::vector<std::pair<Caller, Registration>> registered;
   std::vector<PublishedValues> published;
   std::vector<Outcome> outcomes;
-  std::optional<KeptOutputs> outputs;  // with the last of them
-  std::vector<LogExcerpt> logs;        // the same
+  std::optional<KeptOutputs> outputs;  // reported with the last outcome
+  std::vector<LogExcerpt> logs;        // reported with the last outcome
   std::vector<Duration> watch_limits;
   std::vector<WatcherToken> watchers;
   std::vector<KillRequest> kills;
@@ -46,14 +46,14 @@ class FakeAmService : public AmService {
   std::vector<Claim> claims;
   std::vector<std::pair<int64_t, std::vector<LogNews>>> sent_logs;
   std::vector<LogQuery> log_queries;
-  LogAnswer log_answer;  // to each
-  bool attaches = true;  // what Attach is answered
+  LogAnswer log_answer;  // the answer to each log query
+  bool attaches = true;  // the answer to Attach
   std::deque<Reply<Command>> parked;
   std::deque<Reply<StatusAnswer>> watching;
   int abandoned = 0;
   std::function<void()> before_heartbeat;                       // may throw
-  std::function<void(Reply<Epoch>)> on_register;                // instead of answering
-  std::function<void(const Caller&, Reply<Command>)> on_await;  // instead of parking
+  std::function<void(Reply<Epoch>)> on_register;                // called instead of answering
+  std::function<void(const Caller&, Reply<Command>)> on_await;  // called instead of parking
 };
 
 Caller SomeCaller();  // worker:3#2, with the service's token

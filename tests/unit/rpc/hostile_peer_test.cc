@@ -1,4 +1,4 @@
-// Bytes from peers that mean no good, or are no Thrift clients at all: each closes its own connection and no other.
+// Bytes from hostile peers, or from peers that do not speak Thrift: each peer closes its own connection and no other.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -40,28 +40,36 @@ class HostilePeerTest : public AnyTransport {
 
 FOR_ALL_TRANSPORTS(HostilePeerTest);
 
-TEST_P(HostilePeerTest, AnHttpRequest) { ExpectClosedAfter("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"); }
-TEST_P(HostilePeerTest, Garbage) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
-TEST_P(HostilePeerTest, GarbageInAFrame) { ExpectClosedAfterFrame("garbage garbage garbage garbage"); }
-TEST_P(HostilePeerTest, AFrameOfNoBytes) { ExpectClosedAfter(std::string_view("\0\0\0\0", 4)); }
-TEST_P(HostilePeerTest, AFrameOfTwoGigabytes) { ExpectClosedAfter("\x7f\xff\xff\xff"); }
-TEST_P(HostilePeerTest, AFrameAboveTheMaximum) { ExpectClosedAfter(std::string_view("\x00\x40\x00\x01", 4)); }
-TEST_P(HostilePeerTest, AnAnswerInsteadOfACall) {
+TEST_P(HostilePeerTest, AnHttpRequestClosesItsConnection) {
+  ExpectClosedAfter("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+}
+TEST_P(HostilePeerTest, GarbageClosesItsConnection) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
+TEST_P(HostilePeerTest, GarbageInAFrameClosesItsConnection) {
+  ExpectClosedAfterFrame("garbage garbage garbage garbage");
+}
+TEST_P(HostilePeerTest, AnEmptyFrameClosesItsConnection) { ExpectClosedAfter(std::string_view("\0\0\0\0", 4)); }
+TEST_P(HostilePeerTest, ATwoGigabyteFrameClosesItsConnection) { ExpectClosedAfter("\x7f\xff\xff\xff"); }
+TEST_P(HostilePeerTest, AnOversizedFrameClosesItsConnection) {
+  ExpectClosedAfter(std::string_view("\x00\x40\x00\x01", 4));
+}
+TEST_P(HostilePeerTest, AnAnswerInsteadOfACallClosesItsConnection) {
   ExpectClosedAfter(EmptyCallFrame("Heartbeat", 1, apache::thrift::protocol::T_REPLY));
 }
-TEST_P(HostilePeerTest, ArgumentsCutOff) {
+TEST_P(HostilePeerTest, TruncatedArgumentsCloseTheirConnection) {
   const std::string frame = HeartbeatFrame(1);
   ExpectClosedAfterFrame(Payload(frame).substr(0, frame.size() - 20));
 }
-TEST_P(HostilePeerTest, AMethodNameOfAKilobyte) { ExpectClosedAfter(EmptyCallFrame(std::string(1 << 10, 'm'), 1)); }
+TEST_P(HostilePeerTest, ALongMethodNameClosesItsConnection) {
+  ExpectClosedAfter(EmptyCallFrame(std::string(1 << 10, 'm'), 1));
+}
 
-TEST_P(HostilePeerTest, AStringThatAnnouncesTwoGigabytes) {
+TEST_P(HostilePeerTest, AHugeStringLengthClosesItsConnection) {
   std::string payload(Payload(HeartbeatFrame(1)));
   payload[payload.find("local-1") - 4] = '\x7f';
   ExpectClosedAfterFrame(payload);
 }
 
-TEST_P(HostilePeerTest, AFrameCutOffAndThenNothingMore) {
+TEST_P(HostilePeerTest, AnUnfinishedFrameEndsWithItsConnection) {
   RawPeer hostile(Place());
   const std::string frame = HeartbeatFrame(1);
   hostile.Send(std::string_view(frame).substr(0, frame.size() / 2));
@@ -71,7 +79,7 @@ TEST_P(HostilePeerTest, AFrameCutOffAndThenNothingMore) {
   EXPECT_EQ(service.calls.size(), 1u);
 }
 
-TEST_P(HostilePeerTest, OneByteInEachSegmentIsOnlySlow) {
+TEST_P(HostilePeerTest, AFrameSentByteByByteIsAnswered) {
   RawPeer slow(Place());
   for (const char byte : HeartbeatFrame(5)) {
     slow.Send({&byte, 1});
@@ -107,7 +115,8 @@ TEST_P(HostilePeerTest, SixtyPeersThatAnnounceTheLargestFrameTakeNoMemory) {
     peers.back()->Send(HeartbeatFrame(1) + std::string("\x00\x04\x00\x00", 4) + std::string(100, 'x'));
   }
   ASSERT_TRUE(RunUntil([&] { return service.calls.size() == 61; }));
-  const size_t of_tls = transport == Transport::kTls ? 60 * 2 * (20 << 10) : 0;  // at both ends, which are here
+  // Both ends of each connection are in this process.
+  const size_t of_tls = transport == Transport::kTls ? 60 * 2 * (20 << 10) : 0;
   EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd, before + (1 << 20) + of_tls);
   ExpectAlive();
 }

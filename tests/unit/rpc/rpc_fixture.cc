@@ -68,7 +68,8 @@ bool RawPeer::ReadSome() {
   const Channel::Step step = channel_->Read(read_.data(), read_.size());
   read_.resize(step.bytes);
   ended_ = ended_ || step.kind == Channel::Step::Kind::kEnded;
-  if (!unsent_.empty()) Push();  // it may have waited for what was read
+  // Unsent bytes may have waited for the bytes that were read.
+  if (!unsent_.empty()) Push();
   return step.kind == Channel::Step::Kind::kMoved;
 }
 

@@ -21,34 +21,37 @@
 
 namespace tony {
 
-const JobCertificates& TestCertificates();  // the same for all
+const JobCertificates& TestCertificates();  // shared by all tests
 
-// A client that sends whatever bytes a test likes.
+// A client that sends arbitrary bytes.
 class RawPeer {
  public:
   struct Where {
     EventLoop& loop;
     std::filesystem::path socket;
-    std::optional<Endpoint> port;  // there by TLS, as an executor
+    // If set, the peer connects there with TLS, as an executor does.
+    std::optional<Endpoint> port;
   };
   explicit RawPeer(const Where& where);
-  void Send(std::string_view bytes);  // with TLS when the loop runs
+  // With TLS, the bytes are sent when the loop runs.
+  void Send(std::string_view bytes);
   void SendFrame(std::string_view payload);
-  // Reads what is there; nothing if no frame is complete yet.
+  // Reads available bytes. Returns nullopt if no frame is complete yet.
   std::optional<std::string> TryReadFrame();
-  bool closed();  // by the other end; reads and drops what was still to be read
+  // True if the other end has closed the connection. Reads and drops all unread bytes.
+  bool closed();
   int fd() const { return channel_->socket(); }
   void Vanish();
 
  private:
-  bool ReadSome();  // false: nothing was there
+  bool ReadSome();  // false: nothing to read
   void Push();
 
   EventLoop& loop_;
   std::unique_ptr<Channel> channel_;
   std::string unsent_, read_;
   bool ended_ = false;
-  EventLoop::FdWatch readable_, writable_;  // what Push() waits for
+  EventLoop::FdWatch readable_, writable_;  // watches for Push()
   FrameCutter cutter_{64 << 20};
 };
 
@@ -57,13 +60,14 @@ enum class Transport { kUnixSocket, kTls };
 class RpcFixture : public testing::Test {
  protected:
   explicit RpcFixture(Transport its_transport = Transport::kUnixSocket) : transport(its_transport) {}
-  // At am.1.sock or with TLS at some port, unless the options say where.
+  // Listens at am.1.sock, or with TLS at any free port, unless the options give addresses.
   void StartServer(RpcServerOptions options = {});
   std::filesystem::path Socket() const { return temp.path() / "am.1.sock"; }
   RawPeer::Where Place();
   bool RunUntil(const std::function<bool()>& done) { return tony::RunUntil(loop, done); }
-  std::string ReadFrame(RawPeer& peer);  // empty, and a failure, if none comes
-  // The heartbeat of a well-behaved peer is answered: the server lives.
+  // Returns an empty text and fails the test if no frame comes.
+  std::string ReadFrame(RawPeer& peer);
+  // Expects that the server still answers the heartbeat of a well-behaved peer.
   void ExpectAlive();
 
   const Transport transport;
@@ -73,7 +77,7 @@ class RpcFixture : public testing::Test {
   std::unique_ptr<RpcServer> server;
 };
 
-// For what must hold whatever the way to the server is.
+// The base of tests that must pass with each transport.
 class AnyTransport : public RpcFixture, public testing::WithParamInterface<Transport> {
  protected:
   AnyTransport() : RpcFixture(GetParam()) {}
@@ -84,14 +88,14 @@ inline std::string TransportName(const testing::TestParamInfo<Transport>& info) 
 #define FOR_ALL_TRANSPORTS(suite) \
   INSTANTIATE_TEST_SUITE_P(By, suite, testing::Values(Transport::kUnixSocket, Transport::kTls), TransportName)
 
-// Frames as a client sends them, with their lengths.
+// Frames as a client sends them, with the length in front.
 std::string HeartbeatFrame(int32_t seq);
 std::string AwaitFrame(int32_t seq);
 std::string EmptyCallFrame(const std::string& method, int32_t seq,
                            apache::thrift::protocol::TMessageType type = apache::thrift::protocol::T_CALL);
 inline std::string_view Payload(std::string_view frame) { return frame.substr(4); }
 
-// The header of an answer, and the result in its body.
+// The header of an answer. ParseResult() returns the result in its body.
 struct ParsedAnswer {
   MessageHeader header;
   std::string exception;  // the text of a TApplicationException

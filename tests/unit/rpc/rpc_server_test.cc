@@ -83,11 +83,11 @@ TEST_F(RpcServerTest, AClientThatVanishesAbandonsItsParkedCalls) {
   peer.Vanish();
   EXPECT_TRUE(RunUntil([&] { return service.abandoned == 2; }));
   EXPECT_EQ(server->connections(), 0u);
-  service.parked.front().Success({});  // lost, silently
+  service.parked.front().Success({});  // The answer is dropped silently.
   ExpectAlive();
 }
 
-TEST_F(RpcServerTest, AnAbandonedCallTellsWhoeverAsksLate) {
+TEST_F(RpcServerTest, OnAbandonedRunsEvenIfItIsSetTooLate) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) { service.parked.push_back(reply); };
   RawPeer peer(Place());
@@ -101,7 +101,7 @@ TEST_F(RpcServerTest, AnAbandonedCallTellsWhoeverAsksLate) {
   EXPECT_TRUE(RunUntil([&] { return told; }));
 }
 
-TEST_F(RpcServerTest, WhatIsAbandonedMayDropItsOwnReply) {
+TEST_F(RpcServerTest, OnAbandonedMayDropItsOwnReply) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
     service.parked.push_back(reply);
@@ -160,7 +160,7 @@ TEST_F(RpcServerTest, StopWaitsForALargeAnswerToBeSent) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(RpcServerTest, StopTwiceTellsBothAndTheServerMayBeDestroyedThen) {
+TEST_F(RpcServerTest, BothStopCallbacksRunAndMayDestroyTheServer) {
   StartServer();
   RawPeer peer(Place());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
@@ -181,7 +181,7 @@ TEST_F(RpcServerTest, AServiceMayStopTheServerInsideACall) {
   EXPECT_TRUE(peer.closed());
 }
 
-TEST_F(RpcServerTest, DestroyingTheServerAbandonsWhatIsOpen) {
+TEST_F(RpcServerTest, DestroyingTheServerAbandonsOpenCalls) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
@@ -192,7 +192,7 @@ TEST_F(RpcServerTest, DestroyingTheServerAbandonsWhatIsOpen) {
   service.parked.front().Success({});
 }
 
-// ---- What the server does when there is too much of something, and the options of its sockets.
+// ---- Limits of the server, and the options of its sockets.
 
 FOR_ALL_TRANSPORTS(RpcServerLimitsTest);
 
@@ -214,7 +214,7 @@ std::vector<int> OpenSockets() {
   return sockets;
 }
 
-TEST_P(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersStay) {
+TEST_P(RpcServerLimitsTest, ACallAboveTheLimitGetsAnExceptionAndOthersStay) {
   RpcServerOptions options;
   options.max_open_calls = 2;
   StartServer(options);
@@ -230,7 +230,7 @@ TEST_P(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersS
   EXPECT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
 }
 
-TEST_P(RpcServerLimitsTest, OneConnectionTooManyIsClosed) {
+TEST_P(RpcServerLimitsTest, AConnectionAboveTheLimitIsClosed) {
   RpcServerOptions options;
   options.max_connections = 1;
   StartServer(options);
@@ -280,7 +280,7 @@ TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
   std::vector<int> ours = OpenSockets();
   for (const int fd : before) std::erase(ours, fd);
   std::erase(ours, peer.get());
-  ASSERT_EQ(ours.size(), 2u);  // listening and accepted
+  ASSERT_EQ(ours.size(), 2u);  // the listening and the accepted socket
   for (const int fd : ours) {
     EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
     if (Option(fd, SOL_SOCKET, SO_ACCEPTCONN)) continue;
@@ -290,7 +290,7 @@ TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
   }
 }
 
-TEST_F(RpcServerSocketsTest, WithoutDescriptorsNewcomersWait) {
+TEST_F(RpcServerSocketsTest, NewConnectionsWaitForFreeDescriptors) {
   StartServer();
   RawPeer peer(Place());
   rlimit all{};
@@ -312,11 +312,11 @@ TEST_F(RpcServerSocketsTest, WithoutDescriptorsNewcomersWait) {
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);
 }
 
-// ---- An AM whose queue of pending connections is full is there, and others are before us.
+// ---- An AM whose queue of pending connections is full is alive, and other callers come first.
 
 const Address kFullAm = SocketName{"am.2.sock"};
 
-// Its queue is full, and nobody empties it but the test.
+// The queue of pending connections is full, and only the test takes connections from it.
 class CrowdedAm {
  public:
   explicit CrowdedAm(const std::filesystem::path& folder)
@@ -338,7 +338,7 @@ class FullQueueTest : public RpcFixture {
   }
 };
 
-TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
+TEST_F(FullQueueTest, AnExecutorWaitsAndSendsItsCallsLater) {
   CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
   client->Use(kFullAm);
@@ -360,7 +360,7 @@ TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
   EXPECT_FALSE(second);
 }
 
-TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
+TEST_F(FullQueueTest, AnExecutorThatTimesOutLearnsThatTheAmIsCrowded) {
   const CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
   client->Use(kFullAm);
@@ -370,7 +370,7 @@ TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
   EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
 }
 
-TEST_F(FullQueueTest, AClientWaitsAndKnowsWhy) {
+TEST_F(FullQueueTest, AClientWaitsAndLearnsTheReason) {
   CrowdedAm am(temp.path());
   const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
   impatient->Use(kFullAm);

@@ -1,4 +1,4 @@
-// A stock Thrift client of another language, with code generated from tony.thrift by the test, talks to our server.
+// A stock Thrift client in Python calls our server, with code that the test generates from tony.thrift.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -80,7 +80,7 @@ TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
-// ---- What takes longer than a unit test may.
+// ---- Tests that take longer than a unit test may.
 
 TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
   StartServer();
@@ -96,14 +96,15 @@ TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
-TEST_F(SlowRpcTest, AllAnswersOfAConnectionTogetherMayBeLargerThanOneMayBe) {
+TEST_F(SlowRpcTest, AConnectionsAnswersTogetherMayExceedTheLimitOfOne) {
   service.job.job = {"local-1"};
   service.job.state = "RUNNING";
   service.job.name = std::string(8 << 20, 'n');
   StartServer();
   const auto am = MakeAmConnection(loop, temp.path(), std::chrono::seconds(10));
   am->Use(SocketName{"am.1.sock"});
-  for (int i = 0; i < 9; ++i) {  // 72 MiB; one may have 64
+  // The answers have 72 MiB together; a single one may have 64 MiB.
+  for (int i = 0; i < 9; ++i) {
     std::optional<Answer<JobStatus>> status;
     am->GetStatus("secret", [&](const Answer<JobStatus>& given) { status = given; });
     ASSERT_TRUE(RunUntil([&] { return status.has_value(); }));
@@ -111,10 +112,10 @@ TEST_F(SlowRpcTest, AllAnswersOfAConnectionTogetherMayBeLargerThanOneMayBe) {
   }
 }
 
-// ---- More executors at once than a listening socket's queue, or the server's patience with strangers, has room for.
+// ---- More executors connect at once than the queue of a listening socket, or the limit for strangers, has room for.
 
-// The queue holds net.core.somaxconn, 4096 by default. A handshake of TLS takes both ends two milliseconds, and those of the
-// thread sanitizer on a busy machine thirty times that.
+// The queue holds net.core.somaxconn connections, 4096 by default. A TLS handshake takes both ends two milliseconds,
+// and thirty times that with the thread sanitizer on a busy machine.
 int CrowdBy(Transport transport) {
   if (transport != Transport::kTls) return 10'000;
   return kThreadSanitized ? 500 : std::max(500, Rounds(1'500));
@@ -139,7 +140,8 @@ class CrowdTest : public AnyTransport {
   void TearDown() override {
     if (before_) ::setrlimit(RLIMIT_NOFILE, &*before_);
   }
-  // Whether all were heard, in a process that has nothing else. On a slow machine a few may have to try again.
+  // Returns true if all executors could register. The caller runs it in a separate process. On a slow machine a few
+  // executors may have to try again.
   bool RegisterAll() const {
     EventLoop own_loop;
     int registered = 0, failed = 0;
@@ -169,7 +171,7 @@ class CrowdTest : public AnyTransport {
 };
 FOR_ALL_TRANSPORTS(CrowdTest);
 
-TEST_P(CrowdTest, MoreThanTheQueueHoldsAreAllHeard) {
+TEST_P(CrowdTest, MoreExecutorsThanTheQueueHoldsAllRegister) {
   StartServer(kSanitized ? Patient() : RpcServerOptions());
   const pid_t clients = fork();
   if (clients == 0) _exit(RegisterAll() ? 0 : 1);

@@ -1,5 +1,5 @@
-// Peers that have not shown the job's token yet: little is given to them, and not for long. And what all peers together
-// may take.
+// Strangers are peers that have not shown the job's token yet: they get few resources and little time. Other tests are
+// about the limits for all peers together.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
@@ -72,7 +72,7 @@ TEST_P(StrangerTest, AfterACallWithTheTokenFramesMayBeLarge) {
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
-TEST_P(StrangerTest, ACallWithAnotherTokenLeavesAStrangerAStranger) {
+TEST_P(StrangerTest, AWrongTokenLeavesAPeerAStranger) {
   StartServer();
   service.token = "another";
   RawPeer peer(Place());
@@ -82,7 +82,7 @@ TEST_P(StrangerTest, ACallWithAnotherTokenLeavesAStrangerAStranger) {
   EXPECT_TRUE(RunUntil([&] { return peer.closed(); }));
 }
 
-// A comparison of the first characters alone once passed every test.
+// A comparison of only the first characters once passed every test.
 TEST_P(StrangerTest, TokensAreComparedWhole) {
   StartServer();
   const std::string token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -98,7 +98,7 @@ TEST_P(StrangerTest, TokensAreComparedWhole) {
   }
 }
 
-TEST_P(StrangerTest, WhoDoesNotShowTheTokenInTimeIsDroppedAndOthersMayBeSilentForEver) {
+TEST_P(StrangerTest, StrangersTimeOutAndKnownPeersMayStaySilent) {
   StartServer({.stranger_limit = Duration(50)});
   const auto known = Known();
   RawPeer silent(Place());
@@ -110,7 +110,7 @@ TEST_P(StrangerTest, WhoDoesNotShowTheTokenInTimeIsDroppedAndOthersMayBeSilentFo
   EXPECT_EQ(ParseAnswer(ReadFrame(*known)).header.seq, 2);
 }
 
-TEST_P(StrangerTest, OneTooManyTakesTheOldestsPlace) {
+TEST_P(StrangerTest, AStrangerAboveTheLimitReplacesTheOldest) {
   StartServer({.max_strangers = 2});
   const auto known = Known();
   std::deque<RawPeer> strangers;
@@ -125,7 +125,7 @@ TEST_P(StrangerTest, OneTooManyTakesTheOldestsPlace) {
   EXPECT_EQ(server->connections(), 3u);
 }
 
-TEST_P(StrangerTest, WhereThereIsNoRoomStrangersGoBeforeTheIdleAndTheIdleBeforeWhoAwaitsAnAnswer) {
+TEST_P(StrangerTest, AFullServerDropsStrangersThenIdlePeersThenAwaitingOnes) {
   StartServer({.max_connections = 3});
   RawPeer awaiting(Place());
   awaiting.Send(AwaitFrame(1));
@@ -160,12 +160,13 @@ TEST_P(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreBounded) {
   EXPECT_GT(server->connections(), 1u);
   peers.clear();
   EXPECT_TRUE(RunUntil([&] { return server->connections() == 0; }));
-  const auto again = Known();  // what they held has been given back
+  // The memory of the closed connections is free again.
+  const auto again = Known();
   again->Send(OutcomeFrame(2, 60'000));
   EXPECT_EQ(ParseAnswer(ReadFrame(*again)).header.seq, 2);
 }
 
-TEST_F(SocketStrangerTest, TheAskerOfAKillIsNamedOnlyWhereItIsAnotherUser) {
+TEST_F(SocketStrangerTest, TheSenderOfAKillIsNamedOnlyIfItIsAnotherUser) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(KillFrame(1));
@@ -174,7 +175,7 @@ TEST_F(SocketStrangerTest, TheAskerOfAKillIsNamedOnlyWhereItIsAnotherUser) {
   EXPECT_EQ(service.kills[0].asker, "");
 }
 
-TEST_F(SocketStrangerTest, AStoppedServerLeavesNoName) {
+TEST_F(SocketStrangerTest, AStoppedServerRemovesItsSocketName) {
   StartServer();
   EXPECT_TRUE(std::filesystem::exists(Socket()));
   bool stopped = false;
@@ -183,7 +184,7 @@ TEST_F(SocketStrangerTest, AStoppedServerLeavesNoName) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(SocketStrangerTest, APortBesideTheSocketIsServedToo) {
+TEST_F(SocketStrangerTest, AServerMayListenAtASocketAndAPort) {
   StartServer({.at = {SocketName{"am.1.sock"}, Endpoint{"127.0.0.1", 0}}});
   ASSERT_EQ(server->addresses().size(), 2u);
   EXPECT_EQ(server->addresses().front(), Address(SocketName{"am.1.sock"}));

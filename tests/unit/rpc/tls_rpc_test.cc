@@ -1,4 +1,4 @@
-// An AM at a port, and who is no executor of its job; executors, and who is not their AM.
+// An AM at a TCP port, with peers that are not executors of its job; and executors, with peers that are not their AM.
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A plain connection to a port.
+// A plain TCP connection.
 class TcpPeer {
  public:
   explicit TcpPeer(const Address& at) : socket_(*StartConnect(std::get<Endpoint>(at))) {
@@ -37,7 +37,7 @@ class TcpPeer {
 class TlsRpcTest : public RpcFixture {
  protected:
   TlsRpcTest() : RpcFixture(Transport::kTls) {}
-  // What a heartbeat of the job's executor, or who shows `identity`, comes to.
+  // Returns the answer to a heartbeat with `identity`, by default that of the job's executor.
   Answer<Acknowledged> HeartbeatNow(const Address& am, const TlsIdentity& identity = TestCertificates().executor) {
     const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(5), *MakeTlsClient(identity));
     client->Use(am);
@@ -64,7 +64,7 @@ TEST_F(TlsRpcTest, BeyondThisMachineAnAmListensWithTlsOnly) {
   EXPECT_TRUE(std::holds_alternative<Acknowledged>(HeartbeatNow(SocketName{"am.1.sock"}))) << "where there is no TLS";
 }
 
-TEST_F(TlsRpcTest, AnAmOfAnotherJobIsMistrustedAndToldNothing) {
+TEST_F(TlsRpcTest, AnAmOfAnotherJobIsMistrustedAndGetsNoCall) {
   const auto other = *MakeJobCertificates("local-2", WallNow(), std::chrono::hours(1));
   StartServer();
   const Disconnected why = DisconnectedIn(HeartbeatNow(server->addresses().front(), other.executor));
@@ -76,7 +76,7 @@ TEST_F(TlsRpcTest, AnAmOfAnotherJobIsMistrustedAndToldNothing) {
   ExpectAlive();
 }
 
-TEST_F(TlsRpcTest, WhoAnswersWithoutTlsIsMistrustedAndToldNothing) {
+TEST_F(TlsRpcTest, AServerWithoutTlsIsMistrustedAndGetsNoCall) {
   const UniqueFd listening = *ListenOn({kLoopback, 0});
   std::string heard;
   UniqueFd accepted;
@@ -96,7 +96,7 @@ TEST_F(TlsRpcTest, WhoAnswersWithoutTlsIsMistrustedAndToldNothing) {
   EXPECT_THAT(heard, testing::Not(HasSubstr(SomeCaller().token)));
 }
 
-TEST_F(TlsRpcTest, AtAPlainPortThereIsNoAm) {
+TEST_F(TlsRpcTest, ATlsClientGetsNoAnswerFromAPlainPort) {
   const auto plain = *StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{kLoopback, 0}}}, service);
   const Disconnected why = DisconnectedIn(HeartbeatNow(plain->addresses().front()));
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kUnavailable);
@@ -104,7 +104,7 @@ TEST_F(TlsRpcTest, AtAPlainPortThereIsNoAm) {
   EXPECT_THAT(service.calls, IsEmpty());
 }
 
-TEST_F(TlsRpcTest, NobodyListening) {
+TEST_F(TlsRpcTest, AClosedPortIsUnavailable) {
   StartServer();
   const Address gone = server->addresses().front();
   server.reset();
@@ -113,7 +113,7 @@ TEST_F(TlsRpcTest, NobodyListening) {
   EXPECT_THAT(why.reason, HasSubstr("connection refused"));
 }
 
-TEST_F(TlsRpcTest, BytesThatAreNoTlsCloseTheirConnectionAlone) {
+TEST_F(TlsRpcTest, BytesThatAreNotTlsCloseOnlyTheirConnection) {
   StartServer();
   RawPeer bystander(Place());
   bystander.Send(AwaitFrame(1));
@@ -130,7 +130,7 @@ TEST_F(TlsRpcTest, BytesThatAreNoTlsCloseTheirConnectionAlone) {
   EXPECT_EQ(service.calls.size(), 1u);
 }
 
-TEST_F(TlsRpcTest, WhoDoesNotFinishTheHandshakeHasAStrangersTime) {
+TEST_F(TlsRpcTest, AnUnfinishedHandshakeTimesOutLikeAStranger) {
   StartServer({.stranger_limit = Duration(50)});
   TcpPeer silent(server->addresses().front());
   TcpPeer half(server->addresses().front());
@@ -138,7 +138,7 @@ TEST_F(TlsRpcTest, WhoDoesNotFinishTheHandshakeHasAStrangersTime) {
   EXPECT_TRUE(RunUntil([&] { return silent.closed() && half.closed(); }));
 }
 
-TEST_F(TlsRpcTest, OfHandshakesThereAreAsManyAsOfStrangers) {
+TEST_F(TlsRpcTest, UnfinishedHandshakesCountAsStrangers) {
   StartServer({.max_strangers = 2});
   TcpPeer first(server->addresses().front());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
@@ -148,7 +148,7 @@ TEST_F(TlsRpcTest, OfHandshakesThereAreAsManyAsOfStrangers) {
   EXPECT_EQ(server->connections(), 2u);
 }
 
-TEST_F(TlsRpcTest, StrangersThatGetNowhereHoldNobodyUp) {
+TEST_F(TlsRpcTest, StuckStrangersDoNotDelayOtherPeers) {
   StartServer({.stranger_limit = std::chrono::minutes(1)});
   std::deque<TcpPeer> silent;
   for (int i = 0; i < 300; ++i) silent.emplace_back(server->addresses().front());

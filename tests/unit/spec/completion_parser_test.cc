@@ -1,4 +1,4 @@
-// When a job is over, and roles that wait for each other: TonY's stages, groups that others may not outlive, and the
+// The end of a job, and roles that wait for each other: TonY's stages, groups that other roles may not outlive, and the
 // preprocessing task.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ const std::string kShards =
     "tony.application.sidecar.jobtypes=board | ";
 const std::string kShardsFirst = " | " + kShards;
 
-// "strict; board sidecar 0; shard 97 4": rule; of each role how many successes are enough, how many failures too many.
+// Returns e.g. "strict; board sidecar 0 0; shard tracked 97 4": the completion rule, and for each role how many
+// successes are enough and how many failures are too many.
 std::string RulesOf(const std::string& given) {
   Settings settings;
   for (const std::string& part : PartsOf(kShards + given))
@@ -27,14 +28,13 @@ std::string RulesOf(const std::string& given) {
 }
 
 const TestRow kCompletionRules[] = {
-    {"UnlessAJobSaysOtherwiseTheFirstFailureIsTooMany",
-     {{"", "strict; board sidecar 0 0; shard tracked 0 1; worker tracked 0 1"}}},
-    {"ARoleSaysHowManySuccessesAreEnoughAndHowManyFailuresTooMany",
+    {"TheFirstFailureIsTooManyByDefault", {{"", "strict; board sidecar 0 0; shard tracked 0 1; worker tracked 0 1"}}},
+    {"ARoleMaySetItsNumbersOfSuccessesAndFailures",
      {{"tony.shard.min-succeeded=97", "strict; board sidecar 0 0; shard tracked 97 4; worker tracked 0 1"},
       {"tony.shard.min-failed=4", "strict; board sidecar 0 0; shard tracked 0 4; worker tracked 0 1"},
       {"tony.shard.min-failed=2 | tony.shard.min-succeeded=97",
        "strict; board sidecar 0 0; shard tracked 97 2; worker tracked 0 1"}}},
-    {"TonysRuleToleratesFailuresButOfRolesThatAreListed",
+    {"TonysRuleToleratesFailuresExceptOfListedRoles",
      {{"tony.application.completion-rule=tony", "tony; board sidecar 0 0; shard tracked 0 0; worker tracked 0 0"},
       {"tony.application.completion-rule=tony | tony.application.stop-on-failure-jobtypes=shard",
        "tony; board sidecar 0 0; shard tracked 0 1; worker tracked 0 0"},
@@ -45,7 +45,7 @@ const TestRow kCompletionRules[] = {
     {"ASidecarThatIsListedFailsTheJob",
      {{"{tony.application.stop-on-failure-jobtypes=board|tony.board.min-failed=1}",
        "strict; board sidecar 0 1; shard tracked 0 1; worker tracked 0 1"}}},
-    {"WhatARoleSaysItselfGoesBeforeTheLists",
+    {"ARolesOwnKeysOverrideTheLists",
      {{"{tony.application.stop-on-failure-jobtypes=shard,worker|tony.application.fail-on-worker-failure-enabled=true} "
        "| tony.shard.min-failed=4",
        "strict; board sidecar 0 0; shard tracked 0 4; worker tracked 0 1"}}},
@@ -57,7 +57,7 @@ const std::string kTold =
     "restarted; tony.application.completion-rule=tony or strict says which is meant";
 
 const TestRow kCompletionMessages[] = {
-    {"WhatCannotBeIsAnError",
+    {"ImpossibleNumbersAreAnError",
      {{"tony.shard.min-succeeded=101" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=0" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=5 | tony.shard.min-succeeded=97" + kShardsFirst,
@@ -66,17 +66,17 @@ const TestRow kCompletionMessages[] = {
        "refused the role is sidecar, and the job waits for none of its tasks; expected a tracked role"},
       {"tony.application.completion-rule=lenient", "refused expected strict or tony"},
       {"tony.application.fail-on-worker-failure-enabled=maybe", "refused expected true or false"}}},
-    {"OfARoleThatSaysItselfAListHasNoEffect",
+    {"AListHasNoEffectOnARoleWithItsOwnKey",
      {{kShards + "tony.application.stop-on-failure-jobtypes=shard,worker | tony.shard.min-failed=4",
        "on tony.application.stop-on-failure-jobtypes no effect for role \"shard\", as tony.shard.min-failed is set"}}},
-    {"AJobThatSpeaksOfTonysRuleIsToldOnceWhatDiffers",
+    {"KeysOfTonysRuleCauseOneWarningOfTheDifference",
      {{kShards +
            "tony.application.stop-on-failure-jobtypes=worker | tony.application.fail-on-worker-failure-enabled=false",
        "on tony.application.fail-on-worker-failure-enabled " + kTold},
       {kShards + "{type=tony|tony.shard.instances=1} | tony.application.stop-on-failure-jobtypes=worker",
        "on tony.application.stop-on-failure-jobtypes " + kTold},
       {kShards + "tony.compat.version=0.4.6", "on tony.compat.version " + kTold}}},
-    {"WhereNothingDiffersNothingIsSaid",
+    {"NothingIsWarnedOfIfNothingDiffers",
      {{kShards, "quiet"},
       {"tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3", "quiet"},
       {kShards + "tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3 | "
@@ -94,7 +94,7 @@ const std::string kFive = kPsLoader + " | tony.chief.instances=1 | tony.index.in
 const std::string kPreprocess = "tony.application.enable-preprocess=true";
 const std::string kAfter = "tony.application.dependency.worker.timeout.after.";
 
-// That the role waits for these, "ROLE" or "ROLE:ready".
+// Returns the expectation that the role waits for `fors`, a list of "ROLE" or "ROLE:ready".
 std::string Waits(const std::string& role, const std::string& fors) {
   std::string list;
   for (const std::string& name : Split(fors, ','))
@@ -104,7 +104,7 @@ std::string Waits(const std::string& role, const std::string& fors) {
 }
 
 const TestRow kDependencies[] = {
-    {"ARoleNamesThoseForWhichItWaits",
+    {"ARoleNamesTheRolesThatItWaitsFor",
      {{"tony.data.instances=1 | tony.head.instances=1 | tony.index.instances=1 | tony.worker.depends-on=index, data "
        ",head:ready",
        Waits("worker", "data,head:ready,index")}}},
@@ -113,26 +113,26 @@ const TestRow kDependencies[] = {
        "tony.c.instances=1",
        "refused ^roles wait for each other: b -> c -> b"},
       {"tony.a.depends-on=a:ready | tony.a.instances=1", "refused ~a -> a"}}},
-    {"WhatCannotBeWaitedForIsRefused",
+    {"AnImpossibleDependencyIsRefused",
      {{"tony.worker.depends-on=date", "refused ^the job has no role \"date\""},
       {"tony.worker.depends-on=ps | tony.ps.instances=1",
        "refused ~role ps is untracked, so the job does not wait for its end; expected a tracked role, or ps:ready"},
       {"tony.worker.depends-on=ps:ready | tony.ps.instances=1", "accepted"},
       {"tony.worker.depends-on=ps:started | tony.ps.instances=1", "refused ~expected ROLE, or ROLE:ready"}}},
-    {"NobodyWaitsForASidecarToBeReady",
+    {"NoRoleMayWaitForASidecarToBeReady",
      {{"tony.worker.depends-on=board:ready | tony.board.instances=1 | tony.application.sidecar.jobtypes=board",
        "refused ~role board is a sidecar, and the job does not wait for sidecars"}}},
-    {"EveryRoleOfTheTrainingStageWaitsForEveryTrackedOneOfThePrepareStage",
+    {"TrainingRolesWaitForAllTrackedRolesOfThePrepareStage",
      {{"tony.application.prepare-stage= loader , ps, index | tony.application.training-stage=worker,chief" + kFive,
        Waits("chief", "index,loader") + Waits("worker", "index,loader") + "ps.depends_on=none"}}},
-    {"OfAStageThatIsNotGivenAreAllOtherRoles",
+    {"AnUnsetStageHasAllOtherRoles",
      {{"tony.application.{prepare-stage=loader|training-stage=worker} | tony.loader.instances=1",
        Waits("worker", "loader")}}},
-    {"StagesAreAddedToWhatRolesSayThemselves",
+    {"StagesAreAddedToTheRolesOwnDependencies",
      {{"tony.application.prepare-stage=loader | tony.worker.depends-on=chief:ready | tony.chief.instances=1 | "
        "tony.loader.instances=1",
        Waits("worker", "chief:ready,loader")}}},
-    {"EachRoleIsOfOneStage",
+    {"EachRoleBelongsToOneStage",
      {{"tony.application.prepare-stage=loader | tony.application.training-stage=worker" + kPsLoader,
        "error ~role ps is neither in this stage nor in tony.application.prepare-stage"},
       {"tony.application.prepare-stage=loader,ps | tony.application.training-stage=ps,worker" + kPsLoader,
@@ -140,7 +140,7 @@ const TestRow kDependencies[] = {
       {"tony.application.prepare-stage=loader,pz | tony.application.training-stage=worker" + kPsLoader,
        "error ~the job has no role \"pz\""},
       {"tony.application.prepare-stage=loader,ps | tony.application.training-stage=worker" + kPsLoader, "accepted"}}},
-    {"StagesOfWhichNobodyHasToWaitAreToldOf",
+    {"StagesWithoutEffectAreAWarning",
      {{"tony.application.prepare-stage=ps | tony.ps.instances=1", "warns ~no role of the first stage is tracked"}}},
     {"EveryDependencyTimeoutOfARoleIsKept",
      {{"tony.chief.instances=1 | tony.evaluator.instances=1 | tony.application.group.A=chief,worker | "
@@ -149,15 +149,16 @@ const TestRow kDependencies[] = {
        "tony.application.dependency.evaluator.timeout.after.B.ignored=true",
        R"(quiet | evaluator.outlives=[{"group":"A","roles":["chief","worker"],"limit_ms":3600000,"ignored":false},)"
        R"({"group":"B","roles":["chief"],"limit_ms":60000,"ignored":true}])"}}},
-    {"ADependencyTimeoutWithoutEffectIsToldOf",
+    {"ADependencyTimeoutWithoutEffectIsAWarning",
      {{kAfter + "A=5", "warns ~tony.application.group.A is not set | worker.outlives=none"},
       {kAfter + "A=5 | tony.application.group.A=cheif",
        "warns ~the job has no role \"cheif\" | warns ~no effect | worker.outlives=none"},
       {kAfter + "A=5 | tony.application.group.A=worker",
        "warns ~role worker belongs to that group itself | worker.outlives=none"},
       {kAfter + "A=soon", "refused ~expected a whole number of seconds"}}},
-    // The second is a fuzzer's, shortened: its value was read by a row of the table of keys that there is not.
-    {"ADependencyTimeoutOfOtherNamesIsIgnored",
+    // A fuzzer found the second case (shortened here): reading its value used a row that the table of keys does not
+    // have.
+    {"ADependencyTimeoutWithABadNameIsIgnored",
      {{kAfter + "A1={5|soon} | tony.chief.instances=1 | tony.application.group.A1=chief",
        "worker.outlives=none | warns ~" + kAfter +
            "A1 (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case letters "
@@ -186,7 +187,7 @@ TEST(DependencyParserTest, ThePreprocessingTaskIsKnownAsSuch) {
   EXPECT_TRUE(IsPreprocess(*parsed->spec.FindRole("preprocess")));
 }
 
-TEST(DependenciesTest, WhoIsBeforeWhomFollowsThroughAnyNumber) {
+TEST(DependenciesTest, TheOrderOfRolesIsTransitive) {
   JobSpec spec;
   for (const char* name : {"a", "b", "c", "d", "e"}) spec.roles.push_back({.name = name, .command = "true"});
   spec.roles[1].depends_on = {{"a"}};
@@ -196,10 +197,11 @@ TEST(DependenciesTest, WhoIsBeforeWhomFollowsThroughAnyNumber) {
   EXPECT_TRUE(IsBefore(spec, "a", "c"));
   EXPECT_TRUE(IsBefore(spec, "a", "d"));
   EXPECT_FALSE(IsBefore(spec, "b", "c"));
-  EXPECT_FALSE(IsBefore(spec, "b", "d"));  // b may run on
+  // Role c waits only until b is ready, so b may still run.
+  EXPECT_FALSE(IsBefore(spec, "b", "d"));
   EXPECT_FALSE(IsBefore(spec, "a", "e"));
   const auto one_each = [](const RoleSpec&) { return 1; };
-  EXPECT_EQ(LargestConcurrentSum(spec, one_each), 3);  // b, c or d, e
+  EXPECT_EQ(LargestConcurrentSum(spec, one_each), 3);  // b, e, and c or d
 }
 
 }  // namespace

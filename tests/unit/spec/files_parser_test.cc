@@ -1,4 +1,4 @@
-// What a job brings along, and the commands that begin with a Python file of its own.
+// Files that a job brings along, and commands that begin with one of its Python files.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::string_literals::operator""s;
 
-// In a folder with a.txt, b.zip, a:b, a pipe, and the folders lib and code.
+// Checks the row in a folder with a.txt, b.zip, a:b, a pipe, and the folders lib and code.
 void CheckBesideFiles(const RowCase& row) {
   const TempFolder folder;
   std::ofstream(folder.path() / "a.txt") << "a";
@@ -38,14 +38,16 @@ const std::string kColon = " (a name with a colon is written ./NAME)";
 const std::string kAnotherName = "; expected another NAME, as SRC::NAME";
 const std::string kName = "expected as NAME the name of a file, without a slash";
 const std::string kOwnFile = " is a file that TonY itself keeps there; expected another NAME";
-const std::string kVenvIsThere = "refused \"lib::venv\": the folder venv belongs to tony.python-venv; expected another NAME";
+const std::string kVenvIsThere =
+    "refused \"lib::venv\": the folder venv belongs to tony.python-venv; expected another NAME";
 const std::string kPacked =
     "a node recognises archives in HDFS by their names; expected a name that ends in .zip, .jar, .tar, .tar.gz or .tgz";
 
 const TestRow kFiles[] = {
-    {"ASiteFileThatIsNotThereIsNamedByItsKey",
+    {"AMissingSiteFileIsNamedByItsKey",
      {{"tony.application.yarn-conf-path=none.xml" + kYarn, "refused @/none.xml" + kNotHere},
-      {"tony.application.yarn-conf-path=lib" + kYarn, "refused is a folder; expected a site file such as yarn-site.xml"},
+      {"tony.application.yarn-conf-path=lib" + kYarn,
+       "refused is a folder; expected a site file such as yarn-site.xml"},
       {"tony.application.yarn-conf-path=hdfs://nn/yarn-site.xml" + kYarn, "refused ^hdfs: is not supported yet"}}},
     {"AListNamesFilesFoldersAndArchivesAsTonysDid",
      {{kWorker + "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip",
@@ -53,15 +55,15 @@ const TestRow kFiles[] = {
            "," + File("@/b.zip", "data", true) + "," + File("@/b.zip", "plain.zip") + "] | files=[] | am_files=[]"}}},
     {"APathMayBeAbsoluteOrAFileUri",
      {{kJob + "{@/a.txt|file:@/a.txt|FILE://@/a.txt|./code/../a.txt}", "files=[" + kTxt + "]"}}},
-    {"AFolderIsNoArchiveWhateverIsWritten", {{kJob + "lib::l#archive", "files=[" + File("@/lib", "l") + "]"}}},
-    {"TheApplicationMastersFilesAreAlsoThoseOfAJobWithoutRoles",
+    {"AFolderIsNeverAnArchive", {{kJob + "lib::l#archive", "files=[" + File("@/lib", "l") + "]"}}},
+    {"AJobWithoutRolesGetsTheApplicationMastersFiles",
      {{"tony.am.resources=a.txt | " + kJob + "b.zip", "am_files=[" + kTxt + "] | worker.files=[]"},
       {"tony.am.resources=a.txt | " + kJob + "b.zip | tony.worker.instances=0",
        "roles=driver | am_files=[" + kTxt + "] | driver.files=[" + kTxt + "]"}}},
-    {"WhatIsListedTwiceIsThereOnce",
+    {"AFileListedTwiceIsTakenOnce",
      {{kJob + "a.txt,./a.txt | " + kWorker + "a.txt,lib",
        "files=[" + kTxt + "] | worker.files=[" + File("@/lib", "lib") + "]"}}},
-    {"OneNameForTwoSourcesOfOneTaskIsRefused",
+    {"TwoSourcesWithTheSameNameAreRefused",
      {{kJob + "a.txt,lib::a.txt", "refused \"lib::a.txt\": @/a.txt is called a.txt too" + kAnotherName},
       {kWorker + "lib::a.txt | " + kJob + "a.txt",
        "refused \"lib::a.txt\": @/a.txt is called a.txt too" + kAnotherName},
@@ -82,7 +84,7 @@ const TestRow kFiles[] = {
       {kJob + "a.txt::" + std::string(256, 'n'), "error ~n...\": " + kName},
       {kJob + "a.txt::tony-output.json", "refused \"a.txt::tony-output.json\": tony-output.json" + kOwnFile},
       {kJob + "a.txt::tony-hostfile", "refused \"a.txt::tony-hostfile\": tony-hostfile" + kOwnFile}}},
-    {"WhatIsNotOnThisMachineIsRefused",
+    {"AMissingLocalFileIsRefused",
      {{kJob + "a.txt,none.txt", "refused \"none.txt\": @/none.txt" + kNotHere},
       {kJob + "a.txt/x", "refused \"a.txt/x\": @/a.txt/x" + kNotHere},
       {"tony.am.resources=http://host/a#archive",
@@ -92,7 +94,7 @@ const TestRow kFiles[] = {
       {kJob + "file://host/a", "refused \"file://host/a\": expected file:/PATH on this machine"},
       {kJob + "pipe", "refused \"pipe\": @/pipe: neither a file nor a folder"},
       {kJob + "./a:b", "accepted"}}},
-    {"WhatCannotBeOfHdfsIsRefused",
+    {"AnUnusableHdfsFileIsRefused",
      {{kJob + "hdfs:///x/a.txt::b", "refused \"hdfs:///x/a.txt::b\": " + kOnlyYarn},
       {"tony.python-venv=hdfs:///x/venv.zip", "refused " + kOnlyYarn},
       {kJob + "hdfs://nn" + kYarn,
@@ -103,7 +105,7 @@ const TestRow kFiles[] = {
       {kJob + "hdfs:///x/A.TAR.GZ#archive" + kYarn, "accepted"},
       {kJob + "hdfs:///x/a,hdfs:///y/a" + kYarn,
        "refused \"hdfs:///y/a\": hdfs:///x/a is called a too" + kAnotherName}}},
-    {"VenvIsTheNameOfThePythonEnvironmentWhereThereIsOne",
+    {"TheNameVenvIsReservedIfThereIsAPythonEnvironment",
      {{kJob + "lib::venv", "accepted"},
       {kJob + "lib::venv" + kVenv, kVenvIsThere},
       {kWorker + "lib::venv" + kVenv, kVenvIsThere},
@@ -120,7 +122,7 @@ const TestRow kFiles[] = {
 };
 TABLE_TEST(FilesParserTest, kFiles, CheckBesideFiles);
 
-TEST(FilesParserTest, SiteFilesAreOfThisMachineAndForYarnAlone) {
+TEST(FilesParserTest, SiteFilesAreLocalAndOnlyForYarn) {
   const TempFolder folder;
   const std::string txt = (folder.path() / "a.txt").string(), zip = (folder.path() / "b.zip").string();
   for (const std::string& file : {txt, zip}) std::ofstream(file) << "a";
@@ -162,7 +164,7 @@ TEST(FilesParserTest, AJobOnYarnNamesFilesOfHdfs) {
   ExpectReadBack(settings, "/");
 }
 
-TEST(FilesParserTest, WhatIsParsedIsReadBackFromItsJson) {
+TEST(FilesParserTest, ParsedFilesAreReadBackFromJson) {
   const TempFolder folder;
   for (const char* name : {"a.txt", "b.zip", "lib"}) std::ofstream(folder.path() / name) << "PK";
   ExpectReadBack({{"tony.containers.resources", "a.txt"},
@@ -175,11 +177,12 @@ TEST(FilesParserTest, WhatIsParsedIsReadBackFromItsJson) {
                  folder.path());
 }
 
-// ---- commands that begin with a Python file: what a job runs of them
+// ---- Commands that begin with a Python file, and the command that the job runs
 
-// Given: the command, and settings behind " | "; none of them: tony.src-dir=src. Expected: the command, and warnings
-// behind " | ". The folder has src (train.py, tools/eval.py, "my train.py", "a tool", conf.yaml, two of other letters;
-// executable: run.py, plain.py, empty.py, crlf.py, bom.py, zipapp.py), env, a Python environment, other.py and src.zip.
+// The row gives the command, with settings behind " | "; without settings tony.src-dir=src holds. It expects the
+// command, with warnings behind " | ". The folder has src (train.py, tools/eval.py, "my train.py", "a tool", conf.yaml,
+// two files with other letters; executable: run.py, plain.py, empty.py, crlf.py, bom.py, zipapp.py), env, a Python
+// environment, other.py and src.zip.
 void CheckCommand(const RowCase& row) {
   const TempFolder folder;
   fs::create_directories(folder.path() / "src/tools");
@@ -224,15 +227,15 @@ const TestRow kCommands[] = {
       {" train.py --epochs 3 > log; ls", "python3 train.py --epochs 3 > log; ls"},
       {"./train.py", "python3 ./train.py"},
       {"tools/eval.py", "python3 tools/eval.py"}}},
-    {"AFileThatMayBeExecutedIsRunByItsFirstLineWhereAShellFindsIt",
-     // A shell looks for the second in PATH alone.
+    {"AnExecutableFileRunsByItsFirstLineIfAShellFindsIt",
+     // A shell searches only PATH for a name without a slash.
      {{"./run.py", "as it is"}, {"run.py", "python3 run.py"}}},
     {"TheJobsOwnPythonRunsIt", {{"train.py | tony.src-dir=src | tony.python-venv=env", "venv/bin/python3 train.py"}}},
     {"OtherCommandsStayAsTheyAre",
      {{"{python train.py|bash -c train.py|/src/train.py|$HOME/train.py|../train.py|train.pyc|.py|A=1 "
        "train.py|tools|./none.py}",
        "as it is"}}},
-    {"InAnArchiveANameWithoutASlashCanOnlyBeMeantForPython",
+    {"InAnArchiveANameWithoutASlashIsRunByPython",
      {{"train.py | tony.src-dir=src.zip", "python3 train.py"}, {"./train.py | tony.src-dir=src.zip", "as it is"}}},
     {"AFileThatTheKernelWouldNotStartIsRunByPython",
      {{"./plain.py", "python3 ./plain.py"},
@@ -255,14 +258,14 @@ const TestRow kCommands[] = {
       {"/usr/bin/python3 my train.py -v", "/usr/bin/python3 './my train.py' -v"},
       {"a tool -x", "'./a tool' -x"},
       {"echo my train.py", "as it is"}}},
-    {"AProgramOfTheSourcesByItsAbsolutePathIsTheTasksCopy",
+    {"AnAbsolutePathIntoTheSourcesBecomesTheTasksCopy",
      {{"python3 @/src/train.py --lr 0.1", "python3 ./train.py --lr 0.1"},
       {"@/src/train.py", "python3 ./train.py"},
       {"env A=@/src/run.py bash -c '@/src/run.py'; \"@/src/run.py\"",
        "env A=./run.py bash -c './run.py'; \"./run.py\""},
-      // A folder for results is to outlive the job.
+      // A folder for results has to outlive the job, so its path stays.
       {"python3 t.py --out @/src/out @/src2/run.py", "as it is"}}},
-    {"WhatStaysTheOriginalIsAWarning",
+    {"APathThatStaysTheOriginalIsAWarning",
      {{"{python3 train.py --conf @/src/conf.yaml|cd @/src && python3 train.py|cd /tmp && python3 @/src/train.py}",
        kOriginal}}},
     {"FilesThatTheJobNamesCountToo",

@@ -1,4 +1,4 @@
-// What a job is as a whole, keys that are wrong or have no effect, and the configuration as JSON.
+// A job as a whole, keys that are wrong or have no effect, and the configuration as JSON.
 #include "runtime/spec/job_spec_parser.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ const TestRow kJobs[] = {
     {"AJobHasANameAndAFramework",
      {{"tony.application.name= train  | tony.application.framework= PyTorch ", "name=train | framework=pytorch"},
       {"", "name=TonyApplication | framework=tensorflow"}}},
-    {"FrameworksThatAreNotThereAreRefused",
+    {"UnsupportedFrameworksAreRefused",
      {{"tony.application.framework={horovod|mxnet|MPI}", "refused not supported yet; " + kFrameworks},
       {"tony.application.framework={torch|staged}", "refused " + kFrameworks}}},
     {"TasksStartAsAGangOrFirstComeFirstServed",
@@ -48,14 +48,14 @@ const TestRow kJobs[] = {
     {"TextThatIsNotUtf8IsRefused",
      {{"tony.worker.command=caf\xE9", "error tony.worker.command: \"caf\xEF\xBF\xBD\" (from -conf): not valid UTF-8"},
       {"other.key=caf\xE9", "accepted"}}},
-    {"TagsStandInTheirOrderEachOnce",
+    {"TagsKeepTheirOrderWithoutDuplicates",
      {{"tony.application.tags= b, a,,b ,c:1", R"(tags=["b","a","c:1"])"},
       {"tony.application.tags=", "tags=[]"},
       {"tony.application.tags=a", "quiet"},
       {"tony.application.tags=a\nb",
        "error tony.application.tags: \"a?b\" (from -conf): expected tags of one line, separated by commas"}}},
     {"AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear",
-     // An outage of an hour ends no job.
+     // By default an outage of one hour does not end a job.
      {{"", "watch_timeout_ms=7200000"},
       {"tony.azkaban.watch-timeout= 1 ", "watch_timeout_ms=1000"},
       {"tony.azkaban.watch-timeout=31536000", "watch_timeout_ms=31536000000"},
@@ -64,7 +64,7 @@ const TestRow kJobs[] = {
 };
 TABLE_TEST(JobSpecParserTest, kJobs, CheckSpecAnywhere);
 
-TEST(JobSpecParserTest, WhatIsParsedIsReadBackFromItsJson) {
+TEST(JobSpecParserTest, AParsedSpecIsReadBackFromItsJson) {
   const auto parsed =
       ParseWith({{"tony.ps.instances", "2"}, {"tony.execution.env.A", "1,2"}, {"tony.application.timeout", "5"}});
   ASSERT_TRUE(parsed.ok());
@@ -73,7 +73,7 @@ TEST(JobSpecParserTest, WhatIsParsedIsReadBackFromItsJson) {
   EXPECT_EQ(*read, parsed->spec);
 }
 
-// Whatever stands in the properties: a spec that its own JSON gives back, or one line of error.
+// Parsing gives a spec that its own JSON restores, or one line of error, whatever the properties are.
 TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
   const std::vector<std::string> keys = Alternatives(
       "tony.{worker.instances|ps.instances|am.instances|x.instances|.instances|instances|worker.memory|worker.command|"
@@ -144,7 +144,7 @@ const TestRow kKeyChecks[] = {
       {"tony.nothing.like.this.at.all=1", "warns tony.nothing.like.this.at.all (from -conf): unknown key, ignored"},
       {"tony.container.command=x",
        "warns tony.container.command (from -conf): unknown key, ignored; did you mean tony.containers.command?"}}},
-    {"KeysOfOthersAreIgnoredWithoutAWord", {{"type=tony | retries=1 | tonyx=1 | azkaban.flow.execid=7", "quiet"}}},
+    {"KeysOfOtherProgramsAreIgnoredSilently", {{"type=tony | retries=1 | tonyx=1 | azkaban.flow.execid=7", "quiet"}}},
     {"RolesThatTonyIgnoredAreAWarning",
      {{"tony.worker2.instances=2", "warns tony.worker2.instances" + kAsInTony},
       {"tony.Worker.instances=2", "warns tony.Worker.instances" + kAsInTony},
@@ -158,7 +158,7 @@ const TestRow kKeyChecks[] = {
      {{"tony.yarn.queue=ml", "warns tony.yarn.queue" + kWithoutYarn},
       {"tony.yarn.queue=default", "quiet"},
       {"tony.yarn.queue=ml | tony.scheduler=YARN", "quiet"}}},
-    {"AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault",
+    {"AKeyWithoutEffectIsAWarningUnlessItHoldsTheDefault",
      {{"tony.application.type=ML", "warns tony.application.type" + kWithoutYarn},
       {"tony.application.type=TONY", "quiet"},
       {"tony.worker.node-label=gpu", "warns tony.worker.node-label" + kWithoutYarn}}},
@@ -166,33 +166,33 @@ const TestRow kKeyChecks[] = {
      {{"tony.local.priority=2", "quiet"},
       {"tony.local.priority=2 | tony.scheduler=yarn", "warns tony.local.priority" + kWithoutLocal},
       {"tony.local.memory-limits=AUTO | tony.scheduler=yarn", "warns tony.local.memory-limits" + kWithoutLocal}}},
-    {"TonysOwnSiteSampleIsReadWithoutAWord",
+    {"TonysSampleSiteFileCausesNoWarning",
      {{"tony.history.host=historyhost.com | tony.keytab.user=user1 | tony.keytab.location=/location/to/tony.keytab | "
        "tony.https.port=19886 | tony.https.keystore.path=/location/to/tony.jks | tony.https.keystore.type=JKS | "
        "tony.https.keystore.password=password | tony.https.keystore.algorithm=SunX509 | tony.http.port=disabled | "
        "tony.secret.key=changeme | tony.init.module=Startup",
        "quiet"}}},
-    {"ATemplateMaySayThatThereIsOneMaster",
+    {"ATemplateMaySetOneMasterInstance",
      {{"tony.am.instances=1 | tony.ps.instances=0 | tony.ps.memory=2g", "quiet"},
       {"tony.am.instances=2", "warns tony.am.instances (from -conf): accepted, no effect: a job has one"}}},
-    {"WhatThereIsNothingToSetForIsNoWarning",
+    {"KeysThatNeedNoEffectCauseNoWarning",
      {{"tony.application.security.enabled=false | tony.task.executor.jvm.opts=-Xmx4g | tony.secret.key=ours | "
        "tony.docker.worker.image=image",
        "quiet"},
       {"tony.application.stop-on-failure-jobtypes=worker,ps", "quiet"}}},
-    {"WhatWouldRunTheWrongThingIsAnError",
+    {"AKeyThatWouldRunAnotherProgramIsAnError",
      {{"tony.docker.enabled=true", "refused ^not supported yet: "}, {"tony.docker.enabled={ |false}", "quiet"}}},
     {"AnUnknownKeyWarnsAlsoWhereSomethingElseIsWrong",
      {{"tony.worker.vcores=none | tony.worker.memroy=1g",
        "refused expected a whole number from 1 to 1000000\nwarning: tony.worker.memroy (from -conf): unknown key, "
        "ignored; did you mean tony.worker.memory?"}}},
-    {"AWrongValueIsNotBlamedForWhatFollowsFromItsDefault",
+    {"AWrongValueCausesNoErrorsOfItsDefault",
      {{"tony.task.cutoff-after-ms=x | tony.task.lost-after-ms=20000",
        "refused expected a whole number of milliseconds from 1 to " + kBadMillis},
       {"tony.restart.backoff-ms=x | tony.restart.longest-backoff-ms=1",
        "refused expected a whole number of milliseconds from 0 to " + kBadMillis},
       {"tony.worker.instances=x", "refused expected a whole number from 0 to 10000"}}},
-    {"WhoeverSetsKeysOfARoleIsToldThatTheCommandRunsOnce",
+    {"KeysOfAMissingRoleWarnThatTheCommandRunsOnce",
      {{"only: tony.containers.command=true | tony.worker.memory=1g",
        "roles=driver | warns tony.worker.memory (from -conf): ignored, as tony.worker.instances is not set | warns no "
        "role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks of role "
@@ -200,7 +200,7 @@ const TestRow kKeyChecks[] = {
 };
 TABLE_TEST(KeyChecksTest, kKeyChecks, CheckSpecAnywhere);
 
-TEST(KeyChecksTest, AWrongFileAltogetherDoesNotFillTheScreen) {
+TEST(KeyChecksTest, WarningsOfUnknownKeysAreLimitedInNumber) {
   Settings settings;
   for (int i = 100; i < 200; ++i) settings.emplace_back(StrCat("tony.nothing.like.this.at.all", i), "1");
   const auto parsed = ParseWith(settings);
@@ -209,7 +209,7 @@ TEST(KeyChecksTest, AWrongFileAltogetherDoesNotFillTheScreen) {
   EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys");
 }
 
-TEST(KeyChecksTest, AllWrongValuesAreToldAtOnce) {
+TEST(KeyChecksTest, AllWrongValuesAreReportedAtOnce) {
   const std::string error = ErrorWith({{"tony.worker.memory", "2x"},
                                        {"tony.worker.vcores", "none"},
                                        {"tony.ps.instances", "many"},
@@ -239,7 +239,7 @@ TEST(ConfigurationJsonTest, AConfigurationIsReadBackWhole) {
   EXPECT_EQ(*read, configuration);
 }
 
-TEST(ConfigurationJsonTest, WhatIsNoConfigurationIsRefusedByName) {
+TEST(ConfigurationJsonTest, AnInvalidConfigurationIsRefused) {
   for (const char* text : {"{}", "", R"([{"key":"k","value":7,"source":"s"}])", R"([{"key":"k","value":"v"}])"})
     EXPECT_FALSE(ConfigurationFromJson(text).ok()) << text;
 }

@@ -1,4 +1,4 @@
-// Restarts, checkpoints, timers, and what failures mean.
+// Restarts, checkpoints, timers, and the meaning of failures.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -49,7 +49,7 @@ const TestRow kRestarts[] = {
     {"TonysRetriesAreRestartsOfTheJob",
      {{"tony.am.retry-count=2 | tony.restart.job.window-ms=5", R"(restart.job={"most":2,"window_ms":5})"},
       {"tony.am.retry-count=2", "quiet"}}},
-    {"OurOwnKeyForRestartsOfTheJobGoesBeforeTonys",
+    {"OurKeyForJobRestartsOverridesTonys",
      {{"tony.am.retry-count=2 | tony.restart.job.budget=0",
        "restart.job.most=0 | on tony.am.retry-count no effect, as tony.restart.job.budget is set"}}},
     {"TheScopeIsTheJobsUnlessTheRoleHasItsOwn",
@@ -65,7 +65,7 @@ const TestRow kRestarts[] = {
      {{"only: tony.containers.command=true | tony.restart.scope=job | tony.driver.restart.scope=task | "
        "tony.driver.restart.budget=4",
        "driver.restart_scope=job | driver.restarts=null | warns ~ | warns ~"}}},
-    {"WordsOfOurKeysAreNoRoles",
+    {"WordsOfOurKeysCannotBeRoles",
      {{"tony.restart.instances=1", "refused \"restart\" cannot be a role: tony.restart.* keys mean something else"},
       {"tony.checkpoint.instances=1",
        "refused \"checkpoint\" cannot be a role: tony.checkpoint.* keys mean something else"},
@@ -84,24 +84,25 @@ void CheckBesideAFile(const RowCase& row) {
 const std::string kLongest(4095, 'a'), kLongestPath = "/" + kLongest.substr(1);
 
 const TestRow kCheckpoints[] = {
-    {"APathAndAPatternAreAsLongAsThePathOfAFile",
+    {"PathAndPatternMayBeAsLongAsAFilePath",
      {{"tony.checkpoint.dir=" + kLongestPath, "checkpoint.directory=" + kLongestPath},
       {"tony.checkpoint.dir=" + kLongestPath + "a", "error ~"},
       {"tony.checkpoint.dir=~/ck", "checkpoint.directory=^/ | checkpoint.directory=" + ExpandTilde("~/ck")},
       {"tony.checkpoint.dir=/saved | tony.checkpoint.pattern=" + kLongest, "checkpoint.pattern=" + kLongest},
       {"tony.checkpoint.dir=/saved | tony.checkpoint.pattern=" + kLongest + "a", "error ~"}}},
-    {"TheFolderIsMadeAbsoluteAndNeedNotBeThere",
+    {"TheFolderIsMadeAbsoluteAndNeedNotExist",
      {{"tony.checkpoint.dir=saved/run-1/", "checkpoint.directory=@/saved/run-1"},
       {"tony.checkpoint.dir= ./a/../b ", "checkpoint.directory=@/b"},
       {"tony.checkpoint.dir=/mnt/saved", "checkpoint.directory=/mnt/saved"},
       {"tony.checkpoint.dir=.{|/x/..}", "checkpoint.directory=@"},
       {"tony.checkpoint.dir=", "checkpoint.directory="},
       {"tony.checkpoint.dir=file", "refused @/file is not a folder"}}},
-    {"AFolderIsOfThisMachineOrOnYarnInHdfs",
+    {"AFolderIsLocalOrOnYarnInHdfs",
      {{"tony.checkpoint.dir={s3://bucket/x|file:///tmp}",
        "refused expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH"},
       {"tony.checkpoint.dir=hdfs:///models",
-       "refused only a job on YARN can use files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+       "refused only a job on YARN can use files in HDFS (tony.scheduler=yarn); expected the path of a file or folder "
+       "on "
        "this machine"},
       {"tony.scheduler=yarn | tony.checkpoint.dir=hdfs:/a/../models/", "checkpoint.directory=hdfs:///models"},
       {"tony.scheduler=yarn | tony.checkpoint.dir=hdfs://nn/models", "checkpoint.directory=hdfs://nn:8020/models"},
@@ -111,7 +112,7 @@ const TestRow kCheckpoints[] = {
        "error tony.checkpoint.dir: \"a?b\" (from -conf): a path cannot hold a NUL character"},
       {"tony.checkpoint.dir=/" + std::string(4096, 'x'),
        "error tony.checkpoint.dir: \"/" + std::string(59, 'x') + "...\" (from -conf): the path is too long"}}},
-    {"APatternIsOfNames",
+    {"APatternIsForFileNames",
      {{"tony.checkpoint.dir=/x | tony.checkpoint.pattern= ckpt-*.npz  | tony.checkpoint.fruitless-restarts=5 | "
        "tony.checkpoint.resume= Latest ",
        R"(checkpoint={"directory":"/x","pattern":"ckpt-*.npz","most_fruitless":5,"resume":"latest"})"},
@@ -151,10 +152,10 @@ const TestRow kTimers[] = {
        R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18)"
        " | registration_timeout_ms=19"}}},
     {"SuspicionComesAfterFiveHeartbeats", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
-    {"MissedHeartbeatsAreTonysWordForLost",
+    {"MissedHeartbeatsSetTheLostTimeout",
      {{"tony.task.max-missed-heartbeats=100", "timers.lost_after_ms=100000"},
       {"tony.task.max-missed-heartbeats=1 | tony.task.heartbeat-interval-ms=20000", "timers.lost_after_ms=60000"}}},
-    {"OurOwnKeyForLostGoesBeforeTonys",
+    {"OurKeyForTheLostTimeoutOverridesTonys",
      {{"tony.task.max-missed-heartbeats=100 | tony.task.lost-after-ms=70000",
        "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, as tony.task.lost-after-ms is "
        "set"}}},
@@ -163,18 +164,19 @@ const TestRow kTimers[] = {
        "error tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
        "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again"},
       {"tony.task.lost-after-ms=45001", "accepted"}}},
-    {"TonysMissedHeartbeatsAreRaisedToWhatIsSafe",
+    {"TonysMissedHeartbeatsAreRaisedToASafeTimeout",
      {{"tony.task.max-missed-heartbeats=25",
        "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats taken as 45001 ms, because a lost task has "
        "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},
-    {"TheDeathOfAnAmIsToldFromBeingCutOff",
+    {"TheCutoffTellsADeadAmFromALostConnection",
      {{"tony.task.cutoff-after-ms=21999",
        "error tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
-       "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost connection"},
+       "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost "
+       "connection"},
       {"tony.task.cutoff-after-ms=22000", "accepted"}}},
-    {"ALateHeartbeatIsNoDeath",
+    {"TheLostTimeoutIsAtLeastThreeHeartbeats",
      {{"tony.task.heartbeat-interval-ms=20001 | tony.task.lost-after-ms=60000",
        "error tony.task.lost-after-ms (60000) must be at least three times tony.task.heartbeat-interval-ms (20001)"}}},
     {"DefaultsMakeRoomForASlowHeartbeat",
@@ -203,20 +205,20 @@ const TestRow kTimers[] = {
 };
 TABLE_TEST(TimerParserTest, kTimers, CheckSpecAnywhere);
 
-// ---- what failures mean
+// ---- The meaning of failures
 
 const std::string kClasses =
     "expected one of the classes user_error, user_config, oom, node_lost, preempted, infra, hung or timeout";
 const std::string kRegex = "refused expected a POSIX extended regular expression before =>: ";
 
 const TestRow kFailureRules[] = {
-    {"AJobHasNoneOfItsOwn", {{"", "failure_rules=[]"}}},
+    {"AJobHasNoOwnRulesByDefault", {{"", "failure_rules=[]"}}},
     {"SignalsHaveNumbersAndNames", {{"tony.failure.signal.{9|KILL|SIGKILL}=infra", R"(failure_rules=~"signal":9)"}}},
     {"KeysAreKnownAndRolesKeepTheirNames",
      {{"tony.failure.exit.3=infra | tony.failure.pattern.x=a => oom", "quiet"},
       {"tony.failure.exot.3=infra",
        "warns tony.failure.exot.3 (from -conf): unknown key, ignored; did you mean tony.failure.exit.3?"}}},
-    {"WhatIsWrongIsNamedWithKeyValueAndOrigin",
+    {"ABadRuleIsNamedWithKeyValueAndOrigin",
      {{"tony.failure.exit.3={broken|success|killed||, transient}", "refused " + kClasses},
       {"tony.failure.exit.0=infra", "refused expected an exit code from 1 to 255 in the key, not \"0\""},
       {"tony.failure.exit.{256|-1|x|1.5|99999999999999999999}=infra", "refused ^expected an exit code"},
@@ -257,13 +259,13 @@ TEST(FailureRulesParserTest, PatternsThenExitCodesThenSignals) {
   EXPECT_EQ(parsed->spec.failure_rules, expected);
 }
 
-TEST(FailureRulesParserTest, ThereIsAMostOfThem) {
+TEST(FailureRulesParserTest, TheNumberOfRulesIsLimited) {
   Settings settings;
   for (int code = 1; code <= 65; ++code) settings.emplace_back("tony.failure.exit." + std::to_string(code), "infra");
   EXPECT_EQ(ErrorWith(settings), "tony.failure.*: 65 rules; expected at most 64");
 }
 
-TEST(FailureRulesParserTest, TheSpecsJsonKeepsThem) {
+TEST(FailureRulesParserTest, TheSpecsJsonKeepsTheRules) {
   JobSpec spec = ParseWith({{"tony.failure.signal.9", "infra, transient"},
                             {"tony.failure.exit.3", "user_config, permanent, m n"},
                             {"tony.failure.pattern.x", "\xC3\xA4 => oom"}})

@@ -48,8 +48,7 @@ const std::string kPytorch = " | tony.application.framework=pytorch | tony.worke
 const std::string kMeansElse = "cannot be a role: tony.task.* keys mean something else";
 
 const TestRow kRoles[] = {
-    {"ARoleWithZeroInstancesIsLeftOutWithoutAWord",
-     {{"tony.ps.instances=0 | tony.ps.memory=1g", "roles=worker | quiet"}}},
+    {"ARoleWithZeroInstancesIsLeftOutSilently", {{"tony.ps.instances=0 | tony.ps.memory=1g", "roles=worker | quiet"}}},
     {"MemoryIsANumberOfMegabytesOrHasAUnit",
      {{"tony.worker.memory={2g|2G|2gb|2GiB|2048m|2048MB| 2048 }", "worker.memory_mb=2048"},
       {"tony.worker.memory=512MiB", "worker.memory_mb=512"},
@@ -64,14 +63,14 @@ const TestRow kRoles[] = {
       {"tony.worker.gpus=-1", kWholeFrom + "0 to 100000"},
       {"tony.worker.max-instances=-2", kWholeFrom + "-1 to 10000"},
       {"tony.task.max-total-instances=many", kWholeFrom + "-1 to 9223372036854775807"}}},
-    {"ATaskHasAsManyProcessesAsAskedForOrAsGpus",
+    {"ATaskHasTheConfiguredProcessesOrOnePerGpu",
      {{"tony.worker.nproc-per-node=4" + kPytorch + "0", "worker.processes=4"},
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "2", "worker.processes=2"},
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "0",
        "refused the task has no GPUs; expected tony.worker.gpus as well"},
       {"tony.worker.nproc-per-node={0|65|-1|auto|2.0}" + kPytorch + "2",
        "refused expected 1 to 64, or gpu for as many as the task's GPUs"}}},
-    {"OnlyASidecarOutlivesRestartsAndOnlyTensorBoardUnasked",
+    {"OnlySidecarsMayOutliveRestartsAndTensorBoardDoesByDefault",
      {{"tony.board.instances=1 | tony.application.sidecar.jobtypes=board", "board.outlives_restarts=none"},
       {"tony.board.instances=1 | tony.application.sidecar.jobtypes=board | tony.board.outlives-restarts= True ",
        "board.outlives_restarts=true"},
@@ -82,7 +81,7 @@ const TestRow kRoles[] = {
        "refused expected true or false"},
       {"tony.tensorboard.instances=1 | tony.tensorboard.outlives-restarts=false",
        "tensorboard.outlives_restarts=none"}}},
-    {"ALoneCommandHasNoTensorBoardBesideIt",
+    {"ALoneCommandHasNoTensorBoard",
      {{"tony.application.tensorboard-log-dir=/logs | tony.worker.instances=0",
        "on tony.application.tensorboard-log-dir a job without roles has no TensorBoard beside it; its command finds "
        "TB_LOG_DIR and TB_PORT"}}},
@@ -130,18 +129,19 @@ const TestRow kRoles[] = {
       {"tony.task.max-total-memory=6000 | tony.worker.instances=3", "refused the job asks for 6144"},
       {"tony.task.max-total-vcores=2 | tony.worker.instances=3", "refused the job asks for 3"},
       {"tony.task.max-total-gpus=5 | tony.worker.instances=3 | tony.worker.gpus=2", "refused the job asks for 6"}}},
-    {"TheLimitsAreOfRolesAndAJobWithoutAnyIsBelowThem",
+    {"AJobWithoutRolesIsWithinTheLimits",
      {{"tony.worker.instances=0 | tony.task.max-total-instances=0", "roles=driver | driver.instances=1"}}},
     {"MoreThanTenThousandTasksAreRefused",
      {{"tony.worker.instances=10000", "accepted"},
       {"tony.worker.instances=10000 | tony.chief.instances=1",
        "error the job has 10001 tasks, and at most 10000 are supported"}}},
-    {"NamesThatMeanSomethingElseAreNoRoles",
+    {"NamesWithAnotherMeaningCannotBeRoles",
      {{"tony.task.instances=1", "refused \"task\" " + kMeansElse},
       {"tony." + std::string(64, 'a') + ".instances=1", "refused a role's name has at most 63 letters"}}},
-    {"ANameThatIsNoRoleIsRefusedWhereItIsAllThatWasAskedFor",
+    {"ABadRoleNameIsRefusedIfItIsTheOnlyRole",
      {{"only: tony.{Worker|worker1|my-role|a.b}.instances=2 | tony.containers.command=true",
-       "refused the job has no valid role, and this name is not valid; expected tony.<role>.instances, where a role's name has "
+       "refused the job has no valid role, and this name is not valid; expected tony.<role>.instances, where a role's "
+       "name has "
        "lower-case letters only, as worker"},
       {"only: tony.Worker.instances=two | tony.containers.command=true", "error ~"},
       {"only: tony.Worker.instances=2 | tony.worker.instances=0 | tony.containers.command=true", "error ~"},
@@ -149,7 +149,7 @@ const TestRow kRoles[] = {
       {"only: tony.Worker.instances=2 | tony.ps.instances=1 | tony.application.untracked.jobtypes=x | "
        "tony.containers.command=true",
        "accepted"}}},
-    {"AnOutputOfAnEarlierStepIsNoRole",
+    {"AnOutputOfAnEarlierStepIsNotARole",
      {{"only: tony.output.instances=5 | tony.output.a.instances=5 | tony.output.memory=x | "
        "tony.containers.command=true",
        "accepted"},
@@ -166,27 +166,27 @@ const std::string kOlderTony = " | tony.compat.version=0.4.6", kNewerTony = " | 
 
 const TestRow kTaskLimits[] = {
     {"WithoutKeysAnExecutionHasNoLimit", {{"", "timers.execution_limit_ms=none | registry_timeout_ms=none"}}},
-    {"AnExecutionHasTheLimitOfEitherTonysKey",
+    {"EitherOfTonysKeysLimitsAnExecution",
      {{"tony.task.executor.execution-timeout-ms=2000", "timers.execution_limit_ms=2000"},
       {"tony.worker.timeout=3000", "timers.execution_limit_ms=3000 | quiet"},
       {"tony.worker.timeout=3000 | tony.task.executor.execution-timeout-ms=2000",
        "timers.execution_limit_ms=2000 | on tony.worker.timeout no effect, as tony.task.executor.execution-timeout-ms "
        "is set"}}},
-    {"TheMastersStartHasNoLimitUnlessTheJobSaysSo",
+    {"TheMastersStartHasNoLimitByDefault",
      {{"", "startup_timeout_ms=none"}, {"tony.am.startup-timeout=2000", "startup_timeout_ms=2000 | quiet"}}},
     {"TheRegistryTimeoutIsInSeconds",
      {{"tony.task.executor.registry-timeout-sec=2", "registry_timeout_ms=2000"},
       {"tony.task.executor.registry-timeout-sec=-1", "error ~"}}},
-    {"TheAllocationTimeoutIsThatOfTheNewerTonyUnlessTheJobSaysOtherwise",
+    {"TheAllocationTimeoutHasTheMeaningOfNewerTonyByDefault",
      {{kAllocation + "=5000" + kNewerTony,
        StrCat("allocation_timeout_ms=5000 | registration_timeout_ms=", JobSpec().registration_timeout.count())},
       {kAllocation + "=5000" + kOlderTony, "allocation_timeout_ms=0 | registration_timeout_ms=5000"}}},
-    {"WhoDoesNotSayWhichTonyIsMeantIsTold",
+    {"AnAmbiguousTonyVersionIsAWarning",
      {{kAllocation + "=5000", "on " + kAllocation +
                                   " limits the wait for containers, as in TonY 0.5.3; in 0.4.6 it was "
                                   "tony.container.registration.timeout. tony.compat.version says which is meant"},
       {kAllocation + "=-1", "quiet"},
-      // Only 0.5.3 has both.
+      // Only TonY 0.5.3 has both keys.
       {kAllocation + "=5000 | tony.container.registration.timeout=7000", "quiet"},
       {kAllocation + "=5000" + kNewerTony, "quiet"},
       {kAllocation + "=5000" + kOlderTony, "quiet"}}},

@@ -1,4 +1,4 @@
-// The words of the tables for the parsers of a job spec.
+// Helpers for test tables of the parsers of a job spec.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 
 namespace tony {
 
-// A value of the spec's JSON: "timers.lost_after_ms", or of a role "worker.command"; "roles" are their names.
+// Returns a value of the spec's JSON, e.g. "timers.lost_after_ms", or "worker.command" of a role; "roles" gives the
+// roles' names.
 inline std::string SpecValue(const ParsedJobSpec& parsed, const std::string& path) {
   if (path == "watch_timeout_ms") return StrCat(parsed.watch_timeout.count());
   boost::json::value at = boost::json::parse(ToJson(parsed.spec));
@@ -31,15 +32,15 @@ inline std::string SpecValue(const ParsedJobSpec& parsed, const std::string& pat
   return at.is_string() ? std::string(at.as_string()) : boost::json::serialize(at);
 }
 
-// Given: settings as "tony.worker.instances=2 | tony.x=", from -conf; "only: " before them: without the one worker that
-// runs `true`. "@" is `directory`. Expected, each between " | ":
-//   worker.memory_mb=2048   a value, as SpecValue has it (ExpectText)
-//   quiet                   there is no warning
-//   warns TEXT              the next warning (ExpectText); the parts that begin so are all warnings there are
-//   on KEY TEXT             the same, of a warning that begins with KEY, its value and origin
+// The row gives settings as "tony.worker.instances=2 | tony.x=", from -conf. "only: " before them leaves out the one
+// worker that runs `true`. "@" is `directory`. It expects parts between " | ":
+//   worker.memory_mb=2048   a value, as SpecValue returns it (ExpectText)
+//   quiet                   no warning
+//   warns TEXT              the next warning (ExpectText); each warning needs a part of this kind
+//   on KEY TEXT             the next warning, which begins with KEY, its value and origin
 //   error TEXT              the error, which is kInvalid
-//   refused TEXT            the same, of an error that begins with the first setting's key, its value and origin
-//   accepted                there is no error
+//   refused TEXT            the error, which begins with the first setting's key, its value and origin
+//   accepted                no error
 inline void CheckSpec(const RowCase& row, const std::filesystem::path& directory) {
   const std::string here = directory.string();
   for (std::string given : Alternatives(row.given)) {

@@ -1,5 +1,5 @@
-// Environments from conda's explicit lock files, with a client that is played: what it is asked for, how often, and
-// what becomes of its failures. A genuine installer makes them in tests/e2e/samples.
+// Environments from conda's explicit lock files, made by a fake client: how it is called, how often, and how its
+// failures are reported. Tests with a real installer are in tests/e2e/samples.
 #include "runtime/staging/conda_environment.h"
 
 #include <signal.h>
@@ -74,7 +74,7 @@ class CondaEnvironmentTest : public LockedTest {
   size_t Asked() const { return Split(Text(tools_ / "asked"), '\n').size() - 1; }
 };
 
-TEST_F(CondaEnvironmentTest, IsMadeOnceForEachContentByCopies) {
+TEST_F(CondaEnvironmentTest, AnEnvironmentIsMadeOncePerContentByCopies) {
   const fs::path first = Made("linux.lock");
   EXPECT_EQ(Mode(first), 0555u);
   EXPECT_EQ(Mode(first / "made"), 0444u);
@@ -91,8 +91,9 @@ TEST_F(CondaEnvironmentTest, IsMadeOnceForEachContentByCopies) {
   EXPECT_EQ(Asked(), 2u);
 }
 
-TEST_F(CondaEnvironmentTest, KnowsThePathItHasInTheEnd) {
-  constexpr std::string_view kTemporary = ".new-.01234567";  // what its first path had more
+TEST_F(CondaEnvironmentTest, AnEnvironmentRefersToItsFinalPath) {
+  // The suffix that the path has while the environment is made.
+  constexpr std::string_view kTemporary = ".new-.01234567";
   const fs::path made = Made("linux.lock");
   EXPECT_EQ(Text(made / "made"), StrCat("prefix=", made.parent_path().string(), std::string(1 + kTemporary.size(), '/'),
                                         made.filename().string(), "\n"));
@@ -125,7 +126,7 @@ TEST_F(CondaEnvironmentTest, TheClientIsThatOfTheUsersShell) {
   ExpectError(StageIt(JobWith("other.lock")), "~micromamba, mamba or conda, one of which makes the environment");
 }
 
-TEST_F(CondaEnvironmentTest, WhatIsNoPackageOfThisMachineIsRefusedWithItsLine) {
+TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {
   for (const std::string& package : {kZstd + "#" + kMd5 + "0", kZstd + "#" + std::string(32, 'A'), kZstd + "#None",
                                      kZstd + "#sha256:" + kMd5, kZstd + "#"})
     EXPECT_THAT(WhyNot("\n" + package), HasSubstr("line 3, \"" + package + "\": expected 32 hexadecimal digits"));
@@ -137,13 +138,14 @@ TEST_F(CondaEnvironmentTest, WhatIsNoPackageOfThisMachineIsRefusedWithItsLine) {
   for (const char* platform : {"osx-arm64", "win-64", "linux-armv7l"})
     EXPECT_THAT(WhyNot(StrCat(kZstd, "\nhttps://packages/", platform, "/x-1-0.conda")),
                 HasSubstr(StrCat("a package for ", platform, ", and this machine is ", CondaPlatform())));
-  EXPECT_THAT(WhyNot(kZstd + "\n# pip six @ https://files/six.whl"), HasSubstr("conda's clients do not install this package"));
+  EXPECT_THAT(WhyNot(kZstd + "\n# pip six @ https://files/six.whl"),
+              HasSubstr("conda's clients do not install this package"));
   EXPECT_THAT(WhyNot("# nothing"), HasSubstr("the lock file names no packages"));
   EXPECT_THAT(RefusedOf("a.lock", kZstd + "\n@EXPLICIT\n").message, HasSubstr("before the line @EXPLICIT"));
   EXPECT_FALSE(fs::exists(tools_ / "asked"));
 }
 
-TEST_F(CondaEnvironmentTest, EachFormThatIsWrittenIsTaken) {
+TEST_F(CondaEnvironmentTest, EachFormOfALockIsAccepted) {
   WriteLock("requirements.txt", StrCat(kZstd, "#sha256:", kSha256, "\r\nhttps://packages/noarch/x-1-0.tar.bz2#",
                                        kSha256, "\n  ", kZstd, "\nhttps://packages/linux/x-1-0.conda\n# a comment"));
   EXPECT_TRUE(fs::exists(Made("requirements.txt") / "made"));
@@ -158,14 +160,14 @@ TEST_F(CondaEnvironmentTest, APlatformHasTheNameThatCondaGivesIt) {
   EXPECT_EQ(CondaPlatform(), name->second);
 }
 
-TEST_F(CondaEnvironmentTest, OfALongLineTheBeginningIsQuotedAndNothingForATerminal) {
+TEST_F(CondaEnvironmentTest, ALongLineIsQuotedByItsBeginningWithoutControlCharacters) {
   const std::string why = WhyNot("\x1b[31m" + std::string(1'000'000, 'a'));
   EXPECT_THAT(why, HasSubstr("line 2, \"?[31maaa"));
   EXPECT_THAT(why, HasSubstr("aaa...\": expected the URL of a package"));
   EXPECT_LT(why.size(), 600);
 }
 
-TEST_F(CondaEnvironmentTest, APackageOfThisMachineIsTheOneOfTheLock) {
+TEST_F(CondaEnvironmentTest, ALocalPackageMustHaveTheHashOfTheLock) {
   const fs::path file = src_ / "x-1-0.conda";
   const std::string url = StrCat("file://", file.string(), "#sha256:");
   EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("no such file"));
@@ -185,7 +187,7 @@ TEST_F(CondaEnvironmentTest, OtherFilesOfCondaAreRefusedWithTheCommandThatMakesA
   EXPECT_THAT(why("pixi.lock"), HasSubstr("pixi workspace export conda-explicit-spec --platform " + CondaPlatform()));
 }
 
-TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsSaidInItsWords) {
+TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsQuoted) {
   Write(tools_ / "fails", "Looking\n\nerror: no such package: zstdd\n");
   Error refused = Refused(JobWith("linux.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -198,15 +200,15 @@ TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsSaidInItsWords) {
   }
 }
 
-TEST_F(CondaEnvironmentTest, APackageCacheThatIsLinkedToIsLeftAsItWas) {
+TEST_F(CondaEnvironmentTest, AClientThatMakesHardLinksIsRefusedAndItsCacheStaysWritable) {
   Write(tools_ / "links", "");
   EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("was asked for copies and made a hard link, made"));
   EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
   EXPECT_THAT(Text(tools_ / "cached"), HasSubstr("/.new-")) << "it was changed";
 }
 
-// The store keeps it apart, and so what uv does, too.
-TEST_F(CondaEnvironmentTest, AClientThatOutlivesItsSubmitChangesNothingOfTheNext) {
+// The store keeps the client's work apart from the next submit's. The same holds for uv.
+TEST_F(CondaEnvironmentTest, AClientThatOutlivesItsSubmitDoesNotDisturbTheNextOne) {
   Write(tools_ / "outlives", "");
   const pid_t submit = fork();
   if (submit == 0) {
@@ -229,7 +231,7 @@ TEST_F(CondaEnvironmentTest, AClientThatOutlivesItsSubmitChangesNothingOfTheNext
   EXPECT_THAT(clients, SizeIs(1));
 }
 
-TEST_F(CondaEnvironmentTest, ALockOfAClusterIsRefused) {
+TEST_F(CondaEnvironmentTest, ALockFileInHdfsIsRefused) {
   for (const char* name : {"conda-linux-64.lock", "spec-file.txt", "environment.yml"}) {
     JobSpec spec = Job();
     spec.python_venv = StrCat("hdfs:///locks/", name);
@@ -270,7 +272,7 @@ class CondaPrefixTest : public StagingTest {
   const std::string old_ = made_.string();
 };
 
-TEST_F(CondaPrefixTest, ScriptsFindThePythonBesideThemWhereverTheyAre) {
+TEST_F(CondaPrefixTest, MovedScriptsFindThePythonBesideThem) {
   const std::string rest = "import this\n";
   Script("bin/short", StrCat("#!", old_, "/bin/python3.11\n", rest));
   Script("bin/options", StrCat("#!", old_, "/bin/python3.11 -sE\n", rest));
@@ -289,7 +291,7 @@ TEST_F(CondaPrefixTest, ScriptsFindThePythonBesideThemWhereverTheyAre) {
   }
 }
 
-TEST_F(CondaPrefixTest, OtherScriptsStayWhatTheyAre) {
+TEST_F(CondaPrefixTest, OtherScriptsKeepTheirInterpreter) {
   Script("bin/shell", StrCat("#!/bin/sh\ncd ", old_, "\n"));
   Script("bin/perl", StrCat("#!", old_, "/bin/perl -w\n"));
   Script("bin/other", "#!/usr/bin/env python2\n");
@@ -302,7 +304,7 @@ TEST_F(CondaPrefixTest, OtherScriptsStayWhatTheyAre) {
   EXPECT_EQ(Text(made_ / "bin/machines"), "#!/usr/bin/python3\n");
 }
 
-TEST_F(CondaPrefixTest, InOtherFilesTheNewPathIsAsLongAsTheOld) {
+TEST_F(CondaPrefixTest, InOtherFilesTheNewPathIsPaddedToTheOldLength) {
   const auto with = [](const std::string& path) {
     return StrCat(path, "/lib:", path, std::string("\0padding\0", 9), "x", path, "/share");
   };

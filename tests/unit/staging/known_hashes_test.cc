@@ -1,4 +1,4 @@
-// That a large source is not read twice, and that this never makes a wrong entry.
+// Hashes of large sources are remembered, so that no source is read twice; this never makes a wrong entry.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ class KnownHashesTest : public StagingTest {
   }
 };
 
-TEST_F(KnownHashesTest, WhatWasKeptIsKnownOfThatSourceOnly) {
+TEST_F(KnownHashesTest, AHashIsKnownForItsSourceOnly) {
   HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
@@ -59,7 +59,7 @@ TEST_F(KnownHashesTest, AFileThatChangedAMomentAgoIsNotKept) {
   EXPECT_EQ(Loaded().Find(kStamp), "");
 }
 
-TEST_F(KnownHashesTest, FilesThatAreGoneAreForgotten) {
+TEST_F(KnownHashesTest, HashesOfUnusedFilesAreForgotten) {
   FileStamp other = kStamp;
   other.inode = 7;
   HashCache first = Loaded();
@@ -75,7 +75,7 @@ TEST_F(KnownHashesTest, FilesThatAreGoneAreForgotten) {
   EXPECT_EQ(Loaded().Find(other), "");
 }
 
-TEST_F(KnownHashesTest, LinesThatAreNoneOfOursAreLeftOut) {
+TEST_F(KnownHashesTest, MalformedLinesAreSkipped) {
   HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
@@ -90,7 +90,7 @@ TEST_F(KnownHashesTest, LinesThatAreNoneOfOursAreLeftOut) {
   }
 }
 
-// Sources of 17 MB that nobody has written to for longer than a clock's tick.
+// Sources of 17 MB whose last write is older than a clock's tick.
 class KnownSourceTest : public StagingTest {
  protected:
   KnownSourceTest() {
@@ -105,7 +105,7 @@ class KnownSourceTest : public StagingTest {
     archive.src_dir = archive_.string();
     return {file, folder, archive};
   }
-  // Exchanges the hash of each file for that of others.
+  // Replaces the remembered hash of each file by a wrong one.
   void Mislead() const {
     for (const auto& entry : fs::directory_iterator(home_ / "staged")) {
       if (!entry.path().filename().string().starts_with(".hashes-")) continue;
@@ -135,7 +135,7 @@ TEST_F(KnownSourceTest, ASourceThatIsKnownIsNotRead) {
   }
 }
 
-TEST_F(KnownSourceTest, WhatWasWrittenUnderTheSameTimeAndSizeIsRead) {
+TEST_F(KnownSourceTest, AChangeWithTheSameTimeAndSizeIsRead) {
   const JobSpec spec = JobOfFolder();
   const std::string content = ContentOf(spec);
   const struct stat before = Look(src_ / "a.bin");
@@ -145,7 +145,7 @@ TEST_F(KnownSourceTest, WhatWasWrittenUnderTheSameTimeAndSizeIsRead) {
   EXPECT_NE(ContentOf(spec), content);
 }
 
-// ---- The files of src_dir that travel: by the rules of ignore files, and by what the job names.
+// ---- The files of src_dir that are shipped: the rules of ignore files, and files that the job names.
 
 class SourceRulesTest : public StagingTest {
  protected:
@@ -154,7 +154,7 @@ class SourceRulesTest : public StagingTest {
     EXPECT_TRUE(listing.ok()) << listing.error().message;
     return listing.ok() ? *listing : SourceListing();
   }
-  // The files that travel.
+  // Returns the names of the files that are shipped.
   static std::set<std::string> Files(const SourceListing& listing) {
     std::set<std::string> names;
     for (const SourceItem& item : listing.items)
@@ -174,14 +174,14 @@ class SourceRulesTest : public StagingTest {
   }
   void MakeEnvironment(const std::string& name) const {
     Write(src_ / name / "pyvenv.cfg", "home = /usr/bin\n");
-    Write(src_ / name / ".gitignore", "*\n");  // uv and virtualenv write it
+    Write(src_ / name / ".gitignore", "*\n");  // written by uv and virtualenv
     Write(src_ / name / "bin/activate", "");
     Write(src_ / name / "bin/python", "");
   }
 };
 
-// Rules as they are written, with what git itself makes of them.
-TEST_F(SourceRulesTest, GitHasTheSameAnswers) {
+// Git itself is called for the same rules, and the answers are compared.
+TEST_F(SourceRulesTest, IgnoreRulesMatchThoseOfGit) {
   if (std::system("git --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no git here";
   WriteAll(
       {"a",         "a.py",        "b.o",          "foo/bar",    "foo/bar.py",   "foo/baz/bar",   "foo/baz/x/y/bar",
@@ -244,7 +244,7 @@ TEST_F(SourceRulesTest, GitHasTheSameAnswers) {
   }
 }
 
-TEST_F(SourceRulesTest, TonysOwnFileGoesBeforeGitsInItsFolderAndBelow) {
+TEST_F(SourceRulesTest, TonyignoreOverridesGitignoreInItsFolderAndBelow) {
   WriteAll({"a.log", "b.txt", "sub/a.log", "sub/b.txt", "other/b.txt"});
   Write(src_ / ".gitignore", "*.log\n");
   Write(src_ / "sub/.tonyignore", "b.txt\n");
@@ -255,7 +255,7 @@ TEST_F(SourceRulesTest, TonysOwnFileGoesBeforeGitsInItsFolderAndBelow) {
                                            "sub/.tonyignore", "sub/a.log"));
 }
 
-TEST_F(SourceRulesTest, ForTonysJobsOnlyItsOwnFileCounts) {
+TEST_F(SourceRulesTest, ForTonysJobsOnlyTonyignoreCounts) {
   WriteAll({"a.log", "b.txt", ".git/config"});
   MakeEnvironment(".venv");
   Write(src_ / ".gitignore", "*.log\n");
@@ -264,7 +264,7 @@ TEST_F(SourceRulesTest, ForTonysJobsOnlyItsOwnFileCounts) {
   EXPECT_THAT(FilesOf("true", /*as_tony=*/true), Not(Contains("a.log")));
 }
 
-TEST_F(SourceRulesTest, WhatTheJobNamesTravelsWhateverARuleSays) {
+TEST_F(SourceRulesTest, FilesThatTheJobNamesAreShippedDespiteRules) {
   WriteAll({"data/x.csv", "data/y.csv", "w.bin", "v.bin", "big/1", "conf/a.yaml", "runs/1/m", "out/old"});
   fs::create_symlink("runs/1", src_ / "latest");
   Write(src_ / ".gitignore", "data/*\n*.bin\nbig/\nconf\nruns\nout\nlatest\n");
@@ -283,7 +283,7 @@ TEST_F(SourceRulesTest, WhatTheJobNamesTravelsWhateverARuleSays) {
   EXPECT_THAT(FilesOf("bash run.sh"), ElementsAre(".gitignore", "data/y.csv", "run.sh")) << "a script of it";
 }
 
-TEST_F(SourceRulesTest, AnEnvironmentTravelsWhereSomethingNamesIt) {
+TEST_F(SourceRulesTest, AnEnvironmentIsShippedIfTheJobNamesIt) {
   WriteAll({"t.py"});
   MakeEnvironment(".venv");
   Write(src_ / ".gitignore", ".venv\n");
@@ -301,7 +301,7 @@ TEST_F(SourceRulesTest, AnEnvironmentTravelsWhereSomethingNamesIt) {
   EXPECT_THAT(Files(List(spec)), Not(Contains(".venv/pyvenv.cfg"))) << "it is venv in the task's folder";
 }
 
-TEST_F(SourceRulesTest, GitsFolderAndTheJobsOwnCheckpointsStayWhereTheyAre) {
+TEST_F(SourceRulesTest, GitFoldersAndOwnCheckpointsAreNotShipped) {
   WriteAll({"t.py", ".git/config", "sub/.git", "ckpt/old.pt", "ckpt/last.pt"});
   JobSpec spec = JobOf("python3 t.py --resume ckpt/last.pt --to ckpt");
   spec.checkpoint.directory = (src_ / "ckpt").string();
@@ -314,7 +314,7 @@ TEST_F(SourceRulesTest, GitsFolderAndTheJobsOwnCheckpointsStayWhereTheyAre) {
   EXPECT_THAT(Files(List(spec)), Contains(".git/config")) << "who wants it says so";
 }
 
-TEST_F(SourceRulesTest, WhatNobodyCanCopyIsLeftOutAndNamed) {
+TEST_F(SourceRulesTest, SpecialFilesAreLeftOutAndNamed) {
   WriteAll({"t.py"});
   ASSERT_EQ(mkfifo((src_ / "pipe").c_str(), 0600), 0);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -339,7 +339,7 @@ TEST_F(SourceRulesTest, AScriptWithLineEndsOfWindowsIsNamed) {
               ElementsAre(HasSubstr("inner has Windows line ends")));
 }
 
-// ---- An entry of the store that is damaged is found when it is wanted again, and made anew.
+// ---- A damaged entry of the store is found when it is needed again, and is made again.
 
 class RepairTest : public StagingTest {
  protected:
@@ -349,7 +349,7 @@ class RepairTest : public StagingTest {
     fs::create_symlink("b", src_ / "link");
   }
 
-  // Stages again; what was said of damage.
+  // Stages again, and returns the damage that was reported.
   std::string Again(const JobSpec& spec) {
     std::string said;
     const auto store = StagedStore::Open(home_, {});
@@ -368,7 +368,7 @@ class RepairTest : public StagingTest {
     EXPECT_EQ(Mode(entry / "package"), 0555u);
     EXPECT_FALSE(fs::exists(entry / "new"));
   }
-  // As root does, or a person who has made the folders writable.
+  // Changes a sealed folder, as root can, or a user who has made it writable.
   static void Change(const fs::path& folder, const std::function<void()>& change) {
     const mode_t mode = Mode(folder);
     fs::permissions(folder, fs::perms(0755));
@@ -385,7 +385,7 @@ class RepairTest : public StagingTest {
   }
 };
 
-TEST_F(RepairTest, WhateverIsDamagedIsSaidAndMadeAnew) {
+TEST_F(RepairTest, AnyDamageIsReportedAndRepaired) {
   const fs::path entry = Staged(JobOfFolder());
   const std::vector<std::pair<std::function<void()>, std::string>> damages = {
       {[&] { Change(entry, [&] { fs::remove(entry / "b"); }); }, "b is missing"},
@@ -406,7 +406,7 @@ TEST_F(RepairTest, WhateverIsDamagedIsSaidAndMadeAnew) {
   }
 }
 
-TEST_F(RepairTest, AFileIsMadeAnewToo) {
+TEST_F(RepairTest, ADamagedFileIsRepairedToo) {
   JobSpec spec = Job();
   spec.files = {{(src_ / "b").string(), "b", false}};
   const fs::path entry = Staged(spec);
@@ -415,7 +415,7 @@ TEST_F(RepairTest, AFileIsMadeAnewToo) {
   EXPECT_EQ(Text(entry), "second");
 }
 
-TEST_F(RepairTest, WhatWasUnpackedIsMadeAnewWhereItMayHaveChanged) {
+TEST_F(RepairTest, AnUnpackedArchiveIsMadeAgainIfItMayHaveChanged) {
   const JobSpec spec = JobOfArchive({{.name = "train.py", .content = "print()"}});
   const fs::path entry = Staged(spec);
   EXPECT_THAT(Again(spec), IsEmpty());
@@ -450,7 +450,7 @@ TEST_F(RepairTest, EntriesOfEarlierReleasesAreReadOnceAndKept) {
   }
 }
 
-TEST_F(RepairTest, WhoeverIsInADamagedFolderStaysThereUntilNoJobRefersToIt) {
+TEST_F(RepairTest, ADamagedFolderStaysUntilNoJobRefersToIt) {
   const fs::path entry = Staged(JobOfFolder());
   const std::string name = entry.filename();
   const UniqueFd inside(open((entry / "package").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -467,7 +467,7 @@ TEST_F(RepairTest, WhoeverIsInADamagedFolderStaysThereUntilNoJobRefersToIt) {
   EXPECT_THAT(InStore(), ElementsAre(name));
 }
 
-TEST_F(RepairTest, ARepairThatFailsLeavesWhatWasThere) {
+TEST_F(RepairTest, AFailedRepairKeepsTheOldEntry) {
   const fs::path entry = Staged(JobOfFolder());
   Change(entry, [&] { fs::remove(entry / "b"); });
   const auto store = StagedStore::Open(home_, stop_.get_token());

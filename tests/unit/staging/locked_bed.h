@@ -1,4 +1,4 @@
-// Environments from lock files: a store, and a folder on PATH for programs that are played.
+// A test bed for environments from lock files: a store, and a folder on PATH for fake programs.
 #pragma once
 
 #include <cstdlib>

@@ -35,7 +35,7 @@ class PackFolderTest : public testing::Test {
     packed_ = UniqueFd(open((temp_.path() / "packed.tar.gz").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     return PackFolder(folder_, packed_.get(), [this](int64_t bytes) { return on_packed_(bytes); });
   }
-  // As a NodeManager does it.
+  // Unpacks the archive as a NodeManager does.
   fs::path Unpacked() const {
     const fs::path to = temp_.path() / "unpacked";
     fs::create_directories(to);
@@ -43,7 +43,7 @@ class PackFolderTest : public testing::Test {
         system(StrCat("tar -xzf '", (temp_.path() / "packed.tar.gz").string(), "' -C '", to.string(), "'").c_str()), 0);
     return to;
   }
-  // Names, kinds, links and contents.
+  // Describes each item by name: its kind, link target and content.
   static std::map<std::string, std::string> Describe(const fs::path& folder) {
     std::map<std::string, std::string> all;
     const auto items = ListSource(folder, {});
@@ -62,7 +62,7 @@ class PackFolderTest : public testing::Test {
   std::function<Status(int64_t)> on_packed_ = [](int64_t) { return Ok(); };
 };
 
-TEST_F(PackFolderTest, TarFindsWhatThereWas) {
+TEST_F(PackFolderTest, TarUnpacksTheOriginalTree) {
   const std::string long_name(200, 'n');
   Write("train.py", "print()\n");
   Write("empty", "");
@@ -80,7 +80,7 @@ TEST_F(PackFolderTest, TarFindsWhatThereWas) {
   EXPECT_EQ(Describe(Unpacked()), Describe(folder_));
 }
 
-TEST_F(PackFolderTest, WhatWasSealedCanBeWrittenAndRemovedWhereItIsUnpacked) {
+TEST_F(PackFolderTest, ASealedFolderIsWritableAfterUnpacking) {
   Write("sub/file", "x");
   fs::permissions(folder_ / "sub/file", fs::perms::owner_read);
   fs::permissions(folder_ / "sub", fs::perms::owner_read | fs::perms::owner_exec);
@@ -94,7 +94,7 @@ TEST_F(PackFolderTest, WhatWasSealedCanBeWrittenAndRemovedWhereItIsUnpacked) {
   EXPECT_EQ(info.st_mode & 0700, 0600u);
 }
 
-TEST_F(PackFolderTest, OurOwnReaderReadsIt) {
+TEST_F(PackFolderTest, OurArchiveReaderReadsAPackedFolder) {
   Write("a", "12345");
   ASSERT_TRUE(Pack().ok());
   const auto reader = Must(ArchiveReader::Open(packed_.get()));
@@ -137,7 +137,7 @@ TEST_F(PackFolderTest, AFileThatBecomesShorterIsNamed) {
   EXPECT_THAT(packed.error().message, testing::HasSubstr("/folder/b: the file became shorter while it was packed"));
 }
 
-TEST_F(PackFolderTest, WhoeverAsksForItIsAskedWhetherToGoOn) {
+TEST_F(PackFolderTest, TheCallerMayStopPacking) {
   Write("a", "first");
   on_packed_ = [](int64_t) -> Status { return Error{ErrorCode::kUnavailable, "stopped"}; };
   const Status packed = Pack();
@@ -145,7 +145,7 @@ TEST_F(PackFolderTest, WhoeverAsksForItIsAskedWhetherToGoOn) {
   EXPECT_EQ(packed.error().message, "stopped");
 }
 
-TEST_F(PackFolderTest, AFullDiskIsSaid) {
+TEST_F(PackFolderTest, AFullDiskIsReported) {
   Write("a", std::string(1 << 20, 'x'));
   const UniqueFd full(open("/dev/full", O_RDWR | O_CLOEXEC));
   const Status packed = PackFolder(folder_, full.get(), on_packed_);

@@ -40,7 +40,7 @@ class ProgramsTest : public testing::Test {
   }
 
   Result<StoredPrograms> Keep() const { return StorePrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, now_); }
-  fs::path Entry() const {  // of what is installed now
+  fs::path Entry() const {  // the entry of the installed programs
     const auto kept = Keep();
     EXPECT_TRUE(kept.ok()) << kept.error().message;
     return home_ / "programs" / (kept.ok() ? kept->hash : "none");
@@ -74,7 +74,7 @@ class ProgramsTest : public testing::Test {
 
   TempFolder temp_;
   const fs::path bin_ = temp_.path() / "bin", home_ = temp_.path() / "home";
-  // When what the test installs has been there for a while.
+  // A time at which the installed programs have been unchanged for a while.
   const Instant now_ = RealClock().Now() + std::chrono::hours(1);
 };
 
@@ -95,7 +95,7 @@ TEST_F(ProgramsTest, AreCopiedOnce) {
 TEST_F(ProgramsTest, AreKnownWithoutBeingRead) {
   const fs::path entry = Entry();
   EXPECT_THAT(Text(home_ / "programs/known"), StartsWith(entry.filename().string() + " tony-am="));
-  // What is remembered of other installations stays, and one line is enough for each.
+  // Lines of other installations stay, and each installation has only one line.
   Install("tony-am", "the next master");
   const fs::path next = Entry();
   EXPECT_NE(next, entry);
@@ -106,7 +106,7 @@ TEST_F(ProgramsTest, AreKnownWithoutBeingRead) {
   EXPECT_EQ(std::count(known.begin(), known.end(), '\n'), 2);
 }
 
-TEST_F(ProgramsTest, ThatWereJustInstalledAreNotKnownYet) {
+TEST_F(ProgramsTest, JustInstalledProgramsAreNotRememberedYet) {
   const auto kept = Must(StorePrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, RealClock().Now()));
   ExpectWhole(home_ / "programs" / kept.hash);
   EXPECT_FALSE(fs::exists(home_ / "programs/known")) << "another change in the same tick would not be seen";
@@ -124,7 +124,7 @@ TEST_F(ProgramsTest, StayAsTheyWereWhenOthersAreInstalled) {
   EXPECT_EQ(Entry(), entry) << "the former programs again";
 }
 
-TEST_F(ProgramsTest, AreToldApartByNameToo) {
+TEST_F(ProgramsTest, AreDistinguishedByNameToo) {
   const fs::path entry = Entry();
   Install("tony-am", "the keeper");
   Install("tony-keeper", "the master");
@@ -138,7 +138,7 @@ struct Damage {
 
 class DamagedProgramsTest : public ProgramsTest, public testing::WithParamInterface<Damage> {};
 
-TEST_P(DamagedProgramsTest, AreMadeAnew) {
+TEST_P(DamagedProgramsTest, AreCopiedAgain) {
   const fs::path entry = Entry();
   GetParam().done(entry);
   EXPECT_EQ(Entry(), entry);
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                }}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(ProgramsTest, RootOnlyThoseOfAnotherUserAreMadeAnew) {
+TEST_F(ProgramsTest, RootOnlyProgramsOfAnotherUserAreCopiedAgain) {
   if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
   constexpr uid_t kMallory = 70003;
   const fs::path entry = Entry(), store = entry.parent_path();
@@ -190,7 +190,7 @@ TEST_F(ProgramsTest, RootOnlyThoseOfAnotherUserAreMadeAnew) {
   }
 }
 
-TEST_F(ProgramsTest, AreMadeOnceByThoseWhoAskTogether) {
+TEST_F(ProgramsTest, AreCopiedOnceByConcurrentSubmits) {
   std::vector<std::string> hashes(8);
   {
     std::vector<std::jthread> threads;
@@ -200,12 +200,12 @@ TEST_F(ProgramsTest, AreMadeOnceByThoseWhoAskTogether) {
   ExpectWhole(home_ / "programs" / hashes.front());
 }
 
-TEST_F(ProgramsTest, ThatAreMissingAreNamed) {
+TEST_F(ProgramsTest, MissingProgramsAreNamed) {
   fs::remove(bin_ / "tony-keeper");
   ExpectError(Keep(), ErrorCode::kNotFound, StrCat("~", (bin_ / "tony-keeper").string()));
 }
 
-TEST_F(ProgramsTest, AreRemovedWhenNobodyRefersToThem) {
+TEST_F(ProgramsTest, AreRemovedWhenNoJobRefersToThem) {
   const fs::path old = Entry();
   Install("tony-am", "the next master");
   const fs::path used = Entry();
@@ -220,7 +220,7 @@ TEST_F(ProgramsTest, AreRemovedWhenNobodyRefersToThem) {
   EXPECT_EQ(Entry(), used);
 }
 
-TEST_F(ProgramsTest, ThatAreNewStayForTheSubmitThatComes) {
+TEST_F(ProgramsTest, NewProgramsStayForTheNextSubmit) {
   Entry();
   const auto swept = RemoveUnusedPrograms(
       home_, [] { return std::set<std::string>(); }, now_ - std::chrono::hours(1), Duration(50), false);
@@ -238,7 +238,7 @@ TEST_F(ProgramsTest, AreLeftAloneWhileASubmitIsAboutToReferToThem) {
   EXPECT_EQ(Text(Entry() / "tony-am"), "the master");
 }
 
-TEST_F(ProgramsTest, LeftByTheDeadAreRemoved) {
+TEST_F(ProgramsTest, LeftoversOfDeadSubmitsAreRemoved) {
   const fs::path entry = Entry();
   fs::create_directories(home_ / "programs/.old-abc.1234/x");
   const auto swept = Must(Sweep({entry.filename()}));
@@ -259,14 +259,14 @@ class MountedProgramsTest : public ProgramsTest {
   void TearDown() override { umount2(home_.c_str(), MNT_DETACH); }
 };
 
-TEST_F(MountedProgramsTest, RootOnlyAreNotKeptWhereProgramsDoNotRun) {
+TEST_F(MountedProgramsTest, RootOnlyProgramsAreNotKeptOnANoexecMount) {
   if (!Mount(MS_NOEXEC, "size=1m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   ExpectError(Keep(), ErrorCode::kNotPermitted, "~noexec");
   EXPECT_FALSE(AllowsExecution(home_));
   EXPECT_FALSE(AllowsExecution(home_ / "programs")) << "by the nearest folder that is there";
 }
 
-TEST_F(MountedProgramsTest, RootOnlyAreNotKeptWhereThereIsNoRoom) {
+TEST_F(MountedProgramsTest, RootOnlyProgramsAreNotKeptOnAFullDisk) {
   if (!Mount(0, "size=64k")) GTEST_SKIP() << "needs to be root, to mount a file system";
   Install("tony-am", std::string(100'000, 'x'));
   const auto kept = Keep();

@@ -1,4 +1,4 @@
-// Folders and files, and the store that they go to.
+// Folders and files are staged into the store.
 #include "runtime/staging/stage.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(Sha256Test, KnownAnswers) {
+TEST(Sha256Test, HashesMatchKnownAnswers) {
   EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
@@ -49,7 +49,7 @@ TEST_F(StagingTest, FolderIsStagedWithBitsLinksAndEmptyFolders) {
   EXPECT_EQ(Mode(home_ / "staged"), 0700u);
 }
 
-// A cluster with these files, by their sources.
+// Returns a cluster that has these files, by source.
 ListRemoteFiles ClusterWith(std::map<std::string, std::vector<RemoteFile>> there) {
   return [there](const FileSpec& file) -> Result<std::vector<RemoteFile>> {
     if (const auto found = there.find(file.source); found != there.end()) return found->second;
@@ -80,7 +80,7 @@ TEST_F(StagingTest, RemoteFilesAreNamedAndNotRead) {
   EXPECT_NE(StageIt(spec)->content, staged.content);
 }
 
-TEST_F(StagingTest, OfARemoteSourceTasksGetCopies) {
+TEST_F(StagingTest, TasksGetCopiesOfARemoteSource) {
   const RemoteFile script{"train.py", "/app/train.py", 5, FromMillis(7), false},
       module{"lib/a.py", "/app/lib/a.py", 6, FromMillis(8), false}, packed{"", "/app.zip", 9, FromMillis(9), true};
   look_ = ClusterWith({{"hdfs:///app", {script, module}}, {"hdfs:///app.zip", {packed}}});
@@ -100,7 +100,7 @@ TEST_F(StagingTest, OfARemoteSourceTasksGetCopies) {
   EXPECT_EQ(StageIt(spec).error().message, "src_dir hdfs:///none: no such file");
 }
 
-TEST_F(StagingTest, ARemoteFileThatIsMissingIsToldBeforeAnythingIsStaged) {
+TEST_F(StagingTest, AMissingRemoteFileIsReportedBeforeStaging) {
   Write(temp_.path() / "data.csv", "x");
   JobSpec spec = Job();
   spec.files = {{(temp_.path() / "data.csv").string(), "data.csv", false}};
@@ -111,7 +111,7 @@ TEST_F(StagingTest, ARemoteFileThatIsMissingIsToldBeforeAnythingIsStaged) {
   EXPECT_EQ(Refused(spec).code, ErrorCode::kInvalid);
 }
 
-TEST_F(StagingTest, AFileOfARemoteFolderThatIsCalledLikeAnotherIsRefused) {
+TEST_F(StagingTest, ARemoteFileWithATakenNameIsRefused) {
   const RemoteFile a{"a.txt", "/in/a.txt", 5, FromMillis(7), false};
   look_ = ClusterWith({{"hdfs:///in", {a}}, {"hdfs:///in/a.txt", {a}}});
   Write(temp_.path() / "a.txt", "x");
@@ -148,7 +148,7 @@ TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
   }
 }
 
-TEST_F(StagingTest, AnythingThatMattersGivesAnotherEntry) {
+TEST_F(StagingTest, EachRelevantChangeMakesAnotherEntry) {
   Write(src_ / "a", "1");
   std::set<fs::path> entries = {Staged(JobOfFolder())};
   const auto expect_new = [&](const char* what) { EXPECT_TRUE(entries.insert(Staged(JobOfFolder())).second) << what; };
@@ -191,8 +191,8 @@ TEST_F(StagingTest, EntriesGoWhereTheSpecSays) {
   EXPECT_EQ(Text(staged.am[0].path / "x"), "x");
 }
 
-// What is run, wherever it lay: this decides whether a job is the same.
-TEST_F(StagingTest, TheContentIsOfNamesAndBytesAndNotOfPythonsCache) {
+// The content's hash decides whether two jobs are the same, so it covers what runs and not where it lay.
+TEST_F(StagingTest, TheContentHashCoversNamesAndBytesButNotPythonsCache) {
   Write(src_ / "a.py", "a");
   const std::string content = StageIt(JobOfFolder())->content;
   EXPECT_EQ(content.size(), 64u);
@@ -225,7 +225,7 @@ TEST_F(StagingTest, JobWithoutFilesNeedsNoStore) {
   EXPECT_TRUE(NeedsStaging(JobOfFolder()));
 }
 
-TEST_F(StagingTest, SourceThatIsGoneIsOneClearLine) {
+TEST_F(StagingTest, AMissingSourceIsReportedInOneLine) {
   JobSpec spec = Job();
   spec.files = {{(temp_.path() / "gone.csv").string(), "gone.csv", false}};
   const Error error = Refused(spec);
@@ -238,7 +238,7 @@ TEST_F(StagingTest, FileThatChangesWhileItIsReadIsRefused) {
   Write(src_ / "a", std::string(1 << 20, 'a'));
   Write(src_ / "b", "b");
   const StageWatch watch = {[&](const StageProgress& progress) {
-                              if (progress.done == (1 << 20) + 1) Write(src_ / "a", "changed");  // all are hashed
+                              if (progress.done == (1 << 20) + 1) Write(src_ / "a", "changed");  // all files are hashed
                             },
                             stop_.get_token()};
   const auto store = StagedStore::Open(home_, stop_.get_token());
@@ -270,7 +270,7 @@ TEST_F(StagingTest, StoreThatLiesInTheSourceIsLeftOut) {
   EXPECT_EQ(Staged(spec), first);
 }
 
-TEST_F(StagingTest, StopEndsItSoonWithNothingLeft) {
+TEST_F(StagingTest, AStopEndsStagingSoonAndLeavesNothing) {
   Write(src_ / "a", std::string(4 << 20, 'a'));
   const StageWatch watch = {[&](const StageProgress& progress) {
                               if (progress.copied > 0) stop_.request_stop();
@@ -302,7 +302,7 @@ TEST_F(StagingTest, ManySubmitsAtOnceMakeOneEntry) {
   EXPECT_THAT(InStore(), SizeIs(1));
 }
 
-TEST_F(StagingTest, WhatAKilledSubmitLeftIsMadeAnew) {
+TEST_F(StagingTest, AHalfMadeEntryOfAKilledSubmitIsMadeAgain) {
   Write(src_ / "train.py", "x");
   const fs::path entry = Staged(JobOfFolder());
   const std::string name = entry.filename().string();
@@ -315,7 +315,7 @@ TEST_F(StagingTest, WhatAKilledSubmitLeftIsMadeAnew) {
   EXPECT_FALSE(fs::exists(entry / "half"));
 }
 
-TEST_F(StagingTest, ReadOnlyStoreIsOneLine_NeedsRoot) {
+TEST_F(StagingTest, AReadOnlyStoreIsReportedInOneLine_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   fs::create_directory(home_);
   if (mount("none", home_.c_str(), "tmpfs", MS_RDONLY, nullptr) != 0) GTEST_SKIP() << "no mounting here";
@@ -326,7 +326,7 @@ TEST_F(StagingTest, ReadOnlyStoreIsOneLine_NeedsRoot) {
   EXPECT_EQ(staged.error().message, "make " + (home_ / "staged").string() + ": read-only file system");
 }
 
-TEST_F(StagingTest, FullDiskIsOneLineAndLeavesNothing_NeedsRoot) {
+TEST_F(StagingTest, AFullDiskIsReportedInOneLineAndLeavesNothing_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   fs::create_directory(home_);
   if (mount("none", home_.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "no mounting here";

@@ -1,4 +1,4 @@
-// A store of its own, sources to stage into it, and what it looks like afterwards.
+// A test bed with a store, sources to stage into it, and views of the store's contents.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ class StagingTest : public ::testing::Test {
   }
   static mode_t Mode(const fs_path& path) { return Look(path).st_mode & 07777; }
 
-  // Everything in the store, but for its lock, manifests and what it knows of sources.
+  // Returns all names in the store except its lock, manifests and remembered hashes.
   std::set<std::string> InStore() const {
     std::set<std::string> names;
     std::error_code error;
@@ -81,13 +81,13 @@ class StagingTest : public ::testing::Test {
     const StageWatch watch = {[this](const StageProgress& progress) { progress_ = progress; }, stop_.get_token()};
     return Stage(spec, store, watch, look_, limits_);
   }
-  // The entry that src_dir became.
+  // Stages the job, and returns the entry that was made of its src_dir.
   fs_path Staged(const JobSpec& spec) {
     const auto staged = StageIt(spec);
     EXPECT_TRUE(staged.ok()) << staged.error().message;
     return staged.ok() && !staged->job.empty() ? staged->job.back().path : fs_path("/nowhere");
   }
-  // Refused, with nothing left in the store.
+  // Expects that staging is refused and leaves nothing in the store; returns the error.
   Error Refused(const JobSpec& spec) {
     const auto staged = StageIt(spec);
     EXPECT_FALSE(staged.ok());
@@ -102,7 +102,7 @@ class StagingTest : public ::testing::Test {
   std::stop_source stop_;
   ListRemoteFiles look_ = NoRemoteFiles;
   UnpackLimits limits_;
-  StageProgress progress_;  // newest
+  StageProgress progress_;  // the newest progress
 };
 
 }  // namespace tony

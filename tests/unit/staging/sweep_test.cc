@@ -1,4 +1,4 @@
-// What is removed from the store, and that a submit beside it does not notice.
+// A sweep removes entries from the store, and a concurrent submit does not notice it.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ class SweepTest : public StagingTest {
   static constexpr Duration kInTheFuture{-3'600'000};
 };
 
-TEST_F(SweepTest, RemovesWhatIsOldAndReferredToByNobody) {
+TEST_F(SweepTest, RemovesOldEntriesWithoutReferences) {
   Write(src_ / "package/a", "1");
   const fs::path first = Staged(JobOfFolder());
   Write(src_ / "package/a", "2");
@@ -47,7 +47,7 @@ TEST_F(SweepTest, RemovesWhatIsOldAndReferredToByNobody) {
   EXPECT_THAT(InStore(), testing::ElementsAre(first.filename().string()));
 }
 
-TEST_F(SweepTest, WaitsForWhoeverIsStaging) {
+TEST_F(SweepTest, FailsWhileAnotherProcessIsStaging) {
   Write(src_ / "a", "1");
   const fs::path entry = Staged(JobOfFolder());
   {
@@ -62,12 +62,13 @@ TEST_F(SweepTest, WaitsForWhoeverIsStaging) {
   EXPECT_EQ(Staged(JobOfFolder()), entry) << "and it is made again";
 }
 
-TEST_F(SweepTest, NoStoreIsNothingToDo) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
+TEST_F(SweepTest, DoesNothingWithoutAStore) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
 
-// What a submit left that was killed while it made this entry.
+// Leaves what a submit leaves if it is killed while it makes an entry.
 class SweepBesideASubmitTest : public SweepTest {
  protected:
-  static constexpr int kFiles = 1000;  // removing them takes many looks of one who waits for the lock
+  // Removing so many files takes as long as many tries of a process that waits for the lock.
+  static constexpr int kFiles = 1000;
 
   SweepBesideASubmitTest() {
     Write(src_ / "package/a", "1");
@@ -75,7 +76,7 @@ class SweepBesideASubmitTest : public SweepTest {
     name_ = Staged(JobOfFolder()).filename().string();
     EXPECT_TRUE(RemoveTree(home_ / "staged" / name_).ok());
   }
-  // In one step: the other process removes what it finds.
+  // The half-made entry appears in one rename, because the other process removes what it finds.
   void LeaveAHalf(int files) const {
     for (int i = 0; i < files; ++i) Write(home_ / "half/package" / std::to_string(i), "");
     fs::rename(home_ / "half", home_ / "staged" / StrCat(".new-", name_, ".0123abcd"));
@@ -103,16 +104,18 @@ TEST_F(SweepBesideASubmitTest, NothingIsRemovedUnderANameThatASubmitUses) {
     EXPECT_TRUE(swept.ok());
   });
   looking.get_future().wait();
-  const auto store = StagedStore::Open(home_, {});  // waits until the sweep has let go of the store
+  // Open() waits until the sweep has released the store.
+  const auto store = StagedStore::Open(home_, {});
   ASSERT_TRUE(store.ok());
   const std::set<std::string> left = InStore();
   EXPECT_EQ(left.count(StrCat(".new-", name_, ".0123abcd")), 0u);
   EXPECT_EQ(left.count(".busy-" + name_), 0u);
 }
 
-// From the look at what jobs refer to until nothing that goes has its name any more.
-TEST_F(SweepTest, NobodyStagesWhileItIsDecidedWhatGoes) {
-  constexpr int kEntries = 2000;  // giving them other names takes as long as many tries to lock
+// The store stays locked from the reading of the jobs' references until every entry to remove has lost its name.
+TEST_F(SweepTest, StagingIsLockedWhileEntriesToRemoveAreChosen) {
+  // Renaming so many entries takes as long as many tries to lock.
+  constexpr int kEntries = 2000;
   for (int i = 0; i < kEntries; ++i) Write(home_ / "staged" / StrCat("entry-", i), "");
   const fs::path lock = home_ / "staged/.lock";
   const auto busy = [&] { return !LockFile(lock, LockKind::kShared, [] { return true; }).ok(); };
@@ -141,7 +144,7 @@ TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
   const pid_t gc = fork();
   ASSERT_GE(gc, 0);
   if (gc == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever becomes of the test
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // kills the sweeper with the test
     for (;;) (void)Sweep({}, Duration(3'600'000));
   }
   for (int round = 0; round < Rounds(40) && !HasFailure(); ++round) {
@@ -154,7 +157,7 @@ TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
   waitpid(gc, nullptr, 0);
 }
 
-TEST_F(SweepTest, TwoAtOnceRemoveAllAndBothEndWell) {
+TEST_F(SweepTest, TwoAtOnceRemoveEverythingAndBothSucceed) {
   for (int i = 0; i < 1000; ++i) Write(home_ / "staged/.old-x.abcd" / std::to_string(i % 20) / std::to_string(i), "");
   Write(home_ / "staged/.lock", "");
   std::vector<std::jthread> both;
@@ -170,7 +173,7 @@ TEST_F(SweepTest, TwoAtOnceRemoveAllAndBothEndWell) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST(FileLockTest, HolderOfAFileThatWasRemovedIsNotTheHolderOfTheNext) {
+TEST(FileLockTest, ALockOnARemovedFileDoesNotLockItsReplacement) {
   TempFolder temp;
   const fs::path path = temp.path() / "lock";
   const auto never = [] { return true; };

@@ -1,4 +1,4 @@
-// Archives, honest and hostile.
+// Archives that are well-formed, and archives that are hostile.
 #include "runtime/staging/unpack.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 class UnpackTest : public StagingTest {
  protected:
-  // Refused in both formats, by this name and reason.
+  // Expects that both formats are refused, with this name and reason.
   void ExpectRefused(const Entries& entries, const std::string& name, const std::string& why,
                      std::initializer_list<ArchiveForm> forms = {ArchiveForm::kTar, ArchiveForm::kZip}) {
     for (const ArchiveForm form : forms) {
@@ -101,7 +101,7 @@ TEST_F(UnpackTest, NamesThroughLinksAreRefused) {
                 "d/up/up", "not a folder");
 }
 
-TEST_F(UnpackTest, OfTwoEntriesWithOneNameTheLastCounts) {
+TEST_F(UnpackTest, TheLastOfTwoEntriesWithTheSameNameCounts) {
   const fs::path victim = temp_.path() / "victim";
   Write(victim, "untouched");
   const Entries entries = {{.name = "again", .content = "1", .mode = 0755},
@@ -124,7 +124,7 @@ TEST_F(UnpackTest, OfTwoEntriesWithOneNameTheLastCounts) {
   }
 }
 
-TEST_F(UnpackTest, ALaterCopyOfAFileLeavesTheEarlierOnesHardLinks) {
+TEST_F(UnpackTest, ALaterCopyOfAFileKeepsHardLinksToTheEarlierOne) {
   const fs::path entry = Staged(JobOfArchive({{.name = "a", .content = "1"},
                                               {.name = "b", .kind = Kind::kHardLink, .content = "a"},
                                               {.name = "a", .kind = Kind::kHardLink, .content = "a"},
@@ -134,8 +134,8 @@ TEST_F(UnpackTest, ALaterCopyOfAFileLeavesTheEarlierOnesHardLinks) {
 }
 
 TEST_F(UnpackTest, AFolderIsNeverReplaced) {
-  ExpectRefused({{.name = "d/", .kind = Kind::kFolder}, {.name = "d", .content = "x"}}, "d", "an earlier folder of the archive has this name",
-                {ArchiveForm::kTar});
+  ExpectRefused({{.name = "d/", .kind = Kind::kFolder}, {.name = "d", .content = "x"}}, "d",
+                "an earlier folder of the archive has this name", {ArchiveForm::kTar});
 }
 
 TEST_F(UnpackTest, HolesKeepTheirSizeAndTakeNoSpace) {
@@ -169,8 +169,8 @@ TEST_F(UnpackTest, HardLinksOutAreRefused) {
   ExpectRefused({hard_link(secret)}, secret, "absolute", {ArchiveForm::kTar});
   ExpectRefused({hard_link("../../../secret")}, "../../../secret", "..", {ArchiveForm::kTar});
   ExpectRefused({hard_link("missing")}, "h", "not an earlier file of the archive", {ArchiveForm::kTar});
-  ExpectRefused({{.name = "l", .kind = Kind::kSymlink, .content = secret}, hard_link("l")}, "h", "not an earlier file of the archive",
-                {ArchiveForm::kTar});
+  ExpectRefused({{.name = "l", .kind = Kind::kSymlink, .content = secret}, hard_link("l")}, "h",
+                "not an earlier file of the archive", {ArchiveForm::kTar});
   ExpectRefused({{.name = "d", .kind = Kind::kSymlink, .content = temp_.path().string()}, hard_link("d/secret")},
                 "d/secret", "not a folder", {ArchiveForm::kTar});
 }
@@ -180,7 +180,7 @@ TEST_F(UnpackTest, DevicesAndPipesAreRefused) {
   ExpectRefused({{.name = "null", .kind = Kind::kDevice}}, "null", "neither", {ArchiveForm::kTar});
 }
 
-TEST_F(UnpackTest, NamesThatCannotBeAreRefused) {
+TEST_F(UnpackTest, ImpossibleNamesAreRefused) {
   ExpectRefused({{.name = "caf\xe9", .content = "x"}}, "caf\xef\xbf\xbd", "not UTF-8");
   ExpectRefused({{.name = std::string(300, 'n'), .content = "x"}}, std::string(300, 'n'), "too long");
   std::string deep;
@@ -188,7 +188,7 @@ TEST_F(UnpackTest, NamesThatCannotBeAreRefused) {
   ExpectRefused({{.name = deep + "x", .content = "x"}}, deep.substr(0, 300), "too long");
 }
 
-TEST_F(UnpackTest, NamesAreTakenUpToTheirLimits) {
+TEST_F(UnpackTest, NamesAreAcceptedUpToTheirLimits) {
   const std::string longest(255, 'n');
   ExpectRefused({{.name = longest + "n", .content = "x"}}, longest + "n", "its name is too long");
   ExpectRefused({{.name = longest + "n/x", .content = "x"}}, longest + "n/x", "its name is too long");
@@ -210,13 +210,13 @@ TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
   EXPECT_THAT(Refused(spec).message, HasSubstr("\"secret\": it is encrypted"));
 }
 
-TEST_F(UnpackTest, WhatIsNoArchiveIsRefused) {
+TEST_F(UnpackTest, AFileThatIsNotAnArchiveIsRefused) {
   for (const char* text : {"", "hello", "PK\x03\x04 but no more", "\x1f\x8b"})
     ExpectRefusedBytes(text, archive_.string());
   ExpectRefusedBytes(std::string(100'000, '\0'), "the document is empty");
 }
 
-TEST_F(UnpackTest, ArchiveThatIsCutOffIsRefusedWhereverTheCutIs) {
+TEST_F(UnpackTest, ATruncatedArchiveIsRefused) {
   for (const ArchiveForm form : kAllArchiveForms) {
     BuildArchive(archive_, form, Honest());
     const std::string whole = Text(archive_);
@@ -224,7 +224,7 @@ TEST_F(UnpackTest, ArchiveThatIsCutOffIsRefusedWhereverTheCutIs) {
   }
 }
 
-TEST_F(UnpackTest, ManyEntriesAreTakenUpToTheLimit) {
+TEST_F(UnpackTest, EntriesAreAcceptedUpToTheLimit) {
   limits_.entries = 100;
   Entries entries;
   for (int i = 0; i < 100; ++i) entries.push_back({.name = "f" + std::to_string(i)});
@@ -235,7 +235,7 @@ TEST_F(UnpackTest, ManyEntriesAreTakenUpToTheLimit) {
   EXPECT_THAT(Refused(JobOfArchive(entries)).message, HasSubstr("more than 100 entries"));
 }
 
-TEST_F(UnpackTest, BombsAreBounded) {
+TEST_F(UnpackTest, DecompressionBombsAreBounded) {
   limits_.bytes = 10 << 20;
   limits_.free_of_ratio = 1 << 20;
   const std::string zeros(8 << 20, '\0');
@@ -247,7 +247,7 @@ TEST_F(UnpackTest, BombsAreBounded) {
   ExpectRefused({{.name = "one", .content = zeros}, {.name = "two", .content = zeros}}, "two", "more than 10 MB");
 }
 
-TEST_F(UnpackTest, StopEndsItSoonWithNothingLeft) {
+TEST_F(UnpackTest, AStopEndsUnpackingSoonAndLeavesNothing) {
   const JobSpec spec = JobOfArchive({{.name = "a", .content = std::string(4 << 20, 'x')}});
   const StageWatch watch = {[&](const StageProgress& progress) {
                               if (progress.copied > 0) stop_.request_stop();
@@ -271,7 +271,7 @@ TEST_F(UnpackTest, ArchiveThatChangesMeanwhileIsRefused) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-// A few bytes changed, cut out, doubled or swapped.
+// Returns the bytes with a few of them changed, cut out, doubled or swapped.
 std::string Mutate(std::string bytes, std::mt19937& random) {
   const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
   for (size_t changes = 1 + below(4); changes > 0 && !bytes.empty(); --changes) {
@@ -297,7 +297,7 @@ std::string Mutate(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
-// A tar whose damaged headers have right checksums gets further.
+// Corrects the checksums of damaged tar headers, so that a reader gets past them.
 void MendTarChecksums(std::string& tar) {
   for (size_t at = 0; at + 512 <= tar.size(); at += 512) {
     if (tar.compare(at + 257, 5, "ustar") != 0) continue;
@@ -311,7 +311,7 @@ void MendTarChecksums(std::string& tar) {
 }
 
 TEST_F(UnpackTest, MutatedArchivesNeitherCrashNorEscape) {
-  // Bounded by time too: this runs under sanitizers.
+  // The time is limited, too, because this test runs under sanitizers.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   limits_ = {.entries = 1000, .bytes = 1 << 20, .ratio = 250, .free_of_ratio = 1 << 20};
   Entries entries = Honest();
@@ -319,7 +319,8 @@ TEST_F(UnpackTest, MutatedArchivesNeitherCrashNorEscape) {
   entries.push_back({.name = "hard", .kind = Kind::kHardLink, .content = "app/zero"});
   BuildArchive(archive_, ArchiveForm::kTar, entries);
   std::string tar = Text(archive_);
-  tar.resize(tar.find_last_not_of('\0') + 1025);  // without the padding, which is most of it
+  // Most of the archive is padding, which is cut off here.
+  tar.resize(tar.find_last_not_of('\0') + 1025);
   entries.pop_back();
   BuildArchive(archive_, ArchiveForm::kZip, entries);
   const std::string zip = Text(archive_);

@@ -1,5 +1,5 @@
-// Environments from lock files, with a uv that is played: what it is asked for, how often, and what becomes of its
-// failures. The real one makes them in tests/e2e/samples.
+// Environments from lock files, made by a fake uv: how it is called, how often, and how its failures are reported.
+// Tests with the real uv are in tests/e2e/samples.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -55,7 +55,7 @@ class UvEnvironmentTest : public LockedTest {
   }
 };
 
-TEST_F(UvEnvironmentTest, IsMadeOnceForEachContent) {
+TEST_F(UvEnvironmentTest, AnEnvironmentIsMadeOncePerContent) {
   const fs::path first = Made("uv.lock");
   EXPECT_EQ(Text(first / "packages"), "made\n");
   EXPECT_EQ(Mode(first), 0555u);
@@ -71,7 +71,7 @@ TEST_F(UvEnvironmentTest, IsMadeOnceForEachContent) {
   EXPECT_THAT(Text(tools_ / "asked"), HasSubstr("sync --frozen --no-install-project --no-dev"));
 }
 
-TEST_F(UvEnvironmentTest, RequirementsAreTakenWhereEachHasOneVersion) {
+TEST_F(UvEnvironmentTest, RequirementsAreAcceptedIfEachHasOneVersion) {
   Write(src_ / "requirements-gpu.txt",
         "# made by uv\n--index-url https://packages\nsix==1.16.0 \\\n    --hash=sha256:aa\nx @ https://h/x.whl ; a > "
         "b\n");
@@ -79,7 +79,7 @@ TEST_F(UvEnvironmentTest, RequirementsAreTakenWhereEachHasOneVersion) {
   EXPECT_THAT(Text(tools_ / "asked"), HasSubstr("--require-hashes"));
 }
 
-TEST_F(UvEnvironmentTest, WhatIsNoLockIsRefusedWithItsLine) {
+TEST_F(UvEnvironmentTest, ALineThatIsNotLockedIsRefusedWithItsNumber) {
   EXPECT_THAT(RefusedOf("requirements.txt", "six==1.16.0\ntorch>=2\n").message,
               HasSubstr("line 2, \"torch>=2\": expected one version"));
   for (const char* line : {"-e ../mine", "./mine", "/src/mine", "mine @ file:///src/mine"})
@@ -95,7 +95,7 @@ TEST_F(UvEnvironmentTest, WhatIsNoLockIsRefusedWithItsLine) {
               HasSubstr("line 2"));
 }
 
-TEST_F(UvEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
+TEST_F(UvEnvironmentTest, AFailureOfUvIsQuoted) {
   Write(tools_ / "fails", "Resolved\nerror: no such package: sixx\n");
   Error refused = Refused(JobWith("uv.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -110,7 +110,8 @@ TEST_F(UvEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
 }
 
 TEST_F(UvEnvironmentTest, AStopEndsUvAndLeavesNothing) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // what uv has started is ours to bury
+  // Orphans of uv become children of this process, which has to reap them.
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   Write(tools_ / "hangs", "");
   std::jthread stopper([this] {
     while (!fs::exists(tools_ / "began") || Text(tools_ / "began").empty())
@@ -128,7 +129,7 @@ TEST_F(UvEnvironmentTest, AStopEndsUvAndLeavesNothing) {
   EXPECT_EQ(kill(-group, 0), -1) << "its group lives";
 }
 
-TEST_F(UvEnvironmentTest, ALockOfAClusterIsRefused) {
+TEST_F(UvEnvironmentTest, ALockFileInHdfsIsRefused) {
   JobSpec spec = Job();
   spec.python_venv = "hdfs:///locks/uv.lock";
   look_ = [](const FileSpec&) {
@@ -173,7 +174,7 @@ TEST_F(VenvCheckTest, EnvironmentOfThisMachineIsFine) {
   EXPECT_EQ(Check("./venv/bin/python -u train.py"), "");
 }
 
-TEST_F(VenvCheckTest, OtherCommandsAreNobodysBusinessHere) {
+TEST_F(VenvCheckTest, OtherCommandsAreNotChecked) {
   for (const char* command :
        {"python3 train.py", "/usr/bin/missing", "$VENV/bin/python9", "'venv/bin/python9' x", "echo venv/bin/python9"})
     EXPECT_EQ(Check(command), "") << command;
@@ -189,7 +190,7 @@ TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
   EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH again");
 }
 
-TEST_F(VenvCheckTest, MissingProgramIsNamedWithWhereThereIsOne) {
+TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
             "venv/Python/bin/python3: there is no such file in the Python environment; it has bin/python3");
   fs::rename(venv_ / "bin", temp_.path() / "bin");
@@ -229,7 +230,7 @@ TEST_F(VenvCheckTest, ScriptOfAnInterpreterThatIsNotHereIsRefused) {
   EXPECT_EQ(Check("venv/bin/fine"), "");
 }
 
-TEST_F(VenvCheckTest, StagingRefusesTheJobByIt) {
+TEST_F(VenvCheckTest, StagingRefusesAJobWithABrokenEnvironment) {
   fs::remove(python311_);
   JobSpec spec = Job();
   spec.python_venv = venv_.string();
@@ -237,11 +238,11 @@ TEST_F(VenvCheckTest, StagingRefusesTheJobByIt) {
   ExpectError(StageIt(spec), StrCat("~", "python_venv " + venv_.string() + ": venv/bin/python3: it leads to"));
 }
 
-// ---- An environment that was brought along leads to its copy, and not to where it was.
+// ---- A staged environment refers to its copy, and not to the original folder.
 
 class RelocationTest : public StagingTest {
  protected:
-  // A real one; its programs print which environment they run in, and the value of its package.
+  // Makes a real environment. Its programs print the environment that they run in, and the value of its package.
   void MakeEnvironment(const fs::path& folder) const {
     ASSERT_EQ(std::system(StrCat("python3 -m venv --without-pip '", folder.string(), "'").c_str()), 0);
     const std::string python = (folder / "bin/python3").string(), program = "import sys; print(sys.prefix)\n";
@@ -253,7 +254,7 @@ class RelocationTest : public StagingTest {
     Write(path, text);
     fs::permissions(path, fs::perms(0755));
   }
-  // The task's folder, with what staging made of the job's files.
+  // Returns the task's folder with the job's staged files.
   fs::path Task(const JobSpec& spec) {
     const auto staged = StageIt(spec);
     EXPECT_TRUE(staged.ok()) << staged.error().message;
@@ -261,7 +262,7 @@ class RelocationTest : public StagingTest {
     EXPECT_TRUE(staged.ok() && LinkStaged(staged->job, task_).ok());
     return task_;
   }
-  // The first line that the command prints in the task's folder.
+  // Returns the first line that the command prints in the task's folder.
   std::string Says(const std::string& command) const {
     const std::string shell = StrCat("cd '", task_.string(), "' && TONY_NOTICE_FILE='", (task_ / "n").string(),
                                      "' PYTHONDONTWRITEBYTECODE=1 bash -c '", command, "' > ../said 2>&1");
@@ -287,7 +288,7 @@ TEST_F(RelocationTest, ProgramsOfAnEnvironmentRunInTheCopy) {
   EXPECT_TRUE(StageIt(spec).error().message.find("gone") == std::string::npos);
 }
 
-TEST_F(RelocationTest, ThoseOfAPackedEnvironmentToo) {
+TEST_F(RelocationTest, ProgramsOfAPackedEnvironmentRunInTheCopy) {
   MakeEnvironment(temp_.path() / "env");
   ASSERT_EQ(
       std::system(StrCat("tar -C '", (temp_.path() / "env").string(), "' -czf '", archive_.string(), "' .").c_str()),
@@ -300,7 +301,7 @@ TEST_F(RelocationTest, ThoseOfAPackedEnvironmentToo) {
   EXPECT_EQ(Mode(task_ / "venv/bin/tool") & 0777u, 0555u);
 }
 
-TEST_F(RelocationTest, AnEnvironmentOfTheSourcesLeadsToTheTasksOwnFolder) {
+TEST_F(RelocationTest, AnEnvironmentWithinTheSourcesUsesTheTasksFolder) {
   MakeEnvironment(src_ / ".venv");
   Write(src_ / "lib/mine/__init__.py", "import os; where = os.path.dirname(__file__)\n");
   Write(src_ / "flat/__init__.py", "import os; where = os.path.dirname(__file__)\n");
@@ -321,7 +322,7 @@ TEST_F(RelocationTest, AnEnvironmentOfTheSourcesLeadsToTheTasksOwnFolder) {
             (task_ / "flat").string());
 }
 
-TEST_F(RelocationTest, AnAbsoluteLinkIntoTheSourcesIsARelativeOne) {
+TEST_F(RelocationTest, AnAbsoluteLinkIntoTheSourcesBecomesRelative) {
   Write(src_ / "v2/train.py", "x");
   fs::create_directory(src_ / "sub");
   fs::create_symlink(src_ / "v2/train.py", src_ / "sub/current.py");
@@ -331,7 +332,7 @@ TEST_F(RelocationTest, AnAbsoluteLinkIntoTheSourcesIsARelativeOne) {
   EXPECT_EQ(fs::read_symlink(task_ / "dangling"), src_ / "nowhere");
 }
 
-TEST_F(RelocationTest, ADamagedCopyIsMadeAnew) {
+TEST_F(RelocationTest, ADamagedCopyIsMadeAgain) {
   MakeEnvironment(temp_.path() / "env");
   JobSpec spec = Job();
   spec.python_venv = (temp_.path() / "env").string();

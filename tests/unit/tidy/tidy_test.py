@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shape of the code, beside tests/unit/layering: what a reader may rely on in every file, and measures that only fall.
+"""The shape of the code, in addition to tests/unit/layering: rules for every file, and measures that may only fall.
 
   tests/unit/tidy/tidy_test.py            the tests
   tests/unit/tidy/tidy_test.py --record   write today's measures into ratchet.json, after they fell
@@ -20,20 +20,20 @@ import git_files  # noqa: E402
 RATCHET = pathlib.Path(__file__).parent / "ratchet.json"
 PRODUCT = ("runtime/", "am/", "executor/", "azkaban-plugin/")
 FOLDERS = (*PRODUCT, "airflow-operator/", "docs/", "packaging/", "samples/", "scripts/", "tests/")
-SMALL = 40  # lines of a header that is hardly a concept
-README_LINES = 60  # of a folder's README, unless ratchet.json allows it more
-# Words that stand ten times as often in prose that has to be read twice as in the sources of ninja, flux and Nomad.
+SMALL = 40  # lines of a header that hardly holds a concept
+README_LINES = 60  # lines of a folder's README, unless ratchet.json allows more
+# Words that are ten times as frequent in prose that has to be read twice as in the sources of ninja, flux and Nomad.
 RIDDLES = re.compile(
     r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
     r"are told|was told|told of|and no more|none other|as it comes|whose it is|that there is|there is none|is no \w+)\b",
     re.I)  # fmt: skip
-FIRST = re.compile(r"^(Of|Who|Whoever|What|Those|One)\b(?!-)", re.I)  # a sentence that begins so lacks its noun
-BEHIND = 6  # words of a comment behind code: a unit, a range, an example, a wire name
-# A test that C++ or Python names, or a row of a table of tests.
+FIRST = re.compile(r"^(Of|Who|Whoever|What|Those|One)\b(?!-)", re.I)  # such a sentence lacks its noun
+BEHIND = 6  # words in a comment behind code: a unit, a range, an example, a wire name
+# A test in C++ or Python, or a row of a table of tests.
 TEST = re.compile(r'^\s*(?:(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s*(\w+)\)|def test_(\w+)\(|\{"([A-Z][a-z]\w{5,})",)', re.M)
 RIDDLE_NAME = re.compile(r"^(Of|Who|Whoever|What|Nobody|Those|One|So|It)(?=[A-Z])|Anew|Whoever|IsTold|AreTold|WasTold|Nobody|InVain|"
                          r"Fruitless|AllTheSame|ThatThereIs|AsItComes|(?<![a-z])IsNo(?=[A-Z])")  # fmt: skip
-# A path that prose names: a folder of the repository, and more. "runtime/os/{files,users}.h" names two.
+# A path in prose: a folder of the repository, and more. "runtime/os/{files,users}.h" names two files.
 PATH = re.compile(r"(?<![\w/.$~}-])((?:" + "|".join(map(re.escape, FOLDERS)) + r")[\w./{},*-]*)")
 FILE = re.compile(r"`([a-z][a-z0-9_]*\.(?:h|cc))`")
 
@@ -47,7 +47,7 @@ def is_product(name):
 
 
 def comments(text):
-    """The comments of a C++ source, a line each, without slashes."""
+    """Yields the comments of a C++ source, a line each, without slashes."""
     for line in text.splitlines():
         if line.strip().startswith("//"):
             yield line.strip().lstrip("/! ")
@@ -56,7 +56,7 @@ def comments(text):
 
 
 def begins_without_a_noun(text):
-    """The comments of a C++ source that begin with one of the six words: (line, text)."""
+    """Yields (line, text) of the comments of a C++ source that begin with one of the six words."""
     before = ""
     for number, line in enumerate(text.splitlines(), 1):
         alone = line.strip().startswith("//")
@@ -76,7 +76,7 @@ def long_behind_code(text):
 
 
 def test_names(name):
-    """The names of tests in a file; those of Python with capitals, as in C++."""
+    """Yields the names of the tests in a file; names in Python are converted to the form of C++."""
     for cpp, python, row in TEST.findall(read(name)):
         yield cpp or row or "".join(word.capitalize() for word in python.split("_"))
 
@@ -97,7 +97,7 @@ def code_lines(text):
 
 
 def alternatives(path):
-    """The paths that braces stand for."""
+    """Yields the paths that braces stand for."""
     braces = re.search(r"\{([^{}]*)\}", path)
     if not braces:
         return [path]
@@ -112,7 +112,7 @@ class Tree:
         self.tests = [name for name in self.names if name.startswith("tests/") and name.endswith(("_test.cc", "_test.py", "tests.h"))]
         self.pages = [name for name in self.names if name.endswith(".md")]
         folders = {str(parent) for name in self.names for parent in pathlib.PurePosixPath(name).parents}
-        # Prose may leave out what follows the name: runtime/os/files stands for files.h and files.cc.
+        # Prose may leave out the extension: runtime/os/files stands for files.h and files.cc.
         self.known = {*self.names, *folders, *(name.rsplit(".", 1)[0] for name in self.names)}
         self.bases = {pathlib.PurePosixPath(name).name for name in self.names}
 
@@ -174,7 +174,7 @@ class TidyTest(unittest.TestCase):
             with self.subTest(measure):
                 self.assertLessEqual(value, allowed.get(measure, README_LINES))
 
-    def test_the_shape_of_a_comment_is_seen(self):
+    def test_comments_with_a_bad_shape_are_found(self):
         text = "// Of many the last.\n// What wraps counts as the line above.\nint a;  // of each\nint b;  // a b c d e f g\n"
         self.assertEqual([1, 3], [number for number, _ in begins_without_a_noun(text)])
         self.assertEqual([4], [number for number, _ in long_behind_code(text)])

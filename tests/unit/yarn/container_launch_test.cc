@@ -31,7 +31,7 @@ Credentials Told(const ContainerLaunch& launch) {
   return credentials;
 }
 
-TEST(ContainerLaunchTest, WhatWasToldIsRead) {
+TEST(ContainerLaunchTest, ALaunchIsReadBackFromItsCredentials) {
   const ContainerLaunch launch = Launch();
   const auto read = Must(LaunchIn(EncodeCredentials(Told(launch))));
   EXPECT_EQ(read.job, launch.job);
@@ -42,7 +42,7 @@ TEST(ContainerLaunchTest, WhatWasToldIsRead) {
   EXPECT_EQ(read.staged, launch.staged);
 }
 
-TEST(ContainerLaunchTest, ALaunchWithoutTlsAndSecretsOfTasksIsWhole) {
+TEST(ContainerLaunchTest, ALaunchMayLackTlsAndTaskSecrets) {
   ContainerLaunch launch = Launch();
   launch.secrets = {.token = "t"};
   const Credentials credentials = Told(launch);
@@ -59,7 +59,7 @@ TEST(ContainerLaunchTest, OtherTokensAndSecretsStay) {
   EXPECT_EQ(credentials.secrets.at("of.somebody"), "x");
 }
 
-TEST(ContainerLaunchTest, WhatIsMissingIsNamed) {
+TEST(ContainerLaunchTest, AMissingSecretIsNamed) {
   for (const char* alias : {"tony.job", "tony.attempt", "tony.token", "tony.lease", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets.erase(alias);
@@ -68,7 +68,7 @@ TEST(ContainerLaunchTest, WhatIsMissingIsNamed) {
   }
 }
 
-TEST(ContainerLaunchTest, WhatIsDamagedIsNamedAndNotShown) {
+TEST(ContainerLaunchTest, ADamagedSecretIsNamedAndNotShown) {
   for (const char* alias : {"tony.attempt", "tony.lease", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets[alias] = "worker:xyzzy#0";
@@ -94,7 +94,7 @@ TEST(ContainerLaunchTest, DamagedBytesAreAnErrorOrReadable) {
   EXPECT_GT(errors, 1000);
 }
 
-TEST(MasterLaunchTest, WhatWasToldIsRead) {
+TEST(MasterLaunchTest, AMasterLaunchIsReadBackFromItsCredentials) {
   const MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
   Credentials credentials;
   AddTo(credentials, launch);

@@ -1,5 +1,5 @@
-// A ResourceManager and nodes on loopback, for tests of who speaks to them: they answer as real ones do when all is
-// well, and are told what else to do.
+// A ResourceManager and nodes on loopback, for tests of the clients that call them. They answer as real ones do when
+// nothing fails, and a test can make them fail.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ Message MessageOf(const FakeRpcServer::Call& call) {
   return message;
 }
 
-// Starts and stops what it is asked to.
+// Starts and stops the containers that a call names.
 class FakeNode {
  public:
   explicit FakeNode(EventLoop& loop) : server(loop, kFakeToken) {
@@ -44,10 +44,11 @@ class FakeNode {
 
   FakeRpcServer server;
   std::set<int64_t> running, refused;
-  bool is_lost = false;            // does what it is asked, and closes the connection in place of an answer
-  bool is_deaf = false;            // closes it, and does nothing
-  bool is_slow = false;            // until GoOn()
-  std::vector<std::string> calls;  // "start 2 3"
+  // Executes the next start or stop, and closes the connection instead of answering.
+  bool is_lost = false;
+  bool is_deaf = false;            // Closes the connection, and executes nothing.
+  bool is_slow = false;            // calls wait until GoOn()
+  std::vector<std::string> calls;  // e.g. "start 2 3"
 
  private:
   void On(const FakeRpcServer::Call& call) {
@@ -120,13 +121,13 @@ class FakeNode {
   std::vector<FakeRpcServer::Call> waiting_;
 };
 
-// Grants what is asked for on its node, in the answer after the one to the ask.
+// Grants the containers that a call requests, all on its node, in the answer to the call after it.
 class FakeRm {
  public:
   FakeRm(EventLoop& loop, FakeNode& node, int port = 0) : server(loop, kFakeToken, port), node_(node) {
     server.on_call = [this](const FakeRpcServer::Call& call) { On(call); };
   }
-  // Its next answer tells this end.
+  // The next answer reports that this container has ended.
   void End(int64_t number, int exit_status) {
     auto& ended = *next.add_completed_container_statuses();
     *ended.mutable_container_id() = hadoop::ToWire(YarnId(number));
@@ -135,7 +136,8 @@ class FakeRm {
   }
 
   FakeRpcServer server;
-  wire::AllocateResponse next;  // what the next answer says, beside grants
+  // The content of the next answer, apart from grants.
+  wire::AllocateResponse next;
   std::vector<wire::AllocateRequest> exchanges;
   std::set<int64_t> released;
   std::vector<wire::FinishApplicationMasterRequest> ends;
@@ -145,8 +147,10 @@ class FakeRm {
   int cluster_nodes = 1;
   std::set<std::string> avoided;
   bool has_begun_anew = false;
-  std::string refusal;        // an exception for the next allocate with an ask
-  std::vector<int64_t> kept;  // of earlier attempts, on the node
+  // The exception that answers the next allocate call with a container request.
+  std::string refusal;
+  // Containers of earlier attempts that still run on the node.
+  std::vector<int64_t> kept;
 
  private:
   void On(const FakeRpcServer::Call& call) {
@@ -213,7 +217,8 @@ class FakeRm {
   void OnFinish(const FakeRpcServer::Call& call) {
     ends.push_back(MessageOf<wire::FinishApplicationMasterRequest>(call));
     wire::FinishApplicationMasterResponse answer;
-    answer.set_isunregistered(ends.size() > 1);  // as with a store of its state
+    // A ResourceManager with a state store confirms the end only when the call is repeated.
+    answer.set_isunregistered(ends.size() > 1);
     server.Succeed(call, answer);
   }
 

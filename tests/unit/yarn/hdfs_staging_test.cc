@@ -38,7 +38,7 @@ class HdfsStagingTest : public testing::Test {
     server_.join();
   }
 
-  // On the NameNode's thread.
+  // Calls `what` on the NameNode's thread.
   template <class What>
   auto There(What what) {
     using Task = std::packaged_task<std::decay_t<decltype(what(name_node_))>()>;
@@ -84,7 +84,7 @@ class HdfsStagingTest : public testing::Test {
   StageWatch watch_{.stop = stop_.get_token()};
 };
 
-TEST_F(HdfsStagingTest, AFileAndAFolderAreSentAndSaidAsHdfsSaysThem) {
+TEST_F(HdfsStagingTest, SentFilesAndFoldersAreDescribedAsInHdfs) {
   const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
                                            {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
   const auto sent = Must(Send(sources));
@@ -109,7 +109,7 @@ TEST_F(HdfsStagingTest, AFileAndAFolderAreSentAndSaidAsHdfsSaysThem) {
   EXPECT_TRUE(fs::is_empty(store_.scratch));
 }
 
-TEST_F(HdfsStagingTest, TheReasonOfAConnectionThatBreaksEachTimeIsAskedFor) {
+TEST_F(HdfsStagingTest, TheReasonForBrokenUploadsIsRequested) {
   There([](auto& node) { return node.is_over_quota = true; });
   const Error refused = Refused({{"data", "aa", Write("aa", "content")}});
   EXPECT_EQ(refused.code, ErrorCode::kCannotWrite);
@@ -117,7 +117,7 @@ TEST_F(HdfsStagingTest, TheReasonOfAConnectionThatBreaksEachTimeIsAskedFor) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, WhatIsThereIsNotSentAgain) {
+TEST_F(HdfsStagingTest, AnExistingFileIsNotSentAgain) {
   const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
                                            {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
   StageProgress progress;
@@ -138,7 +138,7 @@ TEST_F(HdfsStagingTest, AFileOfAnotherSizeIsReplaced) {
   EXPECT_EQ(Files().at("/user/eve/staged/aa"), "content");
 }
 
-TEST_F(HdfsStagingTest, HalfAnUploadHasNoName) {
+TEST_F(HdfsStagingTest, AHalfUploadedFileIsNotPublished) {
   There([](auto& node) { return node.keeps_of_a_body = 3; });
   const Error error = Refused({{"data", "aa", Write("aa", "content")}});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -157,7 +157,7 @@ TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, ASourceThatIsCutWhileItIsSentIsNamed) {
+TEST_F(HdfsStagingTest, ASourceTruncatedDuringTheUploadIsNamed) {
   const fs::path file = Write("aa", std::string(32 << 20, 'x'));
   watch_.on_progress = [&](const StageProgress&) { fs::resize_file(file, 10); };
   const Error error = Refused({{"data", "aa", file}});
@@ -220,7 +220,7 @@ TEST(HdfsStagedEntriesTest, EachEntryIsSentOnce) {
   EXPECT_THAT(names, ElementsAre("aa", "bb-tree", "cc", "dd"));
 }
 
-TEST(HdfsFilesTest, TheirListComesBackFromJson) {
+TEST(HdfsFilesTest, TheFileListIsReadBackFromJson) {
   const HdfsFiles files = {{"tony-am",
                             {.scheme = "hdfs",
                              .host = "cluster",
@@ -279,7 +279,7 @@ class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
   const YarnCluster cluster_{.name_node = {"NN", 9000}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
 };
 
-TEST_F(HdfsSourcesTest, AFileIsAsHdfsSaysIt) {
+TEST_F(HdfsSourcesTest, AFileIsDescribedAsInHdfs) {
   for (const char* source : {"hdfs://nn:9000/data/x.txt", "hdfs:///data/x.txt"}) {
     const auto found = Must(Look({source, "y", false}));
     EXPECT_EQ(found, (std::vector<RemoteFile>{{"y", "/data/x.txt", 5, modified_, false}})) << source;
@@ -287,24 +287,25 @@ TEST_F(HdfsSourcesTest, AFileIsAsHdfsSaysIt) {
   EXPECT_TRUE(Look({"hdfs:///lib/a.jar", "classes", true})->front().is_packed);
 }
 
-TEST_F(HdfsSourcesTest, OfAFolderItIsTheFilesInIt) {
+TEST_F(HdfsSourcesTest, AFolderStandsForTheFilesInIt) {
   const auto found = Must(Look({"hdfs:///lib", "lib", false}));
   EXPECT_EQ(found, (std::vector<RemoteFile>{{"a.jar", "/lib/a.jar", 1, modified_, false},
                                             {"b.jar", "/lib/b.jar", 2, modified_, false},
                                             {"c", "/lib/c", 0, modified_, false}}));
 }
 
-TEST_F(HdfsSourcesTest, AFolderThatCannotBeWhatWasAskedForIsRefused) {
+TEST_F(HdfsSourcesTest, AFolderThatDoesNotFitTheRequestIsRefused) {
   const std::string folder = "it is a folder in HDFS, whose files a task finds under their own names; expected ";
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
   EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
             "it is a folder in HDFS without files directly in it; files in its subfolders are not used");
-  EXPECT_EQ(Refused({"hdfs:///many", "many", false}), "the folder has more than 1000 files; use an archive, which may have more");
+  EXPECT_EQ(Refused({"hdfs:///many", "many", false}),
+            "the folder has more than 1000 files; use an archive, which may have more");
   EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}), "TonY itself keeps the file tony-output.json there");
 }
 
-TEST_F(HdfsSourcesTest, OfASourceFolderItIsAllFilesBelowByTheirPaths) {
+TEST_F(HdfsSourcesTest, ASourceFolderStandsForAllFilesBelowIt) {
   const auto found = Must(Look({"hdfs:///app", "", true}));
   EXPECT_EQ(found, (std::vector<RemoteFile>{{"train.py", "/app/train.py", 1, modified_, false},
                                             {"pkg/a.py", "/app/pkg/a.py", 2, modified_, false},
@@ -329,20 +330,20 @@ TEST_F(HdfsSourcesTest, AFileIsRead) {
     EXPECT_EQ(ReadFromHdfs(cluster_, source).error().message, why) << source;
 }
 
-TEST_F(HdfsSourcesTest, WhatIsMissingOrElsewhereIsRefused) {
+TEST_F(HdfsSourcesTest, AMissingFileOrAnotherClusterIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///data/none", "none", false}), "no such file or folder in hdfs://NN:9000");
   EXPECT_EQ(Refused({"hdfs://other:9000/data/x.txt", "x.txt", false}),
             "the cluster's HDFS is hdfs://NN:9000; another HDFS is not supported yet");
   Refused({"hdfs://nn/data/x.txt", "x.txt", false});
 }
 
-TEST_F(HdfsSourcesTest, WhatTheUserMayNotReadIsRefusedInHadoopsWords) {
+TEST_F(HdfsSourcesTest, AnUnreadableFileIsRefusedWithHadoopsMessage) {
   for (const FileSpec& file :
        {FileSpec{"hdfs:///data/secret", "secret", false}, FileSpec{"hdfs:///half", "half", false}})
     EXPECT_THAT(Refused(file, ErrorCode::kNotPermitted), HasSubstr("Permission denied: user=eve, access=READ"));
 }
 
-TEST_F(HdfsSourcesTest, ANodeIsToldWhereItIs) {
+TEST_F(HdfsSourcesTest, ANodeGetsTheAddressOfAFile) {
   const LocalResource resource = ResourceOf(cluster_, {"y", "/data/x.zip", 5, modified_, true});
   EXPECT_EQ(resource.scheme, "hdfs");
   EXPECT_EQ(resource.host, "NN");

@@ -1,4 +1,4 @@
-// What a NodeManager (ContainerLaunch, Hadoop 3.4.3) makes of the texts of a launch context.
+// The script that a NodeManager (ContainerLaunch, Hadoop 3.4.3) makes of the texts of a launch context.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tony {
 
-// ContainerLaunch.expandEnvironment().
+// Replaces variables as ContainerLaunch.expandEnvironment() does.
 inline std::string Expanded(const std::string& text, const std::string& logs) {
   const std::string known = Replaced(Replaced(text, "<LOG_DIR>", logs), "<CPS>", ":");
   return Replaced(Replaced(known, "{{", "$"), "}}", "");

@@ -7,7 +7,7 @@
 
 namespace tony {
 
-// The answer that was lost is the answer to the next call as well, whose asks are not read.
+// After a lost answer the next call gets the same answer, and the requests of that call are not read.
 SimulatedRm::Reply SimulatedRm::Allocate(const hadoop::Asked& asked) {
   if (Fault(3)) Restart();
   if (!is_registered_) return hadoop::NotRegistered{};
@@ -43,7 +43,7 @@ void SimulatedRm::Read(const hadoop::Asked& asked) {
   for (const hadoop::ContainerId& id : asked.release) End(id);
 }
 
-// What the master does not know of, nobody could start: it is forgotten with all that was asked.
+// Forgets all requests. Containers that no answer has named yet are dropped, because nothing can run in them.
 void SimulatedRm::Restart() {
   is_registered_ = false;
   asks_.clear();
@@ -67,7 +67,7 @@ void SimulatedRm::Heartbeat() {
 
 void SimulatedRm::GrantOn(const std::string& host) {
   for (auto& [key, of_key] : asks_) {
-    Asks& asks = of_key;  // for the lambda
+    Asks& asks = of_key;  // lambdas cannot capture structured bindings
     const auto may_go = [&] {
       return asks.rows["*"] > 0 && !avoided_.contains(host) && (asks.relax || asks.rows[host] > 0);
     };

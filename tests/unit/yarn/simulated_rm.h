@@ -1,5 +1,5 @@
-// A ResourceManager as a master meets it, with the faults that real ones show: grants that come late, twice, without an
-// ask, too small or too large; answers that are lost and repeated; a restart that forgets.
+// A ResourceManager as an application master sees it, with the faults of real ones: grants that come late, twice,
+// without a request, too small or too large; answers that are lost and repeated; a restart that loses all requests.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,30 @@ class SimulatedRm {
  public:
   explicit SimulatedRm(uint64_t seed) : random_(seed) {}
 
-  // What AmRmSession would call back with. `Lost`: no answer.
+  // The result that AmRmSession would pass to its callback. `Lost`: no answer came.
   struct Lost {};
   using Reply = std::variant<hadoop::Allocation, hadoop::NotRegistered, Lost>;
   Reply Allocate(const hadoop::Asked& asked);
   void Register();
 
-  void Heartbeat();  // of its nodes: containers are granted
+  // Grants containers, as heartbeats of the nodes would.
+  void Heartbeat();
   void EndOne(const hadoop::ContainerId& id) { End(id); }
   void BeOrderly() { is_orderly_ = true; }
   bool Chance(int percent) { return Below(100) < percent; }
   int Below(int bound) { return static_cast<int>(random_() % static_cast<uint64_t>(bound)); }
 
   const std::map<hadoop::ContainerId, hadoop::Container>& running() const { return running_; }
-  int OpenRows() const;  // with a count above 0
+  // The number of request rows with a count above 0.
+  int OpenRows() const;
   const std::set<std::string>& avoided() const { return avoided_; }
 
  private:
   struct Asks {
     hadoop::Resource size;
-    std::map<std::string, int> rows;  // by place
-    bool relax = true;                // as the row for "*" says
+    std::map<std::string, int> rows;  // counts by place
+    // The flag of the row for "*".
+    bool relax = true;
   };
   bool Fault(int percent) { return !is_orderly_ && Chance(percent); }
   void Read(const hadoop::Asked& asked);
@@ -60,9 +63,10 @@ class SimulatedRm {
   std::set<std::string> avoided_;
   std::deque<hadoop::Container> untold_;
   std::vector<hadoop::ContainerStatus> ended_;
-  hadoop::Allocation last_;  // the newest answer, as it is repeated
+  hadoop::Allocation last_;  // the newest answer, to be repeated
   bool is_last_lost_ = false;
-  bool may_be_repeated_ = false;  // as the session knows it
+  // True if the session must expect that the next answer is a repetition.
+  bool may_be_repeated_ = false;
 };
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// What a client makes of a ResourceManager's word on a job, and of a job's records.
+// A client's judgement of a job from the ResourceManager's answer and from the job's records.
 #include "runtime/yarn/yarn_arbiter.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,8 @@ using hadoop::ApplicationState;
 
 const JobId kRuledJob{"application_1700000000000_0001"};
 
-// A ResourceManager on a thread of its own, since an arbiter waits for it; and a job whose records are files here.
+// The ResourceManager runs on a thread of its own, because an arbiter blocks until it answers. The job's records are
+// local files.
 class YarnArbiterTest : public testing::Test {
  protected:
   YarnArbiterTest() {
@@ -79,7 +80,7 @@ class YarnArbiterTest : public testing::Test {
   void Put(const std::string& name, const std::string& bytes) {
     ASSERT_TRUE(records_.store().Replace(name, bytes, Durability::kLostWithPower).ok());
   }
-  // Called before the arbiter asks.
+  // Sets the state that the ResourceManager reports to the arbiter's next query.
   void RmSays(wire::YarnApplicationState state, const std::string& diagnostics = "") {
     const std::lock_guard lock(mutex_);
     state_ = state;
@@ -125,7 +126,7 @@ class YarnArbiterTest : public testing::Test {
   TempFolder temp_;
   EventLoop loop_;
   std::unique_ptr<hadoop::FakeRpcServer> rm_ = std::make_unique<hadoop::FakeRpcServer>(loop_, std::nullopt);
-  std::mutex mutex_;  // of the next four
+  std::mutex mutex_;  // guards the next four members
   std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
   std::string diagnostics_, killed_;
   std::optional<wire::SubmitApplicationRequest> submitted_;
@@ -134,7 +135,7 @@ class YarnArbiterTest : public testing::Test {
   std::jthread server_;
 };
 
-TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
+TEST_F(YarnArbiterTest, TheResourceManagersStateDecidesWhetherAJobHasAMaster) {
   for (const auto state : {wire::NEW, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING}) {
     RmSays(state);
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
@@ -151,7 +152,7 @@ TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
   }
 }
 
-TEST_F(YarnArbiterTest, AnUnknownApplicationMayBeSubmittedOnlyWhereNoMasterHasRuled) {
+TEST_F(YarnArbiterTest, AnUnknownApplicationIsLostOnlyIfItEverHadAMaster) {
   RmForgets();
   EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kNobody);
   EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
@@ -162,7 +163,7 @@ TEST_F(YarnArbiterTest, AnUnknownApplicationMayBeSubmittedOnlyWhereNoMasterHasRu
   EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kInfra);
 }
 
-TEST_F(YarnArbiterTest, SilentIsNotDead) {
+TEST_F(YarnArbiterTest, AJobIsKeptWhileTheResourceManagerDoesNotAnswer) {
   std::ofstream(temp_.path() / "conf" / "yarn-site.xml")
       << "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>"
       << "</configuration>";
@@ -187,20 +188,19 @@ TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
   EXPECT_EQ((*status)->tasks.size(), 2u);
 }
 
-TEST_F(YarnArbiterTest, AFileOfItsMasterThatANodeRefusesEndsTheJobAsTheUsersMistake) {
+TEST_F(YarnArbiterTest, AMissingFileOfTheMasterEndsTheJobAsUserConfig) {
   RmSays(wire::FAILED,
          "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
          "exitCode: -1000\nFailing this attempt.Diagnostics: [x]File does not exist: hdfs://nn:8020/data/x\njava.io");
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
   EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
-  EXPECT_EQ((*end)->verdict->message,
-            "the application master was not started: hdfs://nn:8020/data/x no longer exists");
+  EXPECT_EQ((*end)->verdict->message, "the application master was not started: hdfs://nn:8020/data/x no longer exists");
   RmSays(wire::FAILED, "AM Container exited with exitCode: 1\nlast lines: File does not exist: /user/eve/x");
   EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
 }
 
-TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
+TEST_F(YarnArbiterTest, AJobKilledInYarnEndsAsKilled) {
   RmSays(wire::KILLED, "killed by user admin");
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
@@ -208,7 +208,7 @@ TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
   EXPECT_EQ((*end)->verdict->message, "killed in YARN: killed by user admin");
 }
 
-TEST_F(YarnArbiterTest, OneThatOutlivedItsTimeIsEndedByYarnAsByItsMaster) {
+TEST_F(YarnArbiterTest, AJobThatYarnEndsAfterItsLifetimeEndsAsTimeout) {
   RmSays(wire::KILLED, "Application is killed by ResourceManager as it has exceeded the lifetime period.");
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
@@ -253,7 +253,7 @@ class SettledTest : public YarnArbiterTest {
   const JobRecords job_{kRuledJob, records_.place(), std::make_shared<LocalRecordStore>(records_.place()), journal_};
 };
 
-TEST_F(SettledTest, ItsMasterAddsNothingMore) {
+TEST_F(SettledTest, AFinalizedJobTakesNoFurtherDecisions) {
   ASSERT_TRUE(Decided(1, {JobAccepted()}));
   RmSays(wire::RUNNING);
   ASSERT_TRUE(arbiter_.Settle(job_).ok());
@@ -284,7 +284,7 @@ TEST_F(SettledTest, TheVerdictInTheJournalCounts) {
   EXPECT_EQ(status.tasks[1].attempt, 0);
 }
 
-TEST_F(SettledTest, AJournalThatIsDamagedEndsTheJobAllTheSame) {
+TEST_F(SettledTest, AJobWithADamagedJournalIsFinalizedToo) {
   ASSERT_TRUE(*journal_->Add(Epoch{1}, 2, "the first one is missing"));
   RmSays(wire::FAILED, "gone");
   EXPECT_EQ(Settled().verdict->message, "the application master ended without a verdict: gone");
@@ -295,18 +295,19 @@ TEST_F(SettledTest, AJournalThatIsDamagedEndsTheJobAllTheSame) {
   EXPECT_FALSE(*job_.ReadStatus());
 }
 
-// The ResourceManager is begun anew between the two.
-TEST_F(SettledTest, WhoSettlesItLaterWritesTheSame) {
+// The ResourceManager restarts and forgets the application before the second client finalizes the job.
+TEST_F(SettledTest, ALaterClientFinalizesTheJobWithTheSameStatus) {
   RuledOnce();
   RmSays(wire::FAILED, "AM Container exited with exitCode: 137");
   const JobStatus first = Settled();
-  ASSERT_TRUE(job_.store().Remove("status.json").ok());  // the first one died before it wrote that
+  // The first client died before it wrote the status.
+  ASSERT_TRUE(job_.store().Remove("status.json").ok());
   RmForgets();
   const JobStatus second = Settled();
   EXPECT_EQ(ToJson(second), ToJson(first));
 }
 
-// Its last document was under way when the ResourceManager gave it up.
+// The master's last status was still being written when the ResourceManager gave the master up.
 TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
   RmSays(wire::FAILED, "ApplicationMaster timed out");
   JobStatus status = *InitialStatus(records_);
@@ -318,7 +319,7 @@ TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
   EXPECT_EQ(Settled().state, "SUCCEEDED");
 }
 
-TEST(YarnVerdictTest, AMasterThatWasGivenUpIsATimeoutInOurWords) {
+TEST(YarnVerdictTest, AMasterThatStartedTooLateIsReportedAsATimeout) {
   hadoop::ApplicationReport report;
   report.state = hadoop::ApplicationState::kKilled;
   report.diagnostics =
@@ -331,7 +332,7 @@ TEST(YarnVerdictTest, AMasterThatWasGivenUpIsATimeoutInOurWords) {
             "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
 }
 
-TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayBeVoid) {
+TEST_F(YarnArbiterTest, AWaitingJobIsKilledInYarnUnlessTheKillMayBeVoid) {
   RmSays(wire::ACCEPTED);
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "watched", .if_watcher = {"w"}}));
@@ -360,14 +361,14 @@ TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
   EXPECT_EQ(Killed(), "ours");
 }
 
-TEST_F(YarnArbiterTest, AJobThatWasRuledOnceAndIsUnknownNowIsNotSubmitted) {
+TEST_F(YarnArbiterTest, AnUnknownJobThatHadAMasterIsNotSubmitted) {
   RmForgets();
   RuledOnce();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "late"}));
   EXPECT_FALSE(Submitted());
 }
 
-TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
+TEST_F(YarnArbiterTest, ASubmissionIsMadeFromTheRecordsOnly) {
   Put("token", std::string(2 * kJobTokenBytes, 'a'));
   const auto certificates =
       Must(MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1)));
@@ -401,13 +402,13 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
   EXPECT_EQ(read.client, certificates.client);
 }
 
-// ---- Why an application has no master yet. The texts are a CapacityScheduler's own, of Hadoop 3.4.3.
+// ---- Why an application has no master yet. The texts are those of a CapacityScheduler of Hadoop 3.4.3.
 
 std::string Why(const std::string& diagnostics, ApplicationState state = ApplicationState::kAccepted) {
   return AmWaitReason({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
 }
 
-TEST(MasterWaitTest, AShareForMastersThatIsFullIsToldWithItsAmounts) {
+TEST(MasterWaitTest, AFullShareForMastersIsReportedWithItsAmounts) {
   const std::string details =
       "Details : AM Partition = <DEFAULT_PARTITION>; AM Resource Request = <memory:8192, vCores:32, yarn.io/gpu: 0>; "
       "Queue Resource Limit for AM = <memory:26240, vCores:103, yarn.io/gpu: 6>; User AM Resource Limit of the queue = "
@@ -415,36 +416,40 @@ TEST(MasterWaitTest, AShareForMastersThatIsFullIsToldWithItsAmounts) {
   EXPECT_EQ(Why("[Thu Nov 26 03:20:43 +0000 2026] Application is added to the scheduler and is not yet activated. "
                 "Queue's AM resource limit exceeded.  " +
                 details),
-            "waits for its application master: queue ml may have 26240 MB and 103 vcores for application masters, of which 24576 MB and 96 "
+            "waits for its application master: queue ml may have 26240 MB and 103 vcores for application masters, of "
+            "which 24576 MB and 96 "
             "vcores are in use in the queue; this one requests 8192 MB and 32 vcores");
   EXPECT_EQ(Why("User's AM resource limit exceeded. " + details),
-            "waits for its application master: user eve in queue ml may have 13120 MB and 52 vcores for application masters, of which 24576 MB "
+            "waits for its application master: user eve in queue ml may have 13120 MB and 52 vcores for application "
+            "masters, of which 24576 MB "
             "and 96 vcores are in use in the queue; this one requests 8192 MB and 32 vcores");
 }
 
-TEST(MasterWaitTest, AQueueWithoutRoomIsToldWithItsShares) {
+TEST(MasterWaitTest, AFullQueueIsReportedWithItsShares) {
   EXPECT_EQ(Why("[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
                 "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = "
                 "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
-            "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and its limit is 100.0 % "
+            "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and "
+            "its limit is 100.0 % "
             "are the most");
 }
 
-TEST(MasterWaitTest, WhatIsOnItsWayAndWhatIsNotKnownAreTold) {
+TEST(MasterWaitTest, StartsInProgressAndUnknownReasonsAreReported) {
   EXPECT_EQ(Why("[x] Scheduler has assigned a container for AM, waiting for AM container to be launched"),
             "waits for its application master: its container is being started");
   EXPECT_EQ(Why("AM container is launched, waiting for AM container to Register with RM"),
             "waits for its application master: its container is started, and it has not registered yet");
-  EXPECT_EQ(Why("", ApplicationState::kSubmitted), "waits for its application master: queue ml has not accepted it yet");
+  EXPECT_EQ(Why("", ApplicationState::kSubmitted),
+            "waits for its application master: queue ml has not accepted it yet");
   EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its application master: in words of another scheduler");
 }
 
-TEST(MasterWaitTest, WhatRunsOrHasEndedWaitsForNothing) {
+TEST(MasterWaitTest, ARunningOrEndedJobHasNoPendingReason) {
   for (const auto state : {ApplicationState::kRunning, ApplicationState::kFinished, ApplicationState::kKilled})
     EXPECT_EQ(Why("AM container is launched", state), "");
 }
 
-TEST(QueuedJobsTest, WhatRunsComesFirstAndWhatWaitsInTheOrderOfItsTurns) {
+TEST(QueuedJobsTest, RunningJobsComeFirstAndWaitingOnesInQueueOrder) {
   const auto report = [](int number, ApplicationState state, int priority, int64_t started) {
     ApplicationReport report{.id = {1, number}, .state = state, .user = "eve", .queue = "ml"};
     report.priority = priority;
@@ -466,7 +471,7 @@ TEST(QueuedJobsTest, WhatRunsComesFirstAndWhatWaitsInTheOrderOfItsTurns) {
   EXPECT_EQ(jobs[1].memory_mb, 0) << "this user may not know";
 }
 
-TEST(MasterWaitTest, AnAttemptThatFailedIsNamedWithoutTheStackTraceOfItsNode) {
+TEST(MasterWaitTest, AFailedAttemptIsReportedWithoutItsStackTrace) {
   EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
                 "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed\n\tat a.B"),
             "waits for its application master: AM Container for appattempt_1_0001_000001 exited with exitCode: -1000");
@@ -490,7 +495,7 @@ class YarnJobPlaceTest : public hadoop::ServedNameNodeTest {
   const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
 };
 
-TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {
+TEST_F(YarnJobPlaceTest, AllRecordsOfASinglePutAreStored) {
   const std::string large(20'000, 'x');
   ASSERT_TRUE(
       PutRecords(cluster_, kPlacedJob, {{"token", "abc"}, {"conf.json", large}, {"secrets", std::nullopt}}).ok());
@@ -500,14 +505,14 @@ TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {
   EXPECT_EQ(Bytes(records, "secrets"), "none");
 }
 
-TEST_F(YarnJobPlaceTest, WhereOneCannotBePutItIsNamed) {
+TEST_F(YarnJobPlaceTest, ARecordThatCannotBePutIsNamed) {
   Refuse();
   const Status put = PutRecords(cluster_, kPlacedJob, {{"secrets", std::nullopt}, {"token", "abc"}});
   ASSERT_FALSE(put.ok());
   EXPECT_THAT(put.error().message, ::testing::HasSubstr(JobFolderOf(cluster_, kPlacedJob).path + "/token"));
 }
 
-TEST_F(YarnJobPlaceTest, WhatIsKnownIsNotAskedFor) {
+TEST_F(YarnJobPlaceTest, AKnownRecordIsNotRequested) {
   Refuse();
   const JobRecords records = RecordsOf(cluster_, kPlacedJob, {{"token", "abc"}});
   EXPECT_EQ(Bytes(records, "token"), "abc");

@@ -1,10 +1,9 @@
-#include "runtime/yarn/yarn_requests.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/yarn/yarn_requests.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/script.h"
 #include "tests/unit/yarn/simulated_rm.h"
@@ -16,7 +15,7 @@ namespace {
 std::string OrNothing(const std::vector<std::string>& texts) { return texts.empty() ? "nothing" : Join(texts, ", "); }
 
 struct AsksWorld {
-  // "n1:8192", or "n1:8192:4096" where so much of it is used.
+  // "n1:8192" is a node with 8192 MB; "n1:8192:4096" is a node that has 4096 MB of them in use.
   void SetNodes(const Words& its) {
     std::vector<hadoop::NodeReport> nodes;
     for (size_t i = 1; !its[i].empty(); ++i) {
@@ -28,11 +27,11 @@ struct AsksWorld {
     }
     asks.SetNodes(nodes);
   }
-  static AttemptId AttemptOf(const std::string& text) {  // "worker:1"
+  static AttemptId AttemptOf(const std::string& text) {  // e.g. "worker:1"
     const auto parts = Split(text, ':');
     return Attempt(static_cast<int>(*ParseInt(parts[1])), parts[0]);
   }
-  // Behind the attempt: "512MB", "4cores", "2gpus", "spread", and any other word is a label.
+  // Words behind the attempt are "512MB", "4cores", "2gpus" or "spread"; any other word is a label.
   void Want(const Words& its) {
     Resources size{.memory_mb = 256};
     std::string label;
@@ -55,7 +54,8 @@ struct AsksWorld {
     }
     asks.Want(AskFor(AttemptOf(its[1]), size, label, placement));
   }
-  // The ResourceManager grants "+2", of line 1 and with 256 MB, or "+2/LINE/MB/GPUS", and tells that "-7" has ended.
+  // "+2" grants container 2 for request id 1 with 256 MB, "+2/LINE/MB/GPUS" for request id LINE with other sizes. "-7"
+  // reports that container 7 has ended.
   std::string Exchange(const Words& its) {
     sent = asks.Next();
     hadoop::Allocation allocation;
@@ -78,7 +78,7 @@ struct AsksWorld {
       gave.push_back(StrCat(grant.attempt.task.role, ":", grant.attempt.task.index, " in ", grant.container.id.number));
     return allocation.granted.empty() ? "" : "gave " + OrNothing(gave);
   }
-  // "1/1 n1=2": priority, request id, place and count.
+  // Returns rows as "1/1 n1=2": priority, request id, place and count.
   std::string Sent() const {
     std::vector<std::string> rows;
     for (const hadoop::ContainerRequest& row : sent.asks)
@@ -162,12 +162,12 @@ struct AsksWorld {
   }
 
   YarnRequests asks;
-  hadoop::Asked sent;  // in the last exchange
+  hadoop::Asked sent;  // the request of the last exchange
   int64_t forgotten = 0;
 };
 
 const TestRow kAsks[] = {
-    {"WhatIsWantedIsAskedForOnce",
+    {"WantedContainersAreRequestedOnce",
      {{"workers 2 | want worker:1 | waiting | has-news | exchange | sent", "2 wait | news | 1/1 *=2"},
       {"size 0 | has-news | exchange | sent", "256 MB, 1 cores | no news | nothing"}}},
     {"EachHostAndItsRackGetTheWholeCount",
@@ -176,71 +176,75 @@ const TestRow kAsks[] = {
      {{"want worker:0 | want ps:0 512MB | want worker:1 512MB | want worker:2 512MB gpu | exchange | sent | label 3",
        "1/1 *=1, 2/2 *=1, 1/3 *=1, 1/4 *=1 | label gpu"},
       {"exchange +2/3/512", "gave worker:1 in 2"}}},
-    {"WhatIsSpreadHasAShareForEachHostAndGoesNowhereElse",
+    {"SpreadTasksAreDividedAmongHostsAndNotRelaxed",
      {{"nodes n1:8192 n2:8192:7936 n3:8192 | want worker:0 spread | want worker:1 spread | want worker:2 spread", ""},
       {"want worker:3 spread | want worker:4 spread | exchange | sent | relaxed",
        "1/1 /rack=5, 1/1 n1=2, 1/1 n2=1, 1/1 n3=2, 1/1 *=5 | 0 relaxed"}}},
-    {"OneMoreThatIsSpreadGoesWhereTheFewestAre",
+    {"AnotherSpreadTaskGoesToTheHostWithTheFewest",
      {{"nodes n1:8192 n2:4096 | want worker:0 spread | exchange | exchange +2 | exchange", "gave worker:0 in 2"},
       {"want worker:1 spread | exchange | sent", "1/1 /rack=1, 1/1 n2=1, 1/1 *=1"},
-      {"exchange -2 | nodes n1:8192 n2:4096 | exchange | sent",  // the first one has ended
+      {"exchange -2 | nodes n1:8192 n2:4096 | exchange | sent",  // container 2 has ended
        "1/1 /rack=1, 1/1 n1=1, 1/1 n2=0, 1/1 *=1"}}},
-    {"WhereNoHostIsKnownWhatIsSpreadMayGoAnywhere",
+    {"SpreadTasksMayGoAnywhereIfNoHostIsKnown",
      {{"want worker:0 spread | exchange | sent | relaxed", "1/1 *=1 | 1 relaxed"}}},
-    {"HostsToAvoidAreToldUntilTheyAreKnown",
+    {"HostsToAvoidAreSentUntilAnAnswerComes",
      {{"nodes n1:8192 n2:8192 | workers 1 | exchange | avoid n1 | next | avoided | sent",
        "n1 | 1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1"},
       {"unanswered | exchange | avoided | exchange | avoided", "n1 | nothing"},
       {"avoid | exchange | avoided-no-longer | has-news", "n1 | no news"}}},
-    {"HostsThatCannotHoldOneAreLeftOut",
+    {"HostsThatCannotHoldATaskAreLeftOut",
      {{"nodes labelled:8192 sick:8192 gpu:8192 small:128 plain:8192 | want plain:0 | want fast:0 0MB fast", ""},
-      {"want gpu:0 0MB 1gpus | exchange | sent | label 0 | label 4",  // a label is for "*" alone
+      // Only rows for "*" carry a label.
+      {"want gpu:0 0MB 1gpus | exchange | sent | label 0 | label 4",
        "1/1 /rack=1, 1/1 gpu=1, 1/1 plain=1, 1/1 *=1, 2/2 /rack=1, 2/2 labelled=1, 2/2 *=1, 3/3 /rack=1, 3/3 gpu=1, "
        "3/3 *=1 | label  | label "}}},
-    {"NothingIsSentWhileTheResourceManagerCountsItself",
+    {"NothingIsSentForGrantsThatTheResourceManagerCounts",
      {{"nodes n1:8192 | workers 3 | exchange | exchange +2 +3 | exchange | sent",
        "gave worker:0 in 2, worker:1 in 3 | nothing"}}},
-    {"RowsThatAreLeftOverAreTakenBack",
+    {"LeftoverRowsAreSetToZero",
      {{"nodes n1:8192 n2:8192 | workers 1 | exchange | exchange +2 | exchange | sent | exchange | sent",
        "gave worker:0 in 2 | 1/1 /rack=0, 1/1 n1=0, 1/1 n2=0, 1/1 *=0 | nothing"}}},
-    {"OtherHostsAreAskedWhenOthersHaveRoom",
+    {"RequestRowsMoveToHostsThatHaveRoomNow",
      {{"nodes n1:8192 | workers 1 | exchange | nodes n2:8192 | exchange | sent | nodes n2:8192:256 | has-news",
        "1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1 | no news"}}},
-    {"AGrantBesideItsOwnRowIsCountedAnew",  // of an older row, which this one's count has overwritten
+    // The grant answers an older row, whose count the newest row has overwritten.
+    {"AGrantForAnOverwrittenRowCorrectsTheCount",
      {{"workers 3 | exchange +2 | exchange | sent", "gave worker:0 in 2 | 1/1 *=2"}}},
-    {"SurplusAndTooSmallOnesAreReleasedAndAskedForAgain",
+    {"SurplusAndTooSmallGrantsAreReleasedAndRequestedAgain",
      {{"workers 1 | exchange | exchange +2/1/128 +3/99 | exchange | released | sent", "gave nothing | 2, 3 | 1/1 *=1"},
       {"exchange +4/1/1024 +5 -2 -3 | exchange | released", "gave worker:0 in 4 | 5"}}},
     {"AGrantWithoutItsGpuIsTooSmall",
      {{"want worker:0 2gpus | exchange | size 0 | exchange +2 | exchange +3/1/256/2",
        "256 MB, 1 cores, 2 yarn.io/gpu | gave nothing | gave worker:0 in 3"}}},
-    // As a CapacityScheduler does as it comes: it counts memory alone.
+    // A CapacityScheduler counts only memory by default.
     {"AGrantWithFewerVcoresIsTaken", {{"want worker:0 4cores | exchange | exchange +2", "gave worker:0 in 2"}}},
     {"AContainerThatIsGrantedTwiceIsGivenOnce",
      {{"workers 2 | exchange | exchange +2 | exchange +2 | waiting | exchange | released",
        "gave worker:0 in 2 | gave nothing | 1 wait | nothing"}}},
-    {"AReleaseIsRepeatedUntilItsEndIsHeard",
+    {"AReleaseIsRepeatedUntilTheEndIsReported",
      {{"release 7 | exchange | exchange | released | exchange -7 | exchange | released", "7 | nothing"}}},
-    {"AReleaseThatNobodyKnowsIsGivenUp",  // where nobody answers does not count
+    // Exchanges without an answer do not count.
+    {"AReleaseOfAnUnknownContainerIsGivenUp",
      {{"release 7 | unheard 20 | exchanges 9 | forgotten | exchange | forgotten | exchange | released",
        "0 forgotten | 1 forgotten | nothing"}}},
-    {"WhatMayNotHaveBeenReadIsSentAgain",
+    {"ARequestThatMayNotHaveBeenReadIsSentAgain",
      {{"workers 2 | next | unanswered | next | sent | answered-as-before | next | sent | answered | next | sent",
        "1/1 *=2 | 1/1 *=2 | nothing"}}},
-    {"ForAResourceManagerThatBeganAnewAllIsSaidAgain",
+    {"ARestartedResourceManagerGetsAllRowsAndReleasesAgain",
      {{"nodes n1:8192 | workers 2 | release 7 | exchange | begins-anew | exchange | sent | released | has-news",
        "1/1 /rack=2, 1/1 n1=2, 1/1 *=2 | 7 | no news"},
-      {"withdraw worker:0 | withdraw worker:1 | exchange | begins-anew | has-news", "news"}}},  // the release
+      // The release is repeated.
+      {"withdraw worker:0 | withdraw worker:1 | exchange | begins-anew | has-news", "news"}}},
     {"AWithdrawnAttemptGetsNothing",
      {{"workers 2 | exchange | withdraw worker:0 | exchange +2 +3 | sent | exchange | released",
        "gave worker:1 in 2 | 1/1 *=1 | 3"}}},
-    {"ARefusedLineIsGivenUpAndOthersAreNot",
+    {"ARefusedRequestIsGivenUpAndOthersAreNot",
      {{"workers 1 | exchange | want ps:0 1048576MB | next | refused | waiting | exchange | sent",
        "ps:0#1 | 1 wait | nothing"}}},
 };
 TABLE_TEST(YarnAsksTest, kAsks, ScriptIn<AsksWorld>());
 
-TEST(YarnManyHostsTest, OfManyHostsThoseWithRoomAreAsked) {
+TEST(YarnManyHostsTest, AmongManyHostsOnlyThoseWithRoomAreRequested) {
   std::vector<hadoop::NodeReport> nodes;
   for (int i = 0; i < 1000; ++i) nodes.push_back(NodeOf(StrCat("n", i), 8192, i % 5 == 0 ? 0 : 8192));
   YarnRequests asks;
@@ -254,12 +258,13 @@ TEST(YarnManyHostsTest, OfManyHostsThoseWithRoomAreAsked) {
   }
 }
 
-// ---- Schedules by seed: whatever a ResourceManager does, each attempt that is wanted ends up with one container of its
-// size, and nothing else is held or asked for.
+// ---- Random schedules by seed: whatever the ResourceManager does, each wanted attempt ends up with one container of
+// its size, and nothing else is held or requested.
 
 constexpr int kSeeds = kSanitized ? 500 : 3000;
 constexpr int kSteps = 40;
-constexpr int kCalmSteps = 30;  // ten answers until a release is given up, and as many for what comes of it
+// A release is given up after ten answers; its consequences may need as many again.
+constexpr int kCalmSteps = 30;
 
 class Schedule {
  public:
@@ -310,7 +315,7 @@ class Schedule {
     wanted_.erase(attempt);
     asks_.Withdraw(attempt);
   }
-  // By the master before it was launched, or it ends.
+  // The master gives a container back that it has not launched, or the container ends.
   void GiveBack() {
     if (held_.empty()) return;
     const hadoop::ContainerId id = held_.begin()->first;
@@ -330,7 +335,7 @@ class Schedule {
     asks_.SetNodes(nodes);
   }
 
-  // Two of four at most, so that there is one with GPUs that is not avoided.
+  // Avoids at most two of the four nodes, so that a node with GPUs remains.
   void Avoid() {
     avoided_.clear();
     for (int i = rm_.Below(3); i > 0; --i) avoided_.insert(StrCat("n", rm_.Below(4)));
@@ -383,13 +388,13 @@ class Schedule {
   SimulatedRm rm_;
   YarnRequests asks_;
   int attempts_ = 0;
-  std::set<AttemptId> wanted_;  // and have no container
+  std::set<AttemptId> wanted_;  // attempts without a container
   std::set<std::string> avoided_;
   std::map<hadoop::ContainerId, AttemptId> held_;
   std::set<hadoop::ContainerId> seen_, to_release_;
 };
 
-TEST(YarnAsksSeedsTest, EachWantedAttemptHasOneContainerInTheEndAndNothingElseIsHeld) {
+TEST(YarnAsksSeedsTest, EachWantedAttemptEndsUpWithOneContainerAndNoOtherIsHeld) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Schedule(seed).Run();
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;

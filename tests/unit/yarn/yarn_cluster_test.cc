@@ -45,7 +45,7 @@ std::string ErrorWith(Site changes) {
   return cluster.error().code == ErrorCode::kInvalid ? cluster.error().message : "another code than kInvalid";
 }
 
-TEST(YarnClusterTest, HadoopsDefaultsAreWhatIsNotSaid) {
+TEST(YarnClusterTest, MissingKeysHaveHadoopsDefaults) {
   const auto cluster = Must(ClusterWith({}));
   EXPECT_EQ(ToString(cluster.rm), "rm.example.org:8032");
   EXPECT_EQ(ToString(cluster.scheduler), "rm.example.org:8030");
@@ -55,7 +55,7 @@ TEST(YarnClusterTest, HadoopsDefaultsAreWhatIsNotSaid) {
   EXPECT_EQ(ToString(ClusterWith({{"fs.defaultFS", "hdfs://nn/a/b"}})->name_node), "nn:8020");
 }
 
-TEST(YarnClusterTest, WhatIsSaidGoesFirst) {
+TEST(YarnClusterTest, ConfiguredValuesOverrideDefaults) {
   const auto cluster =
       ClusterWith({{"dfs.namenode.http-address", "0.0.0.0:50070"}, {"dfs.user.home.dir.prefix", "/home"}});
   ASSERT_TRUE(cluster.ok()) << cluster.error().message;
@@ -64,7 +64,7 @@ TEST(YarnClusterTest, WhatIsSaidGoesFirst) {
   EXPECT_EQ(ClusterWith({{"dfs.namenode.http-address", "web:1"}})->webhdfs, "http://web:1");
 }
 
-TEST(YarnClusterTest, WhatIsAskedBeforeASubmitIsKnownAsFarAsTheFilesSay) {
+TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
   EXPECT_EQ(ClusterWith({})->rm_web, "http://rm.example.org:8088");
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "web:1"}})->rm_web, "http://web:1");
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "0.0.0.0:1"}})->rm_web, "http://rm.example.org:1");
@@ -74,13 +74,14 @@ TEST(YarnClusterTest, WhatIsAskedBeforeASubmitIsKnownAsFarAsTheFilesSay) {
   EXPECT_TRUE(ClusterWith({{"yarn.acl.enable", "true"}})->enforces_queue_acls);
 }
 
-TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
+TEST(YarnClusterTest, AnUnusableValueIsNamedByFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "file:///"}}),
             "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "hdfs://nn:0"}}),
             "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", expected hdfs://HOST:PORT");
-  EXPECT_EQ(ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
-            "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos is not supported yet");
+  EXPECT_EQ(
+      ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
+      "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.http.policy", "HTTPS_ONLY"}}),
             "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS with HTTPS only is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.nameservices", "c1"}}),
@@ -96,7 +97,7 @@ TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
       "yet");
 }
 
-TEST(YarnClusterTest, AMasterReadsBackWhatItsClientKnew) {
+TEST(YarnClusterTest, AMasterReadsTheClusterOfItsClient) {
   const auto cluster = Must(ClusterWith({}));
   const std::string text = ToText(cluster);
   const auto read = Must(YarnClusterFromText(text));
@@ -106,7 +107,7 @@ TEST(YarnClusterTest, AMasterReadsBackWhatItsClientKnew) {
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
 }
 
-TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
+TEST(YarnClusterTest, AJobsPageIsAtTheResourceManagersProxy) {
   const auto page = [](Site changes) { return PageOf(*ClusterWith(std::move(changes)), {"application_1_2"}); };
   EXPECT_EQ(page({}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "web:1"}}), "http://web:1/proxy/application_1_2/");
@@ -121,12 +122,12 @@ TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "nonsense:x"}}), "") << "no job needs it";
 }
 
-TEST(YarnClusterTest, WhatAReleaseWithoutPagesWroteIsRead) {
+TEST(YarnClusterTest, TheTextOfAReleaseWithoutPagesIsRead) {
   const auto read = Must(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve"));
   EXPECT_EQ(PageOf(read, {"application_1_2"}), "");
 }
 
-// ---- Which cluster a job goes to, and where it is found: $HADOOP_CONF_DIR, a job's own site files, notes in $TONY_HOME.
+// ---- The cluster of a job: from $HADOOP_CONF_DIR, from the job's own site files, or from notes in $TONY_HOME.
 
 const JobId kNoted{"application_1700000000000_0001"}, kAnotherJob{"application_1700000000000_0002"};
 
@@ -149,14 +150,14 @@ class YarnConfiguredTest : public testing::Test {
   static std::string Set(const std::string& key, const std::string& value, const std::string& more = "") {
     return "<property><name>" + key + "</name><value>" + value + "</value>" + more + "</property>\n";
   }
-  // Its ResourceManager and NameNode, or the error.
+  // Returns the cluster's ResourceManager and NameNode, or the error.
   template <class What>
   static std::string Of(const What& what) {
     const auto cluster = FindYarnCluster(what);
     if (cluster.ok()) return ToString(cluster->rm) + " " + ToString(cluster->name_node);
     return cluster.error().code == ErrorCode::kInvalid ? cluster.error().message : "another code than kInvalid";
   }
-  // Written so long ago.
+  // Writes a note with this age.
   void Note(const JobId& job, const std::string& rm, std::chrono::seconds age) {
     const YarnCluster cluster = {{rm, 1}, {rm, 2}, {rm, 3}, "http://" + rm + ":4", "eve", "/user/eve"};
     ASSERT_TRUE(NoteCluster(job, ToText(cluster)).ok());
@@ -167,7 +168,7 @@ class YarnConfiguredTest : public testing::Test {
   const TempFolder temp_;
 };
 
-TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesReplaceWhatTheVariableSays) {
+TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesOverrideTheVariable) {
   EXPECT_EQ(Of(SiteFiles()), "conf:8032 conf:9000");
   const std::string yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"));
   const std::string hdfs =
@@ -180,12 +181,12 @@ TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesReplaceWhatTheVariableSays) {
   EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
 }
 
-TEST_F(YarnConfiguredTest, WhatTheAdministratorMadeFinalStays) {
+TEST_F(YarnConfiguredTest, FinalValuesOfTheAdministratorStay) {
   Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf", "<final>true</final>"));
   EXPECT_EQ(Of(SiteFiles{.yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"))}), "conf:8032 conf:9000");
 }
 
-TEST_F(YarnConfiguredTest, WhatIsWrongIsNamedByKeyAndFile) {
+TEST_F(YarnConfiguredTest, ABadSiteFileIsNamedByKeyAndFile) {
   EXPECT_EQ(Of(SiteFiles{.yarn = Path("none.xml")}),
             "tony.application.yarn-conf-path: " + Path("none.xml") + ": no such file");
   std::ofstream(Path("broken.xml")) << "<configuration>\n<property>";
@@ -197,7 +198,7 @@ TEST_F(YarnConfiguredTest, WhatIsWrongIsNamedByKeyAndFile) {
   EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR is not set: expected"));
 }
 
-TEST_F(YarnConfiguredTest, AJobIsFoundWhereItWasSent) {
+TEST_F(YarnConfiguredTest, AJobIsFoundInTheClusterOfItsNote) {
   Note(kNoted, "noted", std::chrono::seconds(0));
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3") << "whatever the variable says";
   EXPECT_EQ(Of(kAnotherJob), "conf:8032 conf:9000");
@@ -208,7 +209,7 @@ TEST_F(YarnConfiguredTest, AJobIsFoundWhereItWasSent) {
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
 }
 
-TEST_F(YarnConfiguredTest, WithoutTheVariableAJobThatTheListShowsIsFoundByItsId) {
+TEST_F(YarnConfiguredTest, AListedJobIsFoundByItsIdWithoutTheVariable) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
   EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
@@ -217,7 +218,7 @@ TEST_F(YarnConfiguredTest, WithoutTheVariableAJobThatTheListShowsIsFoundByItsId)
   EXPECT_EQ(Of(kAnotherJob), Of(JobId()));
 }
 
-TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
+TEST_F(YarnConfiguredTest, TheNewestNoteNamesTheClusterWithoutTheVariable) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured({}).ok());
   Note(kNoted, "older", std::chrono::seconds(60));
@@ -246,7 +247,7 @@ class NoteGarbageTest : public YarnConfiguredTest {
   bool IsNoted(const JobId& job) const { return fs::exists(FileOf(job)); }
 };
 
-TEST_F(NoteGarbageTest, WhatIsOldGoesWithItsJobAndTheRestIsTold) {
+TEST_F(NoteGarbageTest, OldNotesAreRemovedWithTheirJobsAndTheRestIsReported) {
   const JobId gone{"application_1700000000000_0003"}, dead{"application_1700000000000_0004"};
   const JobId fresh{"application_1700000000000_0005"}, damaged{"application_1700000000000_0006"};
   Note(gone, "noted", std::chrono::hours(9));
@@ -281,7 +282,7 @@ TEST_F(NoteGarbageTest, WhatIsOldGoesWithItsJobAndTheRestIsTold) {
   EXPECT_TRUE(IsNoted(kNoted) && IsNoted(dead) && IsNoted(fresh) && IsNoted(damaged));
 }
 
-TEST_F(NoteGarbageTest, WithoutNotesThereIsNothingToAsk) {
+TEST_F(NoteGarbageTest, NoClusterIsQueriedWithoutNotes) {
   const Garbage garbage = Collect([](const YarnCluster&) -> Result<std::set<std::string>> {
     ADD_FAILURE() << "asked";
     return std::set<std::string>();
@@ -301,7 +302,7 @@ std::string OutputOf(const std::string& script) {
   return output;
 }
 
-// Texts that are of little but what shells and NodeManagers look for.
+// Returns texts that consist mostly of characters with a meaning for shells or NodeManagers.
 std::vector<std::string> NastyTexts(unsigned seed, int count) {
   static const std::vector<std::string> kPieces = {
       "$",     "\"",       "\\",    "`",       "'",     "{",    "}",  "{{", "}}", "<",        ">",    "<LOG_DIR>",
@@ -371,7 +372,7 @@ std::vector<std::string> NamesOf(const LaunchContext& context) {
   return names;
 }
 
-TEST(ExecutorContextTest, WhoMaySeeAndEndItIsTheJobsWord) {
+TEST(ExecutorContextTest, TheJobSetsWhichUsersMayViewAndModifyIt) {
   ExecutorInputs job = Job();
   EXPECT_EQ(ContextOf(job).view_acl, " ") << "nobody but the user";
   EXPECT_EQ(ContextOf(job).modify_acl, " ");
@@ -381,14 +382,14 @@ TEST(ExecutorContextTest, WhoMaySeeAndEndItIsTheJobsWord) {
   EXPECT_EQ(ContextOf(job).modify_acl, " ops");
 }
 
-// All that a node's pages show.
+// Returns all parts of a launch context that a node's pages show.
 std::string Shown(const LaunchContext& context) {
   std::string text = context.command;
   for (const auto& [name, value] : context.environment) text += StrCat("\n", name, "=", value);
   return text;
 }
 
-TEST(ExecutorContextTest, TheExecutorFindsInItsCredentialsWhatItWasMadeOf) {
+TEST(ExecutorContextTest, TheCredentialsHoldTheExecutorsLaunch) {
   ExecutorInputs job = Job();
   job.credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
   const LaunchContext context = ContextOf(job);
@@ -405,7 +406,7 @@ TEST(ExecutorContextTest, TheExecutorFindsInItsCredentialsWhatItWasMadeOf) {
   EXPECT_EQ(launch.staged, expected);
 }
 
-TEST(ExecutorContextTest, OfFilesItHasItsProgramAndThoseOfItsRole) {
+TEST(ExecutorContextTest, AnExecutorGetsItsProgramAndTheFilesOfItsRole) {
   const LaunchContext context = ContextOf(Job());
   EXPECT_THAT(NamesOf(context), ElementsAre("aa", "bb-tree", "cc", "tony-executor"));
   EXPECT_EQ(context.files.at("cc").path, "/staged/cc");

@@ -22,7 +22,7 @@ ContainerExited Exited(int exit_status, bool stopped = false, const std::string&
   return ExitedOf({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics}, stopped);
 }
 
-TEST(YarnEndsTest, AnExitCodeIsTheProcesss) {
+TEST(YarnEndsTest, APositiveExitCodeIsThatOfTheProcess) {
   const auto exited = Exited(3, false, "Exception from container-launch.\n[x] a stack trace");
   EXPECT_EQ(exited.container.value, "container_1700000000000_0001_01_000002");
   EXPECT_EQ(exited.status, (ExitStatus{ExitStatus::Kind::kExited, 3}));
@@ -31,7 +31,7 @@ TEST(YarnEndsTest, AnExitCodeIsTheProcesss) {
   EXPECT_EQ(Exited(0).status, (ExitStatus{ExitStatus::Kind::kExited, 0}));
 }
 
-TEST(YarnEndsTest, AShellsCodeOfASignalIsTheSignal) {
+TEST(YarnEndsTest, AShellsExitCodeForASignalIsTheSignal) {
   EXPECT_EQ(Exited(137).status, (ExitStatus{ExitStatus::Kind::kSignaled, 9}));
   EXPECT_EQ(Exited(143).status, (ExitStatus{ExitStatus::Kind::kSignaled, 15}));
   EXPECT_EQ(Exited(128).status, (ExitStatus{ExitStatus::Kind::kExited, 128}));
@@ -58,21 +58,21 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
             "above its limit of memory: is running beyond its limit");
 }
 
-// What its NodeManager says of it are the same words each time.
-TEST(YarnEndsTest, AnExecutorThatCannotBeStartedIsItsNodesTrouble) {
+// The NodeManager's diagnostics are the same text each time, so the error leaves them out.
+TEST(YarnEndsTest, AnExecutorThatCannotStartIsAFaultOfItsNode) {
   EXPECT_EQ(Exited(126, false, "Exception from container-launch").error,
             "its node cannot start the executor: exit code 126");
   EXPECT_EQ(Exited(127).error, "its node cannot start the executor: exit code 127");
   EXPECT_EQ(Exited(126, /*stopped=*/true).error, "");
 }
 
-TEST(YarnEndsTest, OfALostNodeTheEndIsNotCertain) {
+TEST(YarnEndsTest, AnEndOnALostNodeIsNotCertain) {
   EXPECT_FALSE(Exited(-100).certain);
   EXPECT_TRUE(Exited(-100, /*stopped=*/true).certain) << "it was released";
   EXPECT_TRUE(Exited(-101).certain);
 }
 
-TEST(YarnEndsTest, ANodesOwnTroubleIsNotThatOfTheJobOrTheQueue) {
+TEST(YarnEndsTest, NodeFaultsDifferFromFaultsOfTheJobOrTheQueue) {
   const auto is_of_node = [](int exit_status, const std::string& diagnostics = "") {
     return IsNodeFailure({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});
   };
@@ -81,7 +81,7 @@ TEST(YarnEndsTest, ANodesOwnTroubleIsNotThatOfTheJobOrTheQueue) {
   EXPECT_FALSE(is_of_node(-1000, "File does not exist: hdfs://nn/data"));
 }
 
-TEST(YarnEndsTest, AFileThatNoNodeCanBringIsNamedAndNotTriedAgain) {
+TEST(YarnEndsTest, AFileThatNoNodeCanFetchIsNamedAndNotRetried) {
   const struct {
     const char* said;
     OutcomeClass cls;
@@ -107,7 +107,7 @@ TEST(YarnEndsTest, AFileThatNoNodeCanBringIsNamedAndNotTriedAgain) {
   }
 }
 
-TEST(YarnEndsTest, ANodesOwnTroubleMayPass) {
+TEST(YarnEndsTest, ALocalFaultOfANodeIsInfra) {
   for (const char* said : {"No space available in any of the local directories.",
                            "java.io.FileNotFoundException: File file:/data/nm-local-dir/x does not exist",
                            "java.io.FileNotFoundException: /data/nm/x (Permission denied)",
@@ -116,12 +116,12 @@ TEST(YarnEndsTest, ANodesOwnTroubleMayPass) {
     EXPECT_EQ(Exited(-1000, false, said).cls, OutcomeClass::kInfra) << said;
 }
 
-TEST(YarnEndsTest, WhatWasStoppedWasKilled) {
+TEST(YarnEndsTest, AStoppedContainerEndsAsKilled) {
   for (const int code : {0, 3, 137, 143, -100, -105}) EXPECT_EQ(Exited(code, true).cls, OutcomeClass::kKilled) << code;
   EXPECT_EQ(Exited(-104, true).cls, OutcomeClass::kOom);
 }
 
-TEST(YarnEndsTest, TheVerdictIsTheApplications) {
+TEST(YarnEndsTest, TheVerdictBecomesTheApplicationsFinalStatus) {
   Verdict verdict{.state = FinalState::kFailed, .message = "worker:1 failed"};
   EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kFailed);
   EXPECT_EQ(DiagnosticsOf(verdict), "worker:1 failed");
@@ -138,7 +138,7 @@ TEST(YarnEndsTest, TheVerdictIsTheApplications) {
   EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kSucceeded);
 }
 
-// ---- What is removed of a user's folder in HDFS, and what is not, while others submit jobs.
+// ---- Garbage collection in a user's HDFS folder while others submit jobs: what is removed, and what stays.
 
 const HdfsPlaces kPlaces{"/u/.tony", "/u/.tony/jobs", "/u/.tony/staged", "/u/.tony/gc", "/u/.tony/requests"};
 constexpr const char* kOne = "application_1700000000000_0001";
@@ -152,7 +152,7 @@ class GarbageBed {
     EXPECT_TRUE(hdfs->MakeFolders(kPlaces.staged).ok());
     hdfs->now = FromMillis(0) + kLongAgo;
   }
-  // Of a time before everything else.
+  // Stages an entry with this age.
   void Stage(const std::string& name, Duration age) {
     const Instant now = std::exchange(hdfs->now, hdfs->now - age);
     EXPECT_TRUE(*hdfs->Create(kPlaces.staged + "/" + name, "bytes"));
@@ -209,7 +209,7 @@ class GarbageBed {
 
 class YarnGarbageTest : public testing::Test, protected GarbageBed {};
 
-TEST_F(YarnGarbageTest, AJobThatMayGoGoesAndWithItWhatItAloneNeeded) {
+TEST_F(YarnGarbageTest, AJobIsRemovedWithTheFilesThatOnlyItNeeded) {
   for (const char* name : {"aa", "bb", "cc"}) Stage(name, kLongAgo);
   AddJob(kOne, {"aa", "bb"}, kLongAgo);
   AddJob(kTwo, {"bb", "cc"}, kLongAgo);
@@ -225,7 +225,7 @@ TEST_F(YarnGarbageTest, AJobThatMayGoGoesAndWithItWhatItAloneNeeded) {
   EXPECT_THAT(NamesIn(kPlaces.root), ElementsAre("gc", "jobs", "staged"));
 }
 
-TEST_F(YarnGarbageTest, ADryRunSaysTheSameAndRemovesNothing) {
+TEST_F(YarnGarbageTest, ADryRunReportsTheSameAndRemovesNothing) {
   for (const char* name : {"aa", "bb"}) Stage(name, kLongAgo);
   AddJob(kOne, {"aa", "bb"}, kLongAgo);
   AddJob(kTwo, {"bb"}, kLongAgo, /*is_whole=*/false);
@@ -238,14 +238,14 @@ TEST_F(YarnGarbageTest, ADryRunSaysTheSameAndRemovesNothing) {
   EXPECT_EQ(hdfs->Files(), before);
 }
 
-TEST_F(YarnGarbageTest, WhereNoJobWasEverSubmittedThereIsNothingToDo) {
+TEST_F(YarnGarbageTest, NothingIsRemovedIfNoJobWasEverSubmitted) {
   ASSERT_TRUE(*hdfs->Remove(kPlaces.root));
   const Garbage garbage = Collect();
   EXPECT_TRUE(garbage.failure.ok());
   EXPECT_THAT(hdfs->Files(), IsEmpty());
 }
 
-TEST_F(YarnGarbageTest, WhatIsYoungMayBeBeingUsed) {
+TEST_F(YarnGarbageTest, YoungEntriesMayBeInUseAndStay) {
   Stage("old", kUnfinishedMayGo);
   Stage("young", kUnfinishedMayGo - Duration(1));
   Stage(".put-old", kUploadMayGo);
@@ -259,13 +259,13 @@ TEST_F(YarnGarbageTest, WhatIsYoungMayBeBeingUsed) {
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
 }
 
-TEST_F(YarnGarbageTest, WhatAJobThatIsBeingMadeNeedsStays) {
+TEST_F(YarnGarbageTest, FilesOfAJobInTheMakingStay) {
   Stage("aa", kLongAgo);
   AddJob(kOne, {"aa"}, Duration(0), /*is_whole=*/false);
   EXPECT_THAT(Collect().staged, IsEmpty());
 }
 
-TEST_F(YarnGarbageTest, AJobWhoseFilesCannotBeReadMayNeedAll) {
+TEST_F(YarnGarbageTest, AJobWithUnreadableFilesKeepsAllStagedContent) {
   Stage("aa", kLongAgo);
   AddJob(kOne, {}, kLongAgo);
   ASSERT_TRUE(RecordsAt({kOne}).store().Replace(kFilesRecord, "{", kKept).ok());
@@ -276,8 +276,8 @@ TEST_F(YarnGarbageTest, AJobWhoseFilesCannotBeReadMayNeedAll) {
   EXPECT_THAT(NamesIn(kPlaces.collections), IsEmpty());
 }
 
-// Its client stood still, and goes on just before its folder is moved away.
-TEST_F(YarnGarbageTest, AJobThatIsFinishedMeanwhileStays) {
+// The client was suspended, and finishes the job just before its folder is moved away.
+TEST_F(YarnGarbageTest, AJobSubmittedDuringACollectionStays) {
   AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
   hdfs->before = [&](std::string_view call) {
     if (call != "RENAME") return;
@@ -288,14 +288,14 @@ TEST_F(YarnGarbageTest, AJobThatIsFinishedMeanwhileStays) {
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kOne));
 }
 
-TEST_F(YarnGarbageTest, OneThatComesLaterIsToldThatItsFolderIsGone) {
+TEST_F(YarnGarbageTest, ALaterSubmitFailsBecauseItsFolderWasRemoved) {
   AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
   EXPECT_THAT(Collect().unfinished, ElementsAre(kOne));
   EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
   EXPECT_THAT(NamesIn(kPlaces.jobs), IsEmpty());
 }
 
-// What dead collections left.
+// Dead collections have left renamed job folders and a folder of their own.
 TEST_F(YarnGarbageTest, ACollectionThatDiedIsFinishedByTheNextOne) {
   AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
   AddJob(kTwo, {}, kLongAgo);
@@ -310,7 +310,7 @@ TEST_F(YarnGarbageTest, ACollectionThatDiedIsFinishedByTheNextOne) {
   EXPECT_THAT(NamesIn(kPlaces.collections), ElementsAre("at-work"));
 }
 
-TEST_F(YarnGarbageTest, WhatASubmitHadNotGivenItsNameYetGoesAfterTwoDays) {
+TEST_F(YarnGarbageTest, UnnamedUploadsAreRemovedAfterTwoDays) {
   for (const std::string& folder : {kPlaces.jobs, kPlaces.requests}) {
     hdfs->now = FromMillis(0) + kLongAgo - kUploadMayGo;
     ASSERT_TRUE(hdfs->MakeFolders(folder + "/.put-old").ok());
@@ -333,8 +333,8 @@ TEST_F(YarnGarbageTest, AJobThatIsGivenUpIsNeverMade) {
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
 }
 
-// Another one has moved it away, and moves it back now.
-TEST_F(YarnGarbageTest, AJobThatComesBackWhileItIsGivenUpIsMade) {
+// Another collector has moved the job's folder away, and moves it back now.
+TEST_F(YarnGarbageTest, AJobMovedBackWhileItIsGivenUpStays) {
   AddJob(kOne, {}, Duration(0));
   const std::string path = kPlaces.jobs + "/" + kOne, old = kPlaces.jobs + "/.old-" + kOne;
   ASSERT_TRUE(*hdfs->Rename(path, old, hadoop::HdfsRename::kIfNew));
@@ -346,7 +346,7 @@ TEST_F(YarnGarbageTest, AJobThatComesBackWhileItIsGivenUpIsMade) {
   EXPECT_FALSE(*Collector().GiveUp({kOne}));
 }
 
-TEST_F(YarnGarbageTest, WhatASubmitHoldsIsAsItWasTold) {
+TEST_F(YarnGarbageTest, ASubmitHoldsOnlyUnchangedFiles) {
   Stage("aa", kLongAgo);
   const HdfsFiles files = FilesNamed({"aa"});
   EXPECT_TRUE(*Collector().Hold(files));
@@ -356,8 +356,8 @@ TEST_F(YarnGarbageTest, WhatASubmitHoldsIsAsItWasTold) {
   EXPECT_FALSE(*Collector().Hold(files)) << "a node refuses a file of another time";
 }
 
-// Submits and collections, one in the midst of another, at random calls, while answers get lost and what nobody waits
-// for any more is done later. What a submit found and holds is there at the end.
+// Submits and collections interrupt each other at random calls, while answers get lost and abandoned calls are executed
+// late. At the end each file that a submit found and holds still exists.
 class SubmitRace {
  public:
   explicit SubmitRace(uint32_t seed) : random_(seed) {
@@ -433,14 +433,15 @@ class SubmitRace {
   HdfsFiles held_;
 };
 
-TEST_F(YarnGarbageTest, ASubmitSendsNothingAgainForAFileThatItOnlyNames) {
+TEST_F(YarnGarbageTest, AHoldIgnoresRemoteFilesThatASubmitOnlyNames) {
   Stage("aa", kLongAgo);
   HdfsFiles files = FilesNamed({"aa"});
-  files["x-remote"] = {.scheme = "hdfs", .path = "/data/x", .size = 1};  // gone: its node will say so
+  // The remote file does not exist; its node will report that.
+  files["x-remote"] = {.scheme = "hdfs", .path = "/data/x", .size = 1};
   EXPECT_TRUE(*Collector().Hold(files));
 }
 
-TEST(YarnGarbageSeeds, WhatASubmitHoldsIsNeverTaken) {
+TEST(YarnGarbageSeeds, AFileThatASubmitHoldsIsNeverRemoved) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     SubmitRace(seed).Run();

@@ -1,4 +1,4 @@
-// What tests of the YARN scheduler's rooms are made of.
+// Helpers for tests of the YARN scheduler.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace tony {
 
 inline constexpr hadoop::AttemptId kMaster{{1700000000000, 1}, 1};
-// Number 1 is the master's own.
+// Container number 1 is the master's own.
 inline hadoop::ContainerId YarnId(int64_t number) { return {kMaster, number}; }
 
 inline AttemptId Attempt(int index, const std::string& role = "worker", int number = 1) {

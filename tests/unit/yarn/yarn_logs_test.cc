@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A master and its executors, on a thread.
+// Plays a master and its executors on a thread of its own.
 class PlayedMaster : public FakeAmService {
  public:
   PlayedMaster(const JobRecords& records, JobStatus status, const std::string& its_token) {
@@ -160,7 +160,7 @@ class NobodyRules : public Arbiter {
   std::string KeeperFailureHint(const JobRecords&) const override { return ""; }
 };
 
-// At port 1 no node listens.
+// No node listens at port 1.
 constexpr const char* kLink = "http://127.0.0.1:1/node/containerlogs/container_1_0001_01_000002/eve";
 
 const AttemptId kFirst{{"worker", 0}, 1}, kOther{{"worker", 1}, 1};
@@ -201,7 +201,7 @@ class YarnLogsTest : public testing::Test {
     LogReader(*logs_, choice, cursor).Read(1 << 20, true, [&](const LogText& log) { text += log.text; });
     return text;
   }
-  // The job ends, with the status as it is written then, and its master leaves.
+  // Ends the job with this final status; its master leaves.
   void EndJob(JobStatus status = Running()) {
     End(status);
     EXPECT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
@@ -236,7 +236,7 @@ class YarnLogsTest : public testing::Test {
   std::optional<LogFollower> follower_;
 };
 
-TEST_F(YarnLogsTest, TheTimesOfLinesAreReadFromTheirExecutorAndAreNotKnownOfLogsThatWereKept) {
+TEST_F(YarnLogsTest, LineTimesComeFromTheExecutorAndAreUnknownForKeptLogs) {
   master_->Write(kFirst, "one\ntwo\n");
   master_->Note(kFirst, "1000 4\n");
   LogClock clock(*logs_);
@@ -269,7 +269,7 @@ TEST_F(YarnLogsTest, WhileTheJobRunsLogsAreReadFromTheirExecutors) {
   EXPECT_EQ(text, "two\n");
 }
 
-TEST_F(YarnLogsTest, AFollowerSeesWhatIsWrittenAndLeavesWithTheJob) {
+TEST_F(YarnLogsTest, AFollowerReadsNewTextAndEndsWithTheJob) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "");
   Follow();
@@ -286,7 +286,7 @@ TEST_F(YarnLogsTest, AFollowerSeesWhatIsWrittenAndLeavesWithTheJob) {
   EXPECT_EQ(followed_[kOther], "other\n");
 }
 
-TEST_F(YarnLogsTest, WhileNothingIsWrittenNothingIsAsked) {
+TEST_F(YarnLogsTest, NothingIsRequestedWhileNothingIsWritten) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "one\n");
   Follow();
@@ -301,7 +301,7 @@ TEST_F(YarnLogsTest, WhileNothingIsWrittenNothingIsAsked) {
   EXPECT_EQ(master_->queries(), queries);
 }
 
-TEST_F(YarnLogsTest, AnAttemptThatComesLaterIsFollowed) {
+TEST_F(YarnLogsTest, ALaterAttemptIsFollowed) {
   master_->Write(kFirst, "one\n");
   Follow();
   ASSERT_TRUE(Until([&] { return !followed_[kFirst].empty(); }));
@@ -311,19 +311,19 @@ TEST_F(YarnLogsTest, AnAttemptThatComesLaterIsFollowed) {
   EXPECT_TRUE(Until([&] { return followed_[next] == "two\n"; }));
 }
 
-TEST_F(YarnLogsTest, WhereAnExecutorHasLeftWhatItsMasterKeptIsRead) {
+TEST_F(YarnLogsTest, TheKeptLogIsReadOnceTheExecutorHasLeft) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 5, {{0, "kept\n"}}}}).ok());
   master_->Leave(kFirst);
   EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "kept\n");
 }
 
-TEST_F(YarnLogsTest, AnExecutorThatDoesNotAnswerKeepsNobodyFromTheOthers) {
+TEST_F(YarnLogsTest, AnUnresponsiveExecutorDoesNotBlockOtherLogs) {
   master_->Write(kOther, "other\n");
   master_->Leave(kFirst);
   EXPECT_EQ(Text({}), "other\n");
 }
 
-TEST_F(YarnLogsTest, AnExecutorThatAnswersAgainIsReadOn) {
+TEST_F(YarnLogsTest, ReadingContinuesWhenAnExecutorAnswersAgain) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "");
   Follow();
@@ -336,7 +336,7 @@ TEST_F(YarnLogsTest, AnExecutorThatAnswersAgainIsReadOn) {
   EXPECT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo\n"; }));
 }
 
-TEST_F(YarnLogsTest, AfterTheEndNoMasterIsAsked) {
+TEST_F(YarnLogsTest, NoMasterIsQueriedAfterTheEnd) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 20, {{0, "first\n"}, {15, "last\n"}}}}).ok());
   EndJob();
   master_ = nullptr;
@@ -345,7 +345,7 @@ TEST_F(YarnLogsTest, AfterTheEndNoMasterIsAsked) {
   EXPECT_EQ(Text(LogChoice::Of(kOther.task)), "") << "nobody tells of it";
 }
 
-TEST_F(YarnLogsTest, WhatANodeHasMovedIsReadWhereItIsNow) {
+TEST_F(YarnLogsTest, ALogThatItsNodeHasMovedIsReadAtItsNewPlace) {
   JobStatus status = Running();
   status.tasks[0].log_url = kLink;
   EndJob(status);
@@ -378,13 +378,13 @@ TEST(NodeLogsTest, TheTextIsFoundInANodesAnswer) {
   EXPECT_THAT(log.parts, ElementsAre(LogExcerpt::Part{0, "hello\n"}));
 }
 
-TEST(NodeLogsTest, WhatALogSaysOfItsLengthIsText) {
+TEST(NodeLogsTest, LinesAboutTheLengthWithinALogAreText) {
   const std::string text = "LogLength:7\nLogContents:\nx\n";
   const auto log = Must(NodeLogIn(NodeAnswer(std::to_string(text.size()), text), "stdout"));
   EXPECT_EQ(log.parts.front().text, text);
 }
 
-TEST(NodeLogsTest, OfALongLogTheEndIsThere) {
+TEST(NodeLogsTest, ALongLogIsCutToItsEnd) {
   const std::string text(static_cast<size_t>(kMostOfNodeLog), 'x');
   const auto log = Must(NodeLogIn(NodeAnswer(std::to_string(kMostOfNodeLog + 10), text), "stdout"));
   EXPECT_EQ(log.size, kMostOfNodeLog + 10);
@@ -399,7 +399,7 @@ TEST(NodeLogsTest, AnEmptyLogHasNoParts) {
   EXPECT_TRUE(log.parts.empty());
 }
 
-TEST(NodeLogsTest, AnythingElseIsNoLog) {
+TEST(NodeLogsTest, AnyOtherAnswerIsAnError) {
   for (const char* body : {"", "<html>", "\nLogContents:\n\nLogLength:3\n", "x\nLogLength:many\nLogContents:\n"})
     EXPECT_EQ(NodeLogIn(body, "stdout").error().code, ErrorCode::kInvalid) << body;
 }

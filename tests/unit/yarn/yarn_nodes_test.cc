@@ -43,7 +43,7 @@ class YarnNodesTest : public EventLoopTest {
        [this](const auto& id) { told.push_back(StrCat("not stopped ", id.number)); }}};
 };
 
-TEST_F(YarnNodesTest, WhatIsAskedInOneTurnGoesInOneCall) {
+TEST_F(YarnNodesTest, RequestsOfOneLoopTurnGoInOneCall) {
   for (int64_t number : {2, 3, 4}) Start(number);
   EXPECT_THAT(told, IsEmpty());
   Await(3);
@@ -56,7 +56,7 @@ TEST_F(YarnNodesTest, WhatIsAskedInOneTurnGoesInOneCall) {
   EXPECT_THAT(node.running, ElementsAre(3));
 }
 
-TEST_F(YarnNodesTest, WhatIsRefusedIsToldWithItsReason) {
+TEST_F(YarnNodesTest, ARefusedStartIsReportedWithItsReason) {
   node.refused = {3};
   Start(2);
   Start(3);
@@ -82,7 +82,7 @@ TEST_F(YarnNodesTest, AStartThatTheNodeDidNotReadIsRepeated) {
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, WhatTheNodeHasStartedBeforeIsStarted) {
+TEST_F(YarnNodesTest, AContainerThatAlreadyRunsCountsAsStarted) {
   node.running = {2};
   Start(2);
   Await(1);
@@ -96,7 +96,7 @@ TEST_F(YarnNodesTest, AStopBeforeTheCallKeepsItFromStarting) {
   EXPECT_THAT(node.calls, IsEmpty());
 }
 
-TEST_F(YarnNodesTest, AStopDuringTheCallComesAfterIt) {
+TEST_F(YarnNodesTest, AStopDuringTheCallIsSentAfterIt) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -107,7 +107,7 @@ TEST_F(YarnNodesTest, AStopDuringTheCallComesAfterIt) {
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AStopDuringACallWhoseAnswerIsLostComesAfterIt) {
+TEST_F(YarnNodesTest, AStopDuringACallWithALostAnswerIsSentAfterIt) {
   node.is_slow = node.is_lost = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -130,7 +130,7 @@ TEST_F(YarnNodesTest, AStopDuringACallThatIsNotReadKeepsItFromStarting) {
   EXPECT_THAT(node.running, IsEmpty());
 }
 
-TEST_F(YarnNodesTest, WhatTheNodeDoesNotHaveIsNotStopped) {
+TEST_F(YarnNodesTest, AnUnknownContainerIsReportedAsNotStopped) {
   EXPECT_TRUE(Stop(9));
   Await(1);
   EXPECT_THAT(told, ElementsAre("not stopped 9"));
@@ -143,7 +143,7 @@ TEST_F(YarnNodesTest, AWrongTokenIsFinal) {
   EXPECT_TRUE(told[0].starts_with("refused 2: ")) << told[0];
 }
 
-TEST_F(YarnNodesTest, OfAForgottenContainerNothingIsTold) {
+TEST_F(YarnNodesTest, AForgottenContainerIsNotReported) {
   Start(2);
   Start(3);
   nodes.Forget(node.id(), YarnId(2));
@@ -155,7 +155,7 @@ TEST_F(YarnNodesTest, OfAForgottenContainerNothingIsTold) {
   EXPECT_THAT(told, ElementsAre("started 3"));
 }
 
-// More nodes than connections: each has its turn.
+// There are more nodes than allowed connections, so each node waits for its turn.
 TEST_F(YarnNodesTest, ConnectionsAreBounded) {
   std::vector<std::unique_ptr<FakeNode>> many;
   for (int i = 0; i < YarnNodes::kMostConnections + 20; ++i) {
@@ -198,18 +198,18 @@ TEST(BadNodesTest, MoreThanHalfAreNotAvoided) {
 
 const ContainerLimits kLimits{.maximum = {8192, 4, {}}};
 
-TEST(NeverGrantedTest, WhatFitsMayBeGranted) {
+TEST(NeverGrantedTest, ARequestWithinTheLimitsMayBeGranted) {
   EXPECT_FALSE(WhyNeverGranted(Resources{.memory_mb = 8192, .vcores = 4}, kLimits));
 }
 
-TEST(NeverGrantedTest, WhatIsAboveTheMaximumIsRefusedWithBothNumbers) {
+TEST(NeverGrantedTest, ARequestAboveTheMaximumIsRefusedWithBothNumbers) {
   EXPECT_EQ(WhyNeverGranted(Resources{.memory_mb = 65536}, kLimits),
             "65536 MB of memory is above 8192 MB, the most that this cluster gives a container");
   EXPECT_EQ(WhyNeverGranted(Resources{.vcores = 5}, kLimits),
             "5 vcores is above 4, the most that this cluster gives a container");
 }
 
-TEST(NeverGrantedTest, GpusNeedTheirTypeAndNoMoreThanTheMostOfIt) {
+TEST(NeverGrantedTest, GpusNeedTheirResourceTypeAndStayWithinItsMaximum) {
   EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits), "this cluster has no resource of the type yarn.io/gpu");
   ContainerLimits limits = kLimits;
   limits.types = {"yarn.io/gpu"};
@@ -221,7 +221,7 @@ TEST(NeverGrantedTest, GpusNeedTheirTypeAndNoMoreThanTheMostOfIt) {
             "3 GPUs is above 2, the most that this cluster gives a container");
 }
 
-TEST(NeverGrantedTest, OfAJobTheKeyIsNamed) {
+TEST(NeverGrantedTest, ARefusalOfAJobNamesTheKey) {
   JobSpec spec;
   spec.roles = {{.name = "ps"}, {.name = "worker", .resources = {.memory_mb = 65536}}};
   EXPECT_EQ(WhyNeverGranted(spec, kLimits),
@@ -230,7 +230,7 @@ TEST(NeverGrantedTest, OfAJobTheKeyIsNamed) {
   EXPECT_FALSE(WhyNeverGranted(spec, kLimits));
 }
 
-TEST(NeverGrantedTest, AGangThatAsksForMoreGpusThanAllNodesHaveIsToldSo) {
+TEST(NeverGrantedTest, AGangWithMoreGpusThanAllNodesHaveIsReported) {
   JobSpec spec;
   spec.roles = {{.name = "ps"}, {.name = "worker", .instances = 3, .resources = {.gpus = 2}}};
   std::vector<hadoop::NodeReport> nodes(2);
@@ -266,7 +266,7 @@ class GangHoldTest : public testing::Test {
   const Instant begin = FromMillis(1'000'000);
 };
 
-TEST_F(GangHoldTest, AGangIsHandedOutWhenAllOfItIsThere) {
+TEST_F(GangHoldTest, AGangIsHandedOutWhenItIsComplete) {
   EXPECT_THAT(gangs.Granted({Grant(1, 2)}, begin).ready, IsEmpty());
   EXPECT_EQ(gangs.Kept(), 1);
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(0, 3)}, begin)), ElementsAre(0, 1));
@@ -274,12 +274,12 @@ TEST_F(GangHoldTest, AGangIsHandedOutWhenAllOfItIsThere) {
   EXPECT_FALSE(gangs.NextLook());
 }
 
-TEST_F(GangHoldTest, ThoseOfAnotherCallAreAnotherGang) {
+TEST_F(GangHoldTest, EachRequestCallFormsItsOwnGang) {
   EXPECT_THAT(gangs.Want({AskFor(Attempt(1)), AskFor(Attempt(2))}).want, SizeIs(1));
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(2, 2), Grant(0, 3)}, begin)), ElementsAre(2));
 }
 
-TEST_F(GangHoldTest, WithoutAHoldEachIsHandedOutAsItComes) {
+TEST_F(GangHoldTest, WithoutAHoldEachContainerIsHandedOutAtOnce) {
   GangHold each(Duration(0), 1);
   each.Want({AskFor(Attempt(0)), AskFor(Attempt(1))});
   EXPECT_THAT(ReadyIn(each.Granted({Grant(1, 2)}, begin)), ElementsAre(1));
@@ -287,7 +287,7 @@ TEST_F(GangHoldTest, WithoutAHoldEachIsHandedOutAsItComes) {
   EXPECT_FALSE(each.NextLook());
 }
 
-TEST_F(GangHoldTest, WhatDoesNotBecomeWholeIsGivenBackAndAskedForLater) {
+TEST_F(GangHoldTest, AnIncompleteGangIsGivenBackAndRequestedLater) {
   gangs.Granted({Grant(1, 2)}, begin);
   const Instant end = gangs.NextLook().value();
   EXPECT_GE(end, begin + kHold);
@@ -307,14 +307,14 @@ TEST_F(GangHoldTest, WhatDoesNotBecomeWholeIsGivenBackAndAskedForLater) {
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(0, 4), Grant(1, 5)}, again)), ElementsAre(0, 1));
 }
 
-TEST_F(GangHoldTest, AHoldBeginsAnewWithEachContainer) {
+TEST_F(GangHoldTest, EachContainerRestartsTheHold) {
   gangs.Want({AskFor(Attempt(2)), AskFor(Attempt(3)), AskFor(Attempt(4))});
   gangs.Granted({Grant(2, 2)}, begin);
   gangs.Granted({Grant(3, 3)}, begin + 10 * kHold);
   EXPECT_GE(gangs.NextLook(), begin + 11 * kHold);
 }
 
-TEST_F(GangHoldTest, RestsGrowUpToALimit) {
+TEST_F(GangHoldTest, PausesBetweenHoldsGrowUpToALimit) {
   Instant now = begin;
   Duration longest{0};
   for (int64_t i = 0; i < 20; ++i) {
@@ -330,7 +330,7 @@ TEST_F(GangHoldTest, RestsGrowUpToALimit) {
   EXPECT_LE(longest, 8 * kHold);
 }
 
-TEST_F(GangHoldTest, OneThatEndsWhileItIsKeptIsAskedForAgain) {
+TEST_F(GangHoldTest, AHeldContainerThatEndsIsRequestedAgain) {
   gangs.Granted({Grant(1, 2)}, begin);
   GangHold::News news;
   EXPECT_FALSE(gangs.Ended(YarnId(3), news));
@@ -340,7 +340,7 @@ TEST_F(GangHoldTest, OneThatEndsWhileItIsKeptIsAskedForAgain) {
   EXPECT_FALSE(gangs.NextLook()) << "nothing is kept";
 }
 
-TEST_F(GangHoldTest, WhatIsWithdrawnIsNotMissing) {
+TEST_F(GangHoldTest, AWithdrawnAttemptIsNotMissingFromItsGang) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.Withdraw({Attempt(0)});
   EXPECT_THAT(news.withdraw, ElementsAre(Attempt(0)));
@@ -356,7 +356,7 @@ TEST_F(GangHoldTest, AWithdrawnGangHandsNothingOut) {
   EXPECT_THAT(gangs.Granted({Grant(0, 3)}, begin).release, ElementsAre(YarnId(3))) << "granted all the same";
 }
 
-TEST_F(GangHoldTest, AResourceManagerThatBeganAnewIsAskedForWhatWasKept) {
+TEST_F(GangHoldTest, HeldContainersAreRequestedFromARestartedResourceManager) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.HandleRmRestart();
   EXPECT_THAT(news.release, ElementsAre(YarnId(2)));
@@ -365,7 +365,7 @@ TEST_F(GangHoldTest, AResourceManagerThatBeganAnewIsAskedForWhatWasKept) {
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(1, 3), Grant(0, 4)}, begin)), ElementsAre(0, 1));
 }
 
-// Jobs on one cluster, none of which leaves room for another: whoever is granted what, all of them run in the end.
+// Jobs share a cluster that has no room for two of them. Whatever is granted to which job, all of them run in the end.
 class Cluster {
  public:
   explicit Cluster(uint64_t seed) : random_(seed), free_(4 + Below(20)) {
@@ -377,7 +377,7 @@ class Cluster {
       Take(job, job.gangs.Want(asks));
     }
   }
-  // How long it takes.
+  // Returns the time until all jobs are done.
   Duration Run() {
     const Instant begin = now_;
     while (std::ranges::any_of(jobs_, [](const Job& job) { return !job.is_done; }) && now_ < begin + 1000 * kHold) {

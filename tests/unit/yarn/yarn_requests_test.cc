@@ -1,4 +1,4 @@
-// What is known under request ids in HDFS, while answers get lost and are late, and submits from several machines meet.
+// Tests of records of request ids in HDFS, while answers get lost or come late, and submits from several machines meet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class RequestBed {
  public:
   explicit RequestBed(size_t tries = 4) : tries_(tries) { EXPECT_TRUE(hdfs->MakeFolders("/u/.tony/jobs").ok()); }
 
-  // Of one machine: they have nothing in common but HDFS.
+  // Returns the index of one machine. Machines share nothing except HDFS.
   RecordRequestIndex Index(std::shared_ptr<const RequestIndex> older = nullptr) const {
     RequestPlace place = RequestsBy(hdfs, cluster, Tries(tries_));
     place.make = [this](const std::string& folder) {
@@ -81,7 +81,7 @@ class YarnRequestsTest : public testing::Test, protected RequestBed {
   const RecordRequestIndex here_ = Index(), there_ = Index();
 };
 
-TEST_F(YarnRequestsTest, WhatOneMachineWroteAnotherReads) {
+TEST_F(YarnRequestsTest, ARecordOfOneMachineIsReadOnAnother) {
   EXPECT_EQ(*there_.Read(kRequest), std::nullopt);
   LayAndMake(kFirstJob);
   const RequestRecord record{3, kFirstJob, 2, {"o0"}, {{{"files", "f1"}}}, {"monday"}};
@@ -95,7 +95,7 @@ TEST_F(YarnRequestsTest, WhatOneMachineWroteAnotherReads) {
   EXPECT_THAT(Requests(), ElementsAre(NameOf(kRequest, "1")));
 }
 
-TEST_F(YarnRequestsTest, OfTwoThatFollowFromTheSameOneIsWritten) {
+TEST_F(YarnRequestsTest, OnlyTheFirstOfTwoSuccessorsOfARecordIsWritten) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   EXPECT_FALSE(*there_.Write(kRequest, {.job = kOtherJob})) << "the first one";
@@ -129,7 +129,7 @@ TEST_F(YarnRequestsTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {
   EXPECT_EQ(*there_.Read(kRequest), std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, AJobThatIsComingHidesNoResultAndIsSeen) {
+TEST_F(YarnRequestsTest, AJobInTheMakingIsVisibleWithTheOldResult) {
   LayAndMake(kFirstJob);
   RequestRecord record{.job = kOtherJob, .job_number = 1};
   record.before = {kFirstJob, 1, {"o0"}};
@@ -143,7 +143,7 @@ TEST_F(YarnRequestsTest, AJobThatIsComingHidesNoResultAndIsSeen) {
   EXPECT_EQ((**there_.Read(kRequest)).coming, std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, ARecordWithoutAJobThatIsComingStopsIt) {
+TEST_F(YarnRequestsTest, ANewerRecordStopsAJobInTheMaking) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
@@ -156,8 +156,8 @@ TEST_F(YarnRequestsTest, ARecordWithoutAJobThatIsComingStopsIt) {
   EXPECT_EQ((**here_.Read(kRequest)).job, kOtherJob);
 }
 
-// Of a lower number it may not be made after this.
-TEST_F(YarnRequestsTest, AHigherNumberStopsAJobThatIsComing) {
+// A job with a lower number may not be made after this.
+TEST_F(YarnRequestsTest, AHigherNumberStopsAJobInTheMaking) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1, .job = kFirstJob, .job_number = 1}));
   RequestRecord raised = **there_.Read(kRequest);
@@ -168,7 +168,7 @@ TEST_F(YarnRequestsTest, AHigherNumberStopsAJobThatIsComing) {
   EXPECT_EQ((**here_.Read(kRequest)).newest_number, 2);
 }
 
-TEST_F(YarnRequestsTest, AJobThatCameMeanwhileIsNotLeftOut) {
+TEST_F(YarnRequestsTest, ARecordIsNotReplacedIfItsJobWasMadeMeanwhile) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
@@ -177,8 +177,8 @@ TEST_F(YarnRequestsTest, AJobThatCameMeanwhileIsNotLeftOut) {
   EXPECT_EQ((**there_.Read(kRequest)).job, kFirstJob);
 }
 
-// While it is given up its folder has another name.
-TEST_F(YarnRequestsTest, AJobThatIsBeingGivenUpIsComingStill) {
+// The job's folder has another name while a collector gives the job up.
+TEST_F(YarnRequestsTest, AJobThatIsBeingGivenUpIsStillInTheMaking) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const std::string old = StrCat("/u/.tony/jobs/.old-", kFirstJob.value);
@@ -186,7 +186,8 @@ TEST_F(YarnRequestsTest, AJobThatIsBeingGivenUpIsComingStill) {
   EXPECT_EQ((**there_.Read(kRequest)).coming, kFirstJob);
   int looks = 0;
   hdfs->before = [&](std::string_view call) {
-    if (call != "GETFILESTATUS" || ++looks != 4) return;  // of the record, the submission, the folder; now the other
+    // The calls query the record, the submission and the folder; the fourth queries the folder's other name.
+    if (call != "GETFILESTATUS" || ++looks != 4) return;
     hdfs->before = nullptr;
     ASSERT_TRUE(*hdfs->Rename(old, FolderOf(kFirstJob), hadoop::HdfsRename::kIfNew));
   };
@@ -194,14 +195,14 @@ TEST_F(YarnRequestsTest, AJobThatIsBeingGivenUpIsComingStill) {
   EXPECT_EQ((**there_.Read(kRequest)).coming, std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, AJobThatWasRemovedIsNoneAndNotComing) {
+TEST_F(YarnRequestsTest, ARemovedJobIsNotInTheMaking) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   ASSERT_TRUE(*hdfs->Remove(FolderOf(kFirstJob)));
   EXPECT_EQ((**there_.Read(kRequest)).coming, std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, ADamagedRecordIsNamedAndNeverNone) {
+TEST_F(YarnRequestsTest, ADamagedRecordIsAnErrorAndNotIgnored) {
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1}));
   const HdfsRecordStore store(hdfs, {"hdfs://nn:8020", kRequests, "eve"}, Tries(1));
   const std::string name = NameOf(kRequest, "1").substr(std::string(kRequests).size() + 1);
@@ -214,7 +215,7 @@ TEST_F(YarnRequestsTest, ADamagedRecordIsNamedAndNeverNone) {
   EXPECT_THAT(there_.Read(kRequest).error().message, HasSubstr("belongs to another request id"));
 }
 
-TEST_F(YarnRequestsTest, WhatAnOlderReleaseKnewOnThisMachineIsFoundAndCarriedOver) {
+TEST_F(YarnRequestsTest, LocalRecordsOfAnOlderReleaseAreFoundAndCarriedOver) {
   const TempFolder home;
   const auto older = std::make_shared<LocalRequestIndex>(
       home.path() / "yarn", [this](const JobId& job) { return Result<bool>(hdfs->GetEntry(FolderOf(job)).ok()); });
@@ -233,7 +234,7 @@ TEST_F(YarnRequestsTest, WhatAnOlderReleaseKnewOnThisMachineIsFoundAndCarriedOve
   EXPECT_EQ(*older->Sweep(kFuture, kNow, false), 0) << "its job is there";
 }
 
-TEST_F(YarnRequestsTest, SweepForgetsWhatHasNoJobAndWasNotTouchedForLong) {
+TEST_F(YarnRequestsTest, SweepRemovesOldRecordsWithoutAJob) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write({"with a job"}, {.job = kFirstJob}));
   ASSERT_TRUE(*here_.Write({"without"}, {.job = kOtherJob}));
@@ -246,7 +247,7 @@ TEST_F(YarnRequestsTest, SweepForgetsWhatHasNoJobAndWasNotTouchedForLong) {
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
 }
 
-TEST_F(YarnRequestsTest, SweepKeepsTheResultBeforeAndAJobThatIsComing) {
+TEST_F(YarnRequestsTest, SweepKeepsEarlierResultsAndJobsInTheMaking) {
   LayAndMake(kFirstJob);
   RequestRecord record{.job = kOtherJob};
   record.before = {kFirstJob, 1, {}};
@@ -270,20 +271,20 @@ TEST_F(YarnRequestsTest, SweepRemovesOlderRecordsAndRevocationsThatHaveExpired) 
   EXPECT_EQ(*there_.Sweep(kFuture, kNow + kRevocationLasts, false), 1);
 }
 
-// Its submit stood still for hours. A new one begins at 1 again.
-TEST_F(YarnRequestsTest, ARecordThatFollowsFromOneThatWasSweptIsNotWritten) {
+// The submit of the old record was suspended for hours. A new record starts at revision 1 again.
+TEST_F(YarnRequestsTest, ASuccessorOfARemovedRecordIsNotWritten) {
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1}));
   const auto seen = *here_.Read(kRequest);
   ASSERT_EQ(*there_.Sweep(kFuture, kNow, false), 1);
   UploadJob(kFirstJob);
   ASSERT_TRUE(*there_.Write(kRequest, {.job = kFirstJob}));
-  ASSERT_TRUE(*hdfs->Remove(NameOf(kRequest, "1")));  // and swept again
+  ASSERT_TRUE(*hdfs->Remove(NameOf(kRequest, "1")));  // the new record is removed, too
   EXPECT_FALSE(*here_.Write(kRequest, After(seen, kOtherJob)));
   EXPECT_THAT(Requests(), IsEmpty());
 }
 
-// Found by a seed.
-TEST_F(YarnRequestsTest, AFirstRecordThatComesWhenOthersWereSweptIsNotWritten) {
+// A seed of the random test below found this case.
+TEST_F(YarnRequestsTest, AFirstRecordIsNotWrittenIfALaterOneExists) {
   LayAndMake(kFirstJob);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(*here_.Write(kRequest, After(*here_.Read(kRequest), kFirstJob)));
   ASSERT_EQ(*there_.Sweep(FromMillis(0), kNow, false), 0);
@@ -309,8 +310,8 @@ TEST_F(YarnRequestsTest, AWriteWhoseAnswerIsLostIsDone) {
   }
 }
 
-// Nor can it be looked for at once.
-TEST(YarnRequestsOnce, AWriteOfWhichNothingIsHeardIsFound) {
+// The answer to the rename is lost, and the query that would find its result fails once.
+TEST(YarnRequestsOnce, AWriteWithoutAnAnswerIsFound) {
   const RequestBed bed(1);
   int lost = 0;
   bed.hdfs->fate = [&](std::string_view call) {
@@ -323,8 +324,8 @@ TEST(YarnRequestsOnce, AWriteOfWhichNothingIsHeardIsFound) {
   EXPECT_TRUE(written.ok() && *written);
 }
 
-// Submits of one request from several machines, one in the midst of another, at random calls, some of which die, while
-// answers get lost and what nobody waits for any more is done later; and collections. There is one job.
+// Submits of one request from several machines interrupt each other at random calls, and some of them die. Answers get
+// lost, abandoned calls are executed late, and collections run. Only one job may result.
 class RequestRace {
  public:
   explicit RequestRace(uint32_t seed) : random_(seed) {
@@ -363,7 +364,7 @@ class RequestRace {
     --depth_;
   }
 
-  // As the course has it. Nothing: it died, or it was told that it may try again.
+  // Follows the steps of a client's submit. Returns nullopt if the submit died, or if it has to be tried again.
   std::optional<JobId> Submit(bool mortal) {
     const RecordRequestIndex index = bed_.Index();
     const JobId own{StrCat("application_1700000000000_", 1000 + jobs_++)};
@@ -411,7 +412,7 @@ class RequestRace {
   std::vector<JobId> found_;
 };
 
-TEST(YarnRequestsSeeds, ThereIsOneJob) {
+TEST(YarnRequestsSeeds, ConcurrentSubmitsOfARequestMakeOneJob) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     RequestRace(seed).Run();

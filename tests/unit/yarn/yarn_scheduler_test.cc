@@ -81,7 +81,7 @@ class SchedulerWorld : public EventLoopTest {
   void Until(const std::function<bool()>& condition) {
     EXPECT_TRUE(RunUntil(loop, condition)) << "in: " << Join(events, "\n    ");
   }
-  // A container by its number, or the last one that was granted.
+  // Returns the container with this number, or the last one that was granted.
   ContainerId ContainerOf(const Words& its) const { return its[1] == "last" ? last : Container(its.Number(1)); }
   void Tell(const std::function<void(const FakeRpcServer::Call&)>& on_call) { rm->server.on_call = on_call; }
   template <class Each>
@@ -98,17 +98,18 @@ class SchedulerWorld : public EventLoopTest {
   HostResolver names{loop};
   std::vector<std::string> events, commands;
   ContainerId last;
-  std::string log_url;  // of the same
+  // The link to the logs of `last`.
+  std::string log_url;
   std::string over;
   std::function<void(YarnSchedulerInputs::OnNodes)> list_nodes;
   Duration gang_hold{0};
   std::optional<YarnScheduler> scheduler;
-  bool done = false;  // with Finish
+  bool done = false;  // true once Finish() has completed
 };
 
 Deeds<SchedulerWorld> SchedulerWorld::Its() {
   return {
-      // ---- the ResourceManager and its node, as the row has them
+      // ---- Steps of the ResourceManager and its node
       {"nodes",
        [](auto& w, auto&) {
          w.list_nodes = [](YarnSchedulerInputs::OnNodes on) {
@@ -148,11 +149,12 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
            w.rm->server.Fail(call, kYarnExceptions + "ApplicationAttemptNotFoundException", "killed by alice");
          });
        }},
-      // ---- the scheduler
+      // ---- Steps of the scheduler
       {"hold", [](auto& w, auto& its) { w.gang_hold = Duration(its.Number(1)); }},
       {"begin", [](auto& w, auto& its) { w.Begin(Duration(its.Number(1, 10'000))); }},
       {"ask",
-       [](auto& w, auto& its) {  // of one or more workers, as one gang; "512MB" and a label behind them
+       // Requests containers for one or more workers as one gang; "512MB" and a label may follow.
+       [](auto& w, auto& its) {
          std::vector<ContainerRequest> asks;
          Resources size{.memory_mb = 256};
          std::string label;
@@ -171,7 +173,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
          w.scheduler->Launch(w.ContainerOf(its), {Attempt(static_cast<int>(its.Number(2))), {}});
        }},
       {"run-one",
-       [](auto& w, auto&) {  // "worker:0" runs in container 2
+       [](auto& w, auto&) {  // Runs worker:0 in container 2.
          w.Begin();
          w.scheduler->Request({AskFor(Attempt(0))});
          w.Await("granted worker:0#1 2 on 127.0.0.1");
@@ -188,7 +190,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
          EXPECT_FALSE(w.done);
        }},
       {"progress", [](auto& w, auto&) { w.scheduler->TellProgress(0.5); }},
-      // ---- waits
+      // ---- Steps that wait
       {"hears", [](auto& w, auto& its) { w.Await(its.From(1)); }},
       {"hears-begin",
        [](auto& w, auto& its) {
@@ -212,7 +214,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
          w.Until([&] { return !w.over.empty(); });
          return w.over;
        }},
-      // ---- looks
+      // ---- Steps that return a result
       {"heard", [](auto& w, auto&) { return "heard: " + Join(w.events, "; "); }},
       {"last", [](auto& w, auto&) { return w.events.back(); }},
       {"times",
@@ -229,7 +231,8 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       {"registrations", [](auto& w, auto&) { return StrCat(w.rm->registrations, " registrations"); }},
       {"log-url", [](auto& w, auto&) { return Replaced(w.log_url, Container(2).value, "CONTAINER"); }},
       {"quiet",
-       [](auto& w, auto&) {  // nothing more is said to the ResourceManager
+       // Returns "quiet" if the ResourceManager gets no further call.
+       [](auto& w, auto&) {
          const size_t calls = w.rm->server.calls.size();
          w.Settle();
          return w.rm->server.calls.size() == calls ? "quiet" : "calls";
@@ -254,7 +257,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
 }
 
 const TestRow kSchedules[] = {
-    {"ItIsReachedBeforeAnythingElse",
+    {"TheResourceManagerIsReachedFirst",
      {{"begin | ask 0 | heard | hears granted worker:0#1 2 on 127.0.0.1 | heard | holds",
        "heard:  | heard: reached 0; granted worker:0#1 2 on 127.0.0.1 | holds"}}},
     {"AContainerRunsAndEndsOnce",
@@ -262,64 +265,65 @@ const TestRow kSchedules[] = {
        "last | calls",
        "run 2 worker:0#1 on 127.0.0.1 | exited 2: exit code 3 | calls: start 2"}}},
     {"AContainerComesWithALinkToItsLogs", {{"run-one | log-url", "http://n1:8042/node/containerlogs/CONTAINER/eve"}}},
-    {"RowsForHostsAreAskedWhereTheyAreKnown",
+    {"RowsForHostsAreSentIfHostsAreKnown",
      {{"nodes | begin | ask 0 1 | hears granted worker:1#1 3 on 127.0.0.1 | first-ask", "/rack=2 n1=2 *=2 "}}},
-    {"AStoppedContainerEndsWhenTheResourceManagerSaysSo",
+    {"AStoppedContainerEndsWhenTheResourceManagerReportsIt",
      {{"run-one | term 2 | node-calls 2 | calls | exchanges 2 | last", "calls: start 2; stop 2 | started 2"},
       {"end 2 -105 | hears exited 2: stopped, killed | released", "released"}}},
-    {"WhatIsStoppedBeforeItsLaunchIsReleased",
+    {"AContainerStoppedBeforeItsLaunchIsReleased",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | term 2", ""},
       {"hears exited 2: stopped before it was started, killed | launch 2 0 | exchanges 3 | released | calls | last",
        "released 2 | calls:  | exited 2: stopped before it was started, killed"}}},
-    {"AContainerThatNobodyKnowsIsToldToBeGoneOnce",
+    {"AnUnknownContainerIsReportedAsExitedOnce",
      {{"begin | hears reached 0 | kill 7 | kill 7 | hears exited 7: it was not there, killed | settle | heard",
        "heard: reached 0; exited 7: it was not there, killed"}}},
-    {"ANodeThatRefusesAStartGetsItsContainerTaken",
+    {"AContainerWhoseStartIsRefusedIsReleased",
      {{"refuses-start 2 | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | launch 2 0", ""},
       {"hears exited 2: This token is expired, infra | exchanges 3 | released", "released 2"}}},
-    {"AStopThatTheNodeCannotDoIsTheResourceManagers",
+    {"AStopThatFailsOnTheNodeBecomesARelease",
      {{"run-one | node-forgets | kill 2 | releases 2 | released | hears-begin exited 2: ", "released 2 | ~, killed"}}},
-    {"EndsOfNodesAndPreemptionAreTold",
+    {"LostNodesAndPreemptionAreReported",
      {{"run-one | preempt 2 | hears preempting 2 | preempt 2 | exchanges 3 | times preempting 2", "1 times"},
       {"lose-node | end 2 -100 | hears maybe exited 2: its node was lost, node_lost", ""}}},
-    {"TheEndOfALostNodesContainerIsCertainSomeTimeAfterItsStop",
+    {"AnEndOnALostNodeIsCertainSomeTimeAfterAStop",
      {{"run-one | end 2 -100 | hears maybe exited 2: its node was lost, node_lost | exchanges 5 | last",
        "maybe exited 2: its node was lost, node_lost"},
       {"kill 2 | kill 2 | hears exited 2: its node was lost, node_lost | exchanges 5", ""},
-      {"times exited 2: its node was lost, node_lost | calls", "2 times | calls: start 2"}}},  // with the uncertain one
-    {"WhatIsNeverGrantedIsRefusedWithBothNumbers",
+      // The count includes the uncertain end.
+      {"times exited 2: its node was lost, node_lost | calls", "2 times | calls: start 2"}}},
+    {"AnImpossibleRequestIsRefusedWithBothNumbers",
      {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
       {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
        "user_config",
        ""}}},
-    {"AnAskThatTheResourceManagerRefusesEndsItsAttempt",
+    {"ARefusedRequestEndsItsAttempt",
      {{"refuses InvalidLabelResourceRequestException | begin | ask 0 label=nowhere", ""},
       {"hears granted worker:0#1 refused-1 on  | launch last 0 | hears-begin exited refused-1: ",
        "~InvalidLabelResourceRequestException: not on this cluster, user_config"},
       {"ask 1 | hears granted worker:1#1 2 on 127.0.0.1", ""}}},
-    {"ATroubleThatMayPassIsNoRefusal",
+    {"ATemporaryErrorIsNotARefusal",
      {{"refuses YarnException | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1", ""}}},
-    {"WhatAnEarlierAttemptLeftIsRunningAndCanBeStopped",
+    {"ContainersOfAnEarlierAttemptRunAndCanBeStopped",
      {{"kept 7 | begin | hears reached 1 | term 7 | node-calls 1 | calls", "calls: stop 7"},
       {"end 7 -105 | hears exited 7: stopped, killed | forgets | registers 2 | settle | term 7 | settle | last | calls",
-       "exited 7: stopped, killed | calls: stop 7"}}},  // it was listed once more
-    {"AWithdrawnAskIsTakenBack",
+       "exited 7: stopped, killed | calls: stop 7"}}},  // the container was listed once more
+    {"AWithdrawnRequestIsNotGranted",
      {{"granting no | begin | ask 0 | exchanges 2 | withdraw 0 | exchanges 2 | granting yes | exchanges 3 | heard",
        "heard: reached 0"}}},
-    {"ADelayIsToldWithItsReasonUntilItIsOver",
+    {"ThePendingReasonIsReportedUntilTheWaitEnds",
      {{"run-one | granting no | ask 1 2", ""},
       {"hears delayed: waits for 2 of 3 containers: the queue has 0 MB of memory and 0 vcores left", ""},
       {"granting yes | hears delayed: ", ""}}},
-    // Of a gang of two, container 2 alone is granted.
+    // At first only container 2 of the gang's two is granted.
     {"AGangIsHandedOutWhole",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | times granted", "0 times"},
       {"hears delayed: waits for 1 of 2 containers: the queue has 0 MB of memory and 0 vcores left", ""},
       {"grants 2 | hears granted worker:0#1 2 on 127.0.0.1 | hears granted worker:1#1 3 on 127.0.0.1", ""}}},
-    {"AGangThatDoesNotBecomeWholeGivesBackAndAsksAgain",
+    {"AnIncompleteGangIsGivenBackAndRequestedAgain",
      {{"hold 50 | grants 1 | begin | ask 0 1 | granted-in-all 1 | releases 2", ""},
       {"hears-begin delayed: gave 1 of 2 containers back at  | grants 10", "^delayed"},
       {"hears granted worker:0#1 3 on 127.0.0.1 | hears granted worker:1#1 4 on 127.0.0.1", ""}}},
-    {"AKeptContainerThatEndsIsNoEndOfTheMasters",
+    {"TheEndOfAHeldContainerIsNotReported",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | end 2 -102 | grants 3", ""},
       {"hears granted worker:0#1 4 on 127.0.0.1 | times exited", "0 times"}}},
     {"ANodeThatFailsTwiceIsAvoided",
@@ -327,23 +331,24 @@ const TestRow kSchedules[] = {
       {"ask 2 | last-granted 2 | avoided | launch 2 2 | releases 2", "avoided"},
       {"ask 3 | last-granted 3 | avoided | launch 3 3 | releases 3 | avoids 127.0.0.1", "avoided"},
       {"times ; 127.0.0.1 is avoided for 10 minutes, since 2 containers failed there", "1 times"}}},
-    {"ALostResourceManagerIsToldAndFoundAgain",
+    {"ALostResourceManagerIsReportedAndFoundAgain",
      {{"begin 500 | hears reached 0 | silent yes | hears lost: no answer from the ResourceManager for 500 ms | holds",
        "holds not"},
       {"silent no | close | hears-twice reached 0 | holds", "holds"}}},
-    {"AResourceManagerThatBeganAnewHearsAllAgain",
+    {"ARestartedResourceManagerGetsAllRequestsAgain",
      {{"run-one | granting no | ask 1 | exchanges 2 | forgets | granting yes | hears granted worker:1#1 3 on 127.0.0.1",
        ""},
       {"registrations | times started 2 | end 2 0 | hears exited 2: exit code 0", "2 registrations | 1 times"}}},
-    {"AnAttemptThatIsOverRulesNoMore",
+    {"AnEndedAttemptLosesLeadership",
      {{"run-one | attempt-over | hears lost: this attempt is over: killed by alice | over | holds | quiet",
        "killed by alice | holds not | quiet"}}},
-    {"TheEndIsToldUntilItIsRecorded",  // the master's own page ends with it
+    // The tracking URL changes at the end, because the master's own page ends with the master.
+    {"TheEndIsReportedUntilItIsRecorded",
      {{"run-one | finish FAILED worker:0 failed | done | ends | holds",
        "2 APP_FAILED worker:0 failed http://kept:1/ | holds"}}},
-    {"AnEndThatComesBeforeTheRegistrationIsTold",
+    {"AnEndBeforeTheRegistrationIsReported",
      {{"begin | finish KILLED killed by alice | done | ends", "~ APP_KILLED killed by alice"}}},
-    {"ProgressGoesWithTheExchange", {{"begin | progress | exchanges 1 | progress-told", "a half"}}},
+    {"ProgressIsSentWithTheNextExchange", {{"begin | progress | exchanges 1 | progress-told", "a half"}}},
 };
 TABLE_TEST(YarnSchedulerTest, kSchedules, ScriptIn<SchedulerWorld>());
 

@@ -1,4 +1,4 @@
-"""The Dags of the suite `celery`: one for each scenario, named as it."""
+"""The Dags of the suite `celery`: a Dag for each scenario, with the scenario's name."""
 
 import datetime
 import os
@@ -11,7 +11,7 @@ except ImportError:  # Airflow 2
     from airflow import DAG
 
 RELEASED = os.environ["AIRFLOW_HOME"] + "/release/{{ run_id }}"
-HELD = f"for n in $(seq 3000); do [ -e {RELEASED} ] && break; sleep 0.1; done"  # five minutes at most
+HELD = f"for n in $(seq 3000); do [ -e {RELEASED} ] && break; sleep 0.1; done"  # holds the job for at most five minutes
 
 
 def dag(name):
@@ -20,7 +20,7 @@ def dag(name):
 
 
 def trains(task_id="train", **more):
-    """A task whose job goes on until the run is released."""
+    """A task whose job runs until the run is released."""
     worker = {"instances": 1, "memory": "64m", "command": HELD}
     return TonyOperator(task_id=task_id, framework="standalone", tasks={"worker": worker}, poll_interval=5, **more)
 

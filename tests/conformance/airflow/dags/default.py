@@ -1,4 +1,4 @@
-"""The Dags of the suite `default`: one for each scenario, named as it."""
+"""The Dags of the suite `default`: a Dag for each scenario, with the scenario's name."""
 
 import datetime
 import os
@@ -17,10 +17,10 @@ HOME = os.environ["AIRFLOW_HOME"]
 TELLS_TRIGGERS = tuple(map(int, airflow_version.split(".")[:2])) >= (3, 3)
 SECOND = datetime.timedelta(seconds=1)
 
-# A job that goes on until its run is released, ten minutes at most.
+# A job that runs until its run is released, at most ten minutes.
 RELEASED = f"{HOME}/release/{{{{ run_id }}}}"
 HELD = f"for n in $(seq 1200); do [ -e '{RELEASED}' ] && break; sleep 0.5; done"
-# Deferred as soon as it runs: what comes then is what the scenarios are about.
+# Deferred as soon as the job runs, because the scenarios test what happens afterwards.
 DEFERRED = {"deferrable": True, "defer_after": 1}
 
 
@@ -34,7 +34,7 @@ def train(command, **more):
 
 
 def held(**more):
-    """A job whose outputs say that it came to its end."""
+    """A job whose outputs show that it ran to its end."""
     return train(HELD + """; echo '{"came_to_its_end": true}' > "$TONY_OUTPUT_FILE\"""", **more)
 
 
@@ -66,10 +66,10 @@ with dag("fail_noretry"):
     train("no-such-program --epochs 3", retries=3) >> BashOperator(task_id="deploy", bash_command="true")
 
 with dag("mark_failed_running"):
-    held(retries=1)  # a try is left, so that Airflow is asked who wants the end
+    held(retries=1)  # A try is left, so the provider checks in Airflow who stopped the task.
 
 with dag("mark_failed_deferred"):
-    # Before 3.3 Airflow tells nobody of the click: the watch timeout ends the job.
+    # Before 3.3 Airflow does not notify the trigger of the click: the watch timeout ends the job.
     held(**DEFERRED, **({} if TELLS_TRIGGERS else {"watch_timeout": 10}))
 
 with dag("worker_kill9"):

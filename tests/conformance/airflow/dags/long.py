@@ -1,4 +1,4 @@
-"""The Dags of the suite `long`: one for each scenario, named as it."""
+"""The Dags of the suite `long`: a Dag for each scenario, with the scenario's name."""
 
 import datetime
 import json
@@ -20,9 +20,10 @@ except ImportError:  # Airflow 2
 
 SAMPLES = pathlib.Path(os.environ["TONY_SAMPLES"])
 RELEASED = os.environ["AIRFLOW_HOME"] + "/release/{{ run_id }}"
-HELD = f"for n in $(seq 1800); do [ -e {RELEASED} ] && break; sleep 0.1; done"  # three minutes at most
+# holds the job for at most three minutes
+HELD = f"for n in $(seq 1800); do [ -e {RELEASED} ] && break; sleep 0.1; done"
 
-# One small task. Whoever wants to see a deferral sees it after a second.
+# A small task. A deferrable operator defers it after one second, so that a test can observe the deferral.
 JOB = {"framework": "standalone", "tasks": {"worker": {"instances": 1, "memory": "256m"}}, "defer_after": 1,
        "poll_interval": 5}  # fmt: skip
 
@@ -33,12 +34,13 @@ def dag(name):
 
 
 def writes(**outputs):
-    """What the job hands on. The words of a shell: a name of an environment variable is replaced."""
+    """Returns a shell command that writes the job's outputs. A name of an environment variable is replaced by its
+    value."""
     return "echo " + json.dumps(json.dumps(outputs)) + ' > "$TONY_OUTPUT_FILE"'
 
 
 def trains(*then, task_id="train", **more):
-    """A task whose job goes on until the run is released, and then does the rest."""
+    """A task whose job runs until the run is released, and then runs the remaining command."""
     return TonyOperator(task_id=task_id, executes="; ".join([HELD, *then]), **{**JOB, **more})
 
 
@@ -102,7 +104,7 @@ with dag("stalled_triggerer"):
     trains(deferrable=True)
 
 with dag("server_away"):
-    # Airflow 3 also begins tries while its server is away: they fail before they do anything, and count.
+    # Airflow 3 also starts tries while its server is down: they fail before they do anything, and they count.
     trains(writes(model_path="/models/away"), retries=5, retry_delay=datetime.timedelta(seconds=10))
 
 with dag("two_homes"):
@@ -122,8 +124,8 @@ with dag("short_deferral"):
 with dag("nobody_left"):
     trains(deferrable=True, watch_timeout=10)
 
-# The step of an Azkaban flow, with its file and its program as they are. Azkaban itself replaces ${NAME}: the
-# properties that have such a name in them are given anew.
+# The unchanged step of an Azkaban flow, with its file and its program. Azkaban itself replaces ${NAME}, so the
+# properties with such a name are set again here.
 with dag("properties_file"):
     preparing = f"$TRAINING_PYTHON {SAMPLES}/azkaban/src/prepare.py $AIRFLOW_HOME/digits"
     prepare = BashOperator(
@@ -164,7 +166,7 @@ with dag("dags_test"):
     TonyOperator(task_id="train", deferrable=True, **tested) >> EmptyOperator(task_id="after")
 
 with dag("stream_logs"):
-    # What is said stands nowhere else, as in the command.
+    # The text is only in the log, not in the command.
     said = ["echo first' 'line", "echo to' 'the errors >&2", HELD, "echo last' 'line"]
     streaming = {**JOB, "executes": "; ".join(said), "get_logs": "stream"}
     TonyOperator(task_id="deferred", deferrable=True, **streaming)

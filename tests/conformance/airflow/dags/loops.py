@@ -1,4 +1,4 @@
-"""The Dags of the suite `loops`: one for each scenario, named as it."""
+"""The Dags of the suite `loops`: a Dag for each scenario, with the scenario's name."""
 
 import datetime
 import os
@@ -6,7 +6,7 @@ import os
 from airflow.sdk import DAG, task_group
 from tony_airflow.operators.tony import TonyOperator
 
-# A job that goes on until its run is released, ten minutes at most.
+# A job that runs until its run is released, at most ten minutes.
 RELEASED = f"{os.environ['AIRFLOW_HOME']}/release/{{{{ run_id }}}}"
 HELD = f"for n in $(seq 1200); do [ -e '{RELEASED}' ] && break; sleep 0.5; done"
 

@@ -1,4 +1,5 @@
-"""The Dags of the suite `yarn`: tasks with tony.scheduler=yarn in their properties, and nothing else of YARN's."""
+"""The Dags of the suite `yarn`: their tasks have tony.scheduler=yarn in their properties, and no other setting for
+YARN."""
 
 import datetime
 import os
@@ -21,7 +22,7 @@ PROPERTIES = {
     "tony.worker.instances": "1",
     "tony.worker.memory": "128m",
 }
-# A job that goes on until its run is released, three minutes at most.
+# A job that runs until its run is released, at most three minutes.
 RELEASED = f"{HOME}/release/{{{{ run_id }}}}"
 HELD = f"for n in $(seq 1800); do [ -e '{RELEASED}' ] && break; sleep 0.1; done"
 OUTPUTS = """; echo '{"came_to_its_end": true}' > "$TONY_OUTPUT_FILE\""""

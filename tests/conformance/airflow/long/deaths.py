@@ -1,4 +1,4 @@
-"""What dies, one or several at once, while a job runs."""
+"""Failures of one or several processes while a job runs."""
 
 import os
 import signal
@@ -19,10 +19,10 @@ from .expect import (
     wait_running,
 )
 
-AFTERWARDS = 5  # seconds for what should not happen
-TRIGGER_KILL_DELAY = 15  # the provider's: so long a kill by a trigger waits for another watcher
+AFTERWARDS = 5  # seconds to wait for what must not happen
+TRIGGER_KILL_DELAY = 15  # the provider's delay of a trigger's kill, in which another watcher may appear
 
-# A submit that does not reach the runtime while `hold` is there.
+# A submit that does not reach the runtime while the file `hold` exists.
 NEVER_SENT = """#!/bin/bash
 [[ " $* " == *" submit "* && -e {folder}/hold ]] || exec {tony} "$@"
 mktemp -d {folder}/asked.XXXXXX
@@ -30,7 +30,7 @@ while [ -e {folder}/hold ]; do sleep 0.1; done
 exit 69
 """
 
-# A submit that reaches the runtime, but whose answer comes only when `go` is there.
+# A submit that reaches the runtime, and whose answer is delivered when the file `go` exists.
 HELD_AFTER = """#!/bin/bash
 [[ " $* " == *" submit "* ]] || exec {tony} "$@"
 mine=$(mktemp -d {folder}/submit.XXXXXX)
@@ -42,7 +42,7 @@ exit $code
 """
 
 
-def a_worker_that_dies_before_the_submits_answer_leaves_its_job_to_the_next_try(airflow):
+def a_worker_that_dies_before_the_submits_answer_hands_its_job_to_the_next_try(airflow):
     marks = connection(airflow, "tony_held_after", HELD_AFTER)
     run = airflow.trigger("worker_kill9_in_submit")
     train = run.task("train")
@@ -59,8 +59,9 @@ def a_worker_that_dies_before_the_submits_answer_leaves_its_job_to_the_next_try(
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_retry_takes_no_result_of_another_run_where_the_first_try_never_submitted(airflow):
-    """One request id for all nights: one task waits for its job, and so acknowledges its result, the other does not."""
+def a_retry_adopts_no_result_of_another_run_if_the_first_try_never_submitted(airflow):
+    """All nightly runs share one request id. One task waits for its job and acknowledges the result, the other one does
+    not."""
     marks = connection(airflow, "tony_never_sent", NEVER_SENT)
     night = airflow.trigger("one_request_each_night")
     night.wait("success")
@@ -90,7 +91,7 @@ def succeeded(airflow, job):
     common.wait_for(f"the end of {job}", lambda: airflow.sandbox.tony("status", job)["state"] == "SUCCEEDED")
 
 
-def a_worker_that_stalled_leaves_its_successor_alone(airflow):
+def a_stalled_worker_does_not_disturb_its_successor(airflow):
     run = airflow.trigger("stalled_worker")
     train = run.task("train")
     wait_running(train)
@@ -116,8 +117,8 @@ def a_worker_that_stalled_leaves_its_successor_alone(airflow):
     assert train.xcoms()["return_value"] == {"model_path": "/models/stalled"}, train.xcoms()
 
 
-def a_server_that_is_away_ends_no_job(airflow):
-    """Airflow 3 gives up the task after half a minute; Airflow 2 does not need its server for that."""
+def an_outage_of_the_server_ends_no_job(airflow):
+    """Airflow 3 gives up the task after half a minute; Airflow 2 does not need its server for the task."""
     run = airflow.trigger("server_away")
     train = run.task("train")
     wait_running(train)
@@ -126,7 +127,7 @@ def a_server_that_is_away_ends_no_job(airflow):
     try:
         if airflow.major == 3:
             common.wait_for("the end of the first try", lambda: train.state() != "running")
-        if airflow.release >= (3, 3):  # 3.1.0's supervisor breaks down, and leaves the process behind
+        if airflow.release >= (3, 3):  # 3.1.0's supervisor crashes and leaves the process running
             common.wait_for("the end of its process", lambda: not os.path.exists(f"/proc/{worker}"))
         time.sleep(AFTERWARDS)
         train.wait_for_job("RUNNING")
@@ -139,8 +140,8 @@ def a_server_that_is_away_ends_no_job(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_retry_that_cannot_see_its_job_says_so(airflow):
-    """Two homes stand for two machines: jobs of the one are not known in the other."""
+def a_retry_on_a_machine_without_its_job_reports_that(airflow):
+    """Two homes stand for two machines: a job in one home is unknown in the other."""
     sandbox = airflow.sandbox
     connection(airflow, "tony_of_two_homes", '#!/bin/sh\nexec {tony} "$@"\n')
     run = airflow.trigger("two_homes")
@@ -181,7 +182,7 @@ def a_deferred_tasks_job_survives_its_am_and_keeper(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_triggerer_that_is_told_to_end_ends_no_job(airflow):
+def stopping_a_triggerer_ends_no_job(airflow):
     run = airflow.trigger("triggerer_sigterm")
     train = run.task("train")
     wait_deferred(train)
@@ -196,7 +197,7 @@ def a_triggerer_that_is_told_to_end_ends_no_job(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_triggerer_that_stalled_ends_no_job(airflow):
+def a_stalled_triggerer_ends_no_job(airflow):
     run = airflow.trigger("stalled_triggerer")
     train, stalled = run.task("train"), airflow.daemon("triggerer")
     wait_deferred(train)
@@ -208,7 +209,7 @@ def a_triggerer_that_stalled_ends_no_job(airflow):
             train.wait_until_watched(other)
         finally:
             stalled.go_on()
-        if airflow.tells_triggers:  # it takes the loss of a trigger for a click of a user
+        if airflow.tells_triggers:  # Airflow takes the lost trigger for a click of a user
             common.wait_for("the triggerer to wake up", lambda: "invoking on_kill" in train.log())
             time.sleep(TRIGGER_KILL_DELAY)
         time.sleep(AFTERWARDS)
@@ -220,7 +221,7 @@ def a_triggerer_that_stalled_ends_no_job(airflow):
         airflow.daemons.pop(other.name).terminate()
 
 
-def jobs_do_not_notice_the_death_of_the_scheduler(airflow):
+def jobs_survive_the_death_of_the_scheduler(airflow):
     run = airflow.trigger("scheduler_kill9")
     deferred, running = run.task("deferred"), run.task("running")
     wait_deferred(deferred)
@@ -234,16 +235,16 @@ def jobs_do_not_notice_the_death_of_the_scheduler(airflow):
     for task in (deferred, running):
         assert task.row()["try_number"] == 1, task.row()
         expect_ends(task, (0, "SUCCEEDED"))
-    kill(*(pid for pid in orphans if pid in airflow.sandbox.processes()))  # what waits for the dead one's work
+    kill(*(pid for pid in orphans if pid in airflow.sandbox.processes()))  # clients that wait for the dead process
 
 
-def what_succeeds_while_nobody_looks_is_adopted(airflow):
+def a_job_that_succeeds_during_an_outage_is_adopted(airflow):
     run = airflow.trigger("ended_unseen")
     deferred, running = run.task("deferred"), run.task("running")
     wait_deferred(deferred)
     wait_running(running)
     scheduler, triggerer = airflow.daemon("scheduler"), airflow.daemon("triggerer")
-    scheduler.pause()  # or the next try would be too soon
+    scheduler.pause()  # otherwise the next try would start too early
     try:
         triggerer.kill()
         kill(*running.worker())
@@ -261,7 +262,7 @@ def what_succeeds_while_nobody_looks_is_adopted(airflow):
     assert running.row()["try_number"] == 2, running.row()
 
 
-def a_job_that_nobody_is_left_for_is_abandoned(airflow):
+def a_job_without_any_watcher_is_abandoned(airflow):
     run = airflow.trigger("nobody_left")
     train = run.task("train")
     wait_deferred(train)
@@ -282,17 +283,17 @@ def a_job_that_nobody_is_left_for_is_abandoned(airflow):
 
 
 TOGETHER = {
-    "one_request_each_night": a_retry_takes_no_result_of_another_run_where_the_first_try_never_submitted,
+    "one_request_each_night": a_retry_adopts_no_result_of_another_run_if_the_first_try_never_submitted,
     "am_keeper_kill9": a_deferred_tasks_job_survives_its_am_and_keeper,
-    "stalled_worker": a_worker_that_stalled_leaves_its_successor_alone,
-    "two_homes": a_retry_that_cannot_see_its_job_says_so,
-    "worker_kill9_in_submit": a_worker_that_dies_before_the_submits_answer_leaves_its_job_to_the_next_try,
+    "stalled_worker": a_stalled_worker_does_not_disturb_its_successor,
+    "two_homes": a_retry_on_a_machine_without_its_job_reports_that,
+    "worker_kill9_in_submit": a_worker_that_dies_before_the_submits_answer_hands_its_job_to_the_next_try,
 }
 ALONE = {
-    "triggerer_sigterm": a_triggerer_that_is_told_to_end_ends_no_job,
-    "stalled_triggerer": a_triggerer_that_stalled_ends_no_job,
-    "scheduler_kill9": jobs_do_not_notice_the_death_of_the_scheduler,
-    "server_away": a_server_that_is_away_ends_no_job,
-    "ended_unseen": what_succeeds_while_nobody_looks_is_adopted,
-    "nobody_left": a_job_that_nobody_is_left_for_is_abandoned,
+    "triggerer_sigterm": stopping_a_triggerer_ends_no_job,
+    "stalled_triggerer": a_stalled_triggerer_ends_no_job,
+    "scheduler_kill9": jobs_survive_the_death_of_the_scheduler,
+    "server_away": an_outage_of_the_server_ends_no_job,
+    "ended_unseen": a_job_that_succeeds_during_an_outage_is_adopted,
+    "nobody_left": a_job_without_any_watcher_is_abandoned,
 }

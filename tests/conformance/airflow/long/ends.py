@@ -1,4 +1,4 @@
-"""How jobs end by themselves, and what Airflow makes of it."""
+"""How jobs end by themselves, and the state that Airflow derives from it."""
 
 import contextlib
 import hashlib
@@ -49,7 +49,7 @@ def each_mapped_instance_has_its_own_job(airflow):
         expect_ends(task, (0, "SUCCEEDED"))
 
 
-def a_job_that_was_quicker_than_its_deferral_runs_once(airflow):
+def a_job_that_ends_before_its_deferral_runs_once(airflow):
     run = airflow.trigger("short_deferral")
     run.wait("success")
     train = run.task("train")
@@ -57,8 +57,8 @@ def a_job_that_was_quicker_than_its_deferral_runs_once(airflow):
     assert train.xcoms()["return_value"] == {"model_path": "/models/short"}, train.xcoms()
 
 
-def what_is_submitted_at_once_under_one_request_id_is_one_job(airflow):
-    """The program of this connection keeps submits back until all have come."""
+def simultaneous_submits_under_one_request_id_make_one_job(airflow):
+    """The program of this connection delays submits until all of them have arrived."""
     marks = connection(airflow, "tony_held_together", HELD_BEFORE)
     run = airflow.trigger("same_request_at_once")
     common.wait_for("all submits", lambda: len(list(marks.glob("*/asked"))) == 8)
@@ -139,7 +139,7 @@ def no_password_is_in_a_log_a_view_or_a_command_line(airflow):
 def contents(file):
     try:
         return file.read_bytes()
-    except OSError:  # gone meanwhile
+    except OSError:  # removed meanwhile
         return b""
 
 
@@ -157,7 +157,7 @@ def a_properties_file_of_azkaban_trains_unchanged(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def what_a_job_says_is_in_the_log_while_it_runs(airflow):
+def a_jobs_output_is_in_the_task_log_while_it_runs(airflow):
     run = airflow.trigger("stream_logs")
     tasks = [run.task("deferred"), run.task("running")]
     for task in tasks:
@@ -175,7 +175,7 @@ def what_a_job_says_is_in_the_log_while_it_runs(airflow):
 
 
 def timed_out(airflow, dag_id, seconds):
-    """The job of a task with an execution timeout is killed, and the task has failed."""
+    """Checks that the job of a task with an execution timeout is killed, and that the task has failed."""
     run = airflow.trigger(dag_id)
     run.wait("failed")
     train = run.task("train")
@@ -196,7 +196,7 @@ def an_execution_timeout_kills_the_job_of_a_deferred_task(airflow):
     timed_out(airflow, "timeout_deferred", 20)
 
 
-def a_sensor_in_another_dag_awaits_a_job_that_nobody_waits_for(airflow):
+def a_sensor_in_another_dag_awaits_a_job_that_no_task_awaits(airflow):
     first = airflow.trigger("submit_only")
     train = first.task("train")
     first.wait("success")
@@ -214,7 +214,7 @@ def a_sensor_in_another_dag_awaits_a_job_that_nobody_waits_for(airflow):
 
 
 def a_dag_can_be_tested_without_daemons_and_trains_each_time(airflow):
-    """In Airflow 2 the same day twice is the same run, deleted and made anew."""
+    """In Airflow 2 a second run of the same day is the same run, deleted and created again."""
     home = airflow.sandbox.folder / "airflow-of-the-test"
     (home / "release").mkdir(parents=True)
     database = home / "airflow.db"
@@ -236,7 +236,7 @@ def a_dag_can_be_tested_without_daemons_and_trains_each_time(airflow):
 
 
 def requests_of(airflow, dag_id):
-    """The request ids of a Dag's tasks that the runtime knows."""
+    """Returns the request ids of a Dag's tasks that the runtime knows."""
     files = airflow.sandbox.home.glob("jobs/*/submission.json")
     found = {json.loads(file.read_text()).get("request_id", "") for file in files}
     return {request for request in found if request.startswith(f"airflow://{dag_id}/")}
@@ -247,13 +247,13 @@ TOGETHER = {
     "mapped": each_mapped_instance_has_its_own_job,
     "properties_file": a_properties_file_of_azkaban_trains_unchanged,
     "outputs_and_links": outputs_and_links_are_there_after_the_end,
-    "stream_logs": what_a_job_says_is_in_the_log_while_it_runs,
+    "stream_logs": a_jobs_output_is_in_the_task_log_while_it_runs,
     "timeout_sync": an_execution_timeout_kills_the_job_of_a_task_that_waits,
     "fail_retry": a_failed_job_is_tried_again_and_what_follows_does_not_run,
     "skip_exit_code": a_chosen_exit_code_skips_the_task,
-    "short_deferral": a_job_that_was_quicker_than_its_deferral_runs_once,
+    "short_deferral": a_job_that_ends_before_its_deferral_runs_once,
     "secrets": no_password_is_in_a_log_a_view_or_a_command_line,
-    "sensors": a_sensor_in_another_dag_awaits_a_job_that_nobody_waits_for,
+    "sensors": a_sensor_in_another_dag_awaits_a_job_that_no_task_awaits,
     "dags_test": a_dag_can_be_tested_without_daemons_and_trains_each_time,
 }
-ALONE = {"same_request_at_once": what_is_submitted_at_once_under_one_request_id_is_one_job}  # it takes all the workers
+ALONE = {"same_request_at_once": simultaneous_submits_under_one_request_id_make_one_job}  # it uses all the workers

@@ -1,4 +1,4 @@
-"""What the checks have in common: the jobs of a task, and that nothing of them is left."""
+"""Helpers that the checks share: the jobs of a task, and the check that no process of them is left."""
 
 import contextlib
 import json
@@ -7,9 +7,9 @@ import signal
 
 import common
 
-GONE = 30  # seconds: a killed job's tasks have 10, and the machine may be busy
+GONE = 30  # seconds; a killed job's tasks have 10, and the machine may be busy
 
-# A submit that reaches the runtime only when `go` is there, also if whoever asked for it has gone.
+# A submit that reaches the runtime when the file `go` exists, even if its caller has exited.
 HELD_BEFORE = """#!/bin/bash
 [[ " $* " == *" submit "* ]] || exec {tony} "$@"
 mine=$(mktemp -d {folder}/submit.XXXXXX)
@@ -27,13 +27,13 @@ exit $(cat "$mine/code")
 
 
 def ends(task):
-    """The submission number and the state of each job of a task, oldest first."""
+    """Returns the submission number and the state of each job of a task, oldest first."""
     statuses = [task.airflow.sandbox.tony("status", job) for job in task.jobs()]
     return [(status["submission"], status["state"]) for status in statuses]
 
 
 def expect_ends(task, *expected):
-    """These jobs and no others, and not a process of theirs is left."""
+    """Expects exactly these jobs, and that none of their processes is left."""
     found = ends(task)
     assert found == list(expected), f"jobs of {task.request_id}: {found}, expected {list(expected)}"
     for job in task.jobs():
@@ -41,12 +41,13 @@ def expect_ends(task, *expected):
 
 
 def expect_gone(task, job):
-    """Tasks and executors have the job's id in their environment, the runtime's own programs in their command line."""
+    """Finds tasks and executors by the job's id in their environment, and the runtime's own programs by their command
+    line."""
     common.wait_for(f"the end of the processes of {job}", lambda: not task.airflow.sandbox.processes(job), GONE)
 
 
 def wait_deferred(task):
-    """Until the task waits in the triggerer and the process that deferred it has gone."""
+    """Waits until the task waits in the triggerer and the process that deferred it has exited."""
     pid = task.pid()
     task.wait("running", "deferred")
     common.wait_for(f"{task.id} to be deferred", lambda: task.state() == "deferred")
@@ -54,7 +55,7 @@ def wait_deferred(task):
 
 
 def wait_running(task):
-    """Until the task waits for its job, which runs, in its worker. The job's id."""
+    """Waits until the task waits in its worker for its job, and the job runs. Returns the job's id."""
     task.wait("running")
     task.wait_for_job("RUNNING")
     return task.jobs()[-1]
@@ -66,23 +67,24 @@ def kill(*pids):
 
 
 def named(task, job, *names):
-    """The processes of a job that have one of these names."""
+    """Returns the processes of a job that have one of these names."""
     found = {}
     for pid in task.airflow.sandbox.processes(job):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm") as comm:  # it may have ended
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm") as comm:  # it may have exited
             found[pid] = comm.read().strip()
     return [pid for pid, name in found.items() if name in names]
 
 
 def expect_fenced(task, owner):
-    """A kill in the name of an owner that somebody has replaced does nothing, and that is no error."""
+    """Checks that a kill by a replaced owner does nothing and is not an error."""
     words = ["kill", "--request-id", task.request_id, "--if-owner", owner, "--reason", "late", "--no-wait"]
     answer = task.airflow.sandbox.tony(*words)
     assert (answer["fenced"], answer["killed"], answer["planned"]) == (True, False, False), answer
 
 
 def connection(airflow, name, script):
-    """A connection whose program is a script: `tony`, but something happens to a submit. The folder of its marks."""
+    """Makes a connection whose program is a script around `tony` that disturbs submits. Returns the folder of its
+    marker files."""
     folder = airflow.sandbox.folder / name
     folder.mkdir()
     program = folder / "tony"
@@ -93,12 +95,12 @@ def connection(airflow, name, script):
 
 
 def described(airflow, name, **extra):
-    """A connection to the program in the folder of its name."""
+    """Returns the REST description of a connection whose program is in the folder of its name."""
     sandbox = airflow.sandbox
     given = {"cli": f"{sandbox.folder}/{name}/tony", "home": str(sandbox.home), "conf_dir": f"{sandbox.folder}/conf"}
     return {"connection_id": name, "conn_type": "tony", "extra": json.dumps({**given, **extra})}
 
 
 def rewrite(airflow, name, **extra):
-    """The same connection with other words."""
+    """Changes the extra fields of the same connection."""
     airflow.rest("PATCH", f"{airflow.version.API}/connections/{name}", described(airflow, name, **extra))

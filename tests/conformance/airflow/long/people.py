@@ -1,4 +1,4 @@
-"""What people do to tasks, at moments when it is hard to do it right."""
+"""Users change tasks at difficult moments."""
 
 import os
 import re
@@ -8,24 +8,24 @@ import common
 
 from .expect import HELD_BEFORE, connection, ends, expect_ends, expect_fenced, expect_gone, wait_deferred, wait_running
 
-LATE = 20  # seconds: a trigger's kill waits 15 for its conditions
+LATE = 20  # seconds; a trigger's kill waits 15 for its conditions
 
-# What clearing a task that runs makes of its submission number, `max_tries - retries`: Airflow 2 leaves max_tries as it
-# is, Airflow 3 raises it as for any cleared task. The first job has been killed either way, and the second is another.
+# The submission number, `max_tries - retries`, after clearing a running task: Airflow 2 keeps max_tries, Airflow 3
+# raises it as for any cleared task. In both cases the first job was killed and the second job is another one.
 CLEARED_RUNNING = {2: 0, 3: 1}
 
 
 MOST_CLEARS = 3
-# In the log of a try: a line of the provider's, or a place in it.
+# A line of the provider in the log of a try, or a position in that log.
 OURS = re.compile(r"tony_airflow|\b(tony|task_try|submission)\.py")
 
 
 def clear_for_second_job(task, clear):
-    """Clears the task until it has a second job; returns how often.
+    """Clears the task until it has a second job; returns the number of clears.
 
-    Airflow itself may fail a try that was cleared just as it wrote down something else of the task, before a line of the
-    provider has run: 3.1.0 by a StaleDataError of its scheduler, 2.11.2 by the key of a trigger that is gone. Whoever
-    cleared the task sees that, and clears it again.
+    Airflow itself may fail a try that was cleared while it recorded another change of the task, before the provider
+    ran: 3.1.0 by a StaleDataError of its scheduler, 2.11.2 by the key of a removed trigger. The user who cleared the
+    task sees this and clears it again.
     """
 
     def failed_by_airflow():
@@ -56,7 +56,7 @@ def marking_success_kills_the_job(airflow):
     train = run.task("train")
     job = wait_running(train)
     train.mark("success")
-    # Airflow 2 lets a task that was marked so run on for 20 s ([core] task_success_overtime).
+    # Airflow 2 lets a task that was marked as success run for another 20 s ([core] task_success_overtime).
     common.wait_for("the end of the job", lambda: ends(train) == [(0, "KILLED")], 60)
     expect_gone(train, job)
     assert train.state() == "success", train.row()
@@ -67,7 +67,7 @@ def a_task_that_is_cleared_while_it_runs_gets_a_new_job(airflow):
     run = airflow.trigger("clear_running")
     train = run.task("train")
     first = wait_running(train)
-    # Airflow 2's REST server forgets to write down that a running task has been cleared.
+    # Airflow 2's REST server does not record that a running task was cleared.
     clears = clear_for_second_job(train, train.clear_by_command if airflow.major == 2 else train.clear)
     expect_gone(train, first)
     train.wait_for_job("RUNNING")
@@ -76,7 +76,7 @@ def a_task_that_is_cleared_while_it_runs_gets_a_new_job(airflow):
     expect_ends(train, (0, "KILLED"), (CLEARED_RUNNING[airflow.major] + clears - 1, "SUCCEEDED"))
 
 
-def a_kill_reaches_a_submit_that_has_not_arrived(airflow):
+def a_kill_also_stops_a_submit_that_arrives_later(airflow):
     marks = connection(airflow, "tony_held_before", HELD_BEFORE)
     run = airflow.trigger("mark_failed_in_submit")
     train = run.task("train")
@@ -94,7 +94,7 @@ def a_kill_reaches_a_submit_that_has_not_arrived(airflow):
     assert not airflow.sandbox.processes(train.request_id)
 
 
-def a_task_that_is_cleared_while_deferred_begins_anew_and_no_late_kill_reaches_it(airflow):
+def a_task_cleared_while_deferred_restarts_and_no_late_kill_reaches_it(airflow):
     run = airflow.trigger("clear_deferred")
     train = run.task("train")
     wait_deferred(train)
@@ -104,7 +104,8 @@ def a_task_that_is_cleared_while_deferred_begins_anew_and_no_late_kill_reaches_i
     over = time.monotonic() + LATE
     expect_gone(train, first)
     common.wait_for("the second deferral", lambda: train.state() == "deferred" and train.row()["try_number"] == 1 + clears)
-    # Airflow 3 tells the first try's trigger, whose kill comes late; of Airflow 2 the check sends one itself.
+    # Airflow 3 notifies the first try's trigger, whose kill arrives late. For Airflow 2 the check itself sends such a
+    # kill.
     common.wait_for("the time of a late kill to be over", lambda: time.monotonic() > over, LATE + 1)
     expect_fenced(train, owner)
     train.wait_for_job("RUNNING")
@@ -115,8 +116,8 @@ def a_task_that_is_cleared_while_deferred_begins_anew_and_no_late_kill_reaches_i
 
 TOGETHER = {
     "mark_success_running": marking_success_kills_the_job,
-    "clear_deferred": a_task_that_is_cleared_while_deferred_begins_anew_and_no_late_kill_reaches_it,
+    "clear_deferred": a_task_cleared_while_deferred_restarts_and_no_late_kill_reaches_it,
     "clear_running": a_task_that_is_cleared_while_it_runs_gets_a_new_job,
     "clear_after_success": a_cleared_success_runs_again_as_a_new_job,
-    "mark_failed_in_submit": a_kill_reaches_a_submit_that_has_not_arrived,
+    "mark_failed_in_submit": a_kill_also_stops_a_submit_that_arrives_later,
 }

@@ -1,11 +1,12 @@
-"""The provider within a real Airflow, without its daemons and against a stand-in for `tony`.
+"""The provider in a real Airflow, without Airflow's daemons and with a stand-in for `tony`.
 
     cd tests/conformance/airflow && PYTHON -m unittest discover -t . -s quick -p '*_test.py'
 
-PYTHON is that of an environment with Airflow. Airflow reads its environment when it is imported: it is set here, before
-any test is. The provider and the package of `tony` come from the repository, and package_test.py tries what is built of it.
+PYTHON belongs to an environment with Airflow. Airflow reads its environment when it is imported, so it is set here,
+before any test is imported. The provider and the package of `tony` come from the repository; package_test.py tests the
+built wheel.
 
-    TONY_BIN_DIR         where `tony` is, for the corpus
+    TONY_BIN_DIR         the folder of `tony`, for the corpus
     TONY_CHECKS_PYTHON   an environment of ../requirements-checks.txt, for the types and the package
 """
 
@@ -25,7 +26,7 @@ PROCESS = os.getpid()
 
 @atexit.register
 def remove_home() -> None:
-    if os.getpid() == PROCESS:  # not in what was forked of it
+    if os.getpid() == PROCESS:  # not in its forked children
         shutil.rmtree(HOME, ignore_errors=True)
 
 
@@ -36,7 +37,7 @@ os.environ.update(
     AIRFLOW__CORE__DAGS_FOLDER=str(HOME / "dags"),
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
     AIRFLOW__CORE__FERNET_KEY="cXVpY2tfcXVpY2tfcXVpY2tfcXVpY2tfcXVpY2tfcXU=",
-    AIRFLOW__TONY__CLI_FOLDERS=f"{HOME.parent}:/nowhere",  # where the worlds of the tests are, and nothing
+    AIRFLOW__TONY__CLI_FOLDERS=f"{HOME.parent}:/nowhere",  # only the folders of the tests' worlds
     AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
     DO_NOT_TRACK="1",
     PYTHONPATH=f"{PROVIDER}:{CLIENT}",

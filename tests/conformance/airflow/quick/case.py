@@ -1,4 +1,4 @@
-"""What the tests of operators have in common: a world, a Dag, a context as Airflow gives it, and deferrals."""
+"""Helpers that the tests of operators share: a world, a Dag, a context as Airflow makes it, and deferrals."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ if AIRFLOW_2:
 else:
 
     class AirflowTaskTerminated(BaseException):  # type: ignore[no-redef]
-        """What Airflow 2 raises out of a signal's handler."""
+        """The exception that Airflow 2 raises from a signal's handler."""
 
 
 if AIRFLOW_2:
@@ -40,16 +40,16 @@ else:
 __all__ = ["AIRFLOW_2", "DAG", "AirflowFailException", "AirflowSkipException", "AirflowTaskTerminated", "QuickCase",
            "StandInTaskInstance", "TaskDeferred"]  # fmt: skip
 
-# Pauses that are there for daemons and slow jobs; tests need not wait for them.
+# Pauses that exist for daemons and slow jobs. Tests shorten them.
 QUICKER = {"task_try.PAUSE": 0.02, "operators.tony.SHORTEST_DEFERRAL": 0.0, "triggers.tony.FIRST_PAUSE": 0.2,
            "triggers.tony.FIRST_CONTACT": 0.5, "hooks.tony.KILL_LIMIT": 1.0}  # fmt: skip
-TEST_LIMIT = 40  # seconds for one test: what hangs shows where
+TEST_LIMIT = 40  # seconds for one test; a hanging test is reported with its stack
 RUN_ID = "manual__2026-11-22T01:02:03.4+00:00"
 RUN_BEGAN = datetime.datetime(2026, 11, 22, 1, 2, 5, 600_000, datetime.timezone.utc)
 
 
 def supervisor() -> list[Any]:
-    """Before 3.2 Airflow 3 has no task without one, which is asked for what the environment does not say."""
+    """Before 3.2 every task of Airflow 3 needs a supervisor, which answers what the environment does not define."""
     if not airflow.__version__.startswith(("3.0.", "3.1.")):
         return []
     from airflow.sdk.exceptions import ErrorType
@@ -64,7 +64,8 @@ def supervisor() -> list[Any]:
 
 
 class StandInTaskInstance:
-    """Of Airflow's task instance what the provider uses; it notes what the runtime had been asked when XComs came."""
+    """The part of Airflow's task instance that the provider uses. It records the calls to the runtime that were made
+    before each XCom."""
 
     def __init__(self, world: World, task: Any, **values: Any) -> None:
         self.world, self.task = world, task
@@ -72,9 +73,9 @@ class StandInTaskInstance:
         self.map_index, self.try_number, self.max_tries = -1, 1, task.retries
         self.start_date = datetime.datetime.now(datetime.timezone.utc)
         self.xcoms: dict[str, Any] = {}
-        self.airflows_state: str | None | Exception = "failed"  # what Airflow has of the task, if it is asked
+        self.airflows_state: str | None | Exception = "failed"  # the task's state according to Airflow
         if AIRFLOW_2:
-            self.job_id = None  # as in `airflow dags test`: nobody else's process is this
+            self.job_id = None  # as in `airflow dags test`: no process of Airflow runs this task
         self.asked_before: dict[str, list[str]] = {}
         vars(self).update(values)
 
@@ -83,13 +84,13 @@ class StandInTaskInstance:
         self.asked_before[key] = self.world.verbs()
 
     def current_state(self) -> str | None:
-        """As Airflow 2 is asked."""
+        """The query of Airflow 2."""
         if isinstance(self.airflows_state, Exception):
             raise self.airflows_state
         return self.airflows_state
 
     def get_task_states(self, dag_id: str, map_index: Any, task_ids: list[str], run_ids: list[str]) -> dict[str, Any]:
-        """As Airflow 3 is asked."""
+        """The query of Airflow 3."""
         assert (dag_id, task_ids, run_ids) == (self.dag_id, [self.task_id], [self.run_id])
         state = self.current_state()
         return {self.run_id: {self.task_id: state}} if state else {}
@@ -126,7 +127,7 @@ class QuickCase(unittest.TestCase):
         self.world.remove()
 
     def connect(self, **extra: Any) -> None:
-        """The connection tony_default, to this test's world."""
+        """Connects tony_default to this test's world."""
         connection = {"conn_type": "tony", "extra": {"cli": str(self.world.cli), **extra}}
         self.set_environment("AIRFLOW_CONN_TONY_DEFAULT", json.dumps(connection))
 
@@ -142,13 +143,13 @@ class QuickCase(unittest.TestCase):
         else:
             os.environ[name] = value
 
-    # Operators.
+    # ---- operators
 
     def dag(self) -> Any:
         return DAG("flow", schedule=None, start_date=datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc))
 
     def operator(self, **arguments: Any) -> Any:
-        """An operator that waits in the worker, unless told otherwise, in a Dag of its own."""
+        """Makes an operator, by default one that waits in the worker, in a Dag of its own."""
         from tony_airflow.operators.tony import TonyOperator
 
         arguments = {"task_id": "train", "deferrable": False, "poll_interval": 5.0, "get_logs": "none",
@@ -161,7 +162,8 @@ class QuickCase(unittest.TestCase):
     def context(
         self, task: Any, began: datetime.datetime | None = RUN_BEGAN, iteration: int | None = None, **values: Any
     ) -> dict[str, Any]:
-        """`began`: the start of the Dag run, by which runs of one id are told apart. `iteration`: of a loop."""
+        """`began` is the start of the Dag run, which distinguishes runs with the same id; `iteration` is the index in a
+        loop."""
         instance = StandInTaskInstance(self.world, task, **values)
         run = types.SimpleNamespace(
             run_id=instance.run_id, dag_id=instance.dag_id, logical_date=None, start_date=began
@@ -182,14 +184,14 @@ class QuickCase(unittest.TestCase):
         return raised.exception
 
     def resume(self, task: Any, context: dict[str, Any], deferral: TaskDeferred, event: dict[str, Any]) -> Any:
-        """As Airflow goes on after the event, with an operator that knows nothing but its arguments."""
+        """Continues after the event as Airflow does, with a new operator that knows only its arguments."""
         arguments = json.loads(json.dumps(deferral.kwargs or {}))
         return getattr(task, deferral.method_name)(context, event=json.loads(json.dumps(event)), **arguments)
 
-    # Triggers.
+    # ---- triggers
 
     def stored(self, trigger: Any) -> Any:
-        """The trigger as a triggerer makes it: from what its serialization holds, through JSON."""
+        """Returns the trigger as a triggerer makes it: from its serialization, through JSON."""
         from tony_airflow.triggers.tony import TonyJobTrigger
 
         path, arguments = trigger.serialize()
@@ -200,7 +202,7 @@ class QuickCase(unittest.TestCase):
         return again
 
     def events(self, trigger: Any, limit: float = 20.0) -> list[dict[str, Any]]:
-        """All events of a trigger, in a loop of its own."""
+        """Returns all events of a trigger, run in an event loop of its own."""
 
         async def collect() -> list[dict[str, Any]]:
             return [event.payload async for event in trigger.run()]
@@ -209,7 +211,7 @@ class QuickCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def ended_after(self, verb: str, calls: int) -> Iterator[None]:
-        """All jobs run until there were so many calls of the verb; then they succeed."""
+        """All jobs run until the verb was called `calls` times; then they succeed."""
 
         def end() -> None:
             self.world.wait_for(verb, calls)
@@ -222,11 +224,11 @@ class QuickCase(unittest.TestCase):
         finally:
             thread.join()
 
-    # Signals.
+    # ---- signals
 
     @contextlib.contextmanager
     def terminated(self, when: Callable[[], Any], on_term: Callable[[], None]) -> Iterator[None]:
-        """Sends this process SIGTERM once `when` is true; `on_term` is what Airflow's handler does."""
+        """Sends this process SIGTERM when `when` is true; `on_term` is the action of Airflow's handler."""
         before = signal.signal(signal.SIGTERM, lambda *_: on_term())
 
         def send() -> None:
@@ -243,7 +245,7 @@ class QuickCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def logged(self) -> Iterator[list[str]]:
-        """The lines that were logged meanwhile, once it is over; Airflow 3 has loggers of its own."""
+        """Yields the lines that are logged meanwhile, complete at the end. Airflow 3 has loggers of its own."""
         lines: list[str] = []
         handler = logging.Handler()
         handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]

@@ -1,4 +1,5 @@
-"""The corpus by way of Airflow: the operator's document of each set is, to the real `tony`, the job of its golden."""
+"""The corpus through Airflow: for each property set, the real `tony` reads the operator's document as the job of its
+golden."""
 
 import importlib.util
 import json
@@ -18,7 +19,7 @@ LIMIT = 60  # seconds for one plan
 
 
 def of_the_corpus() -> Any:
-    """Its own reader in Python; there must be one way to tell what a golden means."""
+    """Imports the corpus's own reader in Python, so that a golden is interpreted in one place only."""
     spec = importlib.util.spec_from_file_location("tony_corpus", CORPUS / "corpus_test.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -44,7 +45,7 @@ class CorpusTest(QuickCase):
         document = json.dumps(task.document(context))
         done = subprocess.run([pathlib.Path(BIN) / "tony", "plan", "-", "--json"], cwd=folder, env=self.environment,
                               input=document.encode(), capture_output=True, timeout=LIMIT, check=False)  # fmt: skip
-        text = done.stdout.decode().replace("the job document: ", "")  # of text that is no properties
+        text = done.stdout.decode().replace("the job document: ", "")  # for text that is not properties
         plan = json.loads(text.replace(str(folder), "${DIR}").replace("properties:", "${SET}:"))
         return self.corpus.told(plan)
 

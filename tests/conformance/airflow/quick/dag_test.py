@@ -1,4 +1,4 @@
-"""Dags with the provider: parsing them, what is rendered, the files beside them, and what Airflow keeps of them."""
+"""Dags with the provider: parsing, rendered fields, files next to the Dags, and their serialization."""
 
 import importlib.util
 import json
@@ -44,7 +44,7 @@ class DagCase(QuickCase):
         return self.folder_with("flow.py", text)
 
     def parse(self, file: pathlib.Path) -> Any:
-        """As Airflow does: by running the file."""
+        """Parses the file as Airflow does: by running it."""
         spec = importlib.util.spec_from_file_location("a_dag_file", file)
         assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)
@@ -59,7 +59,7 @@ class DagCase(QuickCase):
 
 
 class ParseTest(DagCase):
-    def test_parsing_asks_nobody_and_starts_nothing(self) -> None:
+    def test_parsing_calls_no_server_and_starts_nothing(self) -> None:
         self.set_environment("AIRFLOW_CONN_TONY_DEFAULT", None)
         check = f"""
 import os, socket, subprocess, sys
@@ -77,7 +77,7 @@ print("parsed")
         done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout.split()[-1:]), (0, ["parsed"]), done.stdout + done.stderr)
 
-    def test_airflow_finds_no_fault_in_the_file(self) -> None:
+    def test_airflow_parses_the_file_without_errors(self) -> None:
         file = self.write_dag()
         try:
             from airflow.dag_processing.dagbag import DagBag
@@ -87,7 +87,7 @@ print("parsed")
         self.assertEqual(bag.import_errors, {})
         self.assertEqual(sorted(bag.dags["flow"].task_ids), ["full", "many", "sense", "train"])
 
-    def test_airflow_finds_no_fault_in_the_examples(self) -> None:
+    def test_airflow_parses_the_examples_without_errors(self) -> None:
         import tony_airflow.example_dags
 
         folder = pathlib.Path(tony_airflow.example_dags.__file__).parent
@@ -101,8 +101,8 @@ print("parsed")
             serialized(module.train.dag)
         self.assertEqual(names, ["example_tony_sensor", "example_tony"])
 
-    def test_what_airflow_keeps_is_the_same_each_time(self) -> None:
-        """What differs from parse to parse would be a new version of the Dag every half a minute."""
+    def test_each_parse_serializes_to_the_same_dag(self) -> None:
+        """A difference between two parses would create a new version of the Dag every half a minute."""
         file = self.write_dag()
         first, second = serialized(self.parse(file)), serialized(self.parse(file))
         self.assertEqual(first, second)
@@ -110,7 +110,7 @@ print("parsed")
         self.assertNotRegex(first, "[0-9a-f]{32}")
         self.assertIn("TonyJobLink" if AIRFLOW_2 else "TonY job", first)
 
-    def test_a_dag_comes_back_from_what_airflow_keeps(self) -> None:
+    def test_a_dag_can_be_restored_from_its_serialization(self) -> None:
         dag = self.parse(self.write_dag())
         kind = serialization()
         again = kind.from_dict(json.loads(json.dumps(kind.to_dict(dag), default=str)))
@@ -145,11 +145,11 @@ class RenderTest(DagCase):
             with self.subTest(name):
                 self.assertEqual(getattr(task, name), json.loads(json.dumps(given[name]).replace(text, want)))
 
-    def test_what_is_no_text_stays_what_it_is(self) -> None:
+    def test_values_other_than_text_stay_unchanged(self) -> None:
         tasks = {"w": {"instances": 4, "gpus": None, "untracked": True, "ratio": 0.5}}
         self.assertEqual(self.rendered(self.operator(tasks=tasks)).tasks, tasks)
 
-    def test_a_name_with_the_extension_of_a_template_is_no_file_where_a_command_is_meant(self) -> None:
+    def test_a_command_with_a_template_extension_is_not_read_as_a_file(self) -> None:
         task = self.rendered(
             self.operator(executes="run.sh", python_venv="venv.json", files=["core-site.xml", "a.job", "x.yaml"])
         )
@@ -195,7 +195,7 @@ class FileTest(DagCase):
                 spec = self.submitted(self.operator(spec=given, directory=str(folder)))["spec"]
                 self.assertEqual(spec, {"name": spec["name"], **want})
 
-    def test_a_file_that_is_not_there_is_named_before_anything_is_submitted(self) -> None:
+    def test_a_missing_file_is_named_before_anything_is_submitted(self) -> None:
         with self.assertRaisesRegex(Exception, "nothing.job"):
             self.submitted(self.operator(properties="nothing.job"))
         self.assertNotIn("submit", self.world.verbs())
@@ -224,7 +224,7 @@ class LinkTest(DagCase):
             self.assertEqual(TonyLogsLink().get_link(self.operator(), ti_key="k"), "")
 
     @unittest.skipIf(AIRFLOW_2, "Airflow 2 asks in its web server")
-    def test_links_read_no_xcom_because_one_that_is_not_there_is_an_error_in_the_log(self) -> None:
+    def test_links_read_no_xcom_because_a_missing_one_logs_an_error(self) -> None:
         from tony_airflow.links.tony import TonyJobLink, TonyTensorBoardLink
 
         task = self.operator()
@@ -234,13 +234,13 @@ class LinkTest(DagCase):
             self.assertEqual(TonyJobLink().get_link(task, ti_key="k"), "http://host/")
             self.assertEqual(TonyTensorBoardLink().get_link(task, ti_key="k"), "")
 
-    def test_the_keys_that_airflow_3_looks_for(self) -> None:
+    def test_links_have_the_xcom_keys_of_airflow_3(self) -> None:
         from tony_airflow.links.tony import LINKS
 
         keys = ["_link_TonyJobLink", "_link_TonyLogsLink", "_link_TonyTensorBoardLink"]
         self.assertEqual([link.xcom_key for link in LINKS], keys)
 
-    def test_tensorboard_has_a_link_where_it_is_a_task_of_the_job(self) -> None:
+    def test_a_tensorboard_task_has_a_link(self) -> None:
         task = self.operator()
         context = self.context(task)
         self.execute(task, context)
@@ -255,7 +255,7 @@ class LinkTest(DagCase):
         if not AIRFLOW_2:
             self.assertEqual(xcoms["_link_TonyTensorBoardLink"], xcoms["tensorboard_url"])
 
-    def test_the_history_is_where_links_of_an_ended_job_lead(self) -> None:
+    def test_links_of_an_ended_job_lead_to_the_history(self) -> None:
         self.connect(history_url="http://history:7000/")
         task = self.operator()
         context = self.context(task)

@@ -1,4 +1,4 @@
-"""The operator that gives its worker away: when it does, what it hands over, how it goes on."""
+"""The operator that releases its worker: when it defers, what the deferral holds, and how it continues."""
 
 import datetime
 import socket
@@ -15,7 +15,7 @@ class DeferrableCase(QuickCase):
         return self.operator(**{"deferrable": True, "defer_after": 0.0, **arguments})
 
     def deferred(self, **arguments: Any) -> tuple[Any, Any, dict[str, Any]]:
-        """A deferral of an endless job, a newly made operator to go on with, and its context."""
+        """Returns a deferral of an endless job, a new operator to continue with, and its context."""
         self.world.play(timeline=ENDLESS, **arguments.pop("world", {}))
         task = self.deferring(**arguments)
         context = self.context(task)
@@ -37,7 +37,7 @@ class DeferTest(DeferrableCase):
         with self.assertRaises(TonyJobFailed):
             self.run_operator(deferrable=True, defer_after=5.0)
 
-    def test_the_others_defer_after_the_time_that_was_given(self) -> None:
+    def test_a_longer_job_defers_after_the_given_time(self) -> None:
         began = time.monotonic()
         self.deferred(defer_after=1.0, poll_interval=60.0)
         self.assertGreater(time.monotonic() - began, 0.9)
@@ -55,11 +55,11 @@ class DeferTest(DeferrableCase):
             self.assertEqual(xcoms[TonyLogsLink().xcom_key], xcoms["logs_url"])
         self.assertNotIn("ack", self.world.verbs())
 
-    def test_links_are_known_also_where_the_submit_took_longer_than_that_time(self) -> None:
+    def test_links_are_known_even_if_the_submit_took_longer_than_defer_after(self) -> None:
         _, _, context = self.deferred(defer_after=0.3, world={"mischief": {"submit": [{"delay": 0.5}]}})
         self.assertIn("tracking_url", context["ti"].xcoms)
 
-    def test_what_is_handed_over_is_plain_json_and_holds_no_secret(self) -> None:
+    def test_the_deferral_is_plain_json_without_secrets(self) -> None:
         import json
 
         self.set_environment("AIRFLOW_CONN_TONY_DEFAULT", None)
@@ -94,7 +94,7 @@ class ResumeTest(DeferrableCase):
         self.assertEqual(len(events), 1)
         return events[0]
 
-    def test_success_is_finished_by_a_newly_made_operator(self) -> None:
+    def test_a_new_operator_finishes_a_success(self) -> None:
         deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
         self.world.end()
         self.assertEqual(self.resume(again, context, deferral, self.event(deferral)), {"a": 1})
@@ -105,13 +105,13 @@ class ResumeTest(DeferrableCase):
         self.assertEqual(len(self.world.calls("submit")), 1)
 
     def test_the_event_alone_tells_which_job_it_was(self) -> None:
-        """`airflow dags test` runs the trigger itself and forgets what else was handed over."""
+        """`airflow dags test` runs the trigger itself and loses the other arguments of the deferral."""
         deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
         self.world.end()
         self.assertEqual(again.execute_complete(context, self.event(deferral)), {"a": 1})
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_a_job_that_another_machine_has_is_named_as_such(self) -> None:
+    def test_a_job_of_another_machine_is_named_as_such(self) -> None:
         deferral, again, context = self.deferred()
         deferral.kwargs["host"] = "worker-7"
         self.world.play(mischief={"wait": [{"error": 66, "message": "no such job", "always": True}]})
@@ -122,12 +122,12 @@ class ResumeTest(DeferrableCase):
         deferral.kwargs["home"] = "/elsewhere"
         with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), and this is .* \(home {home}\); give the tasks"):
             self.resume(again, context, deferral, event)
-        for known in (home, None):  # 0.1.0 did not keep it
+        for known in (home, None):  # 0.1.0 did not store it
             deferral.kwargs["home"] = known
             with self.assertRaisesRegex(Exception, "no such job$"):
                 self.resume(again, context, deferral, event)
 
-    def test_a_stream_of_logs_goes_on_where_it_was(self) -> None:
+    def test_the_log_stream_continues_where_it_stopped(self) -> None:
         deferral, again, context = self.deferred(get_logs="stream", defer_after=0.3)
         read = [call["options"].get("--cursor") for call in self.world.calls("logs")]
         self.assertTrue(deferral.kwargs["log_cursor"])
@@ -136,7 +136,7 @@ class ResumeTest(DeferrableCase):
         after = [call["options"].get("--cursor") for call in self.world.calls("logs")][len(read) :]
         self.assertEqual((read[0], after[0]), (None, deferral.kwargs["log_cursor"]))
 
-    def test_failures_are_those_of_the_other_way_to_wait(self) -> None:
+    def test_failures_equal_those_of_waiting_in_the_worker(self) -> None:
         verdicts: list[tuple[dict[str, Any], dict[str, Any], type, str]] = [
             ({}, {}, Exception, "^played-[0-9] FAILED user_error: worker:0 failed"),
             (
@@ -156,7 +156,7 @@ class ResumeTest(DeferrableCase):
                     self.resume(again, context, deferral, self.event(deferral))
                 self.assertNotIn("ack", self.world.verbs())
 
-    def test_the_truth_is_asked_for_anew_whatever_the_event_says(self) -> None:
+    def test_the_job_is_queried_again_whatever_the_event_says(self) -> None:
         deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
         self.world.end()
         for kind in ("unreachable", "timeout", "ended"):
@@ -164,7 +164,7 @@ class ResumeTest(DeferrableCase):
                 event = {"kind": kind, "job_id": "played-1", "message": "it is said"}
                 self.assertEqual(self.resume(again, context, deferral, event), {"a": 1})
 
-    def test_a_job_that_failed_is_no_success_whatever_the_event_says(self) -> None:
+    def test_a_failed_job_is_not_a_success_whatever_the_event_says(self) -> None:
         deferral, again, context = self.deferred()
         self.world.end("FAILED")
         event = {"kind": "ended", "job_id": "played-1", "message": "all is well", "state": "SUCCEEDED"}
@@ -202,7 +202,7 @@ class ResumeTest(DeferrableCase):
     def test_without_execution_timeout_there_is_no_deadline(self) -> None:
         self.assertIsNone(self.deferred()[0].trigger.serialize()[1]["deadline"])
 
-    def test_who_may_end_the_job_is_the_dags_decision(self) -> None:
+    def test_the_dag_decides_what_ends_the_job(self) -> None:
         delays = {action: self.deferred(on_kill_action=action)[0].trigger.serialize()[1]["kill_delay"]
                   for action in ("cancel", "cancel_unless_reattached", "detach")}  # fmt: skip
         self.assertEqual(delays["cancel"], 15)

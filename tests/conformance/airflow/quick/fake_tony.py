@@ -1,8 +1,8 @@
-"""A stand-in for `tony`: a program that plays the jobs that a test has scripted and notes down each call.
+"""A stand-in for `tony`: a program that plays the jobs that a test has scripted and records each call.
 
-Its folder is its world: `script.json` is what the test wants to happen, `jobs.json` what is known of jobs,
-`calls.jsonl` who called and what was answered. World (world.py) writes the first and reads the last; the answers are
-held against the schemas there, so that this program cannot drift from the real one.
+Its folder is its world: `script.json` holds what the test wants to happen, `jobs.json` the known jobs, and
+`calls.jsonl` the calls and their answers. World (world.py) writes the first file and reads the last one. It checks the
+answers against the schemas, so that this program cannot drift from the real one.
 """
 
 import fcntl
@@ -17,8 +17,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 FINAL = ("SUCCEEDED", "FAILED", "KILLED")
 PAGED = ("RUNNING", "RESTARTING", "STOPPING")  # the states in which an application master shows the job's page
-TURN = 0.02  # seconds between two looks
-STOPPING_TIME = 0.1  # seconds that a killed job takes to be gone
+TURN = 0.02  # seconds between two checks
+STOPPING_TIME = 0.1  # seconds that a killed job takes to end
 ERRORS = {64: "usage", 65: "spec_invalid", 66: "not_found", 69: "unavailable", 70: "internal", 77: "auth"}
 FLAGS = {"--json", "--detach", "--no-wait", "--first-try"}
 
@@ -34,7 +34,7 @@ class Failure(Exception):
 
 
 class Store:
-    """`jobs.json`, for one process at a time."""
+    """Access to `jobs.json` for one process at a time."""
 
     def __init__(self):
         self.path = os.path.join(HERE, "jobs.json")
@@ -82,7 +82,7 @@ def iso(seconds):
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03}Z"
 
 
-# A job's course: [when, state] pairs; the newest of those that are due is its state.
+# A job's course consists of [when, state] pairs. The newest pair that is due gives its state.
 def course(job):
     return [step for step in job["course"] if step[0] <= time.time()]
 
@@ -177,7 +177,7 @@ def submit(options, words, stdin):
         if decision == "created":
             job = create(world, request, number, digest)
         job["run"] = run or job["run"]
-        if decision == "adopted":  # nothing of a job that has ended changes; who took its result is the request's
+        if decision == "adopted":  # An ended job does not change; the request records whose result was adopted.
             job["adopter"] = owner
         else:
             job.update(owner=owner, document=document, bumps=job["bumps"] + 1)
@@ -188,7 +188,7 @@ def submit(options, words, stdin):
 
 
 def digest_of(document):
-    """Of the real one's rules only this: values of secrets are not in it."""
+    """Computes a digest that follows one rule of the real one: values of secrets are not part of it."""
     return json.dumps({**document, "secrets": sorted(document.get("secrets", {}))}, sort_keys=True)
 
 
@@ -229,7 +229,7 @@ def wait(options, words, stdin):
 
 
 def watch(options, words, stdin):
-    """Lines of standard input begin and end the watching of jobs; each change is told in a line."""
+    """Lines of standard input start and stop the watching of jobs. Each change is reported in one line."""
     told, open_input, buffer = {}, True, b""
     mischief = script()["watch"]
     dies = time.time() + mischief["life"] if mischief.get("life") else None
@@ -375,7 +375,7 @@ def read_command_line(arguments):
 
 
 def mischief_of(verb):
-    """What is to go wrong with this call of the verb: the next of the list that the test has scripted."""
+    """Returns the fault for this call of the verb: the next one in the list that the test has scripted."""
     planned = script()["mischief"].get(verb, [])
     with Store() as world:
         done = world["mischief"].get(verb, 0)
@@ -386,7 +386,7 @@ def mischief_of(verb):
 
 
 def misbehave(mischief):
-    """Ends the call as the test wants, or returns after a delay."""
+    """Ends the call as scripted, or returns after a delay."""
     if mischief.get("deaf"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(mischief.get("delay", 0))
@@ -416,7 +416,7 @@ def main():
     if not mischief.get("after"):
         misbehave(mischief)
     try:
-        if mischief.get("after"):  # what was asked is done, but the caller learns it late or never
+        if mischief.get("after"):  # the request is executed, but the caller learns it late or never
             aside, sys.stdout = sys.stdout, io.StringIO()
             code = VERBS[verb](options, words, stdin)
             said, sys.stdout = sys.stdout.getvalue(), aside

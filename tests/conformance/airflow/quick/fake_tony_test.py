@@ -1,4 +1,4 @@
-"""The stand-in answers as the real program does: every verb, in every state, held against the schemas."""
+"""Checks that the stand-in answers as the real program does: every verb, in every state, against the schemas."""
 
 import json
 import signal
@@ -82,7 +82,7 @@ class FakeTonyTest(unittest.TestCase):
         self.assertEqual(self.tony("wait", job, code=1)["verdict"]["class"], "killed")
         self.world.check_answers()
 
-    def test_what_goes_wrong_is_what_the_test_has_scripted(self) -> None:
+    def test_scripted_faults_happen(self) -> None:
         trouble = [{"error": 69}, {"stdout": "what?"}, {"signal": 9}, {"signal": 9, "after": True}, {"exit": 3}]
         self.world.play(timeline=[[0, "RUNNING"]], mischief={"submit": trouble})
         options = ["submit", "-", *ID, "--owner", "a", "--submission", "0"]
@@ -92,7 +92,7 @@ class FakeTonyTest(unittest.TestCase):
         self.assertEqual(json.loads(done[-1].stdout)["decision"], "attached")
         self.world.check_answers()
 
-    def test_a_watch_tells_changes_until_its_input_and_its_jobs_have_ended(self) -> None:
+    def test_a_watch_reports_changes_until_its_input_and_its_jobs_have_ended(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         job = self.submit()["job"]
         with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The hook: how `tony` is called, and what becomes of answers that are none."""
+"""The hook: how it calls `tony`, and how it handles invalid answers."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class HookCase(QuickCase):
         return self.hook().submit(document or {"name": "x"}, order, **options)
 
     def failure(self, call: Any) -> tuple[BaseException, str]:
-        """The exception of a call, and its message: one line, that says what was called."""
+        """Returns the exception of a call, and its message: one line that names the call."""
         from tony_airflow.exceptions import TonyError
 
         with self.assertRaises(TonyError) as raised:
@@ -60,18 +60,18 @@ class CallTest(HookCase):
         self.assertEqual(json.loads(call["stdin"]), document)
         self.assertNotIn("sesame", json.dumps([call["argv"], call["environment"]]))
 
-    def test_a_large_document_is_no_matter(self) -> None:
+    def test_a_large_document_reaches_standard_input(self) -> None:
         document = {"env": {"A": "x" * 3_000_000}}
         self.submit(document)
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), document)
 
-    def test_a_document_that_is_no_json_is_refused_before_the_call(self) -> None:
+    def test_a_document_that_is_not_json_is_refused_before_the_call(self) -> None:
         for bad in (float("nan"), object(), {1, 2}):
             with self.subTest(bad=type(bad).__name__):
                 self.failure(lambda: self.submit({"env": bad}))
         self.assertEqual(self.world.calls(), [])
 
-    def test_airflows_secrets_stay_where_they_are(self) -> None:
+    def test_airflows_secrets_are_not_passed_on(self) -> None:
         for name, value in SECRETS.items():
             self.set_environment(name, f"sesame-{value}")
         self.set_environment("KRB5CCNAME", "/tmp/ticket")
@@ -84,13 +84,13 @@ class CallTest(HookCase):
                 [name for name in call["environment"] if name.startswith(("AIRFLOW__", "AIRFLOW_CONN", "_AIR"))], []
             )
 
-    def test_the_connection_says_which_home_and_configuration(self) -> None:
+    def test_the_connection_chooses_home_and_configuration(self) -> None:
         self.connect(home="/x/home", conf_dir="/x/conf")
         self.hook().version()
         environment = self.world.calls()[0]["environment"]
         self.assertEqual((environment["TONY_HOME"], environment["TONY_CONF_DIR"]), ("/x/home", "/x/conf"))
 
-    def test_without_them_those_of_the_machine(self) -> None:
+    def test_without_a_connection_the_machines_home_is_used(self) -> None:
         self.set_environment("TONY_HOME", "/machine/home")
         self.hook().version()
         environment = self.world.calls()[0]["environment"]
@@ -106,11 +106,11 @@ class CallTest(HookCase):
         with self.assertRaisesRegex(Exception, "tony_other"):
             self.hook("tony_other").version()
 
-    def test_a_connection_by_its_uri(self) -> None:
+    def test_a_connection_can_be_given_as_a_uri(self) -> None:
         self.set_environment("AIRFLOW_CONN_TONY_URI", f"tony://?cli={self.world.cli}")
         self.assertEqual(self.hook("tony_uri").version()["version"], "0.1.0")
 
-    def test_the_button_of_the_connections_page(self) -> None:
+    def test_the_test_button_of_a_connection_works(self) -> None:
         works, text = self.hook().test_connection()
         self.assertTrue(works)
         self.assertIn("0.1.0", text)
@@ -121,14 +121,14 @@ class CallTest(HookCase):
 
 
 class ProgramTest(HookCase):
-    """A connection names no program but tony, where the administrator has put it."""
+    """A connection may name only `tony` in a folder that the administrator has allowed."""
 
     def allowed(self, cli: str | None) -> str:
         from tony_airflow.program import allowed
 
         return allowed(cli)
 
-    def test_the_programs_that_a_connection_may_name(self) -> None:
+    def test_a_connection_may_name_the_allowed_programs(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin:/srv/")
         for cli in ("/opt/tony/bin/tony", "/opt/tony/bin/1.2/tony", "/srv/tony"):
             with self.subTest(cli):
@@ -136,27 +136,27 @@ class ProgramTest(HookCase):
         for nothing in (None, "", "tony"):
             self.assertEqual(self.allowed(nothing), "tony")
 
-    def test_all_others_are_refused_by_name(self) -> None:
+    def test_other_programs_are_refused_by_name(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin")
         for cli in ("/bin/sh", "sh", "bin/tony", "./tony", "/tmp/tony", "/opt/tony/bin2/tony", "/opt/tony/tony",
                     "/opt/tony/bin/../x/tony", "/opt/tony/bin//tony", "/opt/tony/bin/tony/", "/tony"):  # fmt: skip
             with self.subTest(cli), self.assertRaisesRegex(AirflowFailException, "cli '"):
                 self.allowed(cli)
 
-    def test_without_a_setting_they_are_the_usual_folders(self) -> None:
+    def test_without_a_setting_the_usual_folders_are_allowed(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", None)
         self.assertEqual(self.allowed("/usr/local/bin/tony"), "/usr/local/bin/tony")
         with self.assertRaisesRegex(AirflowFailException, r"\[tony\] cli_folders"):
             self.allowed("/home/somebody/tony")
 
-    def test_what_is_refused_is_not_run(self) -> None:
+    def test_a_refused_program_is_not_run(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt")
         self.failure(self.hook().version)
         self.assertEqual(self.world.calls(), [])
 
 
 class TroubleTest(HookCase):
-    def test_a_program_that_is_not_there_is_named_with_the_machine(self) -> None:
+    def test_a_missing_program_is_named_with_the_machine(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.connect(cli="/nowhere/tony")
@@ -165,24 +165,24 @@ class TroubleTest(HookCase):
         self.assertIn("/nowhere/tony", message)
         self.assertIn(os.uname().nodename, message)
 
-    def test_a_program_that_may_not_be_run(self) -> None:
+    def test_a_program_without_execute_permission_is_an_error(self) -> None:
         self.world.cli.chmod(0o644)
         self.assertIn(str(self.world.cli), self.failure(self.hook().version)[1])
 
-    def test_a_program_of_another_machine(self) -> None:
+    def test_a_program_for_another_processor_is_an_error(self) -> None:
         self.script_program("\x7fELF nothing that runs")
         self.assertIn("other", self.failure(self.hook().version)[1])
 
-    def test_a_program_whose_interpreter_is_missing(self) -> None:
+    def test_a_program_with_a_missing_interpreter_is_an_error(self) -> None:
         self.script_program("#!/nowhere/python\n")
         self.assertIn("other", self.failure(self.hook().version)[1])
 
-    def test_a_folder_that_is_not_there_is_what_is_complained_about(self) -> None:
+    def test_a_missing_folder_is_named_in_the_error(self) -> None:
         message = self.failure(lambda: self.submit(directory="/nowhere/folder"))[1]
         self.assertIn("/nowhere/folder", message)
         self.assertNotIn("install tony", message)
 
-    def test_garbage_instead_of_an_answer(self) -> None:
+    def test_garbage_instead_of_an_answer_is_an_error(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         for garbage in (
@@ -202,26 +202,26 @@ class TroubleTest(HookCase):
                 self.assertIsInstance(error, TonyTransportError)
                 self.assertIn("version", message)
 
-    def test_bytes_that_are_no_text(self) -> None:
+    def test_an_answer_that_is_not_text_is_an_error(self) -> None:
         self.script_program("#!/bin/sh\nprintf '\\377\\376\\001'\nprintf 'a\\377b' >&2\n")
         self.failure(self.hook().version)
 
-    def test_the_last_line_of_standard_error_is_told_where_there_is_no_answer(self) -> None:
+    def test_without_an_answer_the_last_line_of_standard_error_is_shown(self) -> None:
         self.world.play(mischief={"version": [{"stderr": "first\nlibthrift.so: not found\n", "exit": 127}]})
         message = self.failure(self.hook().version)[1]
         self.assertIn("libthrift.so: not found", message)
         self.assertIn("127", message)
 
-    def test_answers_by_another_schema(self) -> None:
+    def test_an_answer_of_another_schema_is_an_error(self) -> None:
         self.script_program('#!/bin/sh\necho \'{"schema":2,"version":"9","schemas":[2]}\'\n')
         message = self.failure(self.hook().version)[1]
         self.assertRegex(message, "schema 2")
 
-    def test_a_program_that_dies(self) -> None:
+    def test_a_program_that_dies_is_an_error(self) -> None:
         self.world.play(mischief={"version": [{"signal": 11}]})
         self.assertIn("11", self.failure(self.hook().version)[1])
 
-    def test_exit_codes_become_exceptions_with_the_runtimes_own_words(self) -> None:
+    def test_exit_codes_become_exceptions_with_the_runtimes_message(self) -> None:
         from tony_airflow import exceptions
 
         for code, kind, final in ((65, exceptions.TonyError, True), (66, exceptions.TonyNotFound, False),
@@ -243,7 +243,7 @@ class TroubleTest(HookCase):
         self.assertIn("0.5", message)
         self.assertEqual(self.world.running(), [])
 
-    def test_a_kill_has_its_own_session_and_is_given_up_before_airflow_does(self) -> None:
+    def test_a_kill_has_its_own_session_and_a_shorter_limit_than_airflows(self) -> None:
         from tony_airflow.hooks.tony import Order
 
         self.world.play(mischief={"kill": [{}, {"hang": True, "deaf": True}]})
@@ -272,10 +272,10 @@ class TroubleTest(HookCase):
                 again = pickle.loads(pickle.dumps(kind("one line\nmore")))
                 self.assertEqual((type(again), str(again)), (kind, "one line\nmore"))
 
-    def test_a_program_on_the_path_is_looked_for_when_it_is_called(self) -> None:
+    def test_a_program_is_searched_on_the_path_at_each_call(self) -> None:
         folder = self.world.folder / "bin"
         self.connect(cli=None)
-        self.set_environment("PATH", f"{folder}:/usr/bin:/bin")  # the environment of these tests has a tony of its own
+        self.set_environment("PATH", f"{folder}:/usr/bin:/bin")  # the environment of these tests has its own `tony`
         self.failure(self.hook().version)
         folder.mkdir()
         shutil.copy("/bin/true", folder / "tony")

@@ -1,4 +1,5 @@
-"""Airflow ends the task's process, by either version's way: 2 raises out of its signal handler, 3 goes on after it."""
+"""Airflow ends the task's process in either version's way: Airflow 2 raises from its signal handler, Airflow 3
+continues after it."""
 
 import os
 import time
@@ -17,11 +18,12 @@ class KilledTest(QuickCase):
         self.world.play(timeline=ENDLESS)
 
     def operator(self, **arguments: Any) -> Any:
-        """It looks up often: in Airflow 3's way a task only notices between looks that it was killed."""
+        """Makes an operator that queries often. In Airflow 3 a task notices a kill only between two queries."""
         return super().operator(**{"poll_interval": 1.0, **arguments})
 
     def terminate(self, task: Any, raises: bool, when: Callable[[], Any]) -> BaseException:
-        """What execute() ends with when the process is told to stop at that moment; by no means a result."""
+        """Returns the exception with which execute() ends when the process is stopped at that moment. execute() must
+        not return a result."""
 
         def on_term() -> None:
             task.on_kill()
@@ -48,7 +50,7 @@ class KilledTest(QuickCase):
 
         return [fake_tony.state(job) for job in self.world.jobs]
 
-    def test_during_the_wait_the_job_is_ended_by_its_owner(self) -> None:
+    def test_a_kill_during_the_wait_ends_the_job_as_its_owner(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(request_id=f"r{raises}")
@@ -64,7 +66,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_while_a_submit_has_not_recorded_its_job_there_is_never_one(self) -> None:
+    def test_a_kill_before_the_submit_recorded_its_job_leaves_no_job(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("submit"))
             self.world.play(timeline=ENDLESS, mischief={"submit": [{"delay": 1.0, "always": True}]})
@@ -79,7 +81,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_while_a_submit_has_recorded_its_job_and_not_answered_the_job_is_ended(self) -> None:
+    def test_a_kill_after_the_submit_recorded_its_job_ends_the_job(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.jobs)
             self.world.play(timeline=ENDLESS, mischief={"submit": [{"delay": 1.0, "after": True, "always": True}]})
@@ -89,7 +91,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_before_the_submit_no_job_is_left_running(self) -> None:
+    def test_a_kill_before_the_submit_leaves_no_job_running(self) -> None:
         task = self.operator()
         task.on_kill()
         with self.assertRaises(Exception):
@@ -97,11 +99,11 @@ class KilledTest(QuickCase):
         if self.world.jobs:
             wait_until("the job is killed", lambda: self.states()[-1] == "KILLED", limit=2.0)
 
-    def test_on_kill_of_a_task_that_has_not_begun_is_nothing(self) -> None:
+    def test_on_kill_before_the_task_began_calls_nothing(self) -> None:
         self.operator().on_kill()
         self.assertEqual(self.world.calls(), [])
 
-    def test_a_kill_that_hangs_does_not_keep_airflow(self) -> None:
+    def test_a_kill_that_hangs_does_not_block_airflow(self) -> None:
         self.world.play(timeline=ENDLESS, mischief={"kill": [{"hang": True, "deaf": True}]})
         task = self.operator()
         began: list[float] = []
@@ -114,7 +116,7 @@ class KilledTest(QuickCase):
             self.execute(task)
         self.assertLess(time.monotonic() - began[0], 3.0)
 
-    def test_a_look_that_takes_long_does_not_keep_the_kill(self) -> None:
+    def test_a_slow_query_does_not_delay_the_kill(self) -> None:
         task = self.operator(poll_interval=60.0)
         began: list[float] = []
 
@@ -137,7 +139,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_cancel_unless_reattached_is_a_kill_with_a_delay(self) -> None:
+    def test_cancel_unless_reattached_kills_with_a_delay(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(on_kill_action="cancel_unless_reattached")
@@ -147,7 +149,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_a_job_that_succeeds_all_the_same_is_no_success_of_the_killed_task(self) -> None:
+    def test_a_killed_task_fails_even_if_its_job_succeeds(self) -> None:
         task = self.operator(on_kill_action="detach")
 
         def on_term() -> None:
@@ -171,7 +173,7 @@ class KilledTest(QuickCase):
                          [self.world.calls("submit")[0]["options"]["--owner"]])  # fmt: skip
         self.assertEqual(self.states(), ["RUNNING"])
 
-    def test_execution_timeout_ends_the_job_whatever_becomes_of_it_on_kill(self) -> None:
+    def test_execution_timeout_ends_the_job_with_every_on_kill_action(self) -> None:
         from tony_airflow._compat import AirflowTaskTimeout
 
         def on_term() -> None:
@@ -198,8 +200,8 @@ class KilledTest(QuickCase):
             self.execute(task)
         wait_until("the job is killed", lambda: self.states() == ["KILLED"])
 
-    def test_a_kill_uses_what_was_known_before(self) -> None:
-        """While Airflow 3 ends a task it may not answer any more, not even for the connection."""
+    def test_a_kill_needs_no_answer_from_airflow(self) -> None:
+        """While Airflow 3 ends a task it may not answer any more, not even a request for the connection."""
         task = self.operator()
 
         def on_term() -> None:
@@ -210,7 +212,7 @@ class KilledTest(QuickCase):
             self.execute(task)
         self.assertEqual(self.world.verbs()[-1], "kill")
 
-    def test_after_its_end_a_task_ends_no_job(self) -> None:
+    def test_on_kill_after_the_tasks_end_ends_no_job(self) -> None:
         task = self.operator(wait_for_completion=False)
         self.execute(task)
         task.on_kill()
@@ -218,10 +220,11 @@ class KilledTest(QuickCase):
 
 
 class AskedForTest(QuickCase):
-    """Who wants the end: the state that Airflow has of the task tells a person's click from all else."""
+    """The provider finds out who wants the end: the task's state in Airflow distinguishes a user's click from all other
+    causes."""
 
     def stopped(self, state: Any, **arguments: Any) -> str:
-        """The state of the job after its task's process was told to stop, in the first of two tries."""
+        """Returns the state of the job after its task's process was stopped, in the first of two tries."""
         self.world.remove_jobs()
         self.world.play(timeline=ENDLESS)
         before = len(self.world.calls("wait"))
@@ -241,30 +244,30 @@ class AskedForTest(QuickCase):
                 self.assertEqual(self.stopped(state), "KILLED")
                 self.assertNotIn("--delay", self.world.calls("kill")[-1]["options"])
 
-    def test_a_stop_that_nobody_asked_for_leaves_the_job_to_the_next_try(self) -> None:
+    def test_a_stop_without_a_users_click_keeps_the_job_for_the_next_try(self) -> None:
         for state in ("running", "up_for_retry", "scheduled", "queued"):
             with self.subTest(state), self.logged() as lines:
                 self.assertEqual(self.stopped(state), "RUNNING")
             self.assertIn("the job goes on for the next try", "\n".join(lines))
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_so_does_an_airflow_that_cannot_be_asked(self) -> None:
+    def test_if_airflow_does_not_answer_the_job_is_kept_for_the_next_try(self) -> None:
         with self.logged() as lines:
             self.assertEqual(self.stopped(ConnectionError("no route")), "RUNNING")
         self.assertIn("no route", "\n".join(lines))
 
-    def test_the_next_try_goes_on_with_that_job(self) -> None:
+    def test_the_next_try_continues_with_the_kept_job(self) -> None:
         self.stopped("running")
         self.world.end()
         task = self.operator(retries=1)
         self.execute(task, self.context(task, try_number=2))
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_without_a_next_try_the_job_ends_whoever_asked(self) -> None:
+    def test_without_a_next_try_every_stop_ends_the_job(self) -> None:
         for state in ("running", ConnectionError("no route")):
             self.assertEqual(self.stopped(state, retries=0), "KILLED")
 
-    def test_two_minutes_are_given_where_the_dag_says_so(self) -> None:
+    def test_cancel_unless_reattached_waits_two_minutes(self) -> None:
         for state in ("running", "failed"):
             self.assertEqual(self.stopped(state, on_kill_action="cancel_unless_reattached"), "RUNNING")
             self.assertEqual(self.world.calls("kill")[-1]["options"]["--delay"], "120")

@@ -1,4 +1,4 @@
-"""What is kept between tries, and a try on another machine."""
+"""The data that is stored between tries, and a try on another machine."""
 
 import unittest.mock
 from typing import Any
@@ -7,7 +7,8 @@ from .case import AIRFLOW_2, QuickCase
 
 
 class Store(dict[str, Any]):
-    """What the provider uses of Airflow 3.3's task state store. It notes what had been asked when it was written."""
+    """The part of Airflow 3.3's task state store that the provider uses. It records the calls to the runtime that came
+    before each write."""
 
     def __init__(self, case: QuickCase) -> None:
         super().__init__()
@@ -28,7 +29,7 @@ class Broken:
 
 class MemoryCase(QuickCase):
     def run_try(self, store: Any = None, number: int = 1, host: str = "here", **arguments: Any) -> list[str]:
-        """One try of a task with one retry, on a machine. What it logged."""
+        """Runs one try of a task with one retry on a machine; returns the logged lines."""
         task = self.operator(**{"retries": 1, **arguments})
         context = self.context(task, try_number=number)
         if store is not None:
@@ -39,7 +40,7 @@ class MemoryCase(QuickCase):
 
 
 class MemoryTest(MemoryCase):
-    def test_the_request_is_kept_before_the_submit_and_the_job_before_the_wait(self) -> None:
+    def test_the_request_is_stored_before_the_submit_and_the_job_before_the_wait(self) -> None:
         store = Store(self)
         self.connect(home="/h")
         self.run_try(store)
@@ -50,29 +51,29 @@ class MemoryTest(MemoryCase):
         self.assertEqual((second, between), ({**record, "job_id": "played-1"}, ["submit"]))
         self.assertEqual(third, {**record, "job_id": "played-1", "state": "SUCCEEDED"})
 
-    def test_a_store_that_cannot_be_reached_changes_nothing(self) -> None:
+    def test_an_unreachable_store_changes_nothing(self) -> None:
         lines = "\n".join([*self.run_try(Broken()), *self.run_try(Broken(), number=2)])
         self.assertIn("no server", lines)
         self.assertEqual([job["acked"] for job in self.world.jobs], [True])
 
-    def test_durable_keeps_nothing_where_it_is_false(self) -> None:
+    def test_durable_false_stores_nothing(self) -> None:
         store = Store(self)
         self.run_try(store, durable=False)
         self.assertEqual(store.writes, [])
 
-    def test_durable_is_inert_with_a_warning_where_nothing_can_be_kept(self) -> None:
+    def test_durable_without_a_store_has_no_effect_and_warns(self) -> None:
         self.assertIn("durable: before 3.3", "\n".join(self.run_try(durable=True)))
         self.assertNotIn("durable", "\n".join(self.run_try(Store(self), durable=True)))
 
-    def test_airflow_has_what_the_store_here_plays(self) -> None:
+    def test_airflows_store_has_the_methods_of_its_stand_in(self) -> None:
         try:
             from airflow.sdk.execution_time.context import TaskStateStoreAccessor
         except ImportError:
             self.skipTest("no task state store in this Airflow")
         self.assertLessEqual({"get", "set"}, set(vars(TaskStateStoreAccessor)))
 
-    def test_a_worker_that_dies_between_submit_and_record_leaves_one_job(self) -> None:
-        """The request id was chosen before: there is no gap in which a job is made that nobody can find."""
+    def test_a_worker_that_dies_between_submit_and_storing_leaves_one_job(self) -> None:
+        """The request id is chosen before the submit, so no job can be made that a later try cannot find."""
         store = Store(self)
         self.world.play(timeline=[[0, "RUNNING"]], mischief={"submit": [{"delay": 0.3, "after": True}]})
         task = self.operator(retries=1, submit_timeout=0.2, submit_patience=0.0)
@@ -86,14 +87,14 @@ class MemoryTest(MemoryCase):
 
 
 class ElsewhereTest(MemoryCase):
-    """Two machines, each with a home of its own: `remove_jobs` makes this world the other one."""
+    """Two machines, each with a home of its own: `remove_jobs` turns this world into the other machine."""
 
     def begun_elsewhere(self, store: Any) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         self.run_try(store, host="worker-1", wait_for_completion=False)
         self.world.remove_jobs()
 
-    def test_a_retry_that_knows_where_the_job_is_refuses_by_name(self) -> None:
+    def test_a_retry_that_knows_the_jobs_machine_names_it_and_fails(self) -> None:
         from tony_airflow.exceptions import TonyElsewhere, TonyTransportError
 
         store = Store(self)
@@ -102,10 +103,10 @@ class ElsewhereTest(MemoryCase):
             self.run_try(store, number=2, host="worker-2")
         for part in ("played-1", "worker-1", "worker-2", "queue of one machine"):
             self.assertIn(part, str(raised.exception))
-        self.assertIsInstance(raised.exception, TonyTransportError)  # a third try may be there again
+        self.assertIsInstance(raised.exception, TonyTransportError)  # a third try may run on the first machine again
         self.assertEqual(len(self.world.calls("submit")), 1)
 
-    def test_back_on_its_machine_it_goes_on(self) -> None:
+    def test_a_retry_on_the_jobs_machine_continues(self) -> None:
         store = Store(self)
         self.world.play(timeline=[[0, "RUNNING"]])
         self.run_try(store, host="worker-1", wait_for_completion=False)
@@ -131,7 +132,7 @@ class ElsewhereTest(MemoryCase):
         self.run_try(store, number=2, host="worker-2")
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_a_cleared_task_begins_anew_and_says_what_it_leaves(self) -> None:
+    def test_a_cleared_task_starts_over_and_names_the_job_left_behind(self) -> None:
         store = Store(self)
         self.begun_elsewhere(store)
         self.world.play()
@@ -141,7 +142,7 @@ class ElsewhereTest(MemoryCase):
             self.execute(task, context)
         self.assertIn("played-1 was submitted on worker-1", "\n".join(lines))
 
-    def test_where_nothing_is_kept_each_later_try_says_where_it_looked(self) -> None:
+    def test_without_a_store_each_later_try_reports_where_it_searched(self) -> None:
         self.connect(home="/h")
         self.assertNotIn("earlier try", "\n".join(self.run_try()))
         self.world.remove_jobs()
@@ -149,7 +150,7 @@ class ElsewhereTest(MemoryCase):
         self.assertIn("no job of an earlier try is known on worker-2 (home /h)", lines)
         self.assertIn("queue of one machine", lines)
 
-    def test_a_retry_after_a_failure_here_says_nothing_of_that(self) -> None:
+    def test_a_retry_after_a_failure_on_this_machine_reports_no_search(self) -> None:
         self.world.play(timeline=[[0, "FAILED"]])
         with self.assertRaises(Exception):
             self.run_try()
@@ -159,7 +160,7 @@ class ElsewhereTest(MemoryCase):
 
 class XComTest(QuickCase):
     def test_xcoms_do_not_last_from_try_to_try(self) -> None:
-        """Why they cannot say where the earlier try was: both Airflows remove them before execute()."""
+        """XComs cannot store where the earlier try ran, because both Airflows remove them before execute()."""
         import inspect
 
         if AIRFLOW_2:

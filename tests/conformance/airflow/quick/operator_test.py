@@ -1,4 +1,4 @@
-"""The operator while it waits in the worker: what it asks of the runtime, what it leaves in Airflow, how it ends."""
+"""The operator while it waits in the worker: its calls to the runtime, its data in Airflow, and its end."""
 
 import datetime
 import itertools
@@ -8,7 +8,8 @@ from typing import Any
 
 from .case import AIRFLOW_2, RUN_BEGAN, RUN_ID, AirflowFailException, AirflowSkipException, QuickCase
 
-ANEW = RUN_BEGAN + datetime.timedelta(seconds=1)  # a run of the same id that was made after that was deleted
+# the start of a run that was deleted and created again with the same id
+ANEW = RUN_BEGAN + datetime.timedelta(seconds=1)
 FAILED = [[0, "RUNNING"], [0.1, "FAILED"]]
 
 
@@ -22,9 +23,9 @@ class SuccessTest(QuickCase):
         self.assertEqual((xcoms["job_id"], xcoms["final_state"]), ("played-1", "SUCCEEDED"))
         self.assertNotIn("wait", context["ti"].asked_before["job_id"])
         self.assertIn("wait", context["ti"].asked_before["final_state"])
-        self.assertNotIn("return_value", xcoms)  # Airflow pushes it itself
+        self.assertNotIn("return_value", xcoms)  # Airflow itself pushes it
 
-    def test_links_are_pushed_with_the_first_look_at_the_job(self) -> None:
+    def test_links_are_pushed_with_the_first_status(self) -> None:
         from tony_airflow.links.tony import TonyJobLink
 
         self.world.play(timeline=[[0, "RUNNING"]])
@@ -35,7 +36,7 @@ class SuccessTest(QuickCase):
         url = "http://127.0.0.1:1/played-1/"
         self.assertEqual(context["ti"].xcoms["tracking_url"], url)
         self.assertEqual(context["ti"].xcoms.get(TonyJobLink().xcom_key, url), url)
-        if not AIRFLOW_2:  # whose web server asks for the address, and reads the XCom
+        if not AIRFLOW_2:  # Airflow 2's web server asks for the address and reads the XCom
             self.assertEqual(TonyJobLink().get_link(task, ti_key=context["ti"]), url)
 
     def test_the_result_is_acknowledged_after_it_was_read_and_by_its_owner(self) -> None:
@@ -46,7 +47,7 @@ class SuccessTest(QuickCase):
         self.assertLess(verbs.index("outputs"), verbs.index("ack"))
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_the_submit_names_the_step_and_nothing_of_the_job_is_in_the_arguments(self) -> None:
+    def test_the_submit_names_the_step_and_its_arguments_hold_no_part_of_the_job(self) -> None:
         self.run_operator(env={"API_TOKEN": "sesame"}, conf={"tony.application.security": "sesame"})
         call = self.world.calls("submit")[0]
         options = call["options"]
@@ -60,14 +61,14 @@ class SuccessTest(QuickCase):
         for any_call in self.world.calls():
             self.assertNotIn("sesame", json.dumps([any_call["argv"], any_call["environment"]]))
 
-    def test_the_owner_is_another_one_in_each_try(self) -> None:
+    def test_each_try_has_another_owner(self) -> None:
         task = self.operator()
         self.execute(task)
         self.execute(task)
         owners = [call["options"]["--owner"] for call in self.world.calls("submit")]
         self.assertNotEqual(*owners)
 
-    def test_the_document_has_what_was_given_and_nothing_else(self) -> None:
+    def test_the_document_has_the_given_members_and_no_others(self) -> None:
         given: dict[str, Any] = {
             "spec": {"framework": "jax", "name": "m"}, "properties": {"tony.worker.instances": 2}, "name": "n",
             "framework": "pytorch", "tags": ["a", "b"], "tasks": {"worker": {"instances": 4, "memory": "8g"}},
@@ -77,13 +78,13 @@ class SuccessTest(QuickCase):
         self.run_operator(**given, files=["r.txt"])
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {**given, "resources": ["r.txt"]})
 
-    def test_what_is_not_given_is_not_in_the_document_but_for_the_tasks_name(self) -> None:
+    def test_omitted_members_are_absent_except_the_name(self) -> None:
         task = self.operator(executes="train.py")
         self.execute(task)
         wanted = {"executes": "train.py", "spec": {"name": f"flow.{task.task_id}"}}
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), wanted)
 
-    def test_relative_paths_are_those_of_the_folder(self) -> None:
+    def test_relative_paths_start_at_the_dags_folder(self) -> None:
         folder = self.folder_with("x", "").parent
         self.run_operator(directory=str(folder))
         self.assertEqual(self.world.calls("submit")[0]["cwd"], str(folder))
@@ -97,7 +98,7 @@ class SuccessTest(QuickCase):
         self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
         self.assertNotIn("final_state", context["ti"].xcoms)
 
-    def test_a_job_that_takes_several_looks_is_waited_for(self) -> None:
+    def test_a_job_that_needs_several_queries_is_awaited(self) -> None:
         self.world.play(timeline=[[0, "ACCEPTED"], [0.2, "RUNNING"]])
         with self.ended_after("wait", 2):
             self.run_operator(poll_interval=0.1)
@@ -107,7 +108,7 @@ class SuccessTest(QuickCase):
             {call["options"]["--owner"] for call in waits}, {self.world.calls("submit")[0]["options"]["--owner"]}
         )
 
-    def test_the_log_says_what_the_job_is_and_how_it_ended(self) -> None:
+    def test_the_log_names_the_job_and_its_verdict(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]], warnings=["tony.x is unknown"])
         with self.logged() as lines, self.ended_after("wait", 2):
             self.run_operator(poll_interval=0.1)
@@ -115,7 +116,7 @@ class SuccessTest(QuickCase):
         for part in ("played-1", "tony.x is unknown", "RUNNING", "SUCCEEDED"):
             self.assertIn(part, text)
 
-    def test_the_end_of_the_logs_comes_when_asked_for(self) -> None:
+    def test_the_last_log_lines_are_shown_on_request(self) -> None:
         told = "".join(f"line {n}\n" for n in range(100))
         self.world.play(logs=[{"task": "worker:0", "attempt": 1, "stream": "stdout", "text": told}], timeline=FAILED)
         with self.logged() as lines, self.assertRaises(Exception):
@@ -124,7 +125,7 @@ class SuccessTest(QuickCase):
         self.assertIn("line 97", text)
         self.assertNotIn("line 96", text)
 
-    def test_no_logs_are_asked_for_when_none_are_wanted(self) -> None:
+    def test_no_logs_are_read_if_none_are_wanted(self) -> None:
         self.world.play(timeline=FAILED)
         with self.assertRaises(Exception):
             self.run_operator(get_logs="none")
@@ -142,7 +143,7 @@ class SuccessTest(QuickCase):
         self.assertNotIn("xxxx", text)
         self.assertEqual([job["acked"] for job in self.world.jobs], [True, True])
 
-    def test_what_is_wrong_with_an_output_is_told(self) -> None:
+    def test_a_problem_of_an_output_is_reported(self) -> None:
         problems = [{"name": "loss", "why": "line 1: NaN", "left_out": False}, {"why": "line 2: no", "left_out": True}]
         self.world.play(outputs={"loss": "NaN", "model": "/m"}, output_problems=problems)
         with self.logged() as lines:
@@ -151,14 +152,14 @@ class SuccessTest(QuickCase):
         self.assertIn('"loss" has texts for what is no JSON number: line 1: NaN', text)
         self.assertIn("something is left out: line 2: no", text)
 
-    def test_outputs_that_cannot_be_read_are_told_and_change_nothing_of_the_end(self) -> None:
+    def test_unreadable_outputs_are_reported_and_do_not_change_the_result(self) -> None:
         self.world.play(outputs_problem="outputs of worker:0#1 (/x/output.json): line 1: expected a name")
         with self.logged() as lines:
             self.assertIsNone(self.run_operator())
         self.assertIn("/x/output.json", "\n".join(lines))
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_logs_that_cannot_be_had_change_nothing_of_the_end(self) -> None:
+    def test_unreadable_logs_do_not_change_the_result(self) -> None:
         self.world.play(mischief={"logs": [{"stdout": "what?", "always": True}]}, outputs={"a": 1})
         self.assertEqual(self.run_operator(get_logs="tail"), {"a": 1})
 
@@ -205,7 +206,7 @@ class FailureTest(QuickCase):
         self.world.play(timeline=FAILED)
         self.assertIsInstance(self.failure(non_retryable=["user_error"]), AirflowFailException)
 
-    def test_a_killed_job_is_no_success(self) -> None:
+    def test_a_killed_job_fails_the_task(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"], [0.1, "KILLED"]], verdict={"message": "tony kill by ann"})
         self.assertEqual(self.first_line(self.failure()), "played-1 KILLED killed: tony kill by ann")
 
@@ -231,7 +232,7 @@ class FailureTest(QuickCase):
         self.world.play(timeline=FAILED, verdict={"exit_code": None, "signal": 3})
         self.assertNotIsInstance(self.failure(skip_on_exit_code=3), AirflowSkipException)
 
-    def test_a_job_that_another_try_has_taken_over_is_neither_success_nor_acknowledged(self) -> None:
+    def test_a_job_taken_over_by_another_try_is_neither_success_nor_acknowledged(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         task = self.operator(poll_interval=1.0)
         with self.terminated(when=lambda: self.world.calls("wait"), on_term=self.world.take_over):
@@ -247,7 +248,7 @@ class FailureTest(QuickCase):
         self.assertIsInstance(error, AirflowFailException)
         self.assertIn("tasks.worker.memory: lots", self.first_line(error))
 
-    def test_a_runtime_that_does_not_come_back_is_worth_another_try(self) -> None:
+    def test_a_long_outage_of_the_runtime_is_retried(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.world.play(mischief={"submit": [{"error": 69, "message": "no store", "always": True}]})
@@ -257,7 +258,7 @@ class FailureTest(QuickCase):
         self.assertNotIsInstance(raised.exception, AirflowFailException)
         self.assertIn("no store", self.first_line(raised.exception))
 
-    def test_a_runtime_that_is_away_for_a_moment_is_waited_for(self) -> None:
+    def test_a_short_outage_of_the_runtime_is_waited_out(self) -> None:
         for verb in ("submit", "wait", "outputs", "ack"):
             with self.subTest(verb):
                 self.world.play(mischief={verb: [{}] * len(self.world.calls(verb)) + [{"error": 69}]}, outputs={"a": 1})
@@ -280,14 +281,14 @@ class IdentityTest(QuickCase):
         self.execute(task, self.context(task, **values))
         return self.world.calls("submit")[-1]["options"]
 
-    def test_reattach_is_the_runtimes_policy_for_a_later_try(self) -> None:
+    def test_reattach_sets_the_runtimes_policy_for_a_later_try(self) -> None:
         for word, policy in (("running_or_succeeded", "adopt"), ("running", "attach"), ("never", "never")):
             with self.subTest(word):
                 later = {"try_number": 2, "max_tries": 1}
                 options = self.submitted(self.operator(reattach=word, retries=1), **later)
                 self.assertEqual((options["--on-existing"], options.get("--first-try")), (policy, None))
 
-    def test_durable_is_another_word_for_it(self) -> None:
+    def test_durable_sets_the_same_policy(self) -> None:
         later = {"try_number": 2, "max_tries": 1}
         for durable, policy in ((None, "adopt"), (True, "adopt"), (False, "never")):
             with self.subTest(durable=durable):
@@ -333,23 +334,23 @@ class IdentityTest(QuickCase):
         self.connect(namespace="staging")
         self.assertEqual(self.submitted(self.operator())["--request-id"], f"airflow://staging/flow/{RUN_ID}/train/-1")
 
-    def test_odd_characters_of_a_run_stay_and_tell_runs_apart(self) -> None:
+    def test_request_ids_keep_special_characters_of_run_ids(self) -> None:
         runs = ["my run/1 +ü", "my run/1 +u", "a" * 250]
         ids = [self.submitted(self.operator(), run_id=run)["--request-id"] for run in runs]
         self.assertEqual(len(set(ids)), 3)
         self.assertTrue(all("\n" not in request for request in ids))
 
-    def test_a_request_id_of_the_dag_is_taken_as_it_is(self) -> None:
+    def test_a_request_id_from_the_dag_is_used_unchanged(self) -> None:
         self.assertEqual(self.submitted(self.operator(request_id="model-2026"))["--request-id"], "model-2026")
 
-    def test_the_watch_timeout_and_none(self) -> None:
+    def test_the_watch_timeout_is_set_only_if_given(self) -> None:
         self.assertEqual(self.submitted(self.operator(watch_timeout=60))["--watch-timeout"], "60")
         self.assertNotIn("--watch-timeout", self.submitted(self.operator(wait_for_completion=False)))
         bounded = self.operator(wait_for_completion=False, watch_timeout=60)
         self.assertEqual(self.submitted(bounded)["--watch-timeout"], "60")
         self.assertIn(self.submitted(self.operator(watch_timeout=0)).get("--watch-timeout", "0"), ("0",))
 
-    def test_the_retry_after_a_success_that_airflow_did_not_hear_of_takes_its_result(self) -> None:
+    def test_a_retry_after_an_unnoticed_success_takes_its_result(self) -> None:
         self.world.play(outputs={"a": 1})
         first = self.operator()
         self.execute(first)
@@ -357,7 +358,7 @@ class IdentityTest(QuickCase):
         self.assertEqual([call["words"][0] for call in self.world.calls("ack")], ["played-1", "played-1"])
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_the_retry_after_a_lost_worker_goes_on_with_the_job(self) -> None:
+    def test_a_retry_after_a_lost_worker_continues_with_the_job(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"], [0.5, "SUCCEEDED"]], outputs={"a": 1})
         self.execute(self.operator(wait_for_completion=False))
         task = self.operator(retries=1)
@@ -365,8 +366,8 @@ class IdentityTest(QuickCase):
         self.assertEqual(len(self.world.jobs), 1)
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_a_run_that_was_made_anew_trains_again(self) -> None:
-        """Also where nobody had acknowledged the result of the run that was deleted."""
+    def test_a_recreated_run_trains_again(self) -> None:
+        """This also holds if no task had acknowledged the result of the deleted run."""
         self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
         for acknowledge in (True, False):
             with self.subTest(acknowledge=acknowledge):
@@ -375,7 +376,7 @@ class IdentityTest(QuickCase):
                 self.execute(self.operator())
                 self.assertEqual(len(self.world.jobs), before + 2)
 
-    def test_an_edited_program_replaces_what_runs_at_a_first_try_and_not_later(self) -> None:
+    def test_an_edited_program_replaces_a_running_job_only_at_a_first_try(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         self.execute(self.operator(wait_for_completion=False, executes="old.py"))
         edited = self.operator(wait_for_completion=False, executes="new.py", retries=1)
@@ -386,7 +387,7 @@ class IdentityTest(QuickCase):
         self.execute(edited)
         self.assertEqual(len(self.world.jobs), 2)
 
-    def test_a_run_has_one_token_in_all_its_tries_and_tasks_and_anew_another(self) -> None:
+    def test_all_tries_and_tasks_of_a_run_share_a_token_and_a_recreated_run_has_another(self) -> None:
         def run(task_id: str = "train", **values: Any) -> Any:
             return self.submitted(self.operator(task_id=task_id, retries=1), **values)["--run"]
 
@@ -406,8 +407,8 @@ class IdentityTest(QuickCase):
             self.assertEqual(self.submitted(self.operator(retries=1), **again)["--run"], tokens[-1])
         self.assertEqual(len(set(tokens)), 3, tokens)
 
-    def test_a_later_try_takes_no_result_of_another_run(self) -> None:
-        """The first try has died before it came to tony, and the program is the same."""
+    def test_a_later_try_adopts_no_result_of_another_run(self) -> None:
+        """The first try died before it called `tony`, and the program is the same."""
         later = {"try_number": 2, "max_tries": 1}
         nights = [({}, {}, 1), ({"run_id": "night-1"}, {"run_id": "night-2"}, 2), ({}, {"began": ANEW}, 2)]
         for (before, now, jobs), waits in itertools.product(nights, (True, False)):
@@ -418,10 +419,10 @@ class IdentityTest(QuickCase):
                 self.execute(task, self.context(task, **before))
                 self.execute(task, self.context(task, **now, **later))
                 self.assertEqual(len(self.world.jobs), jobs)
-                self.execute(task, self.context(task, **now, **later))  # what its own run has made, it takes
+                self.execute(task, self.context(task, **now, **later))  # it adopts the result of its own run
                 self.assertEqual(len(self.world.jobs), jobs)
 
-    def test_a_later_try_replaces_what_runs_of_another_run_if_it_is_another_program(self) -> None:
+    def test_a_later_try_replaces_another_runs_job_if_its_program_differs(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         before = self.operator(request_id="nightly", wait_for_completion=False, executes="old.py")
         self.execute(before, self.context(before, run_id="night-1"))
@@ -431,7 +432,7 @@ class IdentityTest(QuickCase):
                 self.execute(task, self.context(task, run_id=f"night-of-{program}", try_number=2))
                 self.assertEqual(len(self.world.jobs), jobs)
 
-    def test_a_later_try_takes_what_another_task_of_its_run_has_made_of_the_request(self) -> None:
+    def test_a_later_try_adopts_the_result_of_another_task_of_its_run(self) -> None:
         self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
         for task_id in ("first", "second"):
             task = self.operator(task_id=task_id, request_id="shared", retries=1, spec={"name": "n"}, executes="t.py")
@@ -450,7 +451,7 @@ class IdentityTest(QuickCase):
 
 
 class SupersededTest(QuickCase):
-    """A try that a newer one has taken the job from."""
+    """A try whose job was taken over by a newer try."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -470,7 +471,7 @@ class SupersededTest(QuickCase):
         self.assertNotIn("final_state", context["ti"].xcoms)
         return raised.exception
 
-    def test_it_neither_ends_the_job_nor_tells_how_it_ended(self) -> None:
+    def test_a_superseded_try_neither_ends_the_job_nor_reports_its_end(self) -> None:
         from tony_airflow.exceptions import TonySuperseded
 
         task = self.operator(poll_interval=1.0)
@@ -479,7 +480,7 @@ class SupersededTest(QuickCase):
         self.assertIsInstance(error, TonySuperseded)
         self.assertIn("leaves without a word", "\n".join(lines))
 
-    def test_in_airflow_2_its_process_is_gone_before_it_can_write_the_row(self) -> None:
+    def test_in_airflow_2_a_superseded_process_exits_before_it_can_write_the_row(self) -> None:
         import unittest.mock
 
         class Gone(BaseException):
@@ -489,7 +490,8 @@ class SupersededTest(QuickCase):
         with unittest.mock.patch("os._exit", side_effect=Gone) as exit, unittest.mock.patch("logging.shutdown"):
             error = self.superseded(self.context(task, **({"job_id": "7"} if AIRFLOW_2 else {})), task)
         if AIRFLOW_2:
-            exit.assert_called_once_with(1)  # 0 would be taken for a success where the row is this try's after all
+            # with 0 Airflow might record a success if the row still belongs to this try
+            exit.assert_called_once_with(1)
             self.assertIsInstance(error, Gone)
         else:
             exit.assert_not_called()
@@ -501,7 +503,7 @@ class SupersededTest(QuickCase):
 
 
 class ArgumentsTest(QuickCase):
-    def test_airflows_task_instance_has_what_its_stand_in_has(self) -> None:
+    def test_airflows_task_instance_has_the_members_of_its_stand_in(self) -> None:
         if AIRFLOW_2:
             from airflow.models.taskinstance import TaskInstance as Genuine
         else:
@@ -511,7 +513,7 @@ class ArgumentsTest(QuickCase):
         self.assertLessEqual(own | {"xcom_push", "xcom_pull"}, known)
         self.assertIn("current_state" if AIRFLOW_2 else "get_task_states", known)
 
-    def test_no_parameter_takes_another_meaning_from_airflow(self) -> None:
+    def test_no_parameter_hides_one_of_airflows(self) -> None:
         import inspect
 
         from tony_airflow._compat import BaseOperator, BaseSensorOperator
@@ -532,7 +534,7 @@ class ArgumentsTest(QuickCase):
         self.assertEqual((task.pool, task.priority_weight), ("gpus", 3))
         self.assertEqual(self.operator(task_id="other").queue, "default")
 
-    def test_paths_may_be_those_of_pathlib(self) -> None:
+    def test_paths_may_be_pathlib_objects(self) -> None:
         import pathlib
 
         folder = self.folder_with("s.yaml", "framework: jax\n").parent
@@ -555,7 +557,7 @@ class ArgumentsTest(QuickCase):
         self.assertEqual(self.world.verbs(), [])
         self.run_operator(tasks={"worker": {"instances": 2}, "ps": {"instances": 0}})
 
-    def test_what_is_not_understood_is_refused_before_anything_is_submitted(self) -> None:
+    def test_invalid_arguments_are_refused_before_anything_is_submitted(self) -> None:
         wrong: list[dict[str, Any]] = [
             {"reattach": "sometimes"}, {"on_kill_action": "pray"}, {"get_logs": "all"}, {"poll_interval": 0},
             {"poll_interval": -1}, {"poll_interval": None}, {"submit_timeout": 0},

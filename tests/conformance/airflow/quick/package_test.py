@@ -1,4 +1,5 @@
-"""The package: what is in it, what Airflow finds in it once it is installed, and what importing it brings along."""
+"""The package: its content, the parts that Airflow finds after the installation, and the modules that importing it
+loads."""
 
 import ast
 import configparser
@@ -19,9 +20,9 @@ import jsonschema
 from . import CLIENT, HOME, PROVIDER
 
 CHECKS = os.environ.get("TONY_CHECKS_PYTHON", "")
-BUDGET = 600  # lines that such a provider should need; more is only said
+BUDGET = 600  # the expected lines of such a provider; more lines are only reported
 
-# Airflow's own command line, for all questions in one process: each start of it takes seconds.
+# Airflow's own command line, for all queries in one process, because each start takes seconds.
 ASK_AIRFLOW = """
 import sys
 from airflow.cli import cli_parser
@@ -57,10 +58,10 @@ for name in sys.argv[1:]:
     importlib.import_module(name)
 print(" ".join(name for name in sys.modules if name.startswith("tony_airflow")))
 """
-# What Airflow makes for packages like this one.
+# Modules that Airflow provides for packages like this one.
 FOR_OTHERS = {"airflow", "airflow.sdk", "airflow.sdk.log", "airflow.utils.log.secrets_masker", "airflow.triggers.base",
               "airflow.providers.common.compat.sdk"}  # fmt: skip
-EXAMPLES = PROVIDER / "tony_airflow/example_dags"  # they are Dags, which import what Dags import
+EXAMPLES = PROVIDER / "tony_airflow/example_dags"  # these are Dags and import what Dags import
 
 
 def run(words: list[Any], path: pathlib.Path | None = None) -> str:
@@ -82,7 +83,7 @@ def files_in(folder: pathlib.Path) -> set[str]:
 
 
 def imports(nodes: Iterable[ast.AST]) -> set[str]:
-    """Modules of Airflow that are imported by some statements, also by those of a `try`."""
+    """Returns the modules of Airflow that some statements import, including the statements of a `try`."""
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -102,7 +103,8 @@ class InstalledTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """A wheel of a copy, because building may leave things beside what is built; and the copy installed at once."""
+        """Builds a wheel from a copy, because a build may leave files next to its sources. Installs the copy at the
+        same time."""
         cls.work = HOME / "package"
         copy = cls.work / "source"
         shutil.copytree(PROVIDER, copy, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
@@ -127,7 +129,7 @@ class InstalledTest(unittest.TestCase):
     def answer(self, question: str) -> str:
         return self.answers.split(f"\n== {question}\n")[1].split("\n== ")[0]
 
-    def test_the_wheel_has_the_modules_and_what_is_said_of_them(self) -> None:
+    def test_the_wheel_has_the_modules_and_their_documentation(self) -> None:
         names = set(zipfile.ZipFile(self.wheel).namelist())
         ours = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
         self.assertEqual(ours, {f"tony_airflow/{name}" for name in files_in(PROVIDER / "tony_airflow")})
@@ -142,7 +144,7 @@ class InstalledTest(unittest.TestCase):
 
         self.assertEqual(modules(self.site), modules(self.work / "folder"))
 
-    def test_the_metadata_says_what_is_needed(self) -> None:
+    def test_the_metadata_names_the_requirements(self) -> None:
         (info,) = self.site.glob("airflow_provider_tony-*.dist-info")
         text = (info / "METADATA").read_text()
         self.assertIn("Name: airflow-provider-tony", text)
@@ -151,7 +153,7 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("Requires-Dist: apache-airflow>=2.11,!=3.0.*", text)
         self.assertIn("Requires-Dist: apache-airflow-providers-common-compat>=", text)
         self.assertIn("Requires-Dist: tony-runtime>=", text)
-        self.assertNotRegex(text, "Requires-Dist: .*[<=]=")  # a bound from above makes others' installations fail
+        self.assertNotRegex(text, "Requires-Dist: .*[<=]=")  # an upper bound breaks other installations
         entry_points = configparser.ConfigParser()
         entry_points.read(info / "entry_points.txt")
         self.assertEqual(
@@ -159,7 +161,7 @@ class InstalledTest(unittest.TestCase):
         )
 
     def test_the_programs_of_the_installed_wheel_are_found_without_a_path(self) -> None:
-        """A service of Airflow's has not the environment's folder in its $PATH, and the connection no `cli`."""
+        """A service of Airflow lacks the environment's folder in its $PATH, and the connection has no `cli`."""
         ask = "import sys; sys.path.append(sys.argv[1])\nfrom tony_airflow.hooks.tony import TonyHook\nprint(TonyHook().version())"
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(HOME), "AIRFLOW_HOME": str(HOME)}
         done = subprocess.run([sys.executable, "-P", "-c", ask, self.site], env=environment, cwd="/", capture_output=True,
@@ -205,7 +207,7 @@ class ContentTest(unittest.TestCase):
             for group in info[kind]:
                 self.assertLessEqual(set(group["python-modules"]), set(self.modules()))
 
-    def test_every_extra_field_of_the_connection_is_told_to_airflow(self) -> None:
+    def test_every_extra_field_of_the_connection_is_declared_to_airflow(self) -> None:
         from tony_airflow.get_provider_info import get_provider_info
 
         fields = get_provider_info()["connection-types"][0]["conn-fields"]
@@ -217,21 +219,21 @@ class ContentTest(unittest.TestCase):
             self.assertTrue(not text or text.startswith("# Licensed under the Apache License, Version 2.0"), file)
         self.assertIn("Version 2.0, January 2004", (PROVIDER / "LICENSE").read_text())
 
-    def test_nothing_is_decided_by_an_assertion(self) -> None:
+    def test_no_code_relies_on_assertions(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
             found = [node.lineno for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Assert)]
             self.assertEqual(found, [], file)
 
-    def test_the_changes_of_this_version_are_told(self) -> None:
+    def test_the_changelog_has_this_version(self) -> None:
         from tony_airflow import __version__
 
         self.assertIn(f"\n## {__version__}\n", (PROVIDER / "CHANGELOG.md").read_text())
 
-    def test_importing_it_starts_nothing_and_connects_to_nobody(self) -> None:
+    def test_importing_starts_no_process_and_no_connection(self) -> None:
         loaded = run([sys.executable, "-c", IMPORT_ALL, *self.modules()], PROVIDER).splitlines()[-1].split()
         self.assertEqual(sorted(loaded), self.modules())
 
-    def test_it_uses_of_airflow_what_is_made_for_others_and_in_one_file(self) -> None:
+    def test_only_one_file_imports_airflow_and_only_its_public_modules(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
             if EXAMPLES in file.parents:
                 continue
@@ -239,7 +241,7 @@ class ContentTest(unittest.TestCase):
                 tree = ast.parse(file.read_text())
                 self.assertLessEqual(imports(ast.walk(tree)), FOR_OTHERS if file.name == "_compat.py" else set())
 
-    def test_its_size_is_told(self) -> None:
+    def test_the_size_is_reported(self) -> None:
         files = (PROVIDER / "tony_airflow").rglob("*.py")
         lines = sum(1 for file in files for line in file.read_text().splitlines() if line.strip())
         print(f"the provider has {lines} lines that are not empty; {BUDGET} are meant", file=sys.stderr)

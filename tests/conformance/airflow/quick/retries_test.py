@@ -24,14 +24,14 @@ class RetryPolicyTest(QuickCase):
         return TonyRetryPolicy().evaluate(error, try_number=1, max_tries=3)
 
     @unittest.skipIf(RetryAction, "this Airflow has retry policies")
-    def test_an_older_airflow_says_what_it_lacks(self) -> None:
+    def test_an_older_airflow_names_what_it_lacks(self) -> None:
         from tony_airflow.retries import TonyRetryPolicy
 
         with self.assertRaisesRegex(RuntimeError, "needs Airflow 3.3"):
             TonyRetryPolicy()
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_what_came_from_outside_is_tried_again_and_the_programs_fault_is_not(self) -> None:
+    def test_infrastructure_failures_are_retried_and_the_programs_are_not(self) -> None:
         wanted = {"node_lost": "retry", "preempted": "retry", "infra": "retry", "user_error": "fail", "hung": "default",
                   "timeout": "default", "quota": "default"}  # fmt: skip
         for outcome, action in wanted.items():
@@ -49,11 +49,11 @@ class RetryPolicyTest(QuickCase):
             self.assertEqual(self.decision(kind("no store")).action, RetryAction.RETRY)
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_errors_of_others_are_left_to_airflow(self) -> None:
+    def test_other_errors_are_left_to_airflow(self) -> None:
         self.assertEqual(self.decision(ValueError("x")).action, RetryAction.DEFAULT)
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_a_dag_with_it_can_be_kept(self) -> None:
+    def test_a_dag_with_the_policy_can_be_serialized(self) -> None:
         from tony_airflow.retries import TonyRetryPolicy
 
         from .dag_test import serialized

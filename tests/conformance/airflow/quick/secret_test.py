@@ -1,4 +1,4 @@
-"""Secrets: where they come from, how they reach `tony`, and where they are not; what is masked."""
+"""Secrets: their sources, how they reach `tony`, where they must not be, and which values are masked."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ class SecretTest(QuickCase):
             "HF_TOKEN": FromVariable("hf_token"),
         }
 
-    def test_they_are_a_member_of_the_document_and_nowhere_else(self) -> None:
+    def test_secrets_are_only_in_their_member_of_the_document(self) -> None:
         self.world.play(timeline=ENDLESS)
         task = self.operator(secrets=self.secrets(), deferrable=True, defer_after=0.0)
         context = self.context(task)
@@ -41,7 +41,7 @@ class SecretTest(QuickCase):
         self.assertNotIn("sesame", json.dumps([*others, submit, self.world.calls("wait")], default=str))
         self.assertNotIn("secrets", task.document(context))
 
-    def test_their_values_change_nothing_of_what_the_job_is(self) -> None:
+    def test_changed_secret_values_do_not_make_another_job(self) -> None:
         self.world.play(timeline=ENDLESS)
         task = self.operator(secrets=self.secrets(), wait_for_completion=False, retries=1)
         self.execute(task)
@@ -51,7 +51,7 @@ class SecretTest(QuickCase):
         self.assertEqual(len(self.world.jobs), 1)
         self.assertNotIn("another spec", "\n".join(lines))
 
-    def test_what_cannot_be_had_is_named_before_anything_is_submitted(self) -> None:
+    def test_a_missing_secret_is_named_before_anything_is_submitted(self) -> None:
         from tony_airflow.secret import FromConnection, FromVariable
 
         self.set_environment("AIRFLOW_CONN_EMPTY", json.dumps({"conn_type": "http", "host": "h"}))
@@ -63,13 +63,13 @@ class SecretTest(QuickCase):
             self.assertNotIn("sesame", str(raised.exception))
         self.assertNotIn("submit", self.world.verbs())
 
-    def test_a_part_that_is_none_is_refused_in_the_dag(self) -> None:
+    def test_an_unknown_part_of_a_connection_is_refused_in_the_dag(self) -> None:
         from tony_airflow.secret import FromConnection
 
         with self.assertRaisesRegex(ValueError, "part='login'"):
             FromConnection("warehouse", "login")
 
-    def test_a_mapped_task_may_have_them(self) -> None:
+    def test_a_mapped_task_may_have_secrets(self) -> None:
         from tony_airflow.operators.tony import TonyOperator
 
         from .dag_test import serialized
@@ -88,11 +88,11 @@ class MaskTest(QuickCase):
             self.run_operator(**arguments)
         return set(found)
 
-    def test_what_is_secret_by_its_name_at_any_depth(self) -> None:
+    def test_values_with_secret_names_are_masked_at_any_depth(self) -> None:
         spec = {"env": {"DB_PASSWORD": "sesame-3"}, "tasks": {"w": {"env": [{"API_KEY": "sesame-4"}]}}}
         env, conf = {"API_TOKEN": "sesame-1", "RUN": "the-run"}, {"tony.x.secret": "sesame-2"}
         masked = self.masked(env=env, conf=conf, spec=spec)
         self.assertEqual(masked, {f"sesame-{number}" for number in range(1, 5)})
 
-    def test_neither_other_values_nor_short_ones(self) -> None:
+    def test_other_values_and_short_ones_are_not_masked(self) -> None:
         self.assertEqual(self.masked(env={"A": "1", "N": "shard", "PASSWORD": "1234", "TOKEN": ""}), set())

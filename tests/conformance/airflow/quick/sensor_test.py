@@ -1,4 +1,4 @@
-"""The sensor: its three ways to wait, and how it ends."""
+"""The sensor: its three ways of waiting, and its end."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ class SensorTest(QuickCase):
             )
 
     def submit(self, **world: Any) -> str:
-        """A new job of the request `r`."""
+        """Makes a new job of the request `r`."""
         from tony_airflow.hooks.tony import Order, TonyHook
 
         self.world.play(**world)
@@ -35,7 +35,7 @@ class SensorTest(QuickCase):
         timer.start()
         self.addCleanup(timer.join)
 
-    def test_it_pokes_until_the_job_has_succeeded_and_returns_its_outputs(self) -> None:
+    def test_the_sensor_pokes_until_the_job_has_succeeded_and_returns_its_outputs(self) -> None:
         job = self.submit(timeline=[[0, "RUNNING"]], outputs={"a": 1})
         with self.ended_after("status", 2):
             self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
@@ -52,18 +52,18 @@ class SensorTest(QuickCase):
                 self.assertEqual(len(self.world.calls("ack")) - before, acknowledges)
                 self.assertTrue(self.world.jobs[-1]["acked"])
 
-    def test_an_acknowledgement_that_fails_costs_a_warning(self) -> None:
+    def test_a_failed_acknowledgement_is_only_a_warning(self) -> None:
         self.world.play(outputs={"a": 1}, mischief={"ack": [{"error": 69, "message": "no store", "always": True}]})
         self.execute(self.operator(request_id="r", wait_for_completion=False))
         with self.logged() as lines:
             self.assertEqual(self.execute(self.sensor(request_id="r")), {"a": 1})
         self.assertIn("no store", "\n".join(lines))
 
-    def test_a_request_id_may_name_a_job_that_is_still_to_come(self) -> None:
+    def test_a_request_id_may_name_a_future_job(self) -> None:
         self.submit_soon()
         self.assertEqual(self.execute(self.sensor(request_id="r")), {"a": 1})
 
-    def test_it_fails_with_the_job(self) -> None:
+    def test_the_sensor_fails_with_the_job(self) -> None:
         for state in ("FAILED", "KILLED"):
             with self.subTest(state):
                 job = self.submit(timeline=[[0, state]])
@@ -76,7 +76,7 @@ class SensorTest(QuickCase):
             with self.subTest(deferrable=deferrable), self.assertRaises(AirflowSkipException):
                 self.execute(self.sensor(job_id=job, soft_fail=True, deferrable=deferrable))
 
-    def test_a_runtime_that_is_away_for_a_moment_is_no_failure(self) -> None:
+    def test_a_short_outage_of_the_runtime_is_not_a_failure(self) -> None:
         job = self.submit(mischief={"status": [{"error": 69}, {"error": 69}]}, outputs={"a": 1})
         self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
 
@@ -89,12 +89,12 @@ class SensorTest(QuickCase):
             with self.subTest(**names), self.assertRaisesRegex(Exception, "job_id"):
                 self.execute(self.sensor(**names))
 
-    def test_between_looks_its_worker_may_be_given_away(self) -> None:
+    def test_the_worker_may_be_released_between_pokes(self) -> None:
         job = self.submit(timeline=ENDLESS, outputs={"a": 1})
         sensor = self.sensor(job_id=job, mode="reschedule", poke_interval=60)
         context = self.context(sensor)
         if AIRFLOW_2:
-            # Airflow 2 asks its database when the first look was; a look is a poke all the same.
+            # Airflow 2 queries its database for the time of the first poke.
             self.assertFalse(sensor.poke(context).is_done)
         else:
             context["ti"].get_first_reschedule_date = lambda *_, **__: None
@@ -103,7 +103,7 @@ class SensorTest(QuickCase):
         self.world.end()
         self.assertTrue(sensor.poke(context).is_done)
 
-    def test_deferred_it_waits_in_a_trigger(self) -> None:
+    def test_a_deferred_sensor_waits_in_a_trigger(self) -> None:
         job = self.submit(timeline=ENDLESS, outputs={"a": 1})
         for names in ({"job_id": job}, {"request_id": "r"}):
             with self.subTest(**names):
@@ -120,13 +120,13 @@ class SensorTest(QuickCase):
                 job = self.submit(timeline=ENDLESS, outputs={"a": 1})
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_deferred_for_a_job_that_is_still_to_come(self) -> None:
+    def test_a_deferred_sensor_may_wait_for_a_future_job(self) -> None:
         sensor = self.sensor(deferrable=True, request_id="r", poke_interval=0.1)
         deferral = self.deferral(sensor)
         self.submit_soon()
         self.assertEqual(self.events(self.stored(deferral.trigger))[0]["kind"], "ended")
 
-    def test_deferred_it_never_ends_the_job(self) -> None:
+    def test_a_deferred_sensor_never_ends_the_job(self) -> None:
         job = self.submit(timeline=ENDLESS)
         for names in ({"job_id": job}, {"request_id": "r"}):
             trigger = self.deferral(self.sensor(deferrable=True, **names)).trigger
@@ -134,6 +134,6 @@ class SensorTest(QuickCase):
             asyncio.run(trigger.on_kill())
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_a_job_that_has_ended_is_not_deferred_for(self) -> None:
+    def test_an_ended_job_causes_no_deferral(self) -> None:
         job = self.submit(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
         self.assertEqual(self.execute(self.sensor(job_id=job, deferrable=True)), {"a": 1})

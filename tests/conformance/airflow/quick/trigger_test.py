@@ -1,4 +1,5 @@
-"""The trigger: it fires once, leaves nothing behind, shares one process with others, and ends jobs only when told."""
+"""The trigger: it fires once, leaves no process, shares one process with other triggers, and ends jobs only on
+request."""
 
 import asyncio
 import contextlib
@@ -50,7 +51,7 @@ class TriggerCase(QuickCase):
 
 
 class SerializeTest(TriggerCase):
-    def test_all_parameters_come_back_through_json(self) -> None:
+    def test_all_parameters_survive_json(self) -> None:
         from tony_airflow.triggers.tony import TonyJobTrigger
 
         names = set(inspect.signature(TonyJobTrigger.__init__).parameters) - {"self"}
@@ -62,7 +63,7 @@ class SerializeTest(TriggerCase):
         self.assertEqual((arguments["deadline"], arguments["kill_delay"], arguments["job_id"]), (17.5, 15, "j"))
 
     def test_airflow_can_store_it(self) -> None:
-        """As its own code does, with the database's way to write it."""
+        """Stores it with Airflow's own code, in the format of the database."""
         from .case import AIRFLOW_2
 
         arguments = self.trigger(job_id="j").serialize()[1]
@@ -93,14 +94,14 @@ class EventTest(TriggerCase):
                 self.assertEqual(json.loads(json.dumps(events)), events)
                 self.expect_nothing_left()
 
-    def test_a_job_that_has_ended_already_is_told_at_once(self) -> None:
+    def test_an_ended_job_is_reported_at_once(self) -> None:
         trigger = self.trigger()
         self.world.end()
         began = time.monotonic()
         self.assertEqual(self.events(trigger)[0]["kind"], "ended")
         self.assertLess(time.monotonic() - began, 5.0)
 
-    def test_the_log_says_what_is_waited_for_and_what_came(self) -> None:
+    def test_the_log_names_the_awaited_job_and_the_event(self) -> None:
         trigger = self.trigger()
         self.world.end("FAILED")
         with self.logged() as lines:
@@ -109,20 +110,20 @@ class EventTest(TriggerCase):
         self.assertIn(f"waiting for job {trigger.job_id}", text)
         self.assertIn(f"job {trigger.job_id}: ended: worker:0 failed", text)
 
-    def test_an_event_comes_not_before_its_time(self) -> None:
+    def test_an_event_does_not_come_before_its_time(self) -> None:
         not_before = time.time() + 1.0
         trigger = self.trigger(not_before=not_before)
         self.world.end()
         self.assertEqual(self.events(trigger)[0]["kind"], "ended")
         self.assertGreater(time.time(), not_before - 0.1)
 
-    def test_the_job_is_looked_at_but_never_touched(self) -> None:
+    def test_the_job_is_only_read(self) -> None:
         trigger = self.trigger()
         self.world.end()
         self.events(trigger)
         self.assertFalse({"kill", "ack", "outputs", "submit"} & set(self.world.verbs()[1:]))
 
-    def test_an_unknown_job_is_an_event_and_no_exception(self) -> None:
+    def test_an_unknown_job_is_an_event_and_not_an_exception(self) -> None:
         events = self.events(self.trigger(job_id="nobody"))
         self.assertEqual(len(events), 1)
         self.assertNotEqual(events[0]["kind"], "ended")
@@ -140,7 +141,7 @@ class EventTest(TriggerCase):
         self.assertEqual(self.events(self.trigger(deadline=time.time() - 100))[0]["kind"], "timeout")
         self.assertEqual(len(self.world.calls("kill")), 1)
 
-    def test_a_kill_at_the_deadline_that_fails_does_not_keep_the_event(self) -> None:
+    def test_a_failed_kill_at_the_deadline_does_not_block_the_event(self) -> None:
         self.world.play(timeline=ENDLESS, mischief={"kill": [{"error": 69}]})
         self.assertEqual(self.events(self.trigger(deadline=time.time() + 0.2))[0]["kind"], "timeout")
 
@@ -170,7 +171,7 @@ class CancelTest(TriggerCase):
     def watched(self) -> set[str]:
         return {note["line"] for note in self.world.notes() if note.get("verb") == "watch input"}
 
-    def test_a_watch_that_does_not_listen_is_ended_all_the_same(self) -> None:
+    def test_a_watch_that_ignores_its_input_is_killed(self) -> None:
         self.world.play(timeline=ENDLESS, mischief={"watch": [{"hang": True, "deaf": True}]})
 
         async def work() -> None:
@@ -202,11 +203,11 @@ class CancelTest(TriggerCase):
         self.assertTrue(options["--no-wait"])
         self.assertEqual(self.world.jobs[0]["watcher"], watcher)
 
-    def test_on_kill_leaves_a_job_that_shall_not_be_ended(self) -> None:
+    def test_on_kill_keeps_a_job_if_configured(self) -> None:
         self.in_loop(self.trigger(kill_delay=None).on_kill)
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_on_kill_does_not_fail_where_nobody_can_be_reached(self) -> None:
+    def test_on_kill_does_not_fail_without_a_connection(self) -> None:
         trigger = self.trigger(kill_delay=15)
         self.world.play(timeline=ENDLESS, mischief={"kill": [{"error": 69, "always": True}]})
 
@@ -240,7 +241,7 @@ class SharedWatchTest(TriggerCase):
     def lines(self) -> set[str]:
         return {note["line"] for note in self.world.notes() if note.get("verb") == "watch input"}
 
-    def test_two_triggers_of_one_job_hear_both(self) -> None:
+    def test_two_triggers_of_one_job_both_get_the_event(self) -> None:
         async def work() -> list[dict[str, Any]]:
             job = self.submit()
             events = [asyncio.create_task(self.first(self.trigger(job_id=job))) for _ in range(2)]
@@ -250,7 +251,7 @@ class SharedWatchTest(TriggerCase):
 
         self.assertEqual([event["kind"] for event in self.in_loop(work)], ["ended", "ended"])
 
-    def test_one_that_is_cancelled_does_not_disturb_the_others(self) -> None:
+    def test_a_cancelled_trigger_does_not_disturb_the_others(self) -> None:
         async def work() -> dict[str, Any]:
             job = self.submit()
             tasks = [asyncio.create_task(self.first(self.trigger(job_id=job))) for _ in range(2)]
@@ -281,7 +282,7 @@ class SharedWatchTest(TriggerCase):
         homes = {call["environment"].get("TONY_HOME") for call in self.world.calls("watch")}
         self.assertEqual(len(homes), 2)
 
-    def test_loops_one_after_another_and_at_once(self) -> None:
+    def test_several_event_loops_work_in_turn_and_at_once(self) -> None:
         kinds: list[str] = []
 
         def loop(name: str) -> None:
@@ -289,7 +290,7 @@ class SharedWatchTest(TriggerCase):
             timer = threading.Timer(0.2, self.world.end)
             timer.start()
             kinds.extend(event["kind"] for event in self.events(trigger))
-            timer.join()  # the other loop's may have ended both jobs
+            timer.join()  # the other loop's timer may have ended both jobs
 
         loop("a")
         threads = [threading.Thread(target=loop, args=[name]) for name in "bc"]
@@ -303,7 +304,8 @@ class SharedWatchTest(TriggerCase):
 
 class TroubleTest(TriggerCase):
     def outlive(self, end_after: float, **watch: Any) -> list[dict[str, Any]]:
-        """The events where the first watch has such trouble, the next has none, and the job ends after a while."""
+        """Returns the events of a trigger whose first watch has the given fault and whose next watch has none. The job
+        ends after a while."""
         self.patches["triggers.tony.FIRST_CONTACT"].stop()
         self.addCleanup(self.patches["triggers.tony.FIRST_CONTACT"].start)
         trigger = self.trigger(max_unreachable=watch.pop("max_unreachable", 600.0))
@@ -322,24 +324,24 @@ class TroubleTest(TriggerCase):
         self.expect_nothing_left()
         return events
 
-    def test_a_watch_that_dies_is_begun_anew(self) -> None:
+    def test_a_dead_watch_is_restarted(self) -> None:
         events = self.outlive(0.6, life=0.2)
         self.assertEqual([event["kind"] for event in events], ["ended"])
         self.assertGreater(len(self.world.calls("watch")), 1)
 
-    def test_a_watch_that_talks_nonsense_is_begun_anew(self) -> None:
+    def test_a_watch_with_invalid_output_is_restarted(self) -> None:
         events = self.outlive(0.6, life=0.2, garbage=True)
         self.assertEqual([event["kind"] for event in events], ["ended"])
 
-    def test_a_job_that_cannot_be_reached_for_a_while_is_asked_for_again(self) -> None:
+    def test_a_temporarily_unreachable_job_is_queried_again(self) -> None:
         self.assertEqual([event["kind"] for event in self.outlive(0.5, unreachable=True)], ["ended"])
 
-    def test_how_long_a_job_was_quiet_before_does_not_count_as_unreachable(self) -> None:
-        """A job that has not changed for hours, and then one watch that dies."""
+    def test_time_without_changes_does_not_count_as_unreachable(self) -> None:
+        """The job has not changed for hours, and then one watch dies."""
         events = self.outlive(2.0, life=1.3, max_unreachable=1.0)
         self.assertEqual([event["kind"] for event in events], ["ended"])
 
-    def test_what_cannot_be_reached_for_long_is_an_event(self) -> None:
+    def test_a_job_unreachable_for_long_is_an_event(self) -> None:
         trigger = self.trigger(max_unreachable=0.5)
         self.world.play(timeline=ENDLESS, watch={"unreachable": True})
         events = self.events(trigger)

@@ -1,4 +1,4 @@
-"""The provider's types, held against those of the Airflow that runs this."""
+"""Checks the provider's types against the types of the installed Airflow."""
 
 import atexit
 import os
@@ -11,7 +11,7 @@ import airflow
 
 from . import CLIENT, PROVIDER
 
-# What Airflow leaves untyped, and stubs that are not there, are no faults of the provider.
+# Untyped parts of Airflow and missing stubs are not faults of the provider.
 LENIENT = [
     "--allow-subclassing-any",
     "--allow-untyped-calls",
@@ -20,14 +20,14 @@ LENIENT = [
 ]
 LIMIT = 300  # seconds
 CHECKS = os.environ.get("TONY_CHECKS_PYTHON", "")
-# What it has found out about Airflow and all that this imports; without it, 13 s of processor time.
+# The cache of its analysis of Airflow and of all imports, which takes 13 s of processor time.
 CACHE = str(pathlib.Path(CHECKS).parents[1] / f"mypy-of-airflow-{airflow.__version__}") if CHECKS else ""
 WORDS = [CHECKS, "-m", "mypy", "--strict", *LENIENT, "--python-executable", sys.executable, "--follow-imports=silent",
          "--cache-dir", CACHE, "-p", "tony_airflow"]  # fmt: skip
 
 
 def begin() -> subprocess.Popen[str]:
-    """It takes long the first time, so it runs beside the other tests, as soon as they are found."""
+    """Starts the checker when the tests are discovered, because its first run takes long."""
     mypy = subprocess.Popen(
         WORDS, cwd=PROVIDER, env={**os.environ, "MYPYPATH": str(CLIENT)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -41,7 +41,8 @@ MYPY = begin() if CHECKS else None
 @unittest.skipUnless(CHECKS, "TONY_CHECKS_PYTHON names no environment of requirements-checks.txt")
 class TypesTest(unittest.TestCase):
     def test_mypy_finds_nothing(self) -> None:
-        """But for what _compat.py imports: it has the names of both Airflows, and one of them is never there."""
+        """_compat.py is exempt for its imports: it has the names of both Airflows, and one of the two is always
+        missing."""
         assert MYPY
         out, err = MYPY.communicate(timeout=LIMIT)
         self.assertRegex(out, "source files", err)

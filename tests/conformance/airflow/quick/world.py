@@ -1,4 +1,4 @@
-"""The world that a test scripts: a folder with the stand-in for `tony`, what it shall do, and what it was asked."""
+"""The world that a test scripts: a folder with the stand-in for `tony`, its instructions, and the calls that it got."""
 
 import fcntl
 import functools
@@ -18,7 +18,7 @@ import referencing
 
 from . import HOME, REPOSITORY, fake_tony
 
-LIMIT = 10.0  # seconds that anything may take here
+LIMIT = 10.0  # seconds for any step here
 SCHEMAS = REPOSITORY / "runtime/client/schema/v1"
 NAMES = {"logs": "log-answer"}  # verbs whose schema has another name
 SCRIPT = {
@@ -48,14 +48,14 @@ def validate(name: str, document: dict[str, Any]) -> None:
 
 @functools.cache
 def compiled() -> str:
-    """The program starts a thousand times, and twice as quickly so."""
+    """Compiles the program, which halves the time of its thousand starts."""
     file = py_compile.compile(fake_tony.__file__, str(HOME / "fake_tony.pyc"), doraise=True)
     assert file
     return file
 
 
 def wait_until(what: str, look: Callable[[], Any], limit: float = LIMIT) -> Any:
-    """What `look` gives once it is something."""
+    """Returns the result of `look` when it is not None."""
     until = time.monotonic() + limit
     while not (found := look()):
         if time.monotonic() > until:
@@ -65,7 +65,7 @@ def wait_until(what: str, look: Callable[[], Any], limit: float = LIMIT) -> Any:
 
 
 class World:
-    """One test's jobs, and the program, which knows its world by the folder that it lies in."""
+    """The jobs of one test, and the program, which finds its world by the folder that it is in."""
 
     def __init__(self) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-quick-")).resolve()
@@ -79,7 +79,7 @@ class World:
         shutil.rmtree(self.folder)
 
     def play(self, **wanted: Any) -> None:
-        """Scripts what differs from a job that soon succeeds."""
+        """Scripts the differences from a job that soon succeeds."""
         assert wanted.keys() <= SCRIPT.keys(), wanted
         self.write("script.json", {**SCRIPT, **wanted})
 
@@ -89,7 +89,7 @@ class World:
         os.replace(new, self.folder / name)
 
     def end(self, state: str = "SUCCEEDED", **verdict: Any) -> None:
-        """Ends all jobs that run."""
+        """Ends all running jobs."""
         with self.store() as world:
             for job in world["jobs"].values():
                 if fake_tony.state(job) not in fake_tony.FINAL:
@@ -97,7 +97,7 @@ class World:
                     fake_tony.force(job, [0, state])
 
     def take_over(self, owner: str = "somebody-else", state: str = "") -> None:
-        """All jobs belong to another one from now on, and have ended if a state is given."""
+        """From now on all jobs belong to another owner. If a state is given, they have ended in it."""
         with self.store() as world:
             for job in world["jobs"].values():
                 job.update(owner=owner, bumps=job["bumps"] + 1)
@@ -105,7 +105,7 @@ class World:
                     fake_tony.force(job, [0, state])
 
     def remove_jobs(self) -> None:
-        """As if this world were another machine's."""
+        """Removes the jobs, as if this world were another machine."""
         with self.store() as world:
             world.update(jobs={}, newest={}, revoked=[])
 
@@ -128,7 +128,7 @@ class World:
             return []
 
     def calls(self, verb: str | None = None) -> list[dict[str, Any]]:
-        """The calls so far, of one verb or of all."""
+        """Returns the calls so far, of one verb or of all verbs."""
         calls = [note for note in self.notes() if "argv" in note]
         return [call for call in calls if verb in (None, call["verb"])]
 
@@ -136,16 +136,16 @@ class World:
         return [call["verb"] for call in self.calls()]
 
     def wait_for(self, verb: str, count: int = 1) -> dict[str, Any]:
-        """The newest call of a verb, once there are so many."""
+        """Waits until there are `count` calls of a verb; returns the newest one."""
         calls = wait_until(f"{count} x tony {verb}, but {self.verbs()}", lambda: self.calls(verb)[count - 1 :])
         return calls[-1]
 
     def running(self) -> list[int]:
-        """The processes of this world that have not ended, watches among them."""
+        """Returns the processes of this world that have not exited, including watches."""
         return [call["pid"] for call in self.calls() if is_alive(call["pid"])]
 
     def check_answers(self) -> None:
-        """Holds each answer that was given against the schema of its verb."""
+        """Checks each answer that was given against the schema of its verb."""
         verbs = {call["pid"]: call["verb"] for call in self.calls()}
         for note in self.notes():
             if "answered" in note:
@@ -155,7 +155,7 @@ class World:
 
 
 def is_alive(pid: int) -> bool:
-    """Not one that has ended and waits to be reaped."""
+    """Returns False for a process that has exited and is not reaped yet."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

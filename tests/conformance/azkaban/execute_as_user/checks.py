@@ -10,11 +10,11 @@ import stat
 from common import wait_for
 from level1.projects import HOLD, command, project, tony
 
-MARGIN = 20  # seconds, for machines that do other things
+MARGIN = 20  # seconds, for busy machines
 
 
 def held_as(user, **more):
-    """A step of this user whose task says who it is and waits for let_go()."""
+    """Starts a step of this user whose task prints its user and waits for let_go()."""
     script = f'id -un > "$HERE/who"; echo "$TONY_JOB_ID" >> "$HERE/starts"; {HOLD}'
     return tony("train", script, properties={"user.to.proxy": user.pw_name, **more})
 
@@ -51,7 +51,7 @@ def two_users_train_at_once_each_in_a_home_of_its_own(azkaban):
         assert status_for(azkaban, user, job)["acked"], "Azkaban has taken the result"
 
 
-def what_one_users_step_leaves_is_the_next_users_property(azkaban):
+def the_outputs_of_one_users_step_are_the_next_users_properties(azkaban):
     train = tony("train", "echo '{\"model\": \"/models/7\"}' > $TONY_OUTPUT_FILE",
                  properties={"user.to.proxy": azkaban.ann.pw_name})  # fmt: skip
     deploy = {**command("deploy", "", after=["train"]), "command": "echo deployed ${tony.model.path}",
@@ -80,8 +80,8 @@ def a_retry_of_a_user_goes_on_with_the_job_of_a_process_that_died(azkaban):
     assert (execution.folder / "starts").read_text() == f"{job}\n"
 
 
-def a_home_that_is_another_users_refuses_with_what_mends_it(azkaban):
-    """As where the first user's step has made it."""
+def a_home_of_another_user_is_refused_with_the_fix(azkaban):
+    """The home looks as if the first user's step had made it."""
     taken = azkaban.sandbox.folder / "taken"
     taken.mkdir()
     os.chown(taken, azkaban.ann.pw_uid, azkaban.ann.pw_gid)
@@ -93,14 +93,14 @@ def a_home_that_is_another_users_refuses_with_what_mends_it(azkaban):
 
 
 def doctor(azkaban, *words, user=None, **variables):
-    """Name of a check -> what it found; as root, or as a user."""
+    """Returns the result of each check by its name; run as root, or as a user."""
     asked = [azkaban.sandbox.bin / "tony-azkaban", "doctor", azkaban.sandbox.jobtypes, "--json", *words]
     done = azkaban.as_user(user or pwd.getpwuid(0), *asked, **variables)
     assert done.returncode in (0, 1), done.stderr
     return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
 
 
-def the_doctor_looks_at_the_users_who_run_steps(azkaban):
+def the_doctor_checks_the_users_who_run_steps(azkaban):
     names = [azkaban.ann.pw_name, azkaban.bob.pw_name]
     server = ("--executor", str(azkaban.executor.process.pid))
     sound = doctor(azkaban, *server, "--user", names[0], "--user", names[1])
@@ -114,7 +114,7 @@ def the_doctor_looks_at_the_users_who_run_steps(azkaban):
     assert refused["health"] == "fail" and str(closed) in refused["text"], refused
 
 
-def the_doctor_tells_what_is_hidden_from_what_is_missing(azkaban):
+def the_doctor_distinguishes_unreadable_from_missing_files(azkaban):
     server = ("--executor", str(azkaban.executor.process.pid))
     hidden = doctor(azkaban, *server, user=azkaban.bob)["execute.as.user"]
     assert hidden["health"] == "warn" and "is not visible to you" in hidden["text"], hidden
@@ -123,6 +123,6 @@ def the_doctor_tells_what_is_hidden_from_what_is_missing(azkaban):
 
 CHECKS = [two_users_train_at_once_each_in_a_home_of_its_own, a_users_cancelled_step_leaves_nothing,
           a_retry_of_a_user_goes_on_with_the_job_of_a_process_that_died,
-          what_one_users_step_leaves_is_the_next_users_property,
-          a_home_that_is_another_users_refuses_with_what_mends_it, the_doctor_looks_at_the_users_who_run_steps,
-          the_doctor_tells_what_is_hidden_from_what_is_missing]  # fmt: skip
+          the_outputs_of_one_users_step_are_the_next_users_properties,
+          a_home_of_another_user_is_refused_with_the_fix, the_doctor_checks_the_users_who_run_steps,
+          the_doctor_distinguishes_unreadable_from_missing_files]  # fmt: skip

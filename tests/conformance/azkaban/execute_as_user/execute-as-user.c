@@ -1,6 +1,7 @@
 /*
- * Does what Azkaban's program of this name does, which is in no published artifact: setuid root, and run by the
- * executor server alone, it runs a command as a user. Azkaban calls it as root, too, to give files to that user.
+ * Does the same as Azkaban's program of this name, which is in no published artifact: it is setuid root, only the
+ * executor server may run it, and it runs a command as a user. Azkaban also calls it as root, to give files to that
+ * user.
  *
  *   execute-as-user USER COMMAND [ARGUMENT...]
  */

@@ -1,7 +1,7 @@
 """Steps of two users by execute.as.user, in Azkaban 3.58.0's own process job: a part of scripts/test --long.
 
-The server has a user of its own, and a setuid program that does what Azkaban's does. All jobs have one home, in which
-each user has a folder. Needs root, who makes the users and removes them again.
+The server has a user of its own, and a setuid program that does the same as Azkaban's. All jobs have one home, in which
+each user has a folder. The suite needs root, because it makes the users and removes them again.
 """
 
 import contextlib
@@ -25,22 +25,23 @@ HELPER = "execute-as-user"
 
 
 def install(sandbox):
-    """What started() does: the programs and the setuid program have to be where the users may use them."""
+    """Does nothing. started() installs the programs and the setuid program, because they have to be in a place that the
+    users can reach."""
 
 
 def give(source, target):
-    """To users who may not be allowed to look into the folder of this checkout."""
+    """Copies or links files for users who may not be allowed to read the folder of this checkout."""
     target.mkdir()
     for file in source.iterdir():
         if file.is_file():
             try:
                 os.link(file, target / file.name)
-            except OSError:  # another file system
+            except OSError:  # the target is on another file system
                 shutil.copy2(file, target / file.name)
 
 
 def build_helper(folder, group):
-    """As Azkaban's documents tell to install it: only the server's group may run it."""
+    """Builds the program as Azkaban's documents describe its installation: only the server's group may run it."""
     folder.mkdir()
     helper = folder / HELPER
     source = pathlib.Path(__file__).with_name(f"{HELPER}.c")
@@ -52,7 +53,7 @@ def build_helper(folder, group):
 
 @dataclasses.dataclass
 class Azkaban:
-    """The executor server, and the accounts of those whose steps it runs."""
+    """The executor server, and the accounts of the users whose steps it runs."""
 
     sandbox: Sandbox
     executor: Executor
@@ -61,7 +62,7 @@ class Azkaban:
     bob: pwd.struct_passwd
 
     def run(self, write, flow):
-        """Starts a flow in a folder that is the server's, as Azkaban's own are."""
+        """Starts a flow in a folder that belongs to the server, like Azkaban's own folders."""
 
         def write_for_server(folder):
             write(folder)
@@ -72,11 +73,11 @@ class Azkaban:
         return self.executor.run(write_for_server, flow)
 
     def home(self, user):
-        """Where a user's jobs are to lie."""
+        """Returns the folder for a user's jobs."""
         return self.sandbox.folder / "home" / str(user.pw_uid)
 
     def as_user(self, user, *words, **variables):
-        """What a program says and how it ends that this user runs."""
+        """Runs a program as a user; returns its output and exit code."""
         environment = self.sandbox.environment(HOME=user.pw_dir, **variables)
         return subprocess.run(words, user=user.pw_uid, group=user.pw_gid, extra_groups=[], env=environment, cwd="/",
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT,

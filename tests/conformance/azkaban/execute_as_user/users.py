@@ -1,4 +1,4 @@
-"""Accounts of this machine that exist for the time of a suite. Needs root."""
+"""Accounts of this machine that exist during a suite. Needs root."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ def remove(name):
 
 
 def remove_leftovers():
-    """Of runs that were killed."""
+    """Removes accounts that killed runs have left."""
     for account in pwd.getpwall():
         maker = account.pw_gecos.removeprefix(MARK)
         if maker != account.pw_gecos and not pathlib.Path("/proc", maker).exists():
@@ -24,7 +24,7 @@ def remove_leftovers():
 
 
 def add(name, home):
-    """An account with a group and a home of its own."""
+    """Makes an account with a group and a home of its own."""
     words = ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", home, "--shell",
              "/usr/sbin/nologin", "--comment", f"{MARK}{os.getpid()}", name]  # fmt: skip
     tool(f"making the user {name}", words, LIMIT)
@@ -37,7 +37,8 @@ def add(name, home):
 
 @contextlib.contextmanager
 def made(folder, names):
-    """One account for each name, with homes in the folder; gone at the end. Nothing may run as them any more then."""
+    """Makes an account for each name, with homes in the folder, and removes them at the end. No process may run as
+    these users then."""
     remove_leftovers()
     folder.mkdir()
     accounts = []

@@ -1,4 +1,5 @@
-"""Checks: cancelled, tried again, and after the death of the step's process or of the whole executor server."""
+"""Checks of cancelled steps, of retries, and of jobs after the death of the step's process or of the whole executor
+server."""
 
 import json
 import os
@@ -11,7 +12,7 @@ from common import wait_for
 from .executor import Executor, alive
 from .projects import HOLD, command, project, tony
 
-MARGIN = 10  # seconds, for machines that do other things
+MARGIN = 10  # seconds, for busy machines
 
 
 def state(azkaban, job):
@@ -25,7 +26,7 @@ def ran_once(azkaban, execution, step, job):
 
 
 def held(step, properties=None):
-    """A step whose task notes each start and waits for let_go()."""
+    """Starts a step whose task notes each start and waits for let_go()."""
     return tony(step, f'echo "$TONY_JOB_ID" >> "$HERE/{step}.starts"; {HOLD}', properties=properties)
 
 
@@ -73,18 +74,19 @@ def a_retry_after_the_death_of_the_process_goes_on_with_the_job(azkaban):
     ran_once(azkaban, execution, "train", job)
 
 
-def a_job_that_nobody_comes_back_to_is_abandoned(azkaban):
+def a_job_without_a_retry_is_abandoned(azkaban):
     step = held("train", {"tony.azkaban.watch-timeout": 3})
     execution = azkaban.run(project("2.0", [step]), "flow")
     job = execution.running("train")
     os.kill(execution.adapter("train"), signal.SIGKILL)
     execution.must("FAILED")
-    wait_for(f"the end of {job}", lambda: not azkaban.sandbox.processes(job), 30)  # whoever asks for it is somebody
+    # a query would count as client activity
+    wait_for(f"the end of {job}", lambda: not azkaban.sandbox.processes(job), 30)
     assert azkaban.sandbox.tony("status", job)["verdict"]["class"] == "abandoned"
 
 
 def jobs_outlive_the_executor_server(azkaban):
-    """One job still runs when the same execution is started again, one has ended meanwhile."""
+    """One job still runs when the same execution is started again; another one has ended meanwhile."""
     first = Executor(azkaban.sandbox)
     try:
         executions = [first.run(project("2.0", [held("train")]), "flow", uuid=f"started-again-{i}") for i in range(2)]
@@ -113,7 +115,8 @@ def jobs_outlive_the_executor_server(azkaban):
 
 
 def a_repeated_execution_number_is_another_execution(azkaban):
-    """As of two servers with one home, or after a fresh database: the same project, flow, step and number."""
+    """This happens with two servers that share a home, and after the database was replaced: project, flow, step and
+    number are the same."""
     other = Executor(azkaban.sandbox, "azkaban-other")
     try:
         mine = azkaban.run(project("1.0", [held("train")]), "train")
@@ -131,7 +134,7 @@ def a_repeated_execution_number_is_another_execution(azkaban):
         other.close()
 
 
-def a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to(azkaban):
+def a_newer_execution_replaces_an_older_ones_job_if_configured(azkaban):
     told = {"tony.azkaban.replace-older": "true", "azkaban.url": "http://az.example:8081", "retries": 1}
     older = azkaban.run(project("1.0", [held("replaced", told)]), "replaced")
     old_job = older.running("replaced")
@@ -140,7 +143,7 @@ def a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to(azkaban):
     (new_job,) = re.findall(r" - job (local-\S+)$", newer.log("replaced"), re.MULTILINE)
     assert f"job {old_job} of an older execution is ended" in newer.log("replaced"), newer.log("replaced")
     older.must("FAILED", "replaced", attempt=0)
-    older.must("FAILED", "replaced", attempt=1)  # its retry does not come back between
+    older.must("FAILED", "replaced", attempt=1)  # its retry does not start in between
     assert "an execution that started later" in older.log("replaced", 1), older.log("replaced", 1)
     assert (state(azkaban, old_job), state(azkaban, new_job)) == ("KILLED", "RUNNING")
     newer.let_go()
@@ -148,7 +151,7 @@ def a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to(azkaban):
     ran_once(azkaban, newer, "replaced", new_job)
 
 
-def the_attachment_tells_of_the_job(azkaban):
+def the_attachment_describes_the_job(azkaban):
     execution = azkaban.run(project("2.0", [held("train")]), "flow")
     file = execution.event("train", "RUNNING")["attachment_file"]
     job = execution.running("train")
@@ -166,8 +169,8 @@ def the_attachment_tells_of_the_job(azkaban):
     assert (attached["job"], attached["state"]) == (job, "SUCCEEDED")
 
 
-CHECKS = [two_steps_that_ignore_sigterm_are_cancelled_together, a_job_that_nobody_comes_back_to_is_abandoned,
+CHECKS = [two_steps_that_ignore_sigterm_are_cancelled_together, a_job_without_a_retry_is_abandoned,
           jobs_outlive_the_executor_server, a_cancelled_step_leaves_nothing, a_retry_runs_a_failed_job_again,
-          a_retry_after_the_death_of_the_process_goes_on_with_the_job, the_attachment_tells_of_the_job,
+          a_retry_after_the_death_of_the_process_goes_on_with_the_job, the_attachment_describes_the_job,
           a_repeated_execution_number_is_another_execution,
-          a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to]  # fmt: skip
+          a_newer_execution_replaces_an_older_ones_job_if_configured]  # fmt: skip

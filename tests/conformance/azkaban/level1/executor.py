@@ -1,4 +1,4 @@
-"""The executor server of this suite: our Java program around Azkaban's own classes, and what runs in it."""
+"""The executor server of this suite: our Java program around Azkaban's own classes, and the flows that run in it."""
 
 import contextlib
 import itertools
@@ -15,7 +15,7 @@ from common import LIMIT, compiled, fetched, wait_for
 HERE = pathlib.Path(__file__).resolve().parent
 AZKABAN = "3.58.0"
 ENDS = ("SUCCEEDED", "FAILED", "KILLED", "CANCELLED")
-# Java 16 and later hide from Azkaban the id of the process that it is to end; its log is in the platform's encoding.
+# Java 16 and later hide from Azkaban the id of the process that it has to end. Its log is in the platform's encoding.
 JAVA = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base/java.lang=ALL-UNNAMED",
         "-Dfile.encoding=UTF-8"]  # fmt: skip
 JOB_ID = re.compile(r"\b(local-\d{8}-\d{6}-[0-9a-f]{6}|application_\d+_\d+)\b")
@@ -27,9 +27,9 @@ def own_classpath():
 
 
 class Executor:
-    """One Java virtual machine. Any thread may start flows in it.
+    """A Java virtual machine in which any thread may start flows.
 
-    More words, such as user and umask, are those of subprocess.Popen.
+    More arguments, such as user and umask, are those of subprocess.Popen.
     """
 
     numbers = itertools.count(1)
@@ -53,13 +53,13 @@ class Executor:
     def _read(self):
         for line in self.process.stdout:
             if not line.startswith(b"{"):
-                continue  # of the setuid program, which inherits the pipe
+                continue  # a line of the setuid program, which inherits the pipe
             with self.told:
                 self.events.append(json.loads(line))
                 self.told.notify_all()
 
     def wait_for(self, what, condition, limit=LIMIT):
-        """What the condition answers of all events so far, once that is true."""
+        """Waits until the condition returns a true value for the list of all events so far; returns that value."""
         end = time.monotonic() + limit
         with self.told:
             while not (answer := condition(self.events)):
@@ -71,7 +71,7 @@ class Executor:
     def run(self, project, flow, overrides=None, number=None, uuid=None):
         """Starts a flow. project(folder) writes the project there, unless an execution of that number has done so.
 
-        Each start is an execution of its own for TonY, with a uuid that Azkaban makes, unless one is given.
+        For TonY each start is an execution of its own, with a uuid that Azkaban makes, unless `uuid` is given.
         """
         number = number or next(self.numbers)
         folder = self.home / "executions" / str(number)
@@ -88,12 +88,12 @@ class Executor:
             self.process.stdin.flush()
 
     def kill(self):
-        """As if the machine's operator, or the kernel for want of memory, had ended it."""
+        """Kills the process, as the machine's operator or the kernel without memory would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def close(self):
-        with contextlib.suppress(BrokenPipeError):  # it has ended
+        with contextlib.suppress(BrokenPipeError):  # the process has exited
             self.process.stdin.close()
         try:
             self.process.wait(10)
@@ -103,13 +103,13 @@ class Executor:
 
 
 class Execution:
-    """One execution of a flow."""
+    """An execution of a flow."""
 
     def __init__(self, executor, number, folder):
         self.executor, self.number, self.folder = executor, number, folder
 
     def event(self, step, *statuses, attempt=None, limit=LIMIT):
-        """The first event of a step, or (None) of the flow, with one of the statuses."""
+        """Returns the first event of a step, or of the flow (None), with one of the statuses."""
 
         def found(events):
             for event in events:
@@ -126,7 +126,7 @@ class Execution:
         return self.event(step, *ENDS, attempt=attempt, limit=limit)
 
     def must(self, status, step=None, attempt=None, limit=LIMIT):
-        """The end of a step or the flow, which must be this."""
+        """Returns the end of a step or of the flow, which must have this status."""
         event = self.end(step, attempt, limit)
         assert event["status"] == status, f"{step or 'the flow'}: {event['status']}, not {status}{self.logs()}"
         return event
@@ -136,7 +136,7 @@ class Execution:
         return file.read_text(encoding="utf-8") if file.exists() else ""
 
     def logs(self):
-        """The ends of the steps' logs, for who reads of a failed check; without Java's traces."""
+        """Returns the ends of the steps' logs without Java's stack traces, for the reader of a failed check."""
         told = ""
         for log in sorted(self.folder.glob("_job*.log")):
             lines = [line for line in log.read_text().splitlines() if not line.startswith("\t")]
@@ -144,19 +144,19 @@ class Execution:
         return told
 
     def job(self, step, attempt=0):
-        """The id of a step's job, as a user reads it: early in the log."""
+        """Returns the id of a step's job, which a user reads early in the log."""
         found = wait_for(f"the id of the job of {step}", lambda: JOB_ID.search(self.log(step, attempt)))
         return found.group()
 
     def running(self, step, attempt=0):
-        """The job, once its task has written the file STEP.up into the execution's folder."""
+        """Returns the job as soon as its task has written the file STEP.up into the execution's folder."""
         job = self.job(step, attempt)
         wait_for(f"the task of {step}", (self.folder / f"{step}.up").exists)
         assert len(self.executor.sandbox.processes(job)) >= 4  # keeper, application master, executor and task
         return job
 
     def adapter(self, step):
-        """The id of the process that a step is."""
+        """Returns the id of the process of a step."""
         marks = (f"JOB_NAME={step}\0".encode(), f"{self.folder}/".encode())
 
         def found():
@@ -172,18 +172,18 @@ class Execution:
         self.executor.say({"do": "cancel", "execution": self.number})
 
     def let_go(self):
-        """Of tasks that wait for it."""
+        """Ends tasks that wait for this call."""
         (self.folder / "go").touch()
 
 
 def children(pid):
-    """The ids of a process's children."""
+    """Returns the ids of a process's children."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # it has ended
+            continue  # it has exited
         if int(fields[1]) == pid:
             found.append(int(entry.parent.name))
     return found
@@ -193,7 +193,7 @@ def environment_of(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return b""  # it has ended
+        return b""  # it has exited
 
 
 def alive(pid):

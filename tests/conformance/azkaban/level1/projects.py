@@ -7,23 +7,24 @@ HOLD = 'touch "$HERE/$TONY_STEP.up"; until [ -e "$HERE/go" ]; do sleep 0.05; don
 
 
 def command(name, script, after=()):
-    """A step of a shell script."""
+    """A step that runs a shell script."""
     return {"name": name, "type": "command", "after": after, "script": script}
 
 
 def tony(name, script, after=(), properties=None, kind="tony"):
-    """A tony step with one task, a shell script."""
+    """A tony step with one task, which runs a shell script."""
     return {"name": name, "type": kind, "after": after, "script": script, **(properties or {})}
 
 
 def embedded(name, steps, after=()):
-    """A flow as a step; in the new format only."""
+    """A step that is a flow; in the new format only."""
     return {"name": name, "type": "flow", "after": after, "steps": steps}
 
 
 def project(version, steps, config=None):
-    """What writes these steps into a folder, as Executor.run takes it. config: properties of the flow, or, in the old
-    format, of the shared file. The flow's name is "flow" in the new format and the last step's in the old one."""
+    """Returns a function that writes these steps into a folder, as Executor.run expects it. `config` holds
+    properties of the flow, or of the shared file in the old format. The flow's name is "flow" in the new format, and
+    the name of the last step in the old one."""
 
     def write(folder):
         (folder / "src").mkdir()
@@ -56,7 +57,7 @@ def node(folder, step):
 
 
 def write_yaml(folder, nodes, config):
-    """JSON, which is YAML, too."""
+    """Writes JSON, which is YAML, too."""
     flow = {"nodes": nodes} | ({"config": config} if config else {})
     (folder / "flow20.project").write_text("azkaban-flow-version: 2.0\n")
     (folder / "flow.flow").write_text(json.dumps(flow, ensure_ascii=False), encoding="utf-8")
@@ -71,7 +72,7 @@ def write_jobs(folder, nodes, config):
 
 
 def lines(properties):
-    """Java's format: ASCII, with a backslash before what would mean something."""
+    """Writes Java's format: ASCII, with a backslash before special characters."""
     return "".join(f"{key}={escaped(value)}\n" for key, value in properties.items())
 
 

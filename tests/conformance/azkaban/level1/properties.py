@@ -1,4 +1,4 @@
-"""Checks: whose property wins, values arrive as they were written, bad ones are named, secrets stay secret."""
+"""Checks which property wins, that values arrive unchanged, that bad values are named, and that secrets stay secret."""
 
 import json
 import re
@@ -11,7 +11,7 @@ SECRET = "s3cret-value"
 
 
 def install_layers(jobtypes):
-    """A default for all job types, and a type "named" that has another."""
+    """Installs a default for all job types, and a type "named" with another default."""
     with (jobtypes / "common.properties").open("a") as common:
         common.write("tony.application.name=common\n")
     shutil.copytree(jobtypes / "tony", jobtypes / "named")
@@ -20,15 +20,16 @@ def install_layers(jobtypes):
 
 
 def names(azkaban, version, steps, config=None, overrides=None):
-    """What the jobs of an execution's steps are called."""
+    """Returns the names of the jobs of an execution's steps."""
     execution = azkaban.run(project(version, steps, config), flow_name(version, steps), overrides)
     execution.must("SUCCEEDED")
     jobs = {step["name"]: execution.job(step["name"]) for step in steps if step["type"] != "noop"}
     return {step: azkaban.sandbox.tony("status", job)["name"] for step, job in jobs.items()}
 
 
-def the_nearer_property_wins(azkaban):
-    """The job's own, what the step before it wrote, the execution's, the flow's, the type's, that of all types."""
+def the_more_specific_property_wins(azkaban):
+    """The order is: the job's own property, outputs of the step before it, the execution's, the flow's, the type's, the
+    property of all types."""
     outputs = "printf '{\"tony.application.name\": \"output\"}' > $JOB_OUTPUT_PROP_FILE"
     before = {"name": "before", "type": "command", "after": [], "script": outputs}
     for version in FORMATS:
@@ -54,8 +55,8 @@ def strange_values_arrive_as_they_were_written(azkaban):
         assert (execution.folder / "seen").read_text(encoding="utf-8") == STRANGE
 
 
-def what_stands_in_dollar_and_brackets_is_evaluated_by_azkaban(azkaban):
-    """Since 3.x, in every property, before the plugin sees it. The manual says so."""
+def text_in_dollar_and_brackets_is_evaluated_by_azkaban(azkaban):
+    """Azkaban does this since 3.x, in every property, before the plugin sees it. The manual mentions it."""
     steps = [tony("train", 'printf %s "$SUM" > "$HERE/seen"', properties={"worker_env.SUM": "$(1+2)"})]
     execution = azkaban.run(project("2.0", steps), "flow")
     execution.must("SUCCEEDED")
@@ -77,8 +78,9 @@ def a_bad_property_is_named_and_nothing_runs(azkaban):
     assert not any("not-to-run-" in spec for spec in run)
 
 
-def what_a_published_flow_asks_beyond_the_machine_is_named(azkaban):
-    """Where the machine has too little for it: which properties ask for so much, with their values."""
+def properties_that_request_more_than_the_machine_has_are_named(azkaban):
+    """If the machine is too small for the request, the message names the properties that request so much, with their
+    values."""
     asks = {"tony.worker.instances": "4", "tony.worker.memory": "900000g"}
     properties = {**asks, "tony.application.framework": "tensorflow"}
     execution = azkaban.run(project("1.0", [tony("train", "true", kind="TonyJob", properties=properties)]), "train")
@@ -88,7 +90,7 @@ def what_a_published_flow_asks_beyond_the_machine_is_named(azkaban):
         assert f"{key}={value} (the step's properties)" in line, line
 
 
-def a_job_tells_which_step_it_is(azkaban):
+def a_job_shows_which_step_it_is(azkaban):
     execution = azkaban.run(project("1.0", [tony("train", "true")]), "train")
     execution.must("SUCCEEDED")
     status = azkaban.sandbox.tony("status", execution.job("train"))
@@ -99,7 +101,8 @@ def a_job_tells_which_step_it_is(azkaban):
 
 
 def a_step_of_an_embedded_flow_is_a_step_of_its_own(azkaban):
-    """A step of the same name in another flow is another step; what an embedded flow's last step wrote leaves it."""
+    """A step of the same name in another flow is another step. The outputs of an embedded flow's last step are visible
+    outside of it."""
     train = tony("train", 'echo "{\\"from\\": \\"$TONY_JOB_ID\\"}" > $TONY_OUTPUT_FILE')
     steps = [embedded("left", [train]), train,
              {**command("deploy", "", after=["left"]), "command": "echo from=${from}"}]  # fmt: skip
@@ -124,8 +127,8 @@ def a_secret_is_in_no_log(azkaban):
         assert SECRET not in log.read_text(), log
 
 
-CHECKS = [the_nearer_property_wins, strange_values_arrive_as_they_were_written,
-          what_stands_in_dollar_and_brackets_is_evaluated_by_azkaban, a_job_tells_which_step_it_is,
+CHECKS = [the_more_specific_property_wins, strange_values_arrive_as_they_were_written,
+          text_in_dollar_and_brackets_is_evaluated_by_azkaban, a_job_shows_which_step_it_is,
           a_step_of_an_embedded_flow_is_a_step_of_its_own, a_bad_property_is_named_and_nothing_runs,
-          what_a_published_flow_asks_beyond_the_machine_is_named,
+          properties_that_request_more_than_the_machine_has_are_named,
           a_secret_is_in_no_log]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The plugin in Azkaban 3.58.0's own loaders, job type manager and process job; the loop over the steps is ours."""
+"""The plugin in Azkaban 3.58.0's own loaders, job type manager and process job. The loop over the steps is our code."""
 
 import contextlib
 

@@ -1,4 +1,5 @@
-"""Checks: steps train, one step's outputs are the next one's properties, a failure stops the flow."""
+"""Checks that steps train, that one step's outputs become the next one's properties, and that a failure stops the
+flow."""
 
 import json
 import re
@@ -12,7 +13,7 @@ SAMPLE = ROOT / "samples/azkaban"
 
 
 def sample(version):
-    """What writes the sample's project, as its zip file would be unpacked."""
+    """Returns a function that writes the sample's project, as its zip file would be unpacked."""
 
     def write(folder):
         shutil.copytree(SAMPLE / f"flow-{version}", folder, dirs_exist_ok=True)
@@ -43,7 +44,7 @@ def the_sample_trains_and_deploys_in_job_files(azkaban):
     trains_and_deploys(azkaban, "1.0")
 
 
-def the_old_names_of_the_type_are_the_type(azkaban):
+def the_old_type_names_run_the_same_job_type(azkaban):
     steps = [tony("first", "true", kind="TonyJob"), tony("second", "true", after=["first"], kind="TensorFlowJob")]
     execution = azkaban.run(project("1.0", steps), "second")
     execution.must("SUCCEEDED")
@@ -75,7 +76,7 @@ def an_output_is_a_property_of_the_next_step(azkaban):
 
 
 def no_output_changes_what_the_next_step_does(azkaban):
-    """Azkaban would let outputs win over what the plugin says: command is one of its properties."""
+    """In Azkaban outputs win over the plugin's own properties, and `command` is one of these."""
     steal = "touch /nowhere/stolen"
     outputs = {"command": steal, "command.1": steal, "type": "noop", "retries": "3", "env.TONY_HOME": "/nowhere",
                "working.dir": "/nowhere", "tony.worker.instances": "2", "executes": "exit 9", "src_dir": "/nowhere",
@@ -102,6 +103,6 @@ def two_steps_run_at_once(azkaban):
 
 
 CHECKS = [the_sample_trains_and_deploys_in_flow_2, the_sample_trains_and_deploys_in_job_files,
-          the_old_names_of_the_type_are_the_type, a_failed_step_stops_the_flow_and_says_why,
+          the_old_type_names_run_the_same_job_type, a_failed_step_stops_the_flow_and_says_why,
           an_output_is_a_property_of_the_next_step, no_output_changes_what_the_next_step_does,
           two_steps_run_at_once]  # fmt: skip

@@ -7,11 +7,11 @@ import urllib.parse
 import urllib.request
 import uuid
 
-CALL_LIMIT = 60  # seconds for one call: the server answers a cancel only when the jobs are gone
+CALL_LIMIT = 60  # seconds for one call; the server answers a cancel when the jobs have ended
 
 
 class Client:
-    """One user with one session."""
+    """A user with a session."""
 
     def __init__(self, url, user, password):
         self.url, self.user, self.password, self.session = url, user, password, None
@@ -24,7 +24,7 @@ class Client:
         self._post("/manager", action="create", name=project, description=description)
 
     def upload(self, project, archive):
-        """`archive` is the zip's bytes. Returns the number of the project's version."""
+        """Uploads a project. `archive` holds the zip's bytes. Returns the version number of the project."""
         fields = {"session.id": self.session, "ajax": "upload", "project": project}
         boundary = uuid.uuid4().hex
         body = b"".join(
@@ -45,7 +45,7 @@ class Client:
     def execute(self, project, flow, **overrides):
         """Returns the execution's number. `overrides` are properties for the flow."""
         changed = {f"flowOverride[{key}]": value for key, value in overrides.items()}
-        # Its default refuses a second execution of a flow that runs.
+        # By default it refuses a second execution of a flow that runs.
         asked = {"ajax": "executeFlow", "project": project, "flow": flow, "concurrentOption": "ignore"}
         return self._post("/executor", **asked, **changed)["execid"]
 
@@ -57,14 +57,14 @@ class Client:
         return html.unescape(self._of_job(**asked).get("data", ""))
 
     def attachment(self, number, job):
-        """What the job tells of itself beside its log: an array, or None."""
+        """Returns the job's own description that Azkaban shows next to its log: a list, or None."""
         return self._of_job(ajax="fetchExecJobStats", execid=number, jobid=job).get("jobStats")
 
     def cancel(self, number):
         self._get("/executor", ajax="cancelFlow", execid=number)
 
     def _of_job(self, **asked):
-        """Nothing at the moment when the executor has let go of the execution and the web server has not noticed."""
+        """Returns {} while the executor has released the execution and the web server has not noticed it yet."""
         try:
             return self._get("/executor", **asked)
         except urllib.error.HTTPError as error:
@@ -81,7 +81,7 @@ class Client:
         return self._ask(path, urllib.parse.urlencode({**session, **fields}).encode())
 
     def _ask(self, path, body=None, headers=None):
-        """Most refusals come as an answer with the field `error`."""
+        """Raises an error for refusals, most of which are answers with the field `error`."""
         request = urllib.request.Request(self.url + path, data=body, headers=headers or {})
         with urllib.request.urlopen(request, timeout=CALL_LIMIT) as response:
             text = response.read().decode()

@@ -1,4 +1,4 @@
-"""A network of this process's own, in which a server that listens everywhere is heard by nobody else."""
+"""A network namespace for this process, in which nobody else can reach a server that listens on all addresses."""
 
 import ctypes
 import fcntl
@@ -12,11 +12,12 @@ IFF_UP, IFF_RUNNING = 0x1, 0x40  # linux/if.h
 
 
 def enter():
-    """Why that is not possible, or "". For good, for all that is started from now on; not while there are threads."""
+    """Enters the namespace, permanently, for this process and for all that it starts. It must have no threads yet.
+    Returns why that is not possible, or ""."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(CLONE_NEWNET) != 0:
-        # Who is not root may still be it in a user namespace, where everybody keeps the own number.
+        # An unprivileged user may do it in a user namespace in which every user keeps its number.
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
             return os.strerror(ctypes.get_errno())
         write("/proc/self/setgroups", "deny")

@@ -1,4 +1,4 @@
-"""A whole Azkaban 2.5.0 of its own: web server, executor server and database in one process, in a folder of its own."""
+"""A whole Azkaban 2.5.0: web server, executor server and database in one process, in a folder of its own."""
 
 import contextlib
 import http.client
@@ -12,11 +12,11 @@ import urllib.request
 from common import tool, wait_for
 
 SCHEMA = pathlib.Path(__file__).with_name("schema.sql")
-START_LIMIT = 60  # seconds; it takes 2 to 5 on two cores
+START_LIMIT = 60  # seconds; 2 to 5 were measured on two cores
 
 
 def free_ports(count):
-    """Ports of nobody at this moment."""
+    """Returns ports that no process uses at this moment."""
     sockets = [socket.socket() for _ in range(count)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))
@@ -27,7 +27,7 @@ def free_ports(count):
 
 
 class SoloServer:
-    """Azkaban's home, and the process in it, which may be ended and started again on the same database."""
+    """Azkaban's home and its process, which may be ended and restarted on the same database."""
 
     user = "conformance"
 
@@ -44,7 +44,7 @@ class SoloServer:
         self._create_tables()
 
     def start(self):
-        # Azkaban finds a process's number in a private field of Java's.
+        # Azkaban reads a process's number from a private field of Java's class.
         command = [
             "java", "-Xmx512m", "-Dfile.encoding=UTF-8", "-XX:TieredStopAtLevel=1", "--add-opens",
             "java.base/java.lang=ALL-UNNAMED", "-cp", f"{self.jars}/*", "azkaban.webapp.AzkabanSingleServer",
@@ -58,7 +58,7 @@ class SoloServer:
         wait_for("Azkaban's start", self._answers, START_LIMIT)
 
     def kill(self):
-        """As a machine's fault would: without a last word."""
+        """Kills the process without warning, as a fault of the machine would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(timeout=10)
 
@@ -72,10 +72,10 @@ class SoloServer:
             self.kill()
 
     def adapter(self, step):
-        """The process of a step that runs, or None."""
+        """Returns the process of a running step, or None."""
         name = f"JOB_NAME={step}".encode()
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # it has ended meanwhile
+            with contextlib.suppress(OSError):  # it has exited meanwhile
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 if parent == self.process.pid and name in (entry / "environ").read_bytes().split(b"\0"):
                     return int(entry.name)
@@ -115,7 +115,7 @@ class SoloServer:
         )
 
     def _create_tables(self):
-        # The server comes as the user with the empty name, and the first to come owns the database.
+        # The server connects as the user with the empty name, and the first user to connect owns the database.
         command = [
             "java", "-cp", f"{self.jars}/*", "org.h2.tools.RunScript", "-user", "", "-script", str(SCHEMA),
             "-url", f"jdbc:h2:file:{self.home}/database;IGNORECASE=TRUE",

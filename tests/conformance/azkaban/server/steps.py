@@ -1,4 +1,4 @@
-"""Checks of what a step is given, tells and leaves. At the beginning of each the sample's flow has been started."""
+"""Checks of a step's inputs, output and files. Each check begins with the sample's flow started."""
 
 import json
 import re
@@ -14,8 +14,8 @@ def the_projects_have_their_flows(azkaban):
     assert {"precedence", "after_failing", "both", "aliases"} <= azkaban.client.flows("conformance")
 
 
-def job_types_are_read_again_only_by_a_restart(azkaban):
-    """As the manual says of this version; newer ones know the action."""
+def job_types_are_reloaded_only_by_a_restart(azkaban):
+    """The manual says so of this version; newer versions have an action for it."""
     port = azkaban.server.executor_port
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/executor?action=reloadJobTypePlugins", timeout=10) as answer:
         told = answer.read().decode()
@@ -43,7 +43,7 @@ def the_sample_prepares_trains_and_deploys(azkaban):
     assert (azkaban.sandbox.folder / "digits/deployed/model.npz").stat().st_size > 1000
 
 
-def a_training_is_seen_while_it_runs(azkaban):
+def a_training_is_visible_while_it_runs(azkaban):
     run = azkaban.sample
     wait_for("a training that runs", lambda: run.statuses()["train"] == "RUNNING", 120)
     log = run.log_with("train", "running on")
@@ -61,13 +61,13 @@ def a_training_is_seen_while_it_runs(azkaban):
     run.end(limit=180)
     (last,) = wait_for("its last status", lambda: run.attachment("train"))
     now = azkaban.sandbox.tony("status", job)
-    # Its page has closed since, and what Azkaban has taken over is acknowledged.
+    # Its page has closed by now. A result that Azkaban has taken is acknowledged.
     differing = {key for key in last.keys() | now.keys() if last.get(key) != now.get(key)}
     assert differing <= {"tracking_url", "acked"}, f"{differing} of {last}"
     assert last["state"] == "SUCCEEDED", last
 
 
-def a_step_beats_its_flow_and_a_flow_the_plugin(azkaban):
+def a_steps_property_overrides_the_flows_and_the_flows_overrides_the_plugins(azkaban):
     defaults, given = azkaban.execute("precedence"), azkaban.execute("precedence", **{"tony.worker.instances": 2})
     for run, plain in ((defaults, 1), (given, 2)):
         assert run.end() == "SUCCEEDED", run.statuses()
@@ -75,14 +75,14 @@ def a_step_beats_its_flow_and_a_flow_the_plugin(azkaban):
         assert run.instances("fixed") == {"worker": 3}
 
 
-def the_types_of_the_hadoop_dsl_are_ours_too(azkaban):
+def the_job_types_of_the_hadoop_dsl_are_supported(azkaban):
     run = azkaban.execute("aliases")
     assert run.end() == "SUCCEEDED", run.statuses()
     assert run.job("as_tony_job")
     assert run.job("as_tensorflow_job")
 
 
-def what_follows_a_failed_training_does_not_run(azkaban):
+def steps_after_a_failed_training_do_not_run(azkaban):
     run = azkaban.execute("after_failing")
     assert run.end() == "FAILED"
     statuses = run.statuses()
@@ -134,13 +134,13 @@ def no_secret_is_in_a_log(azkaban):
 
 CHECKS = [
     the_projects_have_their_flows,
-    job_types_are_read_again_only_by_a_restart,
+    job_types_are_reloaded_only_by_a_restart,
     the_doctor_finds_the_running_servers_installation_sound,
     the_sample_prepares_trains_and_deploys,
-    a_training_is_seen_while_it_runs,
-    a_step_beats_its_flow_and_a_flow_the_plugin,
-    the_types_of_the_hadoop_dsl_are_ours_too,
-    what_follows_a_failed_training_does_not_run,
+    a_training_is_visible_while_it_runs,
+    a_steps_property_overrides_the_flows_and_the_flows_overrides_the_plugins,
+    the_job_types_of_the_hadoop_dsl_are_supported,
+    steps_after_a_failed_training_do_not_run,
     a_failed_training_is_tried_again,
     a_bad_number_is_named_and_nothing_runs,
     no_secret_is_in_a_log,

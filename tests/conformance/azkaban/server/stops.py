@@ -8,7 +8,7 @@ import time
 from common import LIMIT, wait_for
 
 GRACE = 10  # seconds that a task has after SIGTERM
-MARGIN = 15  # seconds more that a loaded machine may take
+MARGIN = 15  # additional seconds for a busy machine
 
 
 def expect_gone(run, job, reason, limit):
@@ -56,14 +56,15 @@ def the_next_attempt_attaches_to_a_killed_adapters_job(azkaban):
     gate.touch()
     assert run.end() == "SUCCEEDED", run.log_file("attached", 1)
     assert run.jobs("attached") == [job]
-    # This Azkaban tells its steps neither its address nor the project's name, but of each execution the uuid.
+    # This Azkaban passes its steps neither its address nor the project's name, but it passes the uuid of each
+    # execution.
     request = azkaban.sandbox.tony("status", job)["request_id"]
     assert re.fullmatch(r"azkaban://[^/]+/[0-9]+/[0-9a-f-]{36}/attached/attached", request), request
     assert "does not tell a step azkaban.url and azkaban.flow.projectname" in run.log_file("attached", 1)
 
 
-def executions_of_one_number_have_jobs_of_their_own(azkaban):
-    """As with a fresh database, or with another server that has the same home."""
+def executions_with_the_same_number_have_separate_jobs(azkaban):
+    """This happens after the database was replaced, and with two servers that share a home."""
     number = 424242
     same = {"azkaban.flow.execid": number}
     left, right = (azkaban.execute("held", gate=azkaban.gate(f"twin-{name}"), **same) for name in ("left", "right"))
@@ -101,6 +102,6 @@ CHECKS = [
     a_cancelled_step_leaves_nothing,
     two_cancelled_steps_end_within_half_a_minute,
     the_next_attempt_attaches_to_a_killed_adapters_job,
-    executions_of_one_number_have_jobs_of_their_own,
+    executions_with_the_same_number_have_separate_jobs,
     a_killed_servers_job_is_abandoned_and_the_next_server_runs_flows,
 ]

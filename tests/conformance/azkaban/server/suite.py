@@ -19,11 +19,11 @@ PROJECT = "conformance"
 SAMPLE = "digits"
 
 CHECKS = [*steps.CHECKS, *stops.CHECKS]
-AT_ONCE = len(CHECKS)  # nearly all they do is wait
+AT_ONCE = len(CHECKS)  # the checks mostly wait
 
 
 class Azkaban:
-    """A server that runs, with our project in it, and a user's session."""
+    """A running server with our project, and a user's session."""
 
     def __init__(self, sandbox, jars, name="azkaban"):
         self.sandbox, self.jars = sandbox, jars
@@ -43,12 +43,12 @@ class Azkaban:
         return Execution(self.sandbox, self.server, self.client, number)
 
     def gate(self, name):
-        """A file that does not exist yet; tasks that are to run until then are told to wait for it."""
+        """Returns the path of a file that does not exist yet. Tasks run until it exists."""
         return self.sandbox.folder / f"gate-{name}"
 
     @contextlib.contextmanager
     def another(self):
-        """A second server with the same plugin and project, to be killed."""
+        """Starts a second server with the same plugin and project, which a check may kill."""
         other = Azkaban(self.sandbox, self.jars, "azkaban-to-kill")
         try:
             other.start()
@@ -77,7 +77,7 @@ def started(sandbox):
     jars = fetched(HERE / "pom.xml", VERSION)
     if why := own_network.enter():
         print(f"server: its random ports are open to other machines: no network of its own: {why}", flush=True)
-    # What an administrator may set for all; a flow and a step may still say otherwise.
+    # A default that an administrator may set for all flows; a flow or a step may override it.
     with (sandbox.jobtypes / "tony/plugin.properties").open("a") as defaults:
         defaults.write("tony.worker.instances=1\n")
     azkaban = Azkaban(sandbox, jars)

@@ -1,4 +1,5 @@
-"""The sample with its data prepared by a local Spark job, in the whole Azkaban 2.5.0: a part of scripts/test --long."""
+"""The sample, whose data are prepared by a local Spark job, in the whole Azkaban 2.5.0: a part of scripts/test
+--long."""
 
 import re
 
@@ -8,11 +9,11 @@ from server.suite import SAMPLE, started
 __all__ = ["AT_ONCE", "CHECKS", "started"]
 
 PYTHON = ROOT / "build/venv/azkaban/spark/bin/python"  # scripts/test makes it
-LIMIT = 180  # seconds; it takes 20 on two cores
+LIMIT = 180  # seconds; 20 were measured on two cores
 AT_ONCE = 1
 
 
-def a_training_learns_from_what_spark_prepared(azkaban):
+def a_training_uses_data_that_spark_prepared(azkaban):
     sandbox = azkaban.sandbox
     (raw,) = sandbox.python.parents[1].glob("lib/*/site-packages/sklearn/datasets/data/digits.csv.gz")
     given = {"python": sandbox.python, "work.dir": sandbox.folder / "with-spark",
@@ -26,4 +27,4 @@ def a_training_learns_from_what_spark_prepared(azkaban):
     assert f"measured again on {said[2]} rows" in run.log_with("deploy", "deployed ")
 
 
-CHECKS = [a_training_learns_from_what_spark_prepared]
+CHECKS = [a_training_uses_data_that_spark_prepared]

@@ -13,12 +13,12 @@ from level1.projects import HOLD, command, project, tony
 
 AT_ONCE = 5
 CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
-START_LIMIT = 600  # seconds; Maven may have to fetch
+START_LIMIT = 600  # seconds; Maven may have to download
 ON_YARN = {"tony.scheduler": "yarn", "tony.worker.memory": "128m", "tony.am.memory": "256m"}
 
 
 class OnCluster(Executor):
-    """An executor server whose machine knows a cluster."""
+    """An executor server on a machine whose configuration names a cluster."""
 
     def __init__(self, sandbox, folder):
         self.cluster = folder
@@ -32,7 +32,7 @@ class OnCluster(Executor):
 
 @contextlib.contextmanager
 def started(sandbox):
-    # In the sandbox: so what runs in its containers is found there.
+    # The cluster is in the sandbox, so the processes of its containers are found by the sandbox.
     folder = sandbox.folder / "cluster"
     subprocess.run([CLUSTER, "start", folder, "", str(os.getpid())], check=True, timeout=START_LIMIT,
                    stdin=subprocess.DEVNULL)
@@ -58,9 +58,9 @@ def nothing_is_left_of(azkaban, job):
     wait_for(f"the end of {job}", lambda: not azkaban.sandbox.processes(job))
 
 
-def a_step_runs_on_yarn_and_hands_on_what_came_out(azkaban):
+def a_step_runs_on_yarn_and_passes_its_result_on(azkaban):
     take = "echo color=${color} url=${tony.job.url} logs=${tony.job.logs}"
-    seen_by_all = {**ON_YARN, "tony.yarn.view-acl": "*"}  # the page is asked for by nobody in particular
+    seen_by_all = {**ON_YARN, "tony.yarn.view-acl": "*"}  # the page is requested without a user
     steps = [tony("train", 'echo \'{"color": "red"}\' > "$TONY_OUTPUT_FILE"', properties=seen_by_all),
              {**command("deploy", "", after=["train"]), "command": take}]  # fmt: skip
     execution = azkaban.run(project("2.0", steps), "flow")
@@ -87,7 +87,7 @@ def a_step_that_fails_on_yarn_says_why(azkaban):
     nothing_is_left_of(azkaban, execution.job("train"))
 
 
-def a_step_that_no_cluster_can_run_is_refused_at_once(azkaban):
+def a_step_too_large_for_the_cluster_is_refused_at_once(azkaban):
     step = tony("train", "true", properties=ON_YARN | {"tony.yarn.queue": "nowhere"})
     execution = azkaban.run(project("2.0", [step]), "flow")
     assert execution.must("FAILED", "train")["exit"] == 65
@@ -129,5 +129,5 @@ def a_retry_after_the_death_of_the_process_goes_on_with_the_application(azkaban)
 CHECKS = [a_step_that_is_cancelled_leaves_nothing_on_yarn,
           a_retry_after_the_death_of_the_process_goes_on_with_the_application,
           a_step_that_is_cancelled_before_its_master_runs_leaves_nothing,
-          a_step_runs_on_yarn_and_hands_on_what_came_out, a_step_that_fails_on_yarn_says_why,
-          a_step_that_no_cluster_can_run_is_refused_at_once]  # fmt: skip
+          a_step_runs_on_yarn_and_passes_its_result_on, a_step_that_fails_on_yarn_says_why,
+          a_step_too_large_for_the_cluster_is_refused_at_once]  # fmt: skip

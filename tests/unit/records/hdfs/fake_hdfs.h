@@ -1,5 +1,5 @@
-// HDFS in memory, as Hadoop 3.4.3 was seen to behave (tests/conformance/hadoop), with what a network may do to a call.
-// Any thread.
+// HDFS in memory. It behaves as Hadoop 3.4.3 was observed to behave (tests/conformance/hadoop), and a test decides what
+// the network does to each call. Any thread may call it.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace tony {
 inline constexpr auto kKept = Durability::kSurvivesPowerCut;
 inline const HdfsFolder kJob = {"hdfs://nn:8020", "/jobs/x", "eve"};
 
-// So many, without pauses.
+// Returns a policy of `count` tries without pauses.
 inline HdfsRetryPolicy Tries(size_t count) { return {.pauses = std::vector<Duration>(count - 1, Duration(0))}; }
 
 inline constexpr char kNoXattrs[] =
@@ -32,21 +32,23 @@ class FakeHdfs : public HdfsCalls {
  public:
   enum class Fate {
     kAnswered,
-    kNotDone,   // and not answered
-    kUnheard,   // done, and not answered
-    kLate,      // not answered, and done when RunLate() is called
-    kRepeated,  // done twice; the second answer is heard
-    kCut,       // not answered; of Create: done with the first half of the bytes
+    kNotDone,   // not done, not answered
+    kUnheard,   // done, not answered
+    kLate,      // not answered; done by RunLate()
+    kRepeated,  // done twice; second answer arrives
+    // Not answered. Create writes only the first half of the bytes.
+    kCut,
   };
-  std::function<Fate(std::string_view call)> fate;    // of the next call; null: answered
-  std::function<void(std::string_view call)> before;  // a call
+  // Returns what happens to the next call; null: every call is answered.
+  std::function<Fate(std::string_view call)> fate;
+  std::function<void(std::string_view call)> before;  // run before each call
   std::optional<Error> refuses_all;
   bool takes_xattrs = true;
   size_t largest_xattr = 16'384;
-  std::vector<std::string> asked;  // "CREATE /a/b"
-  Instant now{};                   // what is made or changed now has this time
+  std::vector<std::string> asked;  // calls received, e.g. "CREATE /a/b"
+  Instant now{};                   // modification time of new changes
 
-  // One of those that are late; false: there is none.
+  // Performs one of the late calls. Returns false if no late call is left.
   bool RunLate(size_t which = 0) {
     std::unique_lock lock(mutex_);
     if (late_.empty()) return false;
@@ -160,7 +162,8 @@ class FakeHdfs : public HdfsCalls {
     Instant modified{};
     int64_t id = 0;
   };
-  void Changed(const std::string& path) {  // it is new
+  // Gives the new node at `path` its modification time and its number.
+  void Changed(const std::string& path) {
     nodes_[path].modified = now;
     nodes_[path].id = ++ids_;
     ChangedIn(path);
@@ -172,7 +175,8 @@ class FakeHdfs : public HdfsCalls {
 
   template <class T, class Do>
   T Act(std::string_view call, const std::string& path, Do act) {
-    if (const auto hook = before) hook(call);  // which may take itself away
+    // The hook is copied, because it may reset `before`.
+    if (const auto hook = before) hook(call);
     const std::lock_guard lock(mutex_);
     asked.push_back(StrCat(call, " ", path));
     if (refuses_all) return *refuses_all;

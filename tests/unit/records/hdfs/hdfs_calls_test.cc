@@ -19,7 +19,7 @@ using testing::EndsWith;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Records over HTTP.
+// Records that are stored over HTTP (WebHDFS).
 class WebHdfsCallsTest : public hadoop::ServedNameNodeTest {
  protected:
   std::string Bytes(const std::string& name) const { return ServedNameNodeTest::Bytes(store, name); }
@@ -30,7 +30,7 @@ class WebHdfsCallsTest : public hadoop::ServedNameNodeTest {
   const std::string large = std::string(kMostInAttribute + 1, 'x');
 };
 
-TEST_F(WebHdfsCallsTest, RecordsGoByOneConnectionThatIsKept) {
+TEST_F(WebHdfsCallsTest, RecordsShareOneKeptConnection) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   for (const std::string& bytes : {std::string("s\0all", 5), large, std::string()}) {
     ASSERT_TRUE(store.Replace("status.json", bytes, kKept).ok());
@@ -52,7 +52,7 @@ TEST_F(WebHdfsCallsTest, RecordsGoByOneConnectionThatIsKept) {
   });
 }
 
-TEST_F(WebHdfsCallsTest, AnAnswerThatGetsLostChangesNothing) {
+TEST_F(WebHdfsCallsTest, ALostAnswerChangesNothing) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   OnServer([this] { node_.loses_answer_of = "RENAME"; });
   const auto put = Must(store.PutNew("acked.json", "1", kKept));
@@ -60,7 +60,7 @@ TEST_F(WebHdfsCallsTest, AnAnswerThatGetsLostChangesNothing) {
   EXPECT_EQ(Bytes("acked.json"), "1");
 }
 
-TEST_F(WebHdfsCallsTest, ARecordThatAGatewayCutsShortGetsNoName) {
+TEST_F(WebHdfsCallsTest, ATruncatedRecordGetsNoName) {
   OnServer([this] { node_.keeps_of_a_body = 1000; });
   const Error error = store.Replace("status.json", large, kKept).error();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -80,7 +80,7 @@ TEST_F(WebHdfsCallsTest, ThreadsWaitForEachOther) {
   EXPECT_EQ(first, 1);
 }
 
-TEST_F(WebHdfsCallsTest, WhatIsNoNameNodeIsUnavailable) {
+TEST_F(WebHdfsCallsTest, AServerThatIsNotANameNodeIsUnavailable) {
   OnServer([this] { node_.answers_all = Answered(404, "<html>"); });
   const auto record = store.Get("spec.json");
   EXPECT_EQ(record.error().code, ErrorCode::kUnavailable);

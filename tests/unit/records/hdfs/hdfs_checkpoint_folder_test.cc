@@ -22,7 +22,7 @@ class HdfsCheckpointFolderTest : public ::testing::Test {
   HdfsCheckpointFolder Folder() const { return {hdfs_, "hdfs://nn:8020", "/ckpt", "eve", Tries(1)}; }
   CheckpointSpec Spec(bool latest = false) const { return {"hdfs:///ckpt", "*", 3, latest}; }
   CheckpointListing List() const { return ListCheckpoints(Folder(), Spec()); }
-  // "hdfs:///ckpt/ckpt-1 this_job"
+  // Returns path and writer of the newest checkpoint, e.g. "hdfs:///ckpt/ckpt-1 this_job".
   std::string Newest(const CheckpointListing& listing, bool latest = false) const {
     const auto newest = NewestCheckpoint(Folder(), Spec(latest), listing);
     if (!newest.ok()) return newest.error().message;
@@ -32,7 +32,7 @@ class HdfsCheckpointFolderTest : public ::testing::Test {
   const std::shared_ptr<FakeHdfs> hdfs_ = std::make_shared<FakeHdfs>();
 };
 
-TEST_F(HdfsCheckpointFolderTest, WhatWasThereIsOthersAndWhatComesIsTheJobs) {
+TEST_F(HdfsCheckpointFolderTest, ExistingCheckpointsBelongToOthersAndNewOnesToTheJob) {
   Write("ckpt-5");
   const CheckpointListing before = List();
   EXPECT_EQ(before.folder, "hdfs://nn:8020/ckpt");
@@ -42,7 +42,7 @@ TEST_F(HdfsCheckpointFolderTest, WhatWasThereIsOthersAndWhatComesIsTheJobs) {
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-1 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AFileThatIsWrittenAnewWithEqualSizeAndTimeIsAnother) {
+TEST_F(HdfsCheckpointFolderTest, ARewrittenFileOfEqualSizeAndTimeBelongsToTheJob) {
   Write("ckpt-5");
   const CheckpointListing before = List();
   hdfs_->now -= Duration(1);
@@ -50,7 +50,7 @@ TEST_F(HdfsCheckpointFolderTest, AFileThatIsWrittenAnewWithEqualSizeAndTimeIsAno
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-5 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AChangeDeepInAFolderIsSeen) {
+TEST_F(HdfsCheckpointFolderTest, AFolderBelongsToTheJobOnceANestedFileChanges) {
   EXPECT_TRUE(hdfs_->MakeFolders("/ckpt/step_5/shards").ok());
   Write("step_5/shards/0", "abc");
   const CheckpointListing before = List();
@@ -60,7 +60,7 @@ TEST_F(HdfsCheckpointFolderTest, AChangeDeepInAFolderIsSeen) {
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/step_5 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, TheLastOneThatWasWrittenIsTheNewest) {
+TEST_F(HdfsCheckpointFolderTest, TheLastWrittenCheckpointIsTheNewest) {
   const CheckpointListing before = List();
   Write("epoch=2-val_loss=0.50.ckpt");
   Write("epoch=3-val_loss=0.33.ckpt");
@@ -68,7 +68,7 @@ TEST_F(HdfsCheckpointFolderTest, TheLastOneThatWasWrittenIsTheNewest) {
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/epoch=3-val_loss=0.33.ckpt this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, WhatAnotherUserWritesIsNeverTheJobs) {
+TEST_F(HdfsCheckpointFolderTest, CheckpointsOfAnotherUserAreNeverTheJobs) {
   const CheckpointListing before = List();
   Write("ckpt-1");
   Write("ckpt-9");
@@ -77,7 +77,7 @@ TEST_F(HdfsCheckpointFolderTest, WhatAnotherUserWritesIsNeverTheJobs) {
   EXPECT_EQ(Newest(before, /*latest=*/true), "hdfs:///ckpt/ckpt-9 others");
 }
 
-TEST_F(HdfsCheckpointFolderTest, WhatHadoopsToolsAreStillWritingIsNoCheckpoint) {
+TEST_F(HdfsCheckpointFolderTest, UnfinishedFilesOfHadoopToolsAreNotCheckpoints) {
   const CheckpointListing before = List();
   Write("ckpt-9._COPYING_");
   EXPECT_TRUE(hdfs_->MakeFolders("/ckpt/_temporary").ok());
@@ -90,7 +90,7 @@ TEST_F(HdfsCheckpointFolderTest, AFolderThatIsNotThereHoldsNothing) {
   EXPECT_EQ(Newest(List()), "none");
 }
 
-TEST_F(HdfsCheckpointFolderTest, WithoutAnAnswerNothingIsKnown) {
+TEST_F(HdfsCheckpointFolderTest, AnUnansweredListingIsUnknown) {
   const CheckpointListing before = List();
   hdfs_->refuses_all = Error{ErrorCode::kUnavailable, "no answer"};
   EXPECT_EQ(List().unknown, "open hdfs://nn:8020/ckpt: no answer");

@@ -66,15 +66,16 @@ TEST_F(HdfsJournalStoreTest, RecordsAreReadInTheirOrderThroughAllEpochs) {
   EXPECT_EQ(Journal(), all + "<61>");
 }
 
-TEST_F(HdfsJournalStoreTest, AUsualRecordIsOneCall) {
+TEST_F(HdfsJournalStoreTest, AnOrdinaryRecordNeedsOneCall) {
   TakenOver(Epoch{1});
   hdfs->asked.clear();
   for (int64_t n = 1; n <= 24; ++n) ASSERT_TRUE(Adds(Epoch{1}, n, std::string(kMostInAttribute, 'x')));
-  EXPECT_EQ(hdfs->asked.size(), 28U);  // and four that make what carries them
+  // Four of the calls make the folder that holds the records as attributes.
+  EXPECT_EQ(hdfs->asked.size(), 28U);
 }
 
-// Each 24th turn of a job waits for that.
-TEST_F(HdfsJournalStoreTest, WhatCarriesUsualRecordsIsMadeByTheNameNodeAlone) {
+// Every 24th step of a job waits for these calls.
+TEST_F(HdfsJournalStoreTest, OrdinaryRecordsNeedNoDataNode) {
   TakenOver(Epoch{1});
   hdfs->asked.clear();
   for (int64_t n = 1; n <= 49; ++n) ASSERT_TRUE(Adds(Epoch{1}, n, "usual"));
@@ -94,7 +95,7 @@ TEST_F(HdfsJournalStoreTest, AfterTheSealNothingIsAdded) {
   EXPECT_EQ(store.Seal(Epoch{2}).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(HdfsJournalStoreTest, AJobThatWasRemovedIsAsGoodAsSealed) {
+TEST_F(HdfsJournalStoreTest, ARemovedJobCountsAsSealed) {
   TakenOver(Epoch{1});
   ASSERT_TRUE(*hdfs->Remove("/jobs/x"));
   EXPECT_FALSE(Adds(Epoch{1}, 1, "one"));
@@ -111,8 +112,8 @@ TEST_F(HdfsJournalStoreTest, AnEpochIsBegunOnceAndNeverAfterALaterOne) {
   ASSERT_TRUE(Adds(Epoch{2}, 1, "one")) << "it was not sealed";
 }
 
-// The second one takes over before each of the first one's calls.
-TEST_F(HdfsJournalStoreTest, OfTwoThatTakeOverAtOnceOneRules) {
+// The second AM takes over before each call of the first AM in turn.
+TEST_F(HdfsJournalStoreTest, SimultaneousTakeoversLeaveOneLeader) {
   for (size_t call = 0;; ++call) {
     const HdfsFolder job{"", StrCat("/jobs/", call), ""};
     ASSERT_TRUE(MakeRecordFolder(hdfs, job).ok());
@@ -131,7 +132,7 @@ TEST_F(HdfsJournalStoreTest, OfTwoThatTakeOverAtOnceOneRules) {
   }
 }
 
-TEST_F(HdfsJournalStoreTest, WhoSettlesAJobReadsWhatCountsAndNoMasterAddsToIt) {
+TEST_F(HdfsJournalStoreTest, AFinalizerReadsTheWholeJournalAndNoAmAddsToIt) {
   TakenOver(Epoch{1});
   for (const int64_t n : {1, 2}) ASSERT_TRUE(Adds(Epoch{1}, n, StrCat("<", n, ">")));
   for (int settlers = 1; settlers <= 2; ++settlers) {
@@ -145,14 +146,14 @@ TEST_F(HdfsJournalStoreTest, WhoSettlesAJobReadsWhatCountsAndNoMasterAddsToIt) {
   EXPECT_EQ(Journal(), "<1><2>");
 }
 
-TEST_F(HdfsJournalStoreTest, AJobWithoutAMasterIsSettledSoThatNoneBegins) {
+TEST_F(HdfsJournalStoreTest, NoAmStartsAfterAJobWasFinalizedWithoutOne) {
   const auto sealed = Must(SealJournal(store));
   EXPECT_FALSE(sealed);
   EXPECT_EQ(TakeOverJournal(store, Epoch{1}).error().code, ErrorCode::kNotPermitted);
 }
 
-// Who settles the job does so before each of a beginning master's calls, and the other way round.
-TEST_F(HdfsJournalStoreTest, OfAMasterThatBeginsAndWhoSettlesTheJobOneIsFirst) {
+// A process finalizes the job before each call of a starting AM, and an AM starts before each call of that process.
+TEST_F(HdfsJournalStoreTest, ARacingAmAddsNoRecordAfterTheJobIsFinalized) {
   for (const bool settles_within : {true, false}) {
     for (size_t call = 0;; ++call) {
       SCOPED_TRACE(StrCat(settles_within, " ", call));
@@ -185,7 +186,7 @@ TEST_F(HdfsJournalStoreTest, OfAMasterThatBeginsAndWhoSettlesTheJobOneIsFirst) {
   }
 }
 
-TEST_F(HdfsJournalStoreTest, WhatIsMissingIsNamed) {
+TEST_F(HdfsJournalStoreTest, AMissingRecordIsNamed) {
   TakenOver(Epoch{1});
   for (const int64_t n : {1, 2, 4}) ASSERT_TRUE(Adds(Epoch{1}, n, "x"));
   const Error gap = TakeOverJournal(store, Epoch{2}).error();
@@ -195,7 +196,7 @@ TEST_F(HdfsJournalStoreTest, WhatIsMissingIsNamed) {
   EXPECT_EQ(ReadJournal(store).error().code, ErrorCode::kInvalid);
 }
 
-// Records come between the calls of a reader, who must not take that for a gap.
+// Records are added between the calls of a reader, which must not report a gap.
 TEST_F(HdfsJournalStoreTest, AJournalIsReadWhileItIsWritten) {
   TakenOver(Epoch{1});
   int64_t written = 0;
@@ -215,7 +216,7 @@ TEST_F(HdfsJournalStoreTest, AJournalIsReadWhileItIsWritten) {
   EXPECT_GE(Journal().size(), 40U);
 }
 
-TEST_F(HdfsJournalStoreTest, AnAnswerThatGetsLostChangesNothing) {
+TEST_F(HdfsJournalStoreTest, ALostAnswerChangesNothing) {
   int64_t epoch = 0, number = 0;
   std::string all;
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate, Fate::kRepeated, Fate::kCut}) {
@@ -238,8 +239,8 @@ TEST_F(HdfsJournalStoreTest, AnAnswerThatGetsLostChangesNothing) {
   }
 }
 
-// Both calls that make the folder are done late as well.
-TEST_F(HdfsJournalStoreTest, ASealedEpochIsNotMadeAnew) {
+// Both calls that make the folder are performed late, after the seal.
+TEST_F(HdfsJournalStoreTest, ALateCallDoesNotRecreateASealedEpoch) {
   hdfs->fate = [made = 0, renamed = 0](std::string_view call) mutable {
     const bool is_first = (call == "MKDIRS" && made++ == 0) || (call == "RENAME" && renamed++ == 0);
     return is_first ? Fate::kLate : Fate::kAnswered;
@@ -251,7 +252,7 @@ TEST_F(HdfsJournalStoreTest, ASealedEpochIsNotMadeAnew) {
   EXPECT_FALSE(Adds(Epoch{1}, 1, "one"));
 }
 
-TEST_F(HdfsJournalStoreTest, WhereAttributesAreRefusedAllAreFiles) {
+TEST_F(HdfsJournalStoreTest, RecordsAreFilesIfAttributesAreRefused) {
   hdfs->takes_xattrs = false;
   TakenOver(Epoch{1});
   for (int number = 1; number <= 30; ++number) ASSERT_TRUE(Adds(Epoch{1}, number, "x"));
@@ -260,7 +261,7 @@ TEST_F(HdfsJournalStoreTest, WhereAttributesAreRefusedAllAreFiles) {
       << "it is switched off";
 }
 
-TEST_F(HdfsJournalStoreTest, WhoNeverAnswersIsNoSeal) {
+TEST_F(HdfsJournalStoreTest, AMissingAnswerIsNotASeal) {
   TakenOver(Epoch{1});
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard}) {
     hdfs->fate = [fate](std::string_view) { return fate; };
@@ -271,8 +272,8 @@ TEST_F(HdfsJournalStoreTest, WhoNeverAnswersIsNoSeal) {
   EXPECT_EQ(store.Add(Epoch{1}, 1, "other").error().code, ErrorCode::kNotPermitted);
 }
 
-// A master that adds records, and masters that take over from it in the midst of its calls, while answers get lost and
-// what nobody waits for any more is done later, after the seal as well.
+// Simulates an AM that adds records, and AMs that take over from it in the middle of its calls. Answers get lost, and
+// calls that are no longer awaited are performed later, even after the seal.
 class Course {
  public:
   explicit Course(uint32_t seed) : random_(seed) {
@@ -301,7 +302,7 @@ class Course {
  private:
   uint32_t OneOf(uint32_t count) { return random_() % count; }
 
-  // A whole master's life, which another one may end at any call.
+  // Runs the whole life of an AM, which another AM may end at any call.
   void TakeOver() {
     ++depth_;
     const Epoch own{++epoch_};
@@ -309,10 +310,11 @@ class Course {
     if (records.ok()) {
       std::string bytes;
       for (const JournalRecord& record : *records) bytes += record.bytes;
-      if (own.value > newest_) {  // else a later one came while it read
+      // Otherwise a later AM took over during the read.
+      if (own.value > newest_) {
         EXPECT_TRUE(bytes.starts_with(told_));
         newest_ = own.value;
-        told_ = bytes;  // what it acts upon
+        told_ = bytes;  // the records it acts upon
       }
       Rule(own, static_cast<int64_t>(records->size()));
     }
@@ -326,7 +328,8 @@ class Course {
         added = store_.Add(own, number + 1, bytes);
         if (added.ok()) break;
       }
-      if (!added.ok() || !*added) return;  // it dies, or is told that it does not rule
+      // The AM dies, or learns that it is not leader any more.
+      if (!added.ok() || !*added) return;
       ++number;
       if (own.value < newest_) {
         sealed_added_ |= told_.find(bytes) == std::string::npos;
@@ -345,7 +348,7 @@ class Course {
   bool sealed_added_ = false;
 };
 
-TEST(HdfsJournalStoreSeeds, WhatIsToldAsAddedIsThereAndNothingIsAddedAfterASeal) {
+TEST(HdfsJournalStoreSeeds, ReportedRecordsExistAndNoneIsAddedAfterASeal) {
   for (uint32_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     Course(seed).Run();

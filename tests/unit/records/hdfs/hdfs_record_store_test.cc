@@ -38,7 +38,7 @@ class HdfsRecordStoreTest : public testing::Test {
     for (const std::string& call : hdfs->asked) names.push_back(call.substr(0, call.find(' ')));
     return names;
   }
-  // The call number `call` from now on has this fate.
+  // Gives the call with number `call`, counted from now, this fate.
   void Meet(Fate fate, size_t call) {
     hdfs->fate = [=, count = size_t{0}](std::string_view) mutable { return count++ == call ? fate : Fate::kAnswered; };
   }
@@ -70,7 +70,7 @@ TEST_F(HdfsRecordStoreTest, ASmallRecordNeedsNoBlockOfBytes) {
   EXPECT_THAT(Asked(), ElementsAre("CREATE", "GETFILESTATUS", "RENAME"));
 }
 
-TEST_F(HdfsRecordStoreTest, OfManyWhoPutANewOneTheFirstAloneHasPutIt) {
+TEST_F(HdfsRecordStoreTest, OnlyTheFirstOfManyWritersCreatesARecord) {
   std::atomic<int> first = 0;
   std::vector<std::jthread> racers;
   for (int i = 0; i < 8; ++i)
@@ -98,7 +98,7 @@ TEST_F(HdfsRecordStoreTest, RecordsOfAFolderAreListedAndRemoved) {
   EXPECT_THAT(*store.List("kill-requests"), UnorderedElementsAre("b.json"));
 }
 
-TEST_F(HdfsRecordStoreTest, AJobThatWasRemovedIsNotMadeAnew) {
+TEST_F(HdfsRecordStoreTest, AWriteDoesNotRecreateARemovedJob) {
   ASSERT_TRUE(*hdfs->Remove("/jobs/x"));
   EXPECT_EQ(store.Replace("status.json", "1", kKept).error().code, ErrorCode::kCannotWrite);
   EXPECT_EQ(store.PutNew("kill-requests/a.json", "1", kKept).error().code, ErrorCode::kCannotWrite);
@@ -107,8 +107,8 @@ TEST_F(HdfsRecordStoreTest, AJobThatWasRemovedIsNotMadeAnew) {
   EXPECT_EQ(hdfs->GetEntry("/jobs/x").error().code, ErrorCode::kNotFound);
 }
 
-// Each call of a write once, in each way.
-TEST_F(HdfsRecordStoreTest, AnAnswerThatGetsLostChangesNothing) {
+// Each call of a write meets each fate once.
+TEST_F(HdfsRecordStoreTest, ALostAnswerChangesNothing) {
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate, Fate::kRepeated, Fate::kCut}) {
     for (const std::string& bytes : {std::string("small"), large}) {
       for (size_t call = 0; call < 3; ++call) {
@@ -133,7 +133,7 @@ TEST_F(HdfsRecordStoreTest, AnAnswerThatGetsLostChangesNothing) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, WhoWasSecondIsToldSoAlsoWhenTheAnswerGotLost) {
+TEST_F(HdfsRecordStoreTest, ASecondWriterIsRefusedEvenIfAnAnswerGetsLost) {
   ASSERT_TRUE(*store.PutNew("new", "first", kKept));
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate}) {
     Meet(fate, 2);
@@ -142,8 +142,8 @@ TEST_F(HdfsRecordStoreTest, WhoWasSecondIsToldSoAlsoWhenTheAnswerGotLost) {
   }
 }
 
-// Its rename is still under way, and may be done when the record of the first one is removed.
-TEST_F(HdfsRecordStoreTest, WhoMayStillWinIsNotToldThatItIsSecond) {
+// The rename of the second writer is still under way, and may be performed after the first writer's record is removed.
+TEST_F(HdfsRecordStoreTest, AWriterWithAPendingRenameGetsAnErrorInsteadOfARefusal) {
   ASSERT_TRUE(*store.PutNew("new", "first", kKept));
   hdfs->fate = [renames = 0](std::string_view call) mutable {
     if (call == "DELETE") return Fate::kNotDone;
@@ -154,7 +154,7 @@ TEST_F(HdfsRecordStoreTest, WhoMayStillWinIsNotToldThatItIsSecond) {
   EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HdfsRecordStoreTest, WhoNeverAnswersIsAskedSoManyTimes) {
+TEST_F(HdfsRecordStoreTest, AnUnansweredCallIsRetriedALimitedNumberOfTimes) {
   hdfs->fate = [](std::string_view) { return Fate::kNotDone; };
   const auto record = store.Get("spec.json");
   EXPECT_EQ(record.error().code, ErrorCode::kUnavailable);
@@ -178,7 +178,7 @@ TEST_F(HdfsRecordStoreTest, ErrorsHaveTheKindsOfARecordStore) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, WhereAttributesAreRefusedAllAreFiles) {
+TEST_F(HdfsRecordStoreTest, RecordsAreFilesIfAttributesAreRefused) {
   hdfs->largest_xattr = 1000;
   ASSERT_TRUE(store.Replace("a", std::string(2000, 'x'), kKept).ok());
   hdfs->takes_xattrs = false;
@@ -188,7 +188,7 @@ TEST_F(HdfsRecordStoreTest, WhereAttributesAreRefusedAllAreFiles) {
   EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/a", "/jobs/x/b"));
 }
 
-TEST_F(HdfsRecordStoreTest, ANameNodeThatHasAttributesSwitchedOffIsAskedForOneOnce) {
+TEST_F(HdfsRecordStoreTest, DisabledAttributesAreTriedOnlyOnce) {
   hdfs->takes_xattrs = false;
   for (const char* name : {"a", "b"}) ASSERT_TRUE(store.Replace(name, "small", kKept).ok());
   EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }),
@@ -203,7 +203,7 @@ TEST_F(HdfsRecordStoreTest, AnotherWriterIsNamed) {
   EXPECT_EQ((*without_user.Get("kill-request.json"))->writer, "");
 }
 
-// Between the calls of a reader.
+// The record is replaced between the calls of a reader.
 TEST_F(HdfsRecordStoreTest, ARecordThatIsReplacedWhileItIsReadIsReadWhole) {
   for (const auto& [before, after] : {std::pair(large, std::string("small")), {"small", large}, {large, large + "y"}}) {
     ASSERT_TRUE(store.Replace("a", before, kKept).ok());
@@ -216,7 +216,7 @@ TEST_F(HdfsRecordStoreTest, ARecordThatIsReplacedWhileItIsReadIsReadWhole) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, AfterTheSealAMastersRecordsAreWrittenNoMore) {
+TEST_F(HdfsRecordStoreTest, AfterTheSealAnAmCannotWriteRecords) {
   const HdfsJournalStore journal(hdfs, kJob);
   ASSERT_TRUE(*journal.Begin(Epoch{1}));
   const HdfsRecordStore masters(hdfs, kJob, Tries(4), EpochFolder(kJob, Epoch{1}));
@@ -238,8 +238,8 @@ TEST_F(HdfsRecordStoreTest, AfterTheSealAMastersRecordsAreWrittenNoMore) {
   EXPECT_THAT(*store.List("kill-requests"), ElementsAre("a.json"));
 }
 
-// A master that goes on writing, and somebody who settles its job before one of the calls, while answers get lost and
-// what nobody waits for any more is done later: what was settled stays.
+// An AM goes on writing while another process finalizes its job before one of the calls. Answers get lost, and calls
+// that are no longer awaited are performed later. The finalized record must stay.
 void RunSettled(uint32_t seed) {
   std::mt19937 random(seed);
   const auto one_of = [&](uint32_t count) { return random() % count; };
@@ -279,11 +279,11 @@ void RunSettled(uint32_t seed) {
   ASSERT_EQ((*record)->bytes, found == "ended" ? "ended" : "settled") << "seed " << seed;
 }
 
-TEST(HdfsRecordStoreSeeds, WhatWasSettledStays) {
+TEST(HdfsRecordStoreSeeds, AFinalizedStatusStays) {
   for (uint32_t seed = 1; seed <= 1000 && !testing::Test::HasFatalFailure(); ++seed) RunSettled(seed);
 }
 
-// A write that was told as done is what is read until the next one; one that failed may be there, then and later.
+// A write that was reported as done is read until the next write. A write that failed may be read at once or later.
 void RunSeed(uint32_t seed) {
   std::mt19937 random(seed);
   const auto one_of = [&](uint32_t count) { return random() % count; };
@@ -292,10 +292,12 @@ void RunSeed(uint32_t seed) {
   ASSERT_TRUE(MakeRecordFolder(hdfs, kJob).ok());
   const auto fates = [&](std::string_view call) {
     if (one_of(100) >= 25) return Fate::kAnswered;
-    if (call == "DELETE") return one_of(2) ? Fate::kNotDone : Fate::kUnheard;  // a late one takes what was put since
+    // A late removal would remove records that were put after it.
+    if (call == "DELETE") return one_of(2) ? Fate::kNotDone : Fate::kUnheard;
     return static_cast<Fate>(1 + one_of(5));
   };
-  std::map<std::string, std::set<std::string>> may_be, failed;  // by name; "none"
+  // The possible contents of each record, by name; "none" stands for a missing record.
+  std::map<std::string, std::set<std::string>> may_be, failed;
   for (const char* name : {"a", "b", "folder/c"}) may_be[name] = {"none"};
   for (int step = 0; step < 20; ++step) {
     const std::string name = std::vector<std::string>{"a", "b", "folder/c"}[one_of(3)];
@@ -332,7 +334,7 @@ void RunSeed(uint32_t seed) {
   }
 }
 
-TEST(HdfsRecordStoreSeeds, WhatIsToldAsDoneIsThere) {
+TEST(HdfsRecordStoreSeeds, AReportedWriteIsReadBack) {
   for (uint32_t seed = 1; seed <= 2000 && !testing::Test::HasFatalFailure(); ++seed) RunSeed(seed);
 }
 

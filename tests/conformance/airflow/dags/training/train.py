@@ -1,7 +1,8 @@
-"""Learns on which side of a line a point is: two processes, each by points of its own. The first one takes the mean of what
-they have learnt, judges it, and writes it as the model. Without a framework, whose start would take most of the time.
+"""Learns on which side of a line a point lies. Two processes train with different points; the first one averages both
+results, evaluates the mean, and writes it as the model. It uses no framework, because starting one would take most of
+the time.
 
-Set by TonY: JAX_COORDINATOR_ADDRESS, JAX_PROCESS_ID; TONY_OUTPUT_FILE for the chief. By whoever submits: MODEL_DIR.
+TonY sets JAX_COORDINATOR_ADDRESS and JAX_PROCESS_ID, and TONY_OUTPUT_FILE for the chief. The submitter sets MODEL_DIR.
 """
 
 import json

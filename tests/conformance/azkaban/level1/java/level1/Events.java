@@ -7,8 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What happened, a JSON object a line. Any thread may tell. Azkaban's setuid program writes lines to the same pipe, so
- * each of ours is one write.
+ * Writes events, one JSON object per line. Any thread may call it. Azkaban's setuid program writes lines to the same
+ * pipe, so each event is written by one call.
  */
 final class Events {
   private final PrintStream out;
@@ -17,7 +17,7 @@ final class Events {
     this.out = out;
   }
 
-  /** Names and values by turns; a null value is left out. */
+  /** Takes names and values alternately; a null value is left out. */
   void tell(String event, Object... fields) {
     Map<String, Object> object = new LinkedHashMap<>();
     object.put("event", event);

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One execution of a flow, walked as Azkaban's FlowRunner walks it: a step starts when all before it have succeeded,
- * after a failure nothing new starts, and steps that are cancelled together are cancelled one after the other.
+ * One execution of a flow, in the order of Azkaban's FlowRunner: a step starts when all steps before it have succeeded;
+ * after a failure no step starts; steps that are cancelled together are cancelled one after the other.
  */
 final class Execution {
   private final ExecutableFlow flow;
@@ -81,7 +81,7 @@ final class Execution {
 
   private void startWhatCan() throws IOException {
     while (startIn(flow)) {
-      // What has been cancelled, and an embedded flow that has begun or ended, may allow for more.
+      // A cancelled step, or an embedded flow that has started or ended, may allow more steps to start.
     }
   }
 

@@ -15,8 +15,8 @@ import org.apache.log4j.Logger;
 import org.apache.log4j.PatternLayout;
 
 /**
- * Azkaban's executor server without the server. Commands come in on standard input, a JSON object a line, and events go
- * out on standard output; the server's own log is standard error. It ends with its input.
+ * Azkaban's executor server without its network server. Commands are read from standard input, one JSON object per
+ * line, and events are written to standard output. Its log is standard error. It exits at the end of its input.
  *
  * <pre>
  *   {"do": "run", "execution": 7, "folder": "a copy of it", "project": "its name", "flow": "deploy",

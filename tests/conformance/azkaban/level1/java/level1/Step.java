@@ -49,7 +49,7 @@ final class Step {
     }
   }
 
-  /** Returns when the attempt that runs has ended; there is no other. */
+  /** Returns when the running attempt has ended; no attempt follows. */
   void cancel() {
     Job running;
     synchronized (this) {
@@ -116,7 +116,7 @@ final class Step {
   private Throwable perform(File attachment, Logger logger) {
     try {
       Props props = properties.of(node);
-      node.setInputProps(props); // where the number of retries is looked up
+      node.setInputProps(props); // Azkaban reads the number of retries there
       addWhatAJobIsTold(props, attachment);
       Job built = types.buildJobExecutor(node.getId(), props, logger);
       synchronized (this) {
@@ -168,7 +168,7 @@ final class Step {
     return node.getOutputProps() == null ? null : node.getOutputProps().getFlattened();
   }
 
-  /** What Azkaban would store: it parses the file once a job has ended. */
+  /** Returns what Azkaban would store: it parses the file after a job has ended. */
   private static Object attached(File file) {
     try {
       return file.exists() ? JSONUtils.parseJSONFromFile(file) : null;

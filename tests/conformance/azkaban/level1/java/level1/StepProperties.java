@@ -12,8 +12,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The properties that FlowRunner gives a step: its own, over what the steps before it wrote, over the flow's, over the
- * shared files of the old format. What the job type adds below all of them is JobTypeManager's.
+ * The properties that FlowRunner gives a step. Its own override the outputs of the steps before it, these override the
+ * flow's, and these override the shared files of the old format. JobTypeManager adds the job type's below all of them.
  */
 final class StepProperties {
   private final ExecutableFlow flow;
@@ -39,7 +39,7 @@ final class StepProperties {
     }
   }
 
-  /** Of a step, anew for each attempt; or of an embedded flow. */
+  /** Returns the properties of a step, computed for each attempt, or of an embedded flow. */
   Props of(ExecutableNode node) throws IOException {
     Props props = yaml || node.getPropsSource() == null ? null : shared.get(node.getPropsSource());
     Props ofFlow = Props.clone(node.getParentFlow().getInputProps());
@@ -54,7 +54,7 @@ final class StepProperties {
     return over(ofItsOwn(node), props);
   }
 
-  /** Where a step runs, unless it says otherwise. */
+  /** The working folder of a step, unless the step sets another one. */
   File workingFolder(ExecutableNode node) {
     return yaml ? folder : new File(folder, node.getJobSource()).getParentFile();
   }
