@@ -1,4 +1,22 @@
-// Judges a run by its history alone. The checker does not use Job or TaskRun.
+// Judges a run by its history, as seen from outside, without Job and TaskRun. It checks:
+//
+// - Each attempt has one outcome. Each of its processes runs at most once. The outcome names the real exit status of a
+//   process. It is a success only if all processes have succeeded. No process runs once the executor has reported the
+//   end.
+// - A task never has two attempts at once, except for the stated overlap after a scheduler's false report.
+// - A generation has one cluster spec for each stage. No task of a later stage starts before all values of the earlier
+//   stages are in the journal. No process of a generation runs once the next one has formed.
+// - A restart follows the rules for scope, budget, charge and back-off. All that it replaces has ended, and the AM
+//   knows it. Tasks that can continue in their executor do, if they do not wait there too long. Containers that wait
+//   for the rest of their gang are given back after the whole time, not before. The restart resumes from the newest
+//   checkpoint of the job, or of all jobs if it asks for that. If restarts do not help, the job ends. A sidecar that
+//   outlives a gang's restart gets no message about it, and no task waits for it; all other tasks of the gang get the
+//   message.
+// - The AM reports only what is in the journal. It gives no executor up too early or while the lease is not renewed. It
+//   does not lead without its arbiter, ignores no kill and no time limit, and its clock continues that of the AM
+//   before.
+// - The job ends, as its outcomes say, and leaves nothing behind. It ends within a bound from its verdict or a kill, or
+//   from the end of all faults: no client and no place in the ledger waits longer.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,13 @@
-// Checks the history of one run under one request id against the contract. The checker does not use SubmitMachine or
-// Ownership.
+// Judges the history of a run with one request id by the contract, without SubmitMachine and Ownership. It checks:
+//
+// - Two jobs never run at once. The request id finds each job from its first moment.
+// - Only a submit that may do so attaches to a job, adopts, replaces or makes it. A lower number makes no job, and
+//   neither does an owner that was ordered to stop before it came.
+// - A job that succeeded is not run again for a submit that would adopt it.
+// - A job is killed only if the condition of the kill holds then. Later activity of another client makes a planned kill
+//   void.
+// - If a kill and a submit come from one owner, one of them has seen the other.
+// - Each process that does not die reaches its end.
 #pragma once
 
 #include <map>

@@ -1,4 +1,22 @@
-"""A Dag run and its tasks, as the database, the REST server, the logs and the runtime show them."""
+"""A Dag run and its tasks, as the database, the REST server, the logs and the runtime show them.
+
+A check gets an `airflow` (daemons.py), which makes the runs:
+
+    airflow.major, airflow.rows(sql, ...), airflow.rest(method, path, body)   2 or 3; anything that is not below
+    airflow.trigger(dag_id, conf)         a Run: state(), wait(*states, limit=), task(task_id, map_index)
+    run.release()                         makes $AIRFLOW_HOME/release/RUN_ID, for which the jobs of the Dags wait
+    task.row(), task.state(), task.wait(*states, limit=)    from the database; an end that was not asked for fails
+    task.xcoms(), task.links(), task.log(try_number), task.pid()    pid: of the process with execute()
+    task.wait_until_watched(triggerer)    until that triggerer runs the task's trigger
+    task.kill(), task.worker()            SIGKILL, so that Airflow tries again; that process and its supervisor
+    task.mark(state), task.clear(), task.clear_by_command()    by REST as a click does it; by `airflow tasks clear`
+    task.request_id, task.jobs()          the ids of all jobs that were made for it, oldest first
+    task.job(), task.wait_for_job(*states, limit=)    the last job as `tony list` shows it
+    airflow.daemon(name), airflow.another_triggerer(name)    a Daemon
+    daemon.kill(), kill_alone(), terminate(), pause(), go_on()    its session, or only its process
+    daemon.start(), wait_ready(), log(), job_id()    job_id: the id in trigger.triggerer_id
+    airflow.sandbox                       folder, tony(*words, fails=False), processes(mark)
+"""
 
 import json
 import os

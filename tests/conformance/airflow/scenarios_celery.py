@@ -1,5 +1,15 @@
 """Two machines, each with a worker of Celery and a home of its own, over PostgreSQL and Redis.
 
+- queue_per_machine: a worker is killed with all that it runs; the retry waits in the worker's queue, and continues with
+  the job
+- another_machine: the same in a queue of two workers. The retry, on the other machine, is refused and names both (3.3), or
+  says where it searched and makes a second job (2); a later retry on the first machine continues with the first job
+- deferred_elsewhere: the same with a task that is deferred, and resumed on the other machine: its error names both
+- broker_restart: Redis is killed, and all that was queued is lost: the task continues; the workers serve the next one
+- second_delivery: the message of a running task is delivered again after its visibility timeout: one job, which continues
+- database_restart: PostgreSQL is away for some seconds, and daemons that end are started again: a task that runs and a task
+  that is deferred have one job each
+
 The two versions of Airflow differ here, and both are right:
 
 | scenario | Airflow 2 | Airflow 3.3 |

@@ -1,5 +1,15 @@
-"""The scenarios that must hold after every change: training, failure, cancellation, and the death of Airflow's
-daemons."""
+"""The scenarios that must hold after every change: training, failure, cancellation, and the death of Airflow's daemons.
+
+- sync_ok: prepare, train, deploy; the model and its accuracy reach the step after the training. Two processes of
+  dags/training train a small model with plain Python, because `sample` and `long` train with JAX
+- defer_ok: a deferred task has no process; its job's page and logs are linked meanwhile
+- fail_noretry: a failure that no retry corrects is tried once in spite of retries=3; the log gives the reason
+- mark_failed_running, mark_failed_deferred: the click ends the job: at once, after 15 s (3.3), by the watch timeout (before)
+- worker_kill9: the task's process is killed; its retry continues with the running job
+- triggerer_kill9: the triggerer is killed; the next one waits for the same job
+
+In each scenario the runtime has had one job for the task. At the end no job runs on, and no process is left.
+"""
 
 import os
 import pathlib

@@ -1,6 +1,10 @@
 """Slow or rare scenarios: everything that `default` leaves out. The checks are in `long/`.
 
-The two versions of Airflow differ here, and both are right:
+Among them: a worker or a triggerer is stopped until its successor has the job, and then continues (stalled_worker,
+stalled_triggerer); a server is away (server_away); two homes, as of two machines (two_homes); a try dies before it submits
+what last night's run has submitted under the same request id (one_request_each_night).
+
+Where the two versions of Airflow differ, and both are right:
 
 | scenario | Airflow 2 | Airflow 3 |
 |---|---|---|

@@ -1,4 +1,12 @@
-"""Tasks with tony.scheduler=yarn in genuine Airflow, on a Hadoop cluster of the suite's own."""
+"""Tasks with tony.scheduler=yarn in genuine Airflow, on a Hadoop cluster of the suite's own.
+
+- yarn_ok: a task succeeds; its outputs reach the next task; both links lead to the application
+- yarn_fail, yarn_refused: the task's log names what failed, and what no cluster can give; the refused task is tried once,
+  and no application is made
+- yarn_defer: a deferred task shows its application, and ends as the application does
+- yarn_mark_failed: the click ends the application, and leaves nothing
+- yarn_worker_kill9: the task's process is killed; its retry continues with the application
+"""
 
 import getpass
 import os
