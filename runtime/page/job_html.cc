@@ -231,7 +231,7 @@ std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
   if (rows.empty()) return "";
   std::string html = StrCat("<section>\n", RoleHeading(tasks));
   if (has_older)
-    html += StrCat("<p>The table shows of each task the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), "; to see older attempts, run ",
+    html += StrCat("<p>The table shows only the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), " of each task; to see older attempts, run ",
                    Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), ".</p>\n");
   html += "<div class=\"wide\"><table>\n<thead><tr><th>Task</th><th>Attempt</th>";
   for (const std::string& name : LogNames(1)) html += Element("th", name);

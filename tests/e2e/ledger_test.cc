@@ -38,9 +38,9 @@ const TestRow kLedger[] = {
     {"ALedgerThatCannotBeMadeIsRefusedByItsPath",
      {{"TONY_LEDGER=/proc/no/ledger one true", "73 && err~/proc/no"}, {"jobs 0", ""}}},
     {"AnUnreadableMachineFileIsReportedAndIgnored",
-     {{"machine {", ""}, {"one true %M", "err~machine.json is left out: "}}},
+     {{"machine {", ""}, {"one true %M", "err~machine.json is ignored: "}}},
     {"ARefusalMentionsTheIgnoredMachineFile",
-     {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is left out: "}}},
+     {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is ignored: "}}},
     // The doctor changes nothing: home/jobs stays missing.
     {"TheDoctorFindsThisMachineHealthy",
      {{"doctor --json",

@@ -47,11 +47,11 @@ const TestRow kOutputs[] = {
        "/state=SUCCEEDED && /outputs_problem~it has 3221225472 bytes, and at most 1048576 are kept"},
       {"missing %F/logs/worker-0/1/output.json", ""}}},
     {"APipeAsOutputFileDoesNotBlock",
-     {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~it is no regular file"},
+     {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~it is not a regular file"},
       {"outputs %J --json",
-       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is no regular file && "
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is not a regular file && "
        "err~expected one JSON object && /error/class=spec_invalid"},
-      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is no regular file"}}},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is not a regular file"}}},
     {"ALinkAsOutputFileIsNotFollowed",
      {{"one `ln -s /etc/passwd $TONY_OUTPUT_FILE`", "out~it is a symbolic link"},
       {"outputs %J --json",
@@ -118,7 +118,7 @@ TEST_F(OutputFilesTest, OnlyABadValueIsDroppedAndItIsNamedEverywhere) {
   const auto status = Status();
   const Ran text = Succeeds({"outputs", Job()});
   for (const std::string& place : {job.out, told, Text(status, "/outputs_problem"), text.err}) {
-    EXPECT_THAT(place, HasAll({R"("loss" is passed on as text (line 1, offset 8: NaN is no JSON number))",
+    EXPECT_THAT(place, HasAll({R"("loss" is passed on as text (line 1, offset 8: NaN is not a JSON number))",
                                R"("big" is left out (line 1, offset 18: a number out of range))",
                                R"("a" is left out (line 1, offset 30: the name occurs twice))"}));
   }

@@ -240,7 +240,7 @@ TEST_F(PlayedContainersTest, AProcessBlockedInTheKernelIsReportedAndDoesNotDelay
   EXPECT_TRUE(told_["1-2"].left);
   EXPECT_EQ(told_["1-2"].error,
             StrCat("process ", kStuck, " (played) of ", UserName(geteuid()),
-                   " does not end: the kernel holds it (state D) until its disk, network or device answers, or its "
+                   " does not end: the kernel holds it (state D) until its disk, network or device responds, or its "
                    "cgroup is thawed"));
   EXPECT_EQ(containers_.Left(), told_["1-2"].error);
   machine_.Reap(kStuck);

@@ -206,7 +206,7 @@ TEST_F(PlayedProcessesTest, AProcessBlockedInTheKernelIsCounted) {
   const TreeWalk walk = KillDescendants();
   EXPECT_THAT(walk.living, ElementsAre(kChild));
   EXPECT_EQ(walk.uninterruptible, 1u);
-  EXPECT_EQ(walk.Describe(), StrCat("1 process, process ", kChild, " for one"));
+  EXPECT_EQ(walk.Describe(), StrCat("1 process, e.g. process ", kChild));
   EXPECT_THAT(machine_.Living(), ElementsAre(kChild));
 }
 

@@ -94,7 +94,7 @@ TEST_F(LogRelayTest, AMissingExecutorIsAProblemOnlyOfItsLogs) {
   ASSERT_TRUE(IsAnswered(answer));
   ASSERT_THAT(*answer->value, SizeIs(2));
   EXPECT_EQ(answer->value->front(), std::pair(1, Text("b")));
-  EXPECT_EQ(answer->value->back().second.problem, "no executor of worker:0 is there");
+  EXPECT_EQ(answer->value->back().second.problem, "no executor of worker:0 is connected to the application master");
 }
 
 TEST_F(LogRelayTest, AnExecutorThatDoesNotAnswerIsAProblemToo) {
@@ -118,7 +118,7 @@ TEST_F(LogRelayTest, OpenQueriesToAnExecutorAreLimited) {
   const auto more = Read({Want(kFirst, 99)});
   EXPECT_THAT(relay_.TakeAsks(kFirst), SizeIs(LogRelay::kMostAsksOfTask));
   ASSERT_TRUE(IsAnswered(more));
-  EXPECT_THAT(more->value->front().second.problem, HasSubstr("others read the logs of worker:0"));
+  EXPECT_THAT(more->value->front().second.problem, HasSubstr("other clients are reading the logs of worker:0"));
 }
 
 TEST_F(LogRelayTest, TheNumberOfWaitingReadersIsLimited) {

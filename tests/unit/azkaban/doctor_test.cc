@@ -330,13 +330,13 @@ TEST_F(DoctorHomeTest, AHomeThatOthersCannotUseIsReportedWithTheFix) {
     EXPECT_THAT(Found(), HasSubstr(" -> its owner or root: chmod 1777 " + home_.string()));
   }
   chmod(home_.c_str(), 0777);
-  EXPECT_THAT(Found(), HasSubstr("is not sticky: users could exchange each other's folders -> "));
+  EXPECT_THAT(Found(), HasSubstr("has no sticky bit: users could replace each other's folders -> "));
   chmod(home_.c_str(), 01777);
   chmod(temp_.path().c_str(), 0700);
   EXPECT_THAT(Found(), HasSubstr("folders above it: mode 0755"));
   chmod(temp_.path().c_str(), 0755);
   fs::remove(home_);
-  EXPECT_THAT(Found(), HasSubstr("is not there: it would be the first user's own, and closed to others -> as root: "
+  EXPECT_THAT(Found(), HasSubstr("does not exist: the first user's job would make it, and other users could not write there -> as root: "
                                  "install -d -m 1777 " +
                                  home_.string()));
 }

@@ -232,7 +232,7 @@ TEST(WhatAsksTest, EachRolesPropertiesAreNamedWithValueAndOrigin) {
   const Error told = WithRequestedResources(kRefused, spec, configuration);
   EXPECT_EQ(told.code, ErrorCode::kInvalid);
   EXPECT_EQ(told.message, kRefused.message +
-                              "; it asks by tony.ps.instances=1 (the step's properties), tony.ps.memory=2g (TonY's "
+                              "; these settings request it: tony.ps.instances=1 (the step's properties), tony.ps.memory=2g (TonY's "
                               "default), tony.worker.instances=4 (the step's properties), tony.worker.memory=8g "
                               "(main.args), tony.worker.gpus=2 (the step's properties)");
 }
@@ -242,7 +242,7 @@ TEST(WhatAsksTest, AJobWithoutRolesHasTheKeysOfItsOnlyTask) {
   spec.roles = {Role("driver", 1)};
   spec.roles[0].key_prefix = "tony.am";
   EXPECT_EQ(WithRequestedResources(kRefused, spec, {{"tony.am.memory", "36g", "the step's properties"}}).message,
-            kRefused.message + "; it asks by tony.am.memory=36g (the step's properties)");
+            kRefused.message + "; these settings request it: tony.am.memory=36g (the step's properties)");
 }
 
 TEST(WhatAsksTest, OtherErrorsStayAsTheyAre) {

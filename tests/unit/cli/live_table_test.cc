@@ -111,7 +111,7 @@ TEST(LiveTableTest, AJobThatWaitsForContainersSaysWhatFor) {
   EXPECT_EQ(Table(status),
             "job ALLOCATING 1:20: resnet (tensorflow)\n"
             "  waits for 8192 MB of memory: 2 jobs are before it\n"
-            "  trouble: journal: no space left on device\n"
+            "  degraded: journal: no space left on device\n"
             "  worker  1 requested\n"
             "TASK      STATE       ATTEMPT   TIME      MEMORY   CPU  HOST\n"
             "worker:0  requested         1      -           -     -  -\n");

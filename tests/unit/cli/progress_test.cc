@@ -187,7 +187,7 @@ TEST(ProgressTest, ThePendingReasonIsReportedOnce) {
 TEST(ProgressTest, DegradedOperationIsReportedAndSoIsItsEnd) {
   JobStatus troubled = Running({});
   troubled.trouble = "journal: no space left on device";
-  EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("trouble: journal: no space left on device"));
+  EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("degraded: journal: no space left on device"));
   EXPECT_THAT(ChangeLines(troubled, troubled), IsEmpty());
   EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is not degraded any more"));
 }
@@ -199,7 +199,7 @@ TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {
   status.tasks[0].usage = Usage{.samples = 3, .memory_bytes = 5 << 20, .most_memory_bytes = 7 << 20, .millicores = 500};
   status.delay = "waits for 8192 MB of memory";
   const std::string text = StatusText({.status = status, .am_reachable = true}, LocalJobRecords("/j"), FromMillis(0));
-  EXPECT_THAT(text, HasSubstr("  trouble: journal: no space left on device\n"));
+  EXPECT_THAT(text, HasSubstr("  degraded: journal: no space left on device\n"));
   EXPECT_THAT(text, HasSubstr("  restarts: 1, the last (gang): worker:1 failed on h: exit code 3 (user_error)\n"));
   EXPECT_THAT(text, HasSubstr("  worker:0  2  "));
   EXPECT_THAT(text, HasSubstr("  77    5 MB  7 MB  50%  127.0.0.1\n"));
@@ -221,7 +221,7 @@ TEST(ProgressTest, StatusShowsTheCheckpointResumedFromAndItsWriter) {
   status.checkpoint->earlier_job = JobId{"job-0"};
   EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: job job-0 of the same request wrote it\n"));
   status.checkpoint = CheckpointStatus{.directory = "/c", .unknown = "it is gone"};
-  EXPECT_THAT(text(), HasSubstr("  the writer of the checkpoints in /c are is not known: it is gone\n"));
+  EXPECT_THAT(text(), HasSubstr("  the writer of the checkpoints in /c is unknown: it is gone\n"));
 }
 
 TEST(ProgressTest, TagsAreOneLine) {

@@ -210,7 +210,7 @@ const TestRow kLoads[] = {
       {"train.job: executes=x\n | src/", "tony.src-dir=not set"}}},
     {"ParametersWithoutACommandAreAnError",
      {{"train.job: task_params=--x\n",
-       "error task_params (from train.job:1) without executes: there is no command to add them to"}}},
+       "error task_params (from train.job:1) needs executes: the job has no command to which the parameters could be added"}}},
     {"VariablesAreExpandedAfterAllFilesAndFlagsAreRead",
      {{"tony.xml: data=/one;tony.worker.command=run ${data} ${HOME} | -conf data=/two",
        "tony.worker.command=run /two ${HOME} from tony.xml:1"}}},
@@ -273,7 +273,7 @@ TEST(LoadPropertiesTest, AJobFileThatCannotBeReadIsNamed) {
 TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
   const std::string no_equals = " (number 1 of these): expected NAME=VALUE, and there is no =";
   for (const auto& [options, message] : std::vector<std::pair<SubmitOptions, std::string>>{
-           {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of these): expected KEY=VALUE, and there is no ="},
+           {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of its kind): expected KEY=VALUE, but the value has no ="},
            {{.conf = {"a=1", "=2"}}, "-conf (number 2 of these): expected KEY=VALUE, and there is no name before ="},
            {{.shell_env = {"HOME"}}, "-shell_env" + no_equals},
            {{.container_env = {"=x"}},
@@ -281,7 +281,7 @@ TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
            {{.shell_env = {"A=\xFF"}}, "-shell_env A: not valid UTF-8"},
            {{.executes = "\xFF"}, "-executes: not valid UTF-8"},
            {{.task_params = "--x 1"},
-            "task_params (from -task_params) without executes: there is no command to add them to"}}) {
+            "task_params (from -task_params) needs executes: the job has no command to which the parameters could be added"}}) {
     LoadBed bed;
     bed.options_ = options;
     EXPECT_EQ(bed.Load().error().code, ErrorCode::kUsage);
@@ -505,7 +505,7 @@ const TestRow kLayers[] = {
                    "properties": "task_params=--file", "task_params": "--day 7")"),
        Command("venv/bin/python train.py --day 7 from spec.executes")},
       {Doc(R"("task_params": "x")"),
-       "error task_params (from task_params) without executes: there is no command to add them to"},
+       "error task_params (from task_params) needs executes: the job has no command to which the parameters could be added"},
       {Doc(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
        "tony.python-venv=b from properties"}}},
     {"AStepsDefaultSourceYieldsToEveryNamedSource",

@@ -45,7 +45,7 @@ std::string ArgumentError(const std::string& text) {
 
 const TestRow kArguments[] = {
     {"WordsThatTonyDroppedAreErrorsWithTheirNumber",
-     {{"-executes python train.py", "^word 3: expected an option; a value of several words belongs in"},
+     {{"-executes python train.py", "^word 3: expected an option; put a value of several words in"},
       {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},
       {"{-src_dir=|-src_dir ''}", "word 1, -src_dir: expected a value"},

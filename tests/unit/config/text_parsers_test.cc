@@ -118,7 +118,7 @@ TEST(StepPropertiesTest, Utf8ThatAzkabanReadAsLatin1IsUtf8Again) {
   EXPECT_EQ(PairsOf(parsed), "city=Zürich|latin=üÄ|sum=5 €|table=地理")
       << "the last is a flow parameter, which Azkaban had right";
   ASSERT_EQ(parsed->warnings().size(), 1u);
-  EXPECT_EQ(parsed->warnings()[0].substr(0, 64), "city, sum: UTF-8 that Azkaban read as ISO-8859-1; read as UTF-8.");
+  EXPECT_EQ(parsed->warnings()[0].substr(0, 64), "city, sum: Azkaban read this UTF-8 text as ISO-8859-1; it is use");
 }
 
 // ---- Hadoop's XML
@@ -306,7 +306,7 @@ TABLE_TEST(XmlIncludeTest, kIncludes, CheckInclude);
 TEST(XmlIncludeTest, DepthHasALimit) {
   std::string files = "tony.xml: " + Include("f1.xml");
   for (int i = 1; i < 40; ++i) files += StrCat(" | f", i, ".xml: ", Include(StrCat("f", i + 1, ".xml")));
-  CheckInclude({files, "f20.xml:2: include f21.xml: more than 20 files within one another"});
+  CheckInclude({files, "f20.xml:2: include f21.xml: more than 20 files included in one another"});
 }
 
 // ---- ${...}. The row gives properties "key=value | key=value". The row expects the last one's value, or the error.
@@ -397,8 +397,8 @@ TEST(HadoopVariablesTest, UnknownVariablesStayAndWarnUnlessAShellMayKnowThem) {
   };
   CheckExpanded({"c=${java.version}", "${java.version}"});
   EXPECT_THAT(warnings("a ${java.version} ${java.version}"),
-              ElementsAre("tony.worker.command (from tony.xml:3): ${java.version} is no key, and no system property or "
-                          "variable that is known here: it stays as it is"));
+              ElementsAre("tony.worker.command (from tony.xml:3): ${java.version} is not a key, a system property or "
+                          "a variable that is known here, so it is left unchanged"));
   EXPECT_THAT(warnings("${env.TONY_TEST_NONE}"), testing::SizeIs(1));
   for (const char* shells :
        {"${HOME}", "${x%.*}", "${x:-a.b}", "${x-a.b}", "${#x}", "${a[1.5]}", "$x.y", "${.x}", "${x.}", "${user.name}"})

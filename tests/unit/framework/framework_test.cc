@@ -146,7 +146,7 @@ TEST(FrameworkTest, MembersOfACollectiveMustWaitForTheSameRoles) {
   spec.roles[2].depends_on = {{"data"}};
   const Status refused = CheckFramework(spec);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("roles chief and data would count different ones: let both wait for the same"),
+  EXPECT_NE(refused.error().message.find("roles chief and data would count different tasks: let both wait for the same roles"),
             std::string::npos)
       << refused.error().message;
   spec.roles[0].depends_on = {{"data"}};
@@ -325,7 +325,7 @@ TEST(FrameworkTest, StandaloneRunsExactlyOneTask) {
   EXPECT_EQ(two.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(
       two.error().message,
-      "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker); tasks that need nobody are "
+      "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker); tasks that do not need each other are "
       "run by tony.application.distributed-mode=FCFS");
 }
 

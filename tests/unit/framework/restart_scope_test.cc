@@ -79,7 +79,7 @@ TEST(RestartScopeTest, AScopeBelowTheFrameworksCausesAWarning) {
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
   spec.roles[1].restart_scope = RestartScope::kRole;
   EXPECT_THAT(ScopeWarnings(spec), ElementsAre("role worker: restart scope role is less than gang, which jax needs: "
-                                               "tasks that run on may hang, or compute the wrong thing"));
+                                               "tasks that keep running may hang, or compute wrong results"));
 }
 
 TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
@@ -90,7 +90,7 @@ TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
   EXPECT_THAT(
       ToleranceWarnings(spec),
       ElementsAre("role worker: its tasks may fail without failing the job, but a collective of pytorch cannot go "
-                  "on without one: the others may hang; tasks that do not need each other: "
+                  "on without one of them: the others may hang; run tasks that do not need each other with "
                   "tony.application.distributed-mode=FCFS"));
   spec.mode = DistributedMode::kFcfs;
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());

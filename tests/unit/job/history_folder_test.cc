@@ -36,8 +36,8 @@ TEST(HistoryFolderTest, AnotherFileSystemIsAWarning) {
   const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
   EXPECT_EQ(FolderWith(settings), "");
   EXPECT_EQ(WarningsWith(settings),
-            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): no history is kept there: only a job on YARN "
-            "has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
+            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): no history is kept there: only a job on YARN can use "
+            "files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
 }
 
 TEST(HistoryFolderTest, OnYarnTheFolderIsInHdfsUnlessItNamesThisMachine) {

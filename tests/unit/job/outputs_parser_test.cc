@@ -26,10 +26,10 @@ TEST(OutputsParserTest, OnlyBlanksAreRemovedFromAnObject) {
 TEST(OutputsParserTest, NanAndInfinityArePassedOnAsText) {
   EXPECT_EQ(Read("{\n\"loss\": NaN,\"model.path\":\"/m\"}"),
             "{\"loss\":\"NaN\",\"model.path\":\"/m\"}\n"
-            "\"loss\" is passed on as text (line 2, offset 10: NaN is no JSON number)");
+            "\"loss\" is passed on as text (line 2, offset 10: NaN is not a JSON number)");
   EXPECT_EQ(Read(R"({"a":[-Infinity,{"b":Infinity}]})"),
             "{\"a\":[\"-Infinity\",{\"b\":\"Infinity\"}]}\n"
-            "\"a\" is passed on as text (line 1, offset 6: -Infinity is no JSON number)");
+            "\"a\" is passed on as text (line 1, offset 6: -Infinity is not a JSON number)");
   EXPECT_EQ(ParseOutputs(R"({"a":-Infinity})")->members[0].text, "-Infinity");
 }
 

@@ -25,10 +25,10 @@ TEST(VariablesTest, AVariablesOwnKeyTakesAnyValueAndOverridesTheList) {
 
 TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAtAndNotShown) {
   EXPECT_EQ(ErrorWith({{"tony.execution.envs", "A=1,DB_PASSWORD=p4ss,w0rd"}}),
-            "tony.execution.envs (from -conf): expected NAME=VALUE pairs, and what follows \"DB_PASSWORD\" is none; a "
+            "tony.execution.envs (from -conf): expected NAME=VALUE pairs, and what follows \"DB_PASSWORD\" is not one; a "
             "value that holds a comma goes to tony.execution.env.NAME");
   EXPECT_EQ(ErrorWith({{"tony.containers.envs", "p4ss"}}),
-            "tony.containers.envs (from -conf): expected NAME=VALUE pairs, and what follows the beginning is none; a "
+            "tony.containers.envs (from -conf): expected NAME=VALUE pairs, and what follows the beginning is not one; a "
             "value that holds a comma goes to tony.containers.env.NAME");
 }
 
@@ -59,7 +59,7 @@ TEST(VariablesTest, TheSizeOfAllVariablesIsLimited) {
                           std::string(100'000, 'x'));
   }
   EXPECT_EQ(ErrorWith(settings),
-            "tony.execution.envs, tony.containers.envs and secrets together have 1500075 bytes, and a process can be "
+            "tony.execution.envs, tony.containers.envs and secrets together have 1500075 bytes; expected less "
             "given less "
             "than 1500000");
   settings.pop_back();

@@ -258,7 +258,7 @@ TEST_F(LedgerFolderTest, AnEntryThatOthersMayWriteIsRejected) {
   const HeldEntry held = Add(Ask("local-1"));
   ASSERT_EQ(chmod((folder_.path() / "0000000001.local-1.waiting").c_str(), 0666), 0);
   EXPECT_THAT(Jobs(), IsEmpty());
-  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is not believed: others than its owner may write to it (")));
+  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is rejected: others than its owner may write to it (")));
 }
 
 TEST_F(LedgerFolderTest, TwoNamesOfOneFileCountOnce) {
@@ -362,7 +362,7 @@ TEST_F(LedgerFolderTest, MachineJsonOverridesDetectedResources) {
 
 TEST_F(LedgerFolderTest, ABadMachineFileIsNamedInAWarning) {
   Write("machine.json", "{\"memory_mb\":\"2g\"}");
-  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("machine.json is left out: ")));
+  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("machine.json is ignored: ")));
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 

@@ -280,7 +280,7 @@ TEST(LedgerLockTest, OurOwnLockIsNotListedAsAHolder) {
   const UniqueFd own(open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(own.get(), LOCK_SH), 0);
   EXPECT_THAT(LockHolders(folder.path()), IsEmpty());
-  EXPECT_THAT(DescribeHolders({}), HasSubstr("cannot be seen"));
+  EXPECT_THAT(DescribeHolders({}), HasSubstr("not visible from here"));
 }
 
 // ---- machine

@@ -197,14 +197,14 @@ TEST_F(HttpClientTest, AServerThatFallsSilentInTheMiddleCountsAsStalled) {
   next = [](const ServedRequest&) { return ServedAnswer{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"}; };
   HttpCall call = Call("GET", "/a");
   call.limits.stalled = Duration(20);
-  EXPECT_EQ(Failure(std::move(call)).message, Failed("no byte in 20 ms"));
+  EXPECT_EQ(Failure(std::move(call)).message, Failed("no byte was transferred in 20 ms"));
 }
 
 TEST_F(HttpClientTest, AServerThatReadsNoBodyCountsAsStalled) {
   server.ReadNoBody();
   HttpCall call = Call("PUT", "/a", std::string(900'000, 'x'));
   call.limits.stalled = Duration(20);
-  EXPECT_THAT(Failure(std::move(call)).message, HasSubstr("no byte in 20 ms"));
+  EXPECT_THAT(Failure(std::move(call)).message, HasSubstr("no byte was transferred in 20 ms"));
 }
 
 TEST_F(HttpClientTest, ASlowServerIsNotStalledWhileBytesCome) {

@@ -111,8 +111,8 @@ TEST(FilesTest, OnlyARegularFileOfThatNameIsOpened) {
     EXPECT_EQ(file->size, 4);
     EXPECT_EQ(fcntl(file->fd.get(), F_GETFL) & O_ACCMODE, access);
     EXPECT_EQ(fcntl(file->fd.get(), F_GETFD), FD_CLOEXEC);
-    EXPECT_EQ(refusal("fifo", access), "it is no regular file") << "and it is not waited for";
-    EXPECT_EQ(refusal("folder", access), "it is no regular file");
+    EXPECT_EQ(refusal("fifo", access), "it is not a regular file") << "and it is not waited for";
+    EXPECT_EQ(refusal("folder", access), "it is not a regular file");
     EXPECT_EQ(refusal("link", access), "it is a symbolic link, expected a regular file");
     EXPECT_EQ(refusal("broken", access), "it is a symbolic link, expected a regular file");
     EXPECT_EQ(OpenRegularFile(in("link"), access).error().code, ErrorCode::kInvalid);

@@ -142,8 +142,8 @@ TEST_F(OwnTreeTest, ASparedProcessLivesOnWithAllItsDescendants) {
 }
 
 TEST_F(OwnTreeTest, SignalledProcessesAreDescribedInOneClause) {
-  EXPECT_EQ((TreeWalk{{7}, 0}).Describe(), "1 process, process 7 for one");
-  EXPECT_EQ((TreeWalk{{7, 8}, 2}).Describe(), "2 processes, process 7 for one");
+  EXPECT_EQ((TreeWalk{{7}, 0}).Describe(), "1 process, e.g. process 7");
+  EXPECT_EQ((TreeWalk{{7, 8}, 2}).Describe(), "2 processes, e.g. process 7");
 }
 
 // Returns the newest process number: the last field of /proc/loadavg (proc(5)). Numbers are given in ascending order,

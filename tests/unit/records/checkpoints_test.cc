@@ -373,7 +373,7 @@ TEST_F(CheckpointListingTest, WithoutAListingNoCheckpointBelongsToTheJob) {
 
   Write("ckpt-1");
   const CheckpointListing unknown{.folder = folder_.path(), .unknown = "why"};
-  EXPECT_EQ(Newest(unknown), StrCat("checkpoints in ", folder_.path().string(), ": whose they are is not known: why"));
+  EXPECT_EQ(Newest(unknown), StrCat("checkpoints in ", folder_.path().string(), ": their writer is unknown: why"));
   EXPECT_EQ(Newest(unknown, /*latest=*/true), "ckpt-1 unknown");
 }
 
@@ -383,7 +383,7 @@ TEST_F(CheckpointListingTest, AListingRefusesTooManyCheckpoints) {
   EXPECT_EQ(List().there.size(), kMostCheckpoints);
   make(kMostCheckpoints);
 
-  EXPECT_EQ(ListCheckpoints(Spec()).unknown, "more than 10000 checkpoints (tony.checkpoint.pattern may say which)");
+  EXPECT_EQ(ListCheckpoints(Spec()).unknown, "more than 10000 checkpoints (set tony.checkpoint.pattern to match fewer)");
 }
 
 TEST_F(CheckpointListingTest, AContinuingJobUsesThePreviousJobsCheckpoints) {

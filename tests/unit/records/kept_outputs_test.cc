@@ -74,7 +74,7 @@ TEST_F(KeptOutputsTest, MembersOfALongFileAreKeptIfTheyFit) {
   Write("{\"loss\": NaN, \"predictions\": \"" + large + "\", \"model.path\": \"/m\"}");
   EXPECT_EQ(Kept(), R"({"loss":"NaN","model.path":"/m"})");
   ASSERT_EQ(left_out_.size(), 2u);
-  EXPECT_EQ(left_out_[0], "\"loss\" is passed on as text (line 1, offset 9: NaN is no JSON number)");
+  EXPECT_EQ(left_out_[0], "\"loss\" is passed on as text (line 1, offset 9: NaN is not a JSON number)");
   EXPECT_EQ(left_out_[1],
             "\"predictions\" is left out (it takes 1048592 bytes, and all together may have at most 1048576)");
 }
@@ -102,18 +102,18 @@ TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
 
 TEST_F(KeptOutputsTest, APipeIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
-  EXPECT_EQ(Kept(), "refused: it is no regular file");
+  EXPECT_EQ(Kept(), "refused: it is not a regular file");
 }
 
 TEST_F(KeptOutputsTest, AFolderOrASocketIsRefused) {
   std::filesystem::create_directory(file_);
-  EXPECT_EQ(Kept(), "refused: it is no regular file");
+  EXPECT_EQ(Kept(), "refused: it is not a regular file");
   std::filesystem::remove(file_);
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address = {.sun_family = AF_UNIX};
   file_.string().copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(Kept(), "refused: it is no regular file");
+  EXPECT_EQ(Kept(), "refused: it is not a regular file");
 }
 
 TEST_F(KeptOutputsTest, ALinkInPlaceOfTheCopyIsNotFollowed) {

@@ -141,7 +141,7 @@ TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {
   EXPECT_THAT(WhyNot(kZstd + "\n# pip six @ https://files/six.whl"),
               HasSubstr("conda's clients do not install this package"));
   EXPECT_THAT(WhyNot("# nothing"), HasSubstr("the lock file names no packages"));
-  EXPECT_THAT(RefusedOf("a.lock", kZstd + "\n@EXPLICIT\n").message, HasSubstr("before the line @EXPLICIT"));
+  EXPECT_THAT(RefusedOf("a.lock", kZstd + "\n@EXPLICIT\n").message, HasSubstr("below the line @EXPLICIT"));
   EXPECT_FALSE(fs::exists(tools_ / "asked"));
 }
 
@@ -172,7 +172,7 @@ TEST_F(CondaEnvironmentTest, ALocalPackageMustHaveTheHashOfTheLock) {
   const std::string url = StrCat("file://", file.string(), "#sha256:");
   EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("no such file"));
   Write(file, "a package");
-  EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("#sha256:" + kSha256 + "\": the file has another hash: "));
+  EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("#sha256:" + kSha256 + "\": the hash in the lock file does not match; the file has "));
   EXPECT_FALSE(fs::exists(tools_ / "asked"));
   WriteLock("linux.lock", url + Sha256Hex("a package"));
   EXPECT_TRUE(fs::exists(Made("linux.lock") / "made"));
@@ -202,7 +202,7 @@ TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsQuoted) {
 
 TEST_F(CondaEnvironmentTest, AClientThatMakesHardLinksIsRefusedAndItsCacheStaysWritable) {
   Write(tools_ / "links", "");
-  EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("was asked for copies and made a hard link, made"));
+  EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("made a hard link in place of a copy, made"));
   EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
   EXPECT_THAT(Text(tools_ / "cached"), HasSubstr("/.new-")) << "it was changed";
 }
@@ -238,7 +238,7 @@ TEST_F(CondaEnvironmentTest, ALockFileInHdfsIsRefused) {
     look_ = [&](const FileSpec&) {
       return std::vector<RemoteFile>{{name, StrCat("/locks/", name), 1, FromMillis(1), false}};
     };
-    EXPECT_THAT(Refused(spec).message, HasSubstr("a file of this machine")) << name;
+    EXPECT_THAT(Refused(spec).message, HasSubstr("a lock file must be on this machine")) << name;
   }
 }
 

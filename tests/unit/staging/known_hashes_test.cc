@@ -126,7 +126,7 @@ TEST_F(KnownSourceTest, ASourceThatIsKnownIsNotRead) {
     const std::string content = ContentOf(spec);
     EXPECT_EQ(ContentOf(spec), content);
     Mislead();
-    ExpectError(StageIt(spec), "~it changed meanwhile");
+    ExpectError(StageIt(spec), "~the source changed while it was read");
     EXPECT_EQ(ContentOf(spec), content) << "and is read after that";
   }
   for (const auto& entry : fs::directory_iterator(home_ / "staged")) {
@@ -411,7 +411,7 @@ TEST_F(RepairTest, ADamagedFileIsRepairedToo) {
   spec.files = {{(src_ / "b").string(), "b", false}};
   const fs::path entry = Staged(spec);
   Overwrite(entry, "SECOND");
-  EXPECT_THAT(Again(spec), HasSubstr("resource " + (src_ / "b").string() + ": its content is not what it was"));
+  EXPECT_THAT(Again(spec), HasSubstr("resource " + (src_ / "b").string() + ": its content has changed"));
   EXPECT_EQ(Text(entry), "second");
 }
 

@@ -213,7 +213,7 @@ TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
 TEST_F(UnpackTest, AFileThatIsNotAnArchiveIsRefused) {
   for (const char* text : {"", "hello", "PK\x03\x04 but no more", "\x1f\x8b"})
     ExpectRefusedBytes(text, archive_.string());
-  ExpectRefusedBytes(std::string(100'000, '\0'), "the document is empty");
+  ExpectRefusedBytes(std::string(100'000, '\0'), "the archive is empty");
 }
 
 TEST_F(UnpackTest, ATruncatedArchiveIsRefused) {

@@ -83,12 +83,12 @@ TEST_F(UvEnvironmentTest, ALineThatIsNotLockedIsRefusedWithItsNumber) {
   EXPECT_THAT(RefusedOf("requirements.txt", "six==1.16.0\ntorch>=2\n").message,
               HasSubstr("line 2, \"torch>=2\": expected one version"));
   for (const char* line : {"-e ../mine", "./mine", "/src/mine", "mine @ file:///src/mine"})
-    EXPECT_THAT(RefusedOf("requirements.txt", line).message, HasSubstr("a folder or file of this machine")) << line;
+    EXPECT_THAT(RefusedOf("requirements.txt", line).message, HasSubstr("this line names a folder or file of this machine")) << line;
   for (const char* line : {"-r other.txt", "-c other.txt"})
     EXPECT_THAT(RefusedOf("requirements.txt", line).message, HasSubstr("another file")) << line;
   EXPECT_THAT(RefusedOf("requirements.txt", "# nothing\n").message, HasSubstr("the lock file names no packages"));
   EXPECT_THAT(RefusedOf("uv.lock", "x\nsource = { editable = \"../other\" }\n").message,
-              HasSubstr("line 2, \"source = { editable = \"../other\" }\": a folder or file of this machine"));
+              HasSubstr("line 2, \"source = { editable = \"../other\" }\": this line names a folder or file of this machine"));
   fs::remove(src_ / "pyproject.toml");
   EXPECT_THAT(RefusedOf("uv.lock", "").message, HasSubstr("pyproject.toml"));
   EXPECT_THAT(RefusedOf("pylock.gpu.toml", "path = \"a\"\nx = { path = \"wheels/a.whl\" }").message,
@@ -135,7 +135,7 @@ TEST_F(UvEnvironmentTest, ALockFileInHdfsIsRefused) {
   look_ = [](const FileSpec&) {
     return std::vector<RemoteFile>{{"uv.lock", "/locks/uv.lock", 1, FromMillis(1), false}};
   };
-  EXPECT_THAT(Refused(spec).message, HasSubstr("a file of this machine"));
+  EXPECT_THAT(Refused(spec).message, HasSubstr("a lock file must be on this machine"));
 }
 
 // ---- venv check
@@ -186,17 +186,17 @@ TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
         "venv/bin/python3 x", "/usr/bin/env python3 x", "source venv/bin/activate; python3.9 x"})
     EXPECT_EQ(WhyVenvIsNotUsed(command, venv_), "") << command;
   EXPECT_EQ(WhyVenvIsNotUsed("/usr/bin/python3 x", venv_), "it runs /usr/bin/python3");
-  EXPECT_EQ(WhyVenvIsNotUsed("python3.9 x", venv_), "there is no bin/python3.9 in it");
+  EXPECT_EQ(WhyVenvIsNotUsed("python3.9 x", venv_), "the environment has no bin/python3.9");
   EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH again");
 }
 
 TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
-            "venv/Python/bin/python3: there is no such file in the Python environment; it has bin/python3");
+            "venv/Python/bin/python3: there is no such file in the Python environment; the environment has bin/python3");
   fs::rename(venv_ / "bin", temp_.path() / "bin");
   fs::create_directories(venv_ / "env");
   fs::rename(temp_.path() / "bin", venv_ / "env/bin");
-  EXPECT_THAT(Check("venv/bin/python3;true"), HasSubstr("; it has env/bin/python3"));
+  EXPECT_THAT(Check("venv/bin/python3;true"), HasSubstr("; the environment has env/bin/python3"));
   EXPECT_THAT(Check("venv/bin/ruby"), HasSubstr("no such file"));
 }
 
@@ -219,13 +219,13 @@ TEST_F(VenvCheckTest, ConfigurationThatLeadsNowhereIsRefused) {
 
 TEST_F(VenvCheckTest, ProgramThatMayNotBeExecutedIsRefused) {
   Write(venv_ / "bin/tool", "x");
-  EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("may not be executed"));
+  EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("it is not executable"));
   EXPECT_THAT(Check("venv/bin"), HasSubstr("not a regular file"));
 }
 
 TEST_F(VenvCheckTest, ScriptOfAnInterpreterThatIsNotHereIsRefused) {
   Program(venv_ / "bin/torchrun", "#!/home/ada/venv/bin/python3 -E\nimport torch");
-  EXPECT_THAT(Check("venv/bin/torchrun x"), HasSubstr("a script of /home/ada/venv/bin/python3, which is not"));
+  EXPECT_THAT(Check("venv/bin/torchrun x"), HasSubstr("the first line of the script names /home/ada/venv/bin/python3, which is not"));
   Program(venv_ / "bin/fine", "#! /bin/sh\n");
   EXPECT_EQ(Check("venv/bin/fine"), "");
 }

@@ -149,7 +149,7 @@ class SuccessTest(QuickCase):
         with self.logged() as lines:
             self.assertEqual(self.run_operator(), {"loss": "NaN", "model": "/m"})
         text = "\n".join(lines)
-        self.assertIn('"loss" has texts for what is no JSON number: line 1: NaN', text)
+        self.assertIn('"loss" has texts for what is not a JSON number: line 1: NaN', text)
         self.assertIn("something is left out: line 2: no", text)
 
     def test_unreadable_outputs_are_reported_and_do_not_change_the_result(self) -> None:
