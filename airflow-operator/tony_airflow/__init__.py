@@ -5,6 +5,6 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""TonY for Apache Airflow: distributed training jobs as tasks. It adds no rules of its own: `tony` has them all."""
+"""TonY for Apache Airflow: distributed training jobs as tasks. The program `tony` makes all decisions about jobs."""
 
 __version__ = "0.2.0"

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Where Airflow 3 and Airflow 2.11 have the same things, and the few things that differ between them."""
+"""Imports Airflow's names from the places that Airflow 3 and Airflow 2.11 share, and hides the few differences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-try:  # common.compat has it only since versions that many installations lack
+try:  # many installations have a common.compat that is too old to have it
     from airflow.sdk.log import mask_secret
 except ImportError:  # Airflow 2
     from airflow.utils.log.secrets_masker import mask_secret
@@ -43,7 +43,8 @@ except ImportError:  # before 3.3
     RetryDecision, RetryPolicy = None, object
 
 AIRFLOW_3 = not airflow_version.startswith("2.")
-SHORTEST_SECRET = 5  # characters; Airflow 3 refuses to mask less, with a warning, and it would hide half of a log
+# Characters. Airflow 3 warns about a shorter secret and does not mask it; a masked short text would hide half of a log.
+SHORTEST_SECRET = 5
 
 __all__ = [
     "AIRFLOW_3",
@@ -72,14 +73,14 @@ __all__ = [
 
 
 def hide(secrets: list[str]) -> None:
-    """These texts become *** in the task's log, also in what the job prints."""
+    """Replaces these texts by *** in the task's log, also in the job's output."""
     long_enough = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
     if long_enough:
         mask_secret(long_enough)
 
 
 def hide_named(values: Mapping[str, Any]) -> None:
-    """What stands under a name that Airflow takes for a secret's, as `password`, at any depth."""
+    """Hides each text, at any depth, whose name marks it as a secret for Airflow, such as `password`."""
     hide(list(_named(values)))
 
 
@@ -96,14 +97,14 @@ def _named(value: Any, is_secret: bool = False) -> Iterator[str]:
 
 
 def read_xcom(ti_key: Any, key: str) -> Any:
-    """Returns a task's XCom. Airflow 2's web server, which asks, reaches them."""
+    """Returns a task's XCom. Only Airflow 2's web server calls this function."""
     from airflow.providers.common.compat.sdk import XCom
 
     return XCom.get_value(ti_key=ti_key, key=key)
 
 
 def state_in_airflow(ti: Any) -> str | None:
-    """The state that Airflow has of the task now, whichever try it is. Raises if Airflow cannot be asked."""
+    """Returns the task's current state in Airflow, for any try. Raises if Airflow does not answer."""
     if not AIRFLOW_3:
         state: str | None = ti.current_state()
         return state
@@ -114,9 +115,9 @@ def state_in_airflow(ti: Any) -> str | None:
 
 
 def leave_the_row_alone(ti: Any) -> None:
-    """Ends this process where it is a superseded try's, or returns where that is not needed."""
-    # Airflow 2 writes each end of a task's process into the row that all tries share; a process that is gone writes
-    # nothing. Airflow 3's server takes nothing from a try that is not the newest. `airflow dags test` runs tasks in its
+    """Ends this process of a superseded try if it would change the task's state in Airflow; otherwise returns."""
+    # In Airflow 2 each process of a task writes its result into the row that all tries share; a process that exits here
+    # writes nothing. Airflow 3's server accepts results only from the newest try. `airflow dags test` runs tasks in its
     # own process; there job_id is None.
     if not AIRFLOW_3 and ti.job_id is not None:
         logging.shutdown()

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Where `tony` of a connection is, and calls of it by the client package; its errors become this provider's."""
+"""Calls the connection's `tony` through the client package, and turns its errors into this provider's exceptions."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from tony_airflow.exceptions import TonyError, TonyNotFound, TonyRefused, TonyTr
 __all__ = ["Calls", "Document", "TonyCli"]
 
 NAME = "tony"
-# Airflow's own settings, connections and variables are no business of the jobs, and most of them are secrets.
+# Jobs do not get Airflow's own settings, connections and variables, because most of them are secrets.
 WITHHELD = ("AIRFLOW__", "AIRFLOW_CONN_", "AIRFLOW_VAR_", "_AIRFLOW_", "__AIRFLOW_")
 REFUSED = (tony.UsageError, tony.SpecInvalid, tony.NotPermitted, tony.VersionMismatch)
 
 
 @dataclasses.dataclass(frozen=True)
 class TonyCli:
-    """Where `tony` and its jobs are. It holds no secret: triggers keep it in Airflow's database."""
+    """Where `tony` and its jobs are. Holds no secrets, because triggers store it in Airflow's database."""
 
-    program: str = NAME  # by itself: that of the package tony-runtime, else of $PATH
-    home: str | None = None  # $TONY_HOME; None: as it is where this runs
+    # "tony" alone stands for the program of the package tony-runtime or, without that package, for the first in $PATH.
+    program: str = NAME
+    home: str | None = None  # $TONY_HOME; None: inherited
     conf_dir: str | None = None  # $TONY_CONF_DIR
 
     @property
@@ -50,37 +51,37 @@ class TonyCli:
         calls: Calls | None = None,
         own_session: bool = False,
     ) -> Document:
-        """Runs one verb. `document` goes to its standard input, where no other user can read it.
+        """Runs one verb and returns its answer. `document` goes to standard input, where no other user can read it.
 
-        `limit` is in seconds; then the command, not the job, is ended. An exception that comes from outside, as
-        Airflow's signals and timeouts are, ends it as well, and so does calls.stop().
+        After `limit` seconds the command is ended, but not the job. calls.stop() and exceptions from outside, such as
+        Airflow's signals and timeouts, also end the command.
         """
         with as_ours():
             return self._program.call(Ask(words, document, directory, limit), calls=calls, own_session=own_session)
 
     async def acall(self, *words: str, limit: float = CALL_LIMIT) -> Document:
-        """The same for an event loop. However it is left, the process is gone."""
+        """Runs one verb in an event loop. The process has ended when this returns, raises or is cancelled."""
         with as_ours():
             return await self._program.acall(Ask(words, limit=limit))
 
     def watch(self, named: bool) -> JobWatch:
-        """The one of this event loop. `named`: kills by other watchers are void from now on."""
+        """Returns the watch of this event loop. `named`: kills by other watchers are void from now on."""
         return JobWatch.shared(self._program, named)
 
 
 async def end_of(watch: JobWatch, job_id: str, on_news: Callable[[Document], Any]) -> Document:
-    """The job's last status."""
+    """Waits until the job ends, and returns its last status."""
     with as_ours():
         return await watch.end_of(job_id, on_news)
 
 
 @contextlib.contextmanager
 def as_ours() -> Iterator[None]:
-    """Airflow tells by their kinds whether another try may help."""
+    """Converts the client's exceptions into kinds from which Airflow knows whether another try may help."""
     try:
         yield
     except tony.NoProgram as error:
-        raise TonyTransportError(f"{error}; install tony there, or name it in the connection's extra field cli") from None
+        raise TonyTransportError(f"{error}; install tony there, or set the connection's extra field cli") from None
     except tony.Unavailable as error:
         raise TonyTransportError(str(error)) from None
     except tony.NotFound as error:

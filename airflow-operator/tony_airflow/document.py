@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""What an operator's parameters say, as the one JSON document that `tony submit -` reads."""
+"""Turns an operator's parameters into the JSON document that `tony submit -` reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import yaml
 from tony_airflow.cli import Document
 from tony_airflow.exceptions import TonyRefused
 
-# Members of the document that are parameters of the same name.
+# Members of the document that have the same name as a parameter.
 MEMBERS = (
     *("name", "framework", "tags", "tasks", "executes", "task_params", "src_dir"),
     *("python_venv", "python_binary_path", "env", "conf"),
@@ -28,7 +28,7 @@ Render = Callable[[str], str]
 
 
 def document_of(operator: Any, directory: str | None, render: Render) -> Document:
-    """`render` is what templates become; files are looked for in `directory`."""
+    """Returns the operator's job document. `render` renders templates; file names are relative to `directory`."""
     members = {name: _plain(getattr(operator, name)) for name in MEMBERS}
     members["resources"] = _plain(operator.files)
     members["properties"] = _text(operator.properties, (".job", ".properties", ".xml"), directory, render)
@@ -39,17 +39,17 @@ def document_of(operator: Any, directory: str | None, render: Render) -> Documen
 
 
 def _plain(value: Any) -> Any:
-    """A pathlib.Path is as good as its text."""
+    """Replaces each pathlib.Path by its text."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     return [_plain(member) for member in value] if isinstance(value, (list, tuple)) else value
 
 
 def _expect_a_task(tasks: Any) -> None:
-    """TonY runs a job without tasks as one driver on its own, which is not what `instances: 0` asks for."""
+    """Raises if every role has `instances: 0`, because TonY would run such a job as a single driver."""
     roles = tasks.values() if isinstance(tasks, Mapping) else ()
     if roles and all(isinstance(role, Mapping) and str(role.get("instances", 1)) == "0" for role in roles):
-        raise TonyRefused("tasks: no role has an instance; for a driver alone leave out `tasks`")
+        raise TonyRefused("tasks: no role has an instance; to run only a driver, leave out `tasks`")
 
 
 def _parsed(spec: Any) -> Any:
@@ -58,13 +58,13 @@ def _parsed(spec: Any) -> Any:
     try:
         return yaml.safe_load(spec)
     except yaml.YAMLError as error:
-        raise TonyRefused(f"spec: neither JSON nor YAML: {' '.join(str(error).split())}") from None
+        raise TonyRefused(f"spec: expected JSON or YAML: {' '.join(str(error).split())}") from None
 
 
 def _text(value: Any, extensions: tuple[str, ...], directory: str | None, render: Render) -> Any:
-    """The content of a file, if that is what the value names.
+    """Returns the rendered content of the file if `value` names one, otherwise `value`.
 
-    Not by template_ext, which would also take a file `core-site.xml` for the tasks for the name of a template.
+    Airflow's template_ext is not used, because it would also render a `core-site.xml` that is a file for the tasks.
     """
     is_name = isinstance(value, str) and "\n" not in value and value.endswith(extensions)
     if not is_name and not isinstance(value, os.PathLike):
@@ -78,6 +78,6 @@ def _text(value: Any, extensions: tuple[str, ...], directory: str | None, render
 
 
 def named(document: Document, name: str) -> Document:
-    """A job that nobody has named is called as its task: for people, and so of the lowest rank."""
+    """Gives a job without a name the name of its task, as a default that all other settings override."""
     spec = document.get("spec") or {}
     return {**document, "spec": {"name": name, **spec}} if isinstance(spec, Mapping) else document

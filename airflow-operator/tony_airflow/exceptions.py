@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""What can go wrong. The first line of each message is made for the place where Airflow shows one line."""
+"""The provider's exceptions. Airflow's pages show only the first line of a message."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from tony_airflow._compat import AirflowException, AirflowFailException
 
 
 class TonyError(AirflowException):
-    """Something of TonY failed. Another try of the task may help."""
+    """TonY failed. Another try of the task may help."""
 
 
 class TonyTransportError(TonyError):
-    """`tony`, its store or its scheduler cannot be reached (exit 69). Another try finds the job and goes on with it."""
+    """`tony`, its store or its scheduler is unreachable (exit 69). Another try finds the job and continues with it."""
 
 
 class TonyElsewhere(TonyTransportError):
-    """An earlier try has submitted on another machine, whose jobs cannot be seen here. A try there goes on with it."""
+    """An earlier try submitted the job on another machine, where another try can continue with it."""
 
 
 class TonyNotFound(TonyError):
-    """There is no such job or request (exit 66)."""
+    """The job or request does not exist (exit 66)."""
 
 
 class TonyRefused(TonyError, AirflowFailException):
-    """What was asked is not acceptable, and never will be: a bad spec, or not permitted (exits 64, 65, 77)."""
+    """`tony` refuses the request, and would refuse it again: a bad spec, or not permitted (exits 64, 65, 77)."""
 
 
 class TonyStopped(TonyError):
-    """Airflow has told this process to end."""
+    """Airflow has requested the end of this process."""
 
 
 class TonySuperseded(TonyError):
-    """A newer try of the task has the job: this one has nothing to say any more."""
+    """A newer try of the task owns the job: this try must not report a result."""
 
 
 class TonyJobFailed(TonyError):
-    """The job has not succeeded; submitted again it may."""
+    """The job failed or was killed; it may succeed if it is submitted again."""
 
-    outcome = ""  # the class of the verdict, as `user_error` or `node_lost`
+    outcome = ""  # class of the verdict, such as `user_error`
 
 
 class TonyJobFailedNoRetry(TonyJobFailed, AirflowFailException):
-    """The job has not succeeded, and would fail the same way again: Airflow makes no other try."""
+    """The job failed and would fail again in the same way, so Airflow does not retry the task."""

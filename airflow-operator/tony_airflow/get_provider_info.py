@@ -5,9 +5,9 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""What Airflow shows of this package (`airflow providers get airflow-provider-tony`).
+"""The description of this package for Airflow (`airflow providers get airflow-provider-tony`).
 
-Airflow reads it while it is itself still being imported: nothing of Airflow is used here.
+This module imports nothing from Airflow, because Airflow reads it while Airflow itself is still being imported.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 
 from tony_airflow import __version__
 
-# Label, and what is said of it, of each extra field of the connection; hooks/tony.py reads them.
+# Label and description of each extra field of the connection. hooks/tony.py reads the fields.
 CONNECTION_FIELDS = {
-    "cli": ("tony command", "path of tony, in a folder of [tony] cli_folders; empty: tony of $PATH"),
-    "home": ("Home", "$TONY_HOME, where the jobs are; empty: the worker's"),
+    "cli": ("tony command", "path of tony, in a folder of [tony] cli_folders; empty: the tony in $PATH"),
+    "home": ("Home", "$TONY_HOME, the folder of the jobs; empty: the worker's"),
     "conf_dir": ("Configuration", "$TONY_CONF_DIR, folder of tony-site.xml; empty: the worker's"),
-    "namespace": ("Namespace", "a word that tells this Airflow from others with the same tony"),
-    "history_url": ("History", "what `tony history --serve` says; links lead there once a job has ended"),
+    "namespace": ("Namespace", "a word that distinguishes this Airflow from others that use the same tony"),
+    "history_url": ("History", "the address that `tony history --serve` prints; links of ended jobs lead there"),
 }
 
-# Where a connection's cli may be if the administrator says nothing; program.py reads the setting.
+# Default of the setting cli_folders, which program.py reads.
 CLI_FOLDERS = "/usr/bin:/usr/local/bin:/opt/tony/bin"
 
 
@@ -55,12 +55,12 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "config": {
             "tony": {
-                "description": "The provider of TonY.",
+                "description": "Settings of the TonY provider.",
                 "options": {
                     "cli_folders": {
-                        "description": "Folders, with colons between them, in or below which a connection's extra field "
-                        "cli may name a program called tony. This is the administrator's word: whoever may edit "
-                        "connections shall not run what they like on the workers.",
+                        "description": "Folders, separated by colons. A connection's extra field cli may name a "
+                        "program tony in or below one of them. The administrator sets this, because a user who may "
+                        "edit connections must not be able to run any program on the workers.",
                         "version_added": "0.2.0",
                         "type": "string",
                         "example": "/opt/tony/bin:/srv/tony",

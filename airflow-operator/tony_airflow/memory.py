@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""What a task keeps from try to try: with Airflow 3.3 in its task state store, with older ones nothing."""
+"""A record that a task keeps from try to try, in the task state store of Airflow 3.3. Older versions keep no record."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KEY = "tony"
 
 
 class Memory:
-    """One small record: request_id, submission, host, home; then job_id; at the end state.
+    """One small record: request_id, submission, host and home; later job_id; at the end state.
 
-    It is written before the submit and before the wait. Nothing is lost where that fails: the request id, which a try
-    knows before it submits, finds the job. The record adds where the job is, and it is shown on the task's page.
+    It is written before the submit and before the wait. If a write fails, a later try still finds the job by its
+    request id, which each try knows before it submits. The record adds the job's machine, and the task's page shows it.
     """
 
     def __init__(self, context: Any, log: Any, wanted: bool = True) -> None:
@@ -31,8 +31,8 @@ class Memory:
             return {}
         try:
             return dict(self._store.get(KEY) or {})
-        except Exception as error:  # Airflow has many for "the server does not answer"
-            self._log.warning("the task state store cannot be read: %s", error)
+        except Exception as error:  # Airflow has many exceptions for a server that does not answer
+            self._log.warning("cannot read the task state store: %s", error)
             return {}
 
     def keep(self, record: dict[str, Any]) -> None:
@@ -41,4 +41,4 @@ class Memory:
         try:
             self._store.set(KEY, record)
         except Exception as error:
-            self._log.warning("the task state store cannot be written: %s", error)
+            self._log.warning("cannot write to the task state store: %s", error)

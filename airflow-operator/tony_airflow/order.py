@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""How a task's job is asked for: under which names, and what of earlier jobs may be gone on with."""
+"""The names under which a task's job is requested, and the rule by which a try may continue with an earlier job."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from typing import Any
 from tony_airflow.cli import TonyCli
 from tony_airflow.hooks.tony import Order
 
-REATTACH = {"running_or_succeeded": "adopt", "running": "attach", "never": "never"}  # to tony's --on-existing
-UNAWAITED = "unawaited-"  # begins the owner of a job that its task does not wait for: whoever reads it, acknowledges it
+# The parameter `reattach` -> the option --on-existing of tony.
+REATTACH = {"running_or_succeeded": "adopt", "running": "attach", "never": "never"}
+# Prefix of a job's owner if the task does not wait for the job. The task that reads the result then acknowledges it.
+UNAWAITED = "unawaited-"
 
 
 def order_of(context: Any, retries: int, namespace: str | None, request_id: str | None, awaited: bool) -> Order:
     ti = context["ti"]
     step = [ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index), *region_of(ti)]
     name = "/".join([namespace, *step] if namespace else step)
-    # Each try is an owner of its own, and its first half says whose try.
+    # Each try is a different owner. The first half of the owner identifies the task.
     owner = f"{hashed(name)}-{secrets.token_hex(16)}"
-    # Airflow adds the retries to max_tries each time that a task is cleared. Fewer retries than before are no clear.
+    # Airflow adds the retries to max_tries each time a task is cleared. A Dag edited to fewer retries is not a clear.
     submission = max(0, ti.max_tries - retries)
     return Order(
         request_id=request_id or f"airflow://{name}",
@@ -40,28 +42,27 @@ def order_of(context: Any, retries: int, namespace: str | None, request_id: str 
 
 
 def region_of(ti: Any) -> list[str]:
-    """Names one iteration of a loop, of which Airflow 3.4 has many for one task and map index.
+    """Returns words that name one iteration of a loop; Airflow 3.4 can run several for one task and map index.
 
-    A region is one pass of a loop, or the mapped instances within an iteration: a loop that is cleared runs in a new
-    one. The null id is the region of everything outside of loops.
+    A region is one pass of a loop, or the mapped instances within an iteration. A cleared loop runs in a new region.
+    The region of all tasks outside of loops has the null id; for it the list is empty.
     """
     region = getattr(ti, "region_id", None)
     return [str(region), str(ti.region_index)] if region and region.int else []
 
 
 def iteration_of(context: Any) -> str:
-    """The same for all tasks of an iteration of a loop that have one region; empty outside of loops."""
+    """Returns a text that the tasks of a loop's iteration share if they have one region; empty outside of loops."""
     loop = context.get("loop")
     return f"/{context['ti'].region_id}/{loop.index}" if loop else ""
 
 
 def run_of(dag_run: Any, namespace: str | None, iteration: str) -> str:
-    """The same for all tries of all tasks of a Dag run, or of one iteration of a loop in it.
+    """Returns a text that all tries of all tasks of a Dag run share, or of one iteration of a loop in the run.
 
-    It is another one where a run of the same id was made anew.
-
-    Its start is what both Airflows tell of that. It changes when a run that has ended is cleared; then the submission
-    numbers of the cleared tasks rise, too.
+    A run that was deleted and created again with the same id has another text. Its start time distinguishes the two in
+    both versions of Airflow. The time also changes when an ended run is cleared; then the submission numbers of the
+    cleared tasks grow, too.
     """
     began = dag_run.start_date and dag_run.start_date.timestamp()
     return hashed(f"{namespace or ''}/{dag_run.dag_id}/{dag_run.run_id}/{began}{iteration}")
@@ -76,12 +77,12 @@ def are_of_one_task(owner: str, other: str) -> bool:
 
 
 def policy_of(reattach: str, order: Order) -> str:
-    """For --on-existing. What has ended is a later try's to take."""
+    """Returns the value of --on-existing. Only a later try may adopt the result of a job that has ended."""
     policy = REATTACH[reattach]
     return "attach" if policy == "adopt" and order.first_try else policy
 
 
 def place_of(cli: TonyCli) -> dict[str, str]:
-    """Which jobs can be seen from here: those of this machine's local scheduler, in this home."""
+    """Returns this machine and home: on one machine `tony` sees only the jobs in its own home."""
     home = cli.home or os.environ.get("TONY_HOME") or "tony's default home"
     return {"host": socket.gethostname(), "home": home}

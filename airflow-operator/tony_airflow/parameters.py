@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""What the author of a Dag may say to TonyOperator."""
+"""The parameters that the author of a Dag can set for TonyOperator."""
 
 from __future__ import annotations
 
@@ -20,53 +20,56 @@ from tony_airflow.order import REATTACH
 from tony_airflow.result import MOST_OUTPUT
 from tony_airflow.secret import Secret
 
-# Seconds by which a kill that comes from a worker waits for another try to take the job over; None: no kill.
+# Seconds that a kill by a worker waits for another try to adopt the job; None: no kill.
 KILL_DELAY = {"cancel": 0, "cancel_unless_reattached": 120, "detach": None}
 LOGS = ("tail", "stream", "none")
 FileName = str | os.PathLike[str] | None
 
 
 def default_watch_timeout(wait_for_completion: bool) -> int:
-    """Seconds. An engine that is away for an hour, and then makes another try, finds its job; see README.md."""
+    """Returns seconds, enough for an Airflow that was down for an hour and then retries the task; see README.md."""
     return 7200 if wait_for_completion else 0
 
 
 class TonyParameters(BaseOperator):
     """The parameters of TonyOperator.
 
-    What the job is: `spec` (a mapping, or JSON or YAML as text or in a file `*.json`, `*.yaml`), over it `properties`
-    (a mapping, or the text or file of an Azkaban step, of job.properties or of a tony.xml), over both the parameters of
-    the same names as TonY's options and members. `tony` puts them together; its README has their meaning. Files and
-    relative paths are looked for in `directory`, which is the folder of the Dag's file. Files are rendered, too.
+    Three parts describe the job. `spec` is the base: a mapping, or JSON or YAML as text or in a file `*.json` or
+    `*.yaml`. `properties` override it: a mapping, or the text or file of an Azkaban step, a job.properties or a
+    tony.xml. The parameters with the names of TonY's options and members override both. `tony` combines the parts; its
+    README explains them. Relative paths start in `directory`, by default the folder of the Dag's file. Files are
+    rendered, too.
 
     :param tasks: role -> {"instances", "memory", "vcores", "gpus", "command", "max_restarts", ...}
-    :param executes: the command of every role without its own
+    :param executes: the command of each role that has no command of its own
     :param env: variables of the tasks' processes
     :param secrets: variables of the tasks' processes whose values come from Airflow's connections and variables:
         {"DB_PASSWORD": FromConnection("warehouse")}; see tony_airflow.secret
-    :param conf: `tony.*` properties; they win over all else
-    :param files: files and folders for every task, `SRC[::NAME][#archive]` (`resources` and `queue` are Airflow's own)
-    :param tony_conn_id: connection of type `tony`; need not exist as long as it is the default
-    :param wait_for_completion: False: return the job's id as soon as it is recorded (see TonyJobSensor)
-    :param deferrable: wait in a triggerer, after `defer_after` seconds in the worker: short jobs never defer
-    :param poll_interval: longest time between looks at the job, in seconds; changes are seen at once
-    :param reattach: which job of an earlier try is gone on with: `running_or_succeeded`, `running`, `never`. A cleared
-        task runs anew in any case.
-    :param durable: Airflow 3.3's name for it: False is reattach="never", and keeps nothing in the task state store
-    :param request_id: what this task's job is known by; airflow://[NAMESPACE/]DAG/RUN/TASK/MAP_INDEX if not given
-    :param on_kill_action: what becomes of the job if Airflow ends this task's process. `cancel`: it ends at once if a
-        person has asked for it, or no try is left; else it goes on for the next try. `cancel_unless_reattached`: it
-        ends after two minutes, unless another try has it by then. `detach`: it goes on. A timeout always ends it.
-    :param watch_timeout: seconds after which a job ends at which nobody of Airflow has looked; 0: it goes on. If not
-        given two hours, and 0 without wait_for_completion
-    :param submit_timeout: seconds for the submission, in which files are staged
-    :param submit_patience: seconds for which a tony that cannot be reached is asked again before there is a job
-    :param max_unreachable: the same while the job is waited for
-    :param get_logs: `tail`: at the end the last lines of the task that failed, or of the chief; `stream`: all, but while
-        a triggerer waits nothing, and the rest at the end; `none`
-    :param skip_on_exit_code: exit codes of the failed task that skip this task instead of failing it
-    :param non_retryable: outcome classes after which Airflow shall make no other try, beside those that TonY knows
-    :param max_output_bytes: of the outputs as JSON; larger ones are left where they are, and named
+    :param conf: `tony.*` properties; they override all other settings
+    :param files: files and folders for every task, `SRC[::NAME][#archive]`; Airflow itself uses the name `resources`
+    :param tony_conn_id: connection of type `tony`; the default one need not exist
+    :param wait_for_completion: False: return the job's id as soon as the job is recorded (see TonyJobSensor)
+    :param deferrable: wait in a triggerer after `defer_after` seconds in the worker, so that short jobs never defer
+    :param poll_interval: longest time between two queries of the job, in seconds; changes arrive at once
+    :param reattach: continue with the job of an earlier try if that job is `running_or_succeeded` or `running`, or
+        `never`. A cleared task always gets a new job.
+    :param durable: Airflow 3.3's name for `reattach`: False is reattach="never", without a record in the
+        task state store
+    :param request_id: name by which `tony` finds this task's job; default: airflow://[NAMESPACE/]DAG/RUN/TASK/MAP_INDEX
+    :param on_kill_action: what happens to the job when Airflow ends this task's process. `cancel`: the job ends at once
+        if a person requested the end or no try is left; otherwise it continues for the next try.
+        `cancel_unless_reattached`: the job ends after two minutes, unless another try has adopted it. `detach`: the job
+        continues. A timeout always ends the job.
+    :param watch_timeout: seconds without client activity after which the job ends; 0: no limit. Default: two hours,
+        and 0 without wait_for_completion
+    :param submit_timeout: seconds for the submission, which includes the staging of files
+    :param submit_patience: seconds for which an unreachable `tony` is retried before there is a job
+    :param max_unreachable: seconds for which an unreachable `tony` is retried while the task waits for the job
+    :param get_logs: `tail`: at the end the last lines of the task that failed, or of the chief; `stream`: all lines,
+        except that a waiting triggerer shows none until the end; `none`
+    :param skip_on_exit_code: exit codes of the failed task for which Airflow skips this task instead of failing it
+    :param non_retryable: further outcome classes after which Airflow does not retry the task
+    :param max_output_bytes: limit for the outputs as JSON. Outputs beyond it stay in TonY, and the log names them
 
     The return value (XCom) is the JSON object that the chief wrote to $TONY_OUTPUT_FILE. Other XComs: `job_id`,
     `tracking_url`, `logs_url` from the start, `final_state` at the end.

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Which program a connection may name. Whoever may edit connections may not run what they like on the workers."""
+"""Which program a connection may name: a user who may edit connections must not run any program on the workers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tony_airflow.exceptions import TonyRefused
 from tony_airflow.get_provider_info import CLI_FOLDERS
 
 NAME = "tony"
-SETTING = "[tony] cli_folders"  # Airflow's own configuration, which the administrator of the machines writes
+SETTING = "[tony] cli_folders"  # in Airflow's own configuration
 
 
 def allowed(cli: str | None) -> str:
-    """The program that is run: `tony` of $PATH, or a path `.../tony` in or below one of the folders of the setting."""
+    """Returns the program to run: the `tony` in $PATH, or a path `.../tony` in or below a folder of the setting."""
     if not cli or cli == NAME:
         return NAME
     if not os.path.isabs(cli) or os.path.basename(cli) != NAME or os.path.normpath(cli) != cli:
         raise TonyRefused(f"the connection's cli {cli!r}: expected {NAME}, or an absolute path that ends in /{NAME}")
     folders = [folder for folder in conf.get("tony", "cli_folders", fallback=CLI_FOLDERS).split(":") if folder]
     if not any(cli.startswith(os.path.join(os.path.normpath(folder), "")) for folder in folders):
-        raise TonyRefused(f"the connection's cli {cli!r} is in none of the folders of {SETTING}: {':'.join(folders)}")
+        raise TonyRefused(f"the connection's cli {cli!r} is not in a folder of {SETTING}: {':'.join(folders)}")
     return cli

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""What is made of a job that has ended."""
+"""Turns the end of a job into an exception, outputs and lines of the log."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tony_airflow.exceptions import TonyError, TonyJobFailed, TonyJobFailedNoRet
 from tony_airflow.hooks.tony import TonyHook
 
 MOST_OUTPUT = 48 << 10  # bytes of outputs in Airflow's database
-MOST_NAMED = 20  # of what is left out
+MOST_NAMED = 20  # outputs that a warning names
 
 
 def failed_attempt(verdict: Document) -> str:
-    """`worker:0#2`, whose failure came first; empty if it was none's."""
+    """Returns the attempt that failed first, such as `worker:0#2`; empty if none did."""
     return f"{verdict['task']}#{verdict['attempt']}" if "task" in verdict else ""
 
 
 def failure_of(status: Document, non_retryable: Collection[str] = ()) -> TonyJobFailed:
-    """Its first line is what Airflow's pages show: job, state, class, first cause."""
+    """Returns the exception for a failed job. Its first line, for Airflow's pages, has job, state, class and cause."""
     job_id, verdict = status["job"], status["verdict"]
     message = f"{job_id} {verdict['state']} {verdict['class']}: {verdict['message']}"
     message += f"\nmore: tony status {job_id}; tony logs {job_id} {failed_attempt(verdict)}".rstrip()
@@ -38,23 +38,23 @@ def failure_of(status: Document, non_retryable: Collection[str] = ()) -> TonyJob
 
 
 def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
-    """The chief's JSON object. What of it cannot be had costs a warning and no more: the job has done its work."""
+    """Returns the chief's JSON object. Unreadable outputs only cause a warning, because the job has done its work."""
     try:
         document = hook.outputs(job_id)
     except TonyRefused as error:
-        log.warning("no outputs: %s", error)
+        log.warning("the outputs cannot be read: %s", error)
         return None
     for problem in document.get("problems", []):
-        what = "is left out" if problem["left_out"] else "has texts for what is no JSON number"
+        what = "is left out" if problem["left_out"] else "has texts in place of values that are not JSON numbers"
         name = json.dumps(problem["name"]) if "name" in problem else "something"
         log.warning("outputs: %s %s: %s", name, what, problem["why"])
     return _fitting(document["outputs"], job_id, log, most_bytes)
 
 
 def _fitting(outputs: Document, job_id: str, log: Any, most_bytes: int) -> Document:
-    """Without the largest members, where all together are more than Airflow's database is to hold."""
+    """Returns `outputs` without the largest members if all together exceed `most_bytes`."""
     sizes = {name: len(json.dumps({name: value})) for name, value in outputs.items()}
-    total = sum(sizes.values())  # a comma and a blank between two take as much as the braces of each
+    total = sum(sizes.values())  # ", " between two members is as long as the braces of one
     left_out = []
     for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
         if total <= most_bytes:
@@ -65,19 +65,19 @@ def _fitting(outputs: Document, job_id: str, log: Any, most_bytes: int) -> Docum
     if left_out:
         names = ", ".join(json.dumps(name) for name in left_out[:MOST_NAMED])
         more = f" and {len(left_out) - MOST_NAMED} more" if len(left_out) > MOST_NAMED else ""
-        text = "outputs: left out %s%s: all together are more than max_output_bytes=%d; see tony outputs %s"
+        text = "outputs: left out %s%s: the outputs exceed max_output_bytes=%d; see tony outputs %s"
         log.warning(text, names, more, most_bytes, job_id)
     return {name: value for name, value in outputs.items() if name not in dropped}
 
 
 class TaskLog:
-    """Writes what a job's tasks wrote into the log of the Airflow task: `worker:0#1 | stdout`, `worker:0#1 ! stderr`."""
+    """Copies the output of a job's tasks to the Airflow task's log: `worker:0#1 | stdout`, `worker:0#1 ! stderr`."""
 
     def __init__(self, hook: TonyHook, job_id: str, log: Any, cursor: str | None = None) -> None:
         self._hook = hook
         self._job_id = job_id
         self._log = log
-        self.cursor = cursor  # where to go on
+        self.cursor = cursor  # where the next read starts
 
     def show_new(self) -> None:
         for _ in range(64):  # at most 4 MiB at a time
@@ -88,11 +88,11 @@ class TaskLog:
                 return
 
     def show_tail(self, task: str, lines: int, otherwise: str = "") -> None:
-        """`otherwise`: standard error's last lines, if the logs cannot be read."""
+        """Shows the last lines of `task`, or `otherwise` (the last lines of stderr) if the logs cannot be read."""
         try:
             self._show(self._hook.tail(self._job_id, task, lines))
         except TonyError as error:
-            self._log.warning("no logs of %s: %s\n%s", task, error, otherwise)
+            self._log.warning("cannot read the logs of %s: %s\n%s", task, error, otherwise)
 
     def _show(self, logs: Document) -> None:
         for entry in logs["entries"]:
@@ -102,7 +102,7 @@ class TaskLog:
 
 
 def show_last_words(logs: TaskLog, status: Document, lines: int) -> None:
-    """Of the attempt that failed; of a job that succeeded, the first task's, as a rule the chief's."""
+    """Shows the last lines of the attempt that failed or, after success, of the chief or the first task."""
     verdict, tasks = status["verdict"], [task["task"] for task in status["tasks"]]
     shown = failed_attempt(verdict) if status["state"] != "SUCCEEDED" else _chief_of(tasks)
     if shown:

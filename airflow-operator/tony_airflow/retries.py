@@ -14,25 +14,25 @@ from typing import Any
 from tony_airflow._compat import RetryDecision, RetryPolicy
 from tony_airflow.exceptions import TonyJobFailed, TonyTransportError
 
-# Outcome classes. All others are left to the task's `retries`; those that no try can mend do not come here at all.
+# Outcome classes. The task's `retries` decide about all others. Failures that no try can fix do not reach the policy.
 NOT_THE_PROGRAMS_FAULT = ("node_lost", "preempted", "infra")
 THE_PROGRAMS_FAULT = ("user_error",)
 
 
 class TonyRetryPolicy(RetryPolicy):
-    """Tries again what failed for reasons outside of the job; a program that fails is not run again.
+    """Retries a task that failed for reasons outside of the job; does not retry a program that fails.
 
-    Without a policy Airflow also tries again what failed by the program's own fault, as an exit code of 1. What no try
-    can mend (a bad property, a command that is not there) is never tried again, with or without it.
+    Without a policy Airflow also retries failures of the program, such as exit code 1. Airflow never retries
+    failures that no try can fix (a bad property, a missing command), with or without a policy.
     """
 
     def __init__(self) -> None:
         if RetryDecision is None:
-            raise RuntimeError("TonyRetryPolicy needs Airflow 3.3: older ones have no retry policies")
+            raise RuntimeError("TonyRetryPolicy needs Airflow 3.3, because older versions have no policies")
 
     def evaluate(self, exception: BaseException, try_number: int, max_tries: int, context: Any = None) -> Any:
         if isinstance(exception, TonyTransportError):
-            return RetryDecision.retry(reason="tony could not be reached (exit 69): the next try goes on with the job")
+            return RetryDecision.retry(reason="tony was unreachable (exit 69): the next try continues with the job")
         outcome = exception.outcome if isinstance(exception, TonyJobFailed) else ""
         if outcome in NOT_THE_PROGRAMS_FAULT:
             return RetryDecision.retry(reason=f"{outcome}: not the program's fault")

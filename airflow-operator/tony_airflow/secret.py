@@ -9,8 +9,8 @@
 
     TonyOperator(..., secrets={"DB_PASSWORD": FromConnection("warehouse"), "HF_TOKEN": FromVariable("hf_token")})
 
-What stands in the Dag names a secret and is none: the values are read in the worker, handed to `tony` on its standard
-input, and become variables of the tasks' processes. They are in no template, XCom, log, trigger or argument.
+The Dag contains only the names of secrets. The worker reads the values and passes them to `tony` on standard input.
+They become variables of the tasks' processes. No template, XCom, log, trigger or argument contains them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARTS = ("password", "uri")
 
 @dataclasses.dataclass(frozen=True)
 class FromConnection:
-    """A connection's password, or with part="uri" all of it."""
+    """A connection's password or, with part="uri", its whole URI."""
 
     conn_id: str
     part: str = "password"
@@ -39,7 +39,7 @@ class FromConnection:
         try:
             connection = BaseHook.get_connection(self.conn_id)
         except AirflowNotFoundException:
-            raise TonyRefused(f"there is no connection {self.conn_id}") from None
+            raise TonyRefused(f"connection {self.conn_id} does not exist") from None
         found = connection.get_uri() if self.part == "uri" else connection.password
         if not found:
             raise TonyRefused(f"connection {self.conn_id} has no {self.part}")
@@ -55,7 +55,7 @@ class FromVariable:
     def value(self) -> str:
         found = Variable.get(self.key, None)
         if not found:
-            raise TonyRefused(f"there is no variable {self.key}, or it is empty")
+            raise TonyRefused(f"variable {self.key} does not exist or is empty")
         return str(found)
 
 
@@ -63,7 +63,7 @@ Secret = FromConnection | FromVariable
 
 
 def values_of(secrets: Mapping[str, Secret] | None) -> dict[str, str]:
-    """Name of the tasks' variable -> value, which the log does not show from here on."""
+    """Returns the values by the names of the tasks' variables, and hides them in the log from now on."""
     values = {}
     for name, secret in (secrets or {}).items():
         if not isinstance(secret, Secret):

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Whether a job ends with the task's process that Airflow has told to stop."""
+"""Decides whether the job ends when Airflow stops the task's process."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 
 from tony_airflow._compat import state_in_airflow
 
-# The states of a task that Airflow means to go on with: a worker was shut down, the server or the database was away for
-# too long (some 30 s in Airflow 3), or this process was taken for dead. A person's mark or clear, and the end of a Dag
-# run, leave another state, or none.
+# The states of a task that Airflow will continue: a worker was shut down, the server or the database did not answer for
+# too long (some 30 s in Airflow 3), or Airflow considered this process dead. If a person marks or clears the task, or
+# the Dag run ends, the task has another state or none.
 GOES_ON = ("running", "scheduled", "queued", "deferred", "up_for_retry", "up_for_reschedule", "awaiting_input")
 
 
 def ends_the_job(ti: Any, log: Any) -> bool:
-    """True if somebody has asked for the end, or if no try is left that could go on with the job."""
+    """Returns true if a person requested the end, or if no try is left that could continue with the job."""
     if ti.try_number > ti.max_tries:
         return True
     try:
         state = state_in_airflow(ti)
-    except Exception as error:  # whatever it is, Airflow does not answer
-        log.warning("Airflow does not say why this process is to end (%s): the job goes on for the next try", error)
+    except Exception as error:  # any exception means that Airflow does not answer
+        log.warning("Airflow does not say why it ends this process (%s): the job continues for the next try", error)
         return False
     if state in GOES_ON:
-        log.warning("nobody has asked for the end of this task, which is %s: the job goes on for the next try", state)
+        log.warning("no person requested the end of this task, which is %s: the job continues for the next try", state)
         return False
     return True

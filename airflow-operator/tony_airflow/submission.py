@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""The submit of one try: what is looked at before, and what is kept of it."""
+"""The submit of one try: the checks before it, and the record of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONE_QUEUE = "give the tasks of TonY a queue of one machine"
 
 @dataclasses.dataclass(frozen=True)
 class Submission:
-    """Finds or makes the job of a try."""
+    """Finds or creates the job of a try."""
 
     task_try: TaskTry
     memory: Memory
@@ -33,7 +33,7 @@ class Submission:
     reattach: str
 
     def submit(self, document: Document, **options: Any) -> str:
-        """The job's id. `options` are those of TonyHook.submit(), and `patience`, for a tony that cannot be reached."""
+        """Returns the job's id. `options`: those of TonyHook.submit(), and `patience`, in seconds, for tony."""
         order, place, patience = self.task_try.order, place_of(self.task_try.hook.cli), options.pop("patience")
         if self.context["ti"].try_number > 1 and self.task_try.reach(self._find, patience=patience) is None:
             self._expect_here(place)
@@ -48,12 +48,12 @@ class Submission:
             self.log.warning("%s", warning)
         if answer.get("spec_differs"):
             parts = ", ".join(answer.get("differs_in", ())) or "something"
-            self.log.warning("the job was submitted with another spec, and keeps it; what differs: %s", parts)
+            self.log.warning("the job was submitted with another spec and keeps it; differences: %s", parts)
         self.log.info("job %s %s for %s", job_id, answer.get("decision", "created"), order.request_id)
         return job_id
 
     def _asking(self, document: Document, options: dict[str, Any]) -> Callable[[], Document]:
-        """The submit, to be called again where tony cannot be reached. Then it may have made the job all the same."""
+        """Returns the submit as a repeatable function: a submit without an answer may have created the job."""
         order, hook, asked = self.task_try.order, self.task_try.hook, False
 
         def ask() -> Document:
@@ -73,26 +73,26 @@ class Submission:
             return None
 
     def _owner_in_tony(self) -> str | None:
-        """Who had the job of the request last. None: there is no job."""
+        """Returns the last owner of the request's job; None if there is no job."""
         found = self._find()
         if found is None:
             return None
         return str(found.get("adopter") or self.task_try.hook.status(found["job"]).get("owner", ""))
 
     def _expect_here(self, here: dict[str, str]) -> None:
-        """This is no first try, and yet nobody here knows a job of it."""
+        """Handles a later try for which this machine knows no job: raises if an earlier try submitted one elsewhere."""
         past = self.memory.recall()
         if not past and not self.memory.exists:
-            text = "no job of an earlier try is known on %s (home %s); one that runs on another machine is not found, and "
-            text += "goes on beside the one that is made now: %s"
+            text = "no job of an earlier try is known on %s (home %s); if one runs on another machine, it continues "
+            text += "beside the job that is created now: %s"
             self.log.warning(text, here["host"], here["home"], ONE_QUEUE)
         if not past or "state" in past or all(past[name] == here[name] for name in here):
             return
         there = f"{past.get('job_id', 'a job')} was submitted on {past['host']} (home {past['home']})"
         if past["submission"] != self.task_try.order.submission:
-            self.log.warning("before the task was cleared %s; if it runs, its watch timeout ends it", there)
+            self.log.warning("before the task was cleared, %s; if that job runs, its watch timeout ends it", there)
             return
         raise TonyElsewhere(
-            f"{there} by an earlier try, and this is {here['host']} (home {here['home']}), which does not know it: "
-            f"a try there goes on with it; {ONE_QUEUE}, or clear the task to begin anew"
+            f"{there} by an earlier try, but this try runs on {here['host']} (home {here['home']}), where the job is "
+            f"unknown. A try there continues with the job: {ONE_QUEUE}, or clear the task to submit a new job"
         )

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""One try of an Airflow task at its job, while it is in a worker: asks `tony`, and tells Airflow what it hears."""
+"""One try of an Airflow task while it runs in a worker: queries `tony`, and reports the job's state to Airflow."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from tony_airflow.links.tony import LINKS
 from tony_airflow.order import are_of_one_task
 from tony_airflow.result import TaskLog
 
-PAUSE = 0.2  # seconds between two looks at a job whose state changes all the time
+PAUSE = 0.2  # seconds between two queries of a job whose state changes all the time
 LONGEST_PAUSE = 10.0  # seconds between attempts to reach tony
-TENSORBOARD = "tensorboard:0"  # the task that serves it
-STREAM_PAUSE = 5.0  # seconds between looks at the logs
+TENSORBOARD = "tensorboard:0"  # the task that serves TensorBoard
+STREAM_PAUSE = 5.0  # seconds between two reads of the logs
 
 
 class TaskTry:
-    """All of it raises TonyStopped once `hook.calls` was told to stop, which a signal's handler may do at any moment.
+    """Follows the job of one try. All methods raise TonyStopped after hook.calls.stop(), also from a signal handler.
 
-    `adopted`: the job had ended before this try, and keeps the owner that it had.
-    `urls`: the caller's, by the keys of the XComs that this try pushes for the links.
+    `adopted`: the job had ended before this try, and keeps its owner.
+    `urls`: the caller's dictionary, which gets each link's address under the key of its XCom.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class TaskTry:
         self._linked = False
 
     def reach(self, call: Callable[..., Any], *words: Any, patience: float | None = None, **more: Any) -> Any:
-        """Calls again as long as tony cannot be reached: whatever is asked of it may be asked twice."""
+        """Repeats `call` while tony cannot be reached. Every call of tony may be repeated."""
         began = time.monotonic()
         while True:
             self.go_on()
@@ -61,7 +61,7 @@ class TaskTry:
                 silent = time.monotonic() - began
                 if silent > (self._patience if patience is None else patience):
                     raise
-                self._log.warning("%s; trying again", error)
+                self._log.warning("%s; retrying", error)
                 self._sleep(min(max(PAUSE, silent), LONGEST_PAUSE))
 
     def go_on(self) -> None:
@@ -69,14 +69,14 @@ class TaskTry:
             raise TonyStopped("ended by Airflow")
 
     def _sleep(self, seconds: float) -> None:
-        """In short turns: a signal's handler does not end a sleep."""
+        """Sleeps in short parts, because a signal handler does not end a sleep."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self.go_on()
             time.sleep(min(left, PAUSE))
 
     def follow(self, job_id: str, until: float, longest: float, stream: TaskLog | None) -> Document | None:
-        """The job's last status; nothing if that has not come by `until` (time.monotonic()). Looks at least once."""
+        """Returns the job's last status; None if it still runs at `until` (time.monotonic()). Queries at least once."""
         watcher, seq = secrets.token_hex(16), 0
         longest = min(longest, STREAM_PAUSE) if stream else longest
         while True:
@@ -108,7 +108,7 @@ class TaskTry:
         self._ti.xcom_push(key=key, value=value)
 
     def push_links(self, status: Document) -> bool:
-        """Early, because Airflow's pages show them while the job runs. False: the job has no page yet."""
+        """Pushes the links early, because Airflow's pages show them while the job runs. False: no page yet."""
         page, history = status.get("tracking_url"), self.hook.extra.get("history_url")
         if "verdict" in status and history:
             page = f"{history.rstrip('/')}/{status['job']}/"
@@ -127,7 +127,7 @@ class TaskTry:
         return True
 
     def _tell(self, status: Document) -> None:
-        """One line for each state and each restart."""
+        """Writes one line for each state and each restart."""
         restarts = status["restarts"]
         last = f"; restart {restarts[-1]['number']}: {restarts[-1]['reason']}" if restarts else ""
         why = "".join(f"; {status[key]}" for key in ("delay", "trouble") if status.get(key))

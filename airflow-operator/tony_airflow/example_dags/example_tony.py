@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Jobs of TonY as tasks: one with all that a long training wants, one that is submitted and awaited elsewhere."""
+"""Jobs of TonY as tasks: one with all settings for a long training, one that one task submits and another awaits."""
 
 from __future__ import annotations
 

@@ -18,24 +18,24 @@ from tony_airflow.cli import Calls, Document, TonyCli
 from tony_airflow.exceptions import TonyError
 
 DEFAULT_CONNECTION = "tony_default"
-KILL_LIMIT = 4.0  # seconds: Airflow 3 kills a task's process about 5 s after it told it to stop
+KILL_LIMIT = 4.0  # seconds, because Airflow 3 kills a task's process about 5 s after the signal to stop
 
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """Who asks for a job: the words of `tony submit --request-id K --owner O --submission N [--first-try] --run R`."""
+    """Who requests a job: `tony submit --request-id K --owner O --submission N [--first-try] --run R`."""
 
-    request_id: str  # names the task of the Dag run, whatever the try
+    request_id: str  # names the task of the Dag run, for all tries
     owner: str  # a random token of this try
-    submission: int = 0  # grows when somebody clears the task
+    submission: int = 0  # grows when a user clears the task
     first_try: bool = False  # of this request id and submission
-    run: str = ""  # the Dag run: no try takes the result of another one
+    run: str = ""  # the Dag run; a try does not adopt a result of another run
 
 
 class TonyHook(BaseHook):
-    """Runs `tony` as the connection says. Nothing has to be configured where `tony` is in $PATH.
+    """Runs the `tony` of the connection. If `tony` is in $PATH, you need not configure anything.
 
-    Errors of all methods: TonyTransportError (another try may help), TonyRefused, TonyNotFound, TonyError.
+    All methods raise TonyTransportError (another try may help), TonyRefused, TonyNotFound, TonyError.
     """
 
     conn_name_attr = "tony_conn_id"
@@ -46,7 +46,7 @@ class TonyHook(BaseHook):
     def __init__(self, tony_conn_id: str = DEFAULT_CONNECTION, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.tony_conn_id = tony_conn_id
-        self.calls = Calls()  # all but kill()
+        self.calls = Calls()  # all except kill()
         self._extra: dict[str, Any] | None = None
 
     @staticmethod
@@ -59,7 +59,7 @@ class TonyHook(BaseHook):
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The connection's extra fields; none for the default connection where nobody has made it."""
+        """The connection's extra fields; empty if the default connection does not exist."""
         if self._extra is None:
             try:
                 self._extra = self.get_connection(self.tony_conn_id).extra_dejson
@@ -87,7 +87,7 @@ class TonyHook(BaseHook):
         return self._call("version")
 
     def plan(self, document: Document, directory: str | None = None) -> Document:
-        """What the job would be; starts nothing. Relative paths are relative to `directory`."""
+        """Returns the job that a submit would run; starts nothing. Relative paths start in `directory`."""
         return self._call("plan", "-", document=document, directory=directory)
 
     def submit(
@@ -100,7 +100,7 @@ class TonyHook(BaseHook):
         watch_timeout: int = 0,
         limit: float = 300,
     ) -> Document:
-        """Finds or makes the job of the request, and returns as soon as it is recorded."""
+        """Finds or creates the job of the request, and returns as soon as it is recorded."""
         words = ["submit", "-", "--detach", "--request-id", order.request_id, "--owner", order.owner]
         words += ["--submission", str(order.submission), "--on-existing", on_existing]
         words += ["--first-try"] if order.first_try else []
@@ -113,7 +113,7 @@ class TonyHook(BaseHook):
         return self._call("status", job_id)
 
     def wait(self, job_id: str, since: int, seconds: int, owner: str, watcher: str) -> Document:
-        """The status at the first change after `since`, or after so many seconds. Brings back a job nobody rules."""
+        """Returns the status after a change since `since`, or after `seconds`. Restarts the AM of a job without one."""
         words = ["wait", job_id, "--since", str(since), "--timeout", str(seconds), "--owner", owner]
         return self._call(*words, "--watcher", watcher, limit=seconds + 60)
 
@@ -124,20 +124,20 @@ class TonyHook(BaseHook):
         return self._call("outputs", job_id)
 
     def tail(self, job_id: str, task: str, lines: int) -> Document:
-        """The last lines of each stream of one task or attempt (`worker:0#2`)."""
+        """Returns the last lines of each stream of one task or attempt (`worker:0#2`)."""
         return self._call("logs", job_id, task, "--tail", str(lines), "--max-bytes", "65536")
 
     def read_logs(self, job_id: str, cursor: str | None) -> Document:
-        """What all tasks have written since the cursor, at most 64 KiB."""
+        """Returns the output of all tasks after the cursor, at most 64 KiB."""
         return self._call("logs", job_id, *(["--cursor", cursor] if cursor else []), "--max-bytes", "65536")
 
     def ack(self, job_id: str, owner: str) -> Document:
         return self._call("ack", job_id, "--owner", owner)
 
     def kill(self, order: Order, reason: str, delay: int = 0) -> Document:
-        """Ends the job of the request, also one that is still being submitted, unless another try owns it by now.
+        """Ends the job of the request, also if it is still being submitted, unless another try owns it now.
 
-        It is quick and apart from this process's session: this process is often about to be killed itself.
+        The call is quick and has a session of its own, because this process is often about to be killed itself.
         """
         return self.cli.call(*kill_words(order, reason, delay), limit=KILL_LIMIT, own_session=True)
 

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Buttons on the task's page that lead to the job. The operator pushes their addresses as soon as it knows them."""
+"""Buttons on the task's page that link to the job. The operator pushes each address as soon as it is known."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class _XComLink(BaseOperatorLink):
 
     @property
     def xcom_key(self) -> str:
-        """Where Airflow 3's page looks; the class's name as Airflow's own default, so that it may never change."""
+        """The XCom that Airflow 3's page reads. It has the class's name, so never rename a class."""
         return f"_link_{type(self).__name__}"
 
     def get_link(self, operator: Any, *, ti_key: Any, **_: Any) -> str:
-        """The newest address; empty as long as there is none. It never fails: that would break the task's page.
+        """Returns the newest address; empty until it is known. Never raises, because that would break the task's page.
 
-        Airflow 3 asks in the task's process, at its end. There the operator has the addresses. An XCom that is not there
-        would be an error in the log of a task that succeeds.
+        Airflow 3 calls this in the task's process, when the task ends; there the operator has the addresses. A missing
+        XCom would put an error into the log of a task that succeeds.
         """
         if AIRFLOW_3:
             return str(operator.urls.get(self.key, ""))
         try:
             return read_xcom(ti_key, self.key) or ""
-        except Exception:  # whatever it is, there is no address
+        except Exception:  # any exception means that there is no address
             return ""
 
 
@@ -51,9 +51,10 @@ class TonyLogsLink(_XComLink):
 
 
 class TonyTensorBoardLink(_XComLink):
-    """TensorBoard beside the job; none where the job has none.
+    """TensorBoard beside the job; empty if the job has none.
 
-    It leads over the job's page, which knows where TensorBoard is once that runs: a deferred task is told nothing then.
+    The link leads through the job's page, which knows TensorBoard's address as soon as TensorBoard runs. A deferred
+    task would not learn the address itself.
     """
 
     name = "TonY TensorBoard"

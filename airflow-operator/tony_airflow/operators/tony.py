@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""The task that runs a job with TonY, waits for its end and says what became of it."""
+"""The operator that runs a job with TonY, waits for its end and reports its result."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from tony_airflow.submission import ONE_QUEUE, Submission
 from tony_airflow.task_try import TaskTry
 from tony_airflow.triggers.tony import TonyJobTrigger
 
-TRIGGER_KILL_DELAY = 15  # a triggerer's kills are never certain; see TonyJobTrigger
-# Airflow 3 may take a task that is resumed right after it was deferred for a failed one: the executor's word of the
-# first process's end can come after that (apache/airflow#72716). So nothing resumes it sooner.
+TRIGGER_KILL_DELAY = 15  # seconds; why: see TonyJobTrigger
+# Airflow 3 may mark a task as failed if it is resumed right after it was deferred, because the executor's report about
+# the first process can arrive after the resumption (apache/airflow#72716). Therefore no task is resumed sooner.
 SHORTEST_DEFERRAL = 10.0 if AIRFLOW_3 else 0.0
 
 
@@ -55,7 +55,7 @@ class TonyOperator(TonyParameters):
 
     ui_color = "#e0ecf8"
     operator_extra_links = LINKS
-    # Of one try; Airflow makes a new operator for each.
+    # State of one try; Airflow creates a new operator for each try.
     _hook: TonyHook | None = None
     _order: Order | None = None
     _log_cursor: str | None = None
@@ -67,24 +67,24 @@ class TonyOperator(TonyParameters):
             self._hook = TonyHook(self.tony_conn_id)
         return self._hook
 
-    # From here on down: the order in which things happen.
+    # The methods below are in the order in which they are called.
 
     def execute(self, context: Any) -> Any:
         return self._guarded(context, self._run)
 
     def _guarded(self, context: Any, work: Callable[..., Any], *words: Any) -> Any:
-        """What comes from outside at any moment: Airflow's timeout, its order to stop, a newer try."""
+        """Runs `work`, and handles interruptions from outside: Airflow's timeout, its request to stop, a newer try."""
         hide_named({name: getattr(self, name) for name in ("env", "conf", "spec", "properties")})
         try:
             return work(context, *words)
         except AirflowTaskTimeout:
             self._kill("execution_timeout has passed")
             raise
-        except KeyboardInterrupt:  # only in `airflow dags test`: other tasks' processes have no such thing
+        except KeyboardInterrupt:  # only in `airflow dags test`: tasks' processes never raise it
             self._kill("interrupted")
             raise
         except TonySuperseded as error:
-            self.log.warning("%s: it says how the task ends, and this one leaves without a word", error)
+            self.log.warning("%s: the newer try decides how the task ends, and this try ends without a result", error)
             leave_the_row_alone(context["ti"])
             raise
         except BaseException:
@@ -115,7 +115,7 @@ class TonyOperator(TonyParameters):
         return TaskTry(self.hook, order, context["ti"], self.log, self.max_unreachable, urls)
 
     def document(self, context: Any) -> Document:
-        """The job as `tony submit -` reads it, without its secrets."""
+        """Returns the job document for `tony submit -`, without its secrets."""
         return document_of(self, self._directory(context), lambda text: self.render_template(text, context))
 
     def _directory(self, context: Any) -> str | None:
@@ -130,7 +130,7 @@ class TonyOperator(TonyParameters):
             document["secrets"] = values_of(self.secrets)
         memory = self._memory(context)
         if self.durable and not memory.exists:
-            self.log.warning("durable: before 3.3 Airflow keeps nothing; the request id finds the job all the same")
+            self.log.warning("durable: before 3.3 Airflow keeps no task state; the request id finds the job")
         submission = Submission(
             task_try,
             memory=memory,
@@ -156,7 +156,7 @@ class TonyOperator(TonyParameters):
         return status
 
     def _defer(self, context: Any, job_id: str, order: Order) -> NoReturn:
-        self.log.info("job %s is waited for by a triggerer", job_id)
+        self.log.info("a triggerer waits for job %s", job_id)
         delay = KILL_DELAY[self.on_kill_action]
         trigger = TonyJobTrigger(
             job_id=job_id,
@@ -171,10 +171,10 @@ class TonyOperator(TonyParameters):
         job = {"job_id": job_id, "request_id": order.request_id, "owner": order.owner}
         kwargs = {"job": job, **place_of(self.hook.cli), "log_cursor": self._log_cursor, "urls": self.urls}
         self.defer(trigger=trigger, method_name="execute_complete", kwargs=kwargs)
-        raise TonyError("Airflow has not deferred this task")  # defer() raises
+        raise TonyError("Airflow did not defer this task")  # defer() raises
 
     def _deadline(self, context: Any) -> float | None:
-        """Seconds since the epoch; before Airflow's own, which ends the task and tells nobody."""
+        """Returns seconds since the epoch, before Airflow's own deadline, which would end the task and not the job."""
         if self.execution_timeout is None:
             return None
         limit = self.execution_timeout.total_seconds()
@@ -190,9 +190,9 @@ class TonyOperator(TonyParameters):
         log_cursor: str | None = None,
         urls: dict[str, str] | None = None,
     ) -> Any:
-        """Airflow resumes the task here, on any worker. What has become of the job is asked anew.
+        """Airflow resumes the task here, on any worker. The job's status is queried again.
 
-        `airflow dags test` loses what was given to defer(): then the event says which job it is.
+        `airflow dags test` loses the arguments of defer(); then the event names the job.
         """
         self._log_cursor, self.urls = log_cursor, urls or {}
         return self._guarded(context, self._resume, event, job or event["job"], {"host": host, "home": home})
@@ -204,20 +204,20 @@ class TonyOperator(TonyParameters):
             if event["kind"] == "timeout":
                 self._end_in_time(task_try, job_id, event["message"])
             elif event["kind"] == "unreachable":
-                self.log.warning("the triggerer cannot look at the job, so this worker does: %s", event["message"])
+                self.log.warning("the triggerer cannot reach the job, so this worker waits: %s", event["message"])
             status = self._follow(task_try, job_id, math.inf)
-            return self._finish(context, task_try, cast(Document, status))  # without a limit it comes
+            return self._finish(context, task_try, cast(Document, status))  # a status, because there is no limit
         except TonyNotFound as error:
             here = place_of(self.hook.cli)
             if all(there[name] in (None, here[name]) for name in here):
                 raise
             past = f"{there['host']} (home {there['home'] or 'unknown'})"
             raise TonyNotFound(
-                f"{error}; it was submitted on {past}, and this is {here['host']} (home {here['home']}); {ONE_QUEUE}"
+                f"{error}; it was submitted on {past}, but this is {here['host']} (home {here['home']}); {ONE_QUEUE}"
             ) from None
 
     def _end_in_time(self, task_try: TaskTry, job_id: str, message: str) -> None:
-        """The trigger has told the job to end; once more, if it could not. A job that ended by itself goes before."""
+        """Kills the job again if the trigger's kill failed. A job that ended by itself keeps its result."""
         if task_try.reach(self.hook.status, job_id)["state"] not in ("SUCCEEDED", "FAILED"):
             self._kill(message)
             raise TonyJobFailed(f"{job_id} KILLED timeout: {message}")
@@ -234,19 +234,19 @@ class TonyOperator(TonyParameters):
             failure = failure_of(status, self.non_retryable)
             raise AirflowSkipException(str(failure)) if verdict.get("exit_code") in self.skip_on_exit_code else failure
         if "tolerated_failures" in status:
-            self.log.warning("%s SUCCEEDED in spite of failures: %s", job_id, verdict["message"])
+            self.log.warning("%s SUCCEEDED despite failures: %s", job_id, verdict["message"])
         outputs = task_try.reach(outputs_of, self.hook, job_id, self.log, self.max_output_bytes)
         try:
             self.hook.ack(job_id, task_try.order.owner)
-        except TonyError as error:  # then a later try takes the result
+        except TonyError as error:  # a later try may adopt the result
             task_try.go_on()
             self.log.warning("%s", error)
         return outputs
 
     def on_kill(self) -> None:
-        """Airflow is about to end this process. Airflow 2 raises after it, Airflow 3 lets execute() go on.
+        """Airflow calls this before it ends this process. Then Airflow 2 raises; Airflow 3 lets execute() continue.
 
-        In a signal's handler Airflow cannot be asked for anything, so here only what runs is ended; see _stopped().
+        A signal handler cannot query Airflow, so this only ends the running call of tony; see _stopped().
         """
         self.hook.calls.stop()
 
@@ -263,4 +263,4 @@ class TonyOperator(TonyParameters):
         try:
             self.hook.kill(self._order, reason, delay)
         except TonyError as error:
-            self.log.error("the job could not be told to end: %s", error)
+            self.log.error("cannot kill the job: %s", error)

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Waits for a job that another task, another Dag or somebody at a command line has submitted."""
+"""Waits for a job that another task, another Dag or a user at a command line has submitted."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tony_airflow.triggers.tony import TonyJobTrigger
 
 
 class TonyJobSensor(BaseSensorOperator):
-    """Succeeds with the job, and then returns its outputs; fails with it. It never ends the job.
+    """Succeeds when the job succeeds, and returns its outputs; fails when the job fails. Never ends the job.
 
-    The result of a job for which its own task does not wait (wait_for_completion=False) it also acknowledges.
+    If the submitting task does not wait for the job (wait_for_completion=False), the sensor acknowledges the result.
 
-    :param job_id: the job, as `{{ ti.xcom_pull('train', key='job_id') }}`
-    :param request_id: instead of it, what the job is known by; it may be submitted later
+    :param job_id: the job, such as `{{ ti.xcom_pull('train', key='job_id') }}`
+    :param request_id: instead of job_id: the request id of the job, which may be submitted later
     :param deferrable: wait in a triggerer
     """
 
@@ -81,7 +81,7 @@ class TonyJobSensor(BaseSensorOperator):
         if status is None or "verdict" not in status:
             return PokeReturnValue(is_done=False)
         if status["state"] != "SUCCEEDED":
-            # What a request is answered with may be another job next time; this job has ended for good.
+            # A request id may name another job at the next try. A job id always names this job, which has failed.
             failure = failure_of(status, [status["verdict"]["class"]] if self.job_id else ())
             raise AirflowSkipException(str(failure)) if self.soft_fail else failure
         outputs = outputs_of(hook, status["job"], self.log, MOST_OUTPUT)
@@ -89,7 +89,7 @@ class TonyJobSensor(BaseSensorOperator):
         return PokeReturnValue(is_done=True, xcom_value=outputs)
 
     def _acknowledge(self, hook: TonyHook, status: Document) -> None:
-        """In the name of the task that submitted the job and left. Who waits for its own job does so itself."""
+        """Acknowledges for the task that submitted the job, unless that task waits and acknowledges itself."""
         owner = status.get("owner", "")
         if not owner.startswith(UNAWAITED):
             return
@@ -100,10 +100,10 @@ class TonyJobSensor(BaseSensorOperator):
 
     def _status(self, hook: TonyHook) -> Document | None:
         if bool(self.job_id) == bool(self.request_id):
-            raise TonyRefused("one of job_id and request_id is needed")
+            raise TonyRefused("set job_id or request_id, and not both")
         try:
             return hook.status(self.job_id or hook.find(str(self.request_id))["job"])
         except TonyNotFound:
             if self.job_id:
                 raise
-            return None  # it is still to come
+            return None  # not submitted yet

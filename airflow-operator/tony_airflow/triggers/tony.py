@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Waits for a job without a worker. It only looks: whatever becomes of a triggerer, the job goes on."""
+"""Waits for a job without a worker. A triggerer only watches: if it ends, the job continues."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tony_airflow.exceptions import TonyError, TonyNotFound, TonyTransportError
 from tony_airflow.hooks.tony import Order, kill_words
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between attempts to reach tony
-FIRST_CONTACT = 30.0  # seconds after which a triggerer that has never seen the job leaves it to a worker
+FIRST_CONTACT = 30.0  # seconds after which a triggerer that has never seen the job lets a worker wait
 
 
 class TonyJobTrigger(BaseTrigger):
-    """Fires one event when a job has ended: {"kind", "message", "job": {"job_id", "request_id", "owner"}}.
+    """Fires one event: {"kind", "message", "job": {"job_id", "request_id", "owner"}}.
 
-    kind: "ended"; "timeout": the deadline has passed, and the job was told to end; "unreachable": this triggerer cannot
-    look at the job, or could not for `max_unreachable` seconds.
+    kind: "ended": the job has ended; "timeout": the deadline has passed, and the trigger has killed the job;
+    "unreachable": this triggerer cannot reach the job, or could not for `max_unreachable` seconds.
 
-    job_id may be None where request_id names a job that is still to come. All times are seconds; `deadline` and
-    `not_before`, when an event may come at last and at first, since the epoch, because they outlive the process.
-    `order` says who may end the job; without it the trigger never does. `kill_delay`: a kill by a user waits so long,
-    because a triggerer that was stalled may take the loss of its trigger for such a kill: whoever watches the job by
-    then voids it. None: such a kill does not end the job.
+    `job_id` may be None if `request_id` names a job that will be submitted later. All times are in seconds. `deadline`
+    and `not_before` (the latest and the earliest time of the event) count from the epoch, because they outlive the
+    process. `request_id` and `owner` permit the trigger to end the job; without them it never does. `kill_delay`: a
+    kill by a user waits this long, because a stalled triggerer may mistake the loss of its trigger for a kill. Another
+    watcher of the job then voids the kill. None: a kill by a user does not end the job.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class TonyJobTrigger(BaseTrigger):
         self.max_unreachable = max_unreachable
         self._tony = TonyCli(**cli)
         self._watcher: str | None = None
-        self._seen = False  # the job, by this process
+        self._seen = False  # true if this process has seen the job
         self._silent_since: float | None = None  # time.monotonic(); None: tony answers
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -91,7 +91,7 @@ class TonyJobTrigger(BaseTrigger):
                 silent = now - self._silent_since
                 if silent > (self.max_unreachable if self._seen else FIRST_CONTACT):
                     return "unreachable", str(error)
-                self.log.warning("%s; trying again", error)
+                self.log.warning("%s; retrying", error)
             except TonyError as error:
                 return "unreachable", str(error)
             await asyncio.sleep(min(max(silent, FIRST_PAUSE), LONGEST_PAUSE))
@@ -117,16 +117,16 @@ class TonyJobTrigger(BaseTrigger):
         self._seen, self._silent_since = True, None
 
     async def _end_in_time(self) -> str:
-        """Airflow 2 fails a task at its execution_timeout without a word to anybody: so this comes first."""
+        """Kills the job before Airflow's execution_timeout, because Airflow 2 then only fails the task."""
         message = "execution_timeout has passed"
         try:
             await self._kill(message)
         except TonyError as error:
-            return f"{message}, and the job could not be told: {error}"
+            return f"{message}, and the job could not be killed: {error}"
         return message
 
     async def on_kill(self) -> None:
-        """A user has marked the task or cleared it (Airflow 3.3 and newer; before, the watch timeout ends the job)."""
+        """A user has marked or cleared the task. Airflow before 3.3 lets the watch timeout end the job."""
         self.log.info("a user of Airflow has ended the task; kill_delay=%s", self.kill_delay)
         if self.kill_delay is not None:
             await self._kill("ended by a user of Airflow", self.kill_delay, self._watcher)

@@ -116,11 +116,11 @@ class ResumeTest(DeferrableCase):
         deferral.kwargs["host"] = "worker-7"
         self.world.play(mischief={"wait": [{"error": 66, "message": "no such job", "always": True}]})
         event = {"kind": "unreachable", "message": "no such job", "job": {}}
-        with self.assertRaisesRegex(Exception, r"no such job; it was submitted on worker-7 \(home .*\), and this is "):
+        with self.assertRaisesRegex(Exception, r"no such job; it was submitted on worker-7 \(home .*\), but this is "):
             self.resume(again, context, deferral, event)
         deferral.kwargs["host"], home = socket.gethostname(), deferral.kwargs["home"]
         deferral.kwargs["home"] = "/elsewhere"
-        with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), and this is .* \(home {home}\); give the tasks"):
+        with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), but this is .* \(home {home}\); give the tasks"):
             self.resume(again, context, deferral, event)
         for known in (home, None):  # 0.1.0 did not store it
             deferral.kwargs["home"] = known

@@ -248,7 +248,7 @@ class AskedForTest(QuickCase):
         for state in ("running", "up_for_retry", "scheduled", "queued"):
             with self.subTest(state), self.logged() as lines:
                 self.assertEqual(self.stopped(state), "RUNNING")
-            self.assertIn("the job goes on for the next try", "\n".join(lines))
+            self.assertIn("the job continues for the next try", "\n".join(lines))
         self.assertNotIn("kill", self.world.verbs())
 
     def test_if_airflow_does_not_answer_the_job_is_kept_for_the_next_try(self) -> None:

@@ -149,7 +149,7 @@ class SuccessTest(QuickCase):
         with self.logged() as lines:
             self.assertEqual(self.run_operator(), {"loss": "NaN", "model": "/m"})
         text = "\n".join(lines)
-        self.assertIn('"loss" has texts for what is not a JSON number: line 1: NaN', text)
+        self.assertIn('"loss" has texts in place of values that are not JSON numbers: line 1: NaN', text)
         self.assertIn("something is left out: line 2: no", text)
 
     def test_unreadable_outputs_are_reported_and_do_not_change_the_result(self) -> None:
@@ -383,7 +383,7 @@ class IdentityTest(QuickCase):
         with self.logged() as lines:
             self.execute(edited, self.context(edited, try_number=2))
         self.assertEqual(len(self.world.jobs), 1)
-        self.assertIn("another spec, and keeps it; what differs: environment", "\n".join(lines))
+        self.assertIn("another spec and keeps it; differences: environment", "\n".join(lines))
         self.execute(edited)
         self.assertEqual(len(self.world.jobs), 2)
 
@@ -478,7 +478,7 @@ class SupersededTest(QuickCase):
         with self.logged() as lines:
             error = self.superseded(self.context(task), task)
         self.assertIsInstance(error, TonySuperseded)
-        self.assertIn("leaves without a word", "\n".join(lines))
+        self.assertIn("ends without a result", "\n".join(lines))
 
     def test_in_airflow_2_a_superseded_process_exits_before_it_can_write_the_row(self) -> None:
         import unittest.mock
