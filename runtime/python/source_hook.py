@@ -1,4 +1,4 @@
-"""A source distribution would make pip build a package without its programs: there is none."""
+"""Refuses to build a source distribution, because pip would build a package without programs from it."""
 
 from __future__ import annotations
 

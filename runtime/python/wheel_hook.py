@@ -1,8 +1,8 @@
-"""What hatchling asks when it builds a wheel: which programs are in it, and on which Linux they start.
+"""Hatchling's hook for a wheel: adds the programs, and determines the Linux platforms on which they start.
 
-$TONY_WHEEL_PROGRAMS is a folder of programs for one kind of processor; all of it is put beside the interpreter of the
-environment that the wheel is installed in. Without it the wheel is the package alone, for those who have the programs.
-$TONY_WHEEL_LICENSES is a folder with the terms of what is linked into them.
+$TONY_WHEEL_PROGRAMS is a folder of programs for one kind of processor. The wheel installs all of them beside the Python
+interpreter of its environment. Without the variable the wheel has only the package, for users who have the programs.
+$TONY_WHEEL_LICENSES is a folder with the licenses of the libraries that are linked into the programs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What every Linux with GNU's C library has, the one thing that programs may need of a machine.
+# The libraries of every Linux with GNU's C library. Programs may need only these.
 LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[-a-z0-9_]*)\.so\.\d+")
-# This one is started by a loader of its own with a C library of its own, where they are beside it.
+# This program uses the loader and the C library beside it, if they are there.
 WITH_ITS_OWN, ITS_LOADER, ITS_LIBRARIES = "tony-gpu-executor", "tony-gpu-loader", "lib"
-OLDEST = (2, 17)  # of the C library, for which there is a tag
+OLDEST = (2, 17)  # the first version of the C library with a platform tag
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 
 class Unfit(Exception):
-    """A program that cannot be in a wheel. One line."""
+    """A program that cannot be in a wheel. The message has one line."""
 
 
 class ProgramsHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -41,7 +41,7 @@ class ProgramsHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def platform_of(files: list[pathlib.Path]) -> str:
-    """The platform of a wheel with these programs. What is no program, as an archive, does not count."""
+    """Returns the platform of a wheel with these programs. Other files, such as archives, do not count."""
     machines: set[str] = set()
     newest = OLDEST
     has_its_own = any(file.name == ITS_LOADER for file in files)
@@ -58,7 +58,7 @@ def platform_of(files: list[pathlib.Path]) -> str:
 
 
 def needs(file: pathlib.Path) -> tuple[str, tuple[int, int]]:
-    """For which processor a program is, and the newest version of the C library of which it has a symbol."""
+    """Returns a program's processor, and the newest version of the C library whose symbols it needs."""
     from elftools.elf.elffile import ELFFile
 
     newest = (0, 0)

@@ -99,7 +99,7 @@ class AioTest(PackageCase):
             with self.said() as text, self.assertRaises(asyncio.CancelledError):
                 await submitting
             job = await tony.aio.job("last")
-            self.assertIn(f"job {job.id} was submitted and goes on", text.getvalue())
+            self.assertIn(f"job {job.id} was submitted and continues", text.getvalue())
             await job.kill()
 
         self.play(scenario())

@@ -193,7 +193,7 @@ class EndTest(PackageCase):
         _, err = submitting.communicate(timeout=30)
         job = tony.job("last")
         self.addCleanup(job.kill)
-        self.assertIn(f"job {job.id} was submitted and goes on", err)
+        self.assertIn(f"job {job.id} was submitted and continues", err)
 
     def test_threads_share_the_package_and_even_a_job(self):
         jobs = [None] * 4

@@ -1,4 +1,4 @@
-"""Distributed training jobs of TonY, over the program `tony`: submit, watch, read logs and outputs, end.
+"""Submit, watch and kill distributed training jobs, and read their logs and outputs, with the program `tony`.
 
     job = tony.submit(executes="python train.py", src_dir="src", tasks={"worker": {"instances": 2}})
     for line in job.logs(follow=True):
@@ -6,7 +6,7 @@
     job.wait()
     print(job.outputs)
 
-tony.aio has the same for event loops. All objects are values: any thread may use them.
+tony.aio offers these calls to event loops. All objects are values: any thread may use them.
 """
 
 from tony.job_answers import LogLine

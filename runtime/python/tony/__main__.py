@@ -1,4 +1,4 @@
-"""`python -m tony` is the program `tony`, where its folder is not in $PATH."""
+"""`python -m tony` starts the program `tony`, also if its folder is not in $PATH."""
 
 import os
 import sys

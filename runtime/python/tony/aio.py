@@ -1,6 +1,6 @@
-"""The same as `tony`, for event loops: `from tony import aio`.
+"""The calls of the package `tony` as coroutines: `from tony import aio`.
 
-A call that is cancelled ends its process and, unless it is asked to, no job. All who wait for jobs in one loop share one
+A cancelled call ends its process; the job continues unless you request its end. All waits in one event loop share one
 process.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """tony.Job with coroutines; outputs and page are calls here. A value that any loop may use."""
+    """tony.Job with coroutines; outputs and page are methods here. A value that any event loop may use."""
 
     id: str
     program: Program = dataclasses.field(default_factory=Program, repr=False)
@@ -38,7 +38,7 @@ class Job:
         return read(JobStatus, await self.program.acall(asks.status(self.id)))
 
     async def wait(self, timeout: float | None = None, *, check: bool = True, kill_on_cancel: bool = False) -> JobStatus:
-        """As tony.Job.wait(). kill_on_cancel: whoever cancels this ends the job, too."""
+        """As tony.Job.wait(). kill_on_cancel: if this call is cancelled, the job is killed."""
         watch = JobWatch.shared(self.program, named=False)
         try:
             return job_answers.ended(await asyncio.wait_for(watch.end_of(self.id), timeout), check)
@@ -109,7 +109,7 @@ async def submit(
     program: Program | None = None,
     **members: Unpack[Members],
 ) -> Job:
-    """As tony.submit(). If it is cancelled and there is a job all the same, the log `tony` names it."""
+    """As tony.submit(). If the call is cancelled after the job was recorded, the logger `tony` names the job."""
     ask = asks.submit(
         spec, members, secrets=secrets, directory=directory, strict=strict, request_id=request_id, submission=submission,
         on_existing=on_existing, watch_timeout=watch_timeout,

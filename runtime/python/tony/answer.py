@@ -1,4 +1,4 @@
-"""What one run of the program has printed: an answer, or the exception that its exit code stands for."""
+"""Converts the output of one run of the program into an answer, or into the exception for its exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Document = dict[str, Any]
 
 
 def answer(verb: str, program: str | None, code: int | None, out: bytes, err: bytes) -> Document:
-    """What a verb said, or the exception that its exit code stands for."""
+    """Returns the answer of a verb, or raises the exception for its exit code."""
     try:
         document = as_document(json.loads(out))
     except ValueError:
@@ -30,7 +30,7 @@ def answer(verb: str, program: str | None, code: int | None, out: bytes, err: by
 
 def as_document(value: Any) -> Document:
     if not isinstance(value, dict) or "schema" not in value:
-        raise ValueError("no answer of tony's")
+        raise ValueError("not an answer of tony")
     return cast(Document, value)
 
 
@@ -38,7 +38,8 @@ def expect_schema(name: str | None, document: Mapping[str, Any]) -> None:
     if document.get("schema") == SCHEMA:
         return
     raise VersionMismatch(
-        f"{name or NAME} answers by schema {document.get('schema')}, this package reads {SCHEMA}: install both of one version"
+        f"{name or NAME} answers in schema {document.get('schema')}, but this package reads schema {SCHEMA}: "
+        "install both in one version"
     )
 
 
@@ -46,7 +47,7 @@ def line_of(verb: str, program: str | None, line: bytes) -> Document:
     try:
         document = as_document(json.loads(line))
     except ValueError:
-        raise Unavailable(f"tony {verb}: a line that is no answer: {line[:80]!r}") from None
+        raise Unavailable(f"tony {verb}: a line that is not an answer: {line[:80]!r}") from None
     expect_schema(program, document)
     if set(document) == {"schema", "error"}:
         raise error_of(document["error"], document)

@@ -1,4 +1,4 @@
-"""What `import tony` offers for programs with threads or with none."""
+"""The functions of `import tony`, for programs with or without threads."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def submit(
     program: Program | None = None,
     **members: Unpack[Members],
 ) -> Job:
-    """Submits a job, and returns as soon as it is recorded: from then on it needs nobody.
+    """Submits a job and returns as soon as the job is recorded. From then on the job does not need this process.
 
-    spec: a mapping (a job document), or the path of a file (.properties, .job, .xml, .json, .yaml). members: what a
-    document may have (`executes`, `tasks`, `env`, `conf`, ...); they go before the spec. secrets: variables of the tasks
-    that are written nowhere. directory: where relative paths begin. request_id: a second submit under it finds the job;
-    submission and on_existing say what is done then. watch_timeout: the job ends when nobody looks for so many seconds.
+    spec: a mapping (a job document), or the path of a file (.properties, .job, .xml, .json, .yaml). members: members of
+    a document (`executes`, `tasks`, `env`, `conf`, ...); they override the spec. secrets: variables of the tasks that
+    are not written to any file. directory: base folder of relative paths. request_id: a second submit with this id
+    finds the job; submission and on_existing decide what happens then. watch_timeout: seconds without client activity
+    after which the job ends.
     """
     ask = asks.submit(
         spec, members, secrets=secrets, directory=directory, strict=strict, request_id=request_id, submission=submission,
@@ -55,9 +56,9 @@ def run(
     program: Program | None = None,
     **options: Unpack[RunOptions],
 ) -> Job:
-    """Runs a command on so many workers, as `tony run` does: a sequence of words, or a text for the shell.
+    """Runs a command on `instances` workers, as `tony run` does. A text is for the shell; a sequence has the words.
 
-    If it names a file of this folder (or of `directory`), each worker has a copy of the folder.
+    If the command names a file in this folder (or in `directory`), each worker gets a copy of the folder.
     """
     return _submitted(asks.run(command, instances, options, secrets, directory, strict), program)
 
@@ -77,21 +78,21 @@ def plan(
     program: Program | None = None,
     **members: Unpack[Members],
 ) -> Plan:
-    """What a submit would run. Starts nothing."""
+    """Returns the job that a submit would run. Starts nothing."""
     return read(Plan, (program or Program()).call(asks.plan(spec, members, secrets, directory, strict)))
 
 
 def job(name: str, *, program: Program | None = None) -> Job:
-    """The job of an id, of the beginning of one, the newest of a name, or `last`. NotFound if there is none."""
+    """Returns the job with this id, beginning of an id, or name (the newest), or `last`. Raises NotFound."""
     program = program or Program()
     return Job(program.call(asks.status(name))["job"], program)
 
 
 def jobs(*, program: Program | None = None) -> list[JobStatus]:
-    """The jobs that have not ended and the newest others, newest first."""
+    """Returns the jobs that have not ended and the newest others, newest first."""
     return job_answers.statuses((program or Program()).call(Ask(("list",))))
 
 
 def version(*, program: Program | None = None) -> Version:
-    """The program's."""
+    """Returns the version of the program."""
     return read(Version, (program or Program()).call(Ask(("version",))))

@@ -1,6 +1,6 @@
-"""The calls of the verbs: what is said on the command line, and what on standard input. Pure; for threads and for loops.
+"""The command line and the standard input for each verb. Pure functions, for threads and for event loops.
 
-What others must not see goes to standard input: the command line of a process is public on its machine.
+Secrets go to standard input, because the command line of a process is public on its machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Path = str | os.PathLike[str]
 Since = str | datetime.timedelta | datetime.datetime
 OnExisting = Literal["adopt", "attach", "never"]
 
-SUBMIT_GRACE = 10.0  # seconds: an interrupted submit leaves nothing, or a job that its answer names
+SUBMIT_GRACE = 10.0  # seconds for an interrupted submit to undo the job, or to name it in its answer
 
 
 class Role(TypedDict, total=False):
@@ -43,7 +43,7 @@ class Role(TypedDict, total=False):
 
 
 class Members(TypedDict, total=False):
-    """What a job document and its `spec` have in common: the keywords of submit() and plan()."""
+    """The members that a job document and its `spec` share: the keywords of submit() and plan()."""
 
     name: Scalar | None
     framework: str | None
@@ -61,7 +61,7 @@ class Members(TypedDict, total=False):
 
 
 class JobDocument(Members, total=False):
-    """All that a job is made of, as `tony submit -` reads it."""
+    """A whole job, as `tony submit -` reads it."""
 
     properties: str | Texts | None
     secrets: Texts | None
@@ -70,22 +70,22 @@ class JobDocument(Members, total=False):
 
 Spec = JobDocument | Mapping[str, Any] | Path
 
-# How the keywords are said beside a file, which the program reads itself: as options, or as keys.
+# The options or keys for the keywords if the spec is a file, which the program reads itself.
 OPTIONS = ("executes", "task_params", "python_binary_path", "python_venv", "src_dir")
 KEYS = {"name": "tony.application.name", "framework": "tony.application.framework", "queue": "tony.yarn.queue"}
 
 
 def word(value: str, what: str) -> str:
-    """Not what the program would take for an option."""
+    """Returns `value`, or raises if it is empty or the program would read it as an option."""
     if not value or value.startswith("-"):
-        raise UsageError(f"{what}: {value!r} is none")
+        raise UsageError(f"{what}: {value!r} is not a valid name")
     return value
 
 
 def spec_words(
     spec: Spec | None, members: Mapping[str, Any], secrets: Texts | None
 ) -> tuple[list[str], Mapping[str, Any] | None]:
-    """The words after `submit` or `plan`, and what goes to standard input."""
+    """Returns the words after `submit` or `plan`, and the document for standard input."""
     if spec is None or isinstance(spec, Mapping):
         document = {**(spec or {}), **members, **({"secrets": secrets} if secrets else {})}
         return ["-"], {name: _plain(value) for name, value in document.items()}
@@ -120,7 +120,7 @@ def plan(spec: Spec | None, members: Mapping[str, Any], secrets: Texts | None, d
 
 
 class RunOptions(TypedDict, total=False):
-    """The keywords of run(), which are those of `tony run`."""
+    """The keywords of run(): the options of `tony run`."""
 
     framework: str | None
     memory: str | int | None
@@ -177,7 +177,7 @@ def next_change(job: str, since: int, seconds: float) -> Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """Which lines of a job's logs."""
+    """Selects lines of a job's logs."""
 
     task: str | Sequence[str] | None = None
     follow: bool = False
@@ -203,7 +203,7 @@ def logs(job: str, reading: Reading) -> Ask:
 
 
 def _moment(since: Since) -> str:
-    """A time ago, or a moment; one without a zone is of this machine's."""
+    """Returns an age or a moment as a word; a datetime without a zone is in this machine's zone."""
     if isinstance(since, datetime.timedelta):
         return f"{math.ceil(since.total_seconds())}s"
     if isinstance(since, datetime.datetime):
@@ -212,7 +212,7 @@ def _moment(since: Since) -> str:
 
 
 def from_cursor(ask: Ask, cursor: str) -> Ask:
-    """The next page of what this one has asked for: it begins behind the cursor, and so behind any time."""
+    """Returns the call for the next page. It starts at the cursor, which replaces an earlier cursor or time."""
     words = ask.words
     for option in ("--cursor", "--since"):
         if option in words:
@@ -233,7 +233,7 @@ def kill(job: str, reason: str | None, wait: bool) -> Ask:
 def _of_job(
     words: Sequence[str], document: Mapping[str, Any] | None, directory: Path | None, strict: bool, grace: float = 0.0
 ) -> Ask:
-    """Without a limit: what is staged may be large."""
+    """Returns a call without a time limit, because staging may take long."""
     words = (*words, *(("--strict",) if strict else ()))
     return Ask(words, document, None if directory is None else os.fspath(directory), None, grace)
 
@@ -257,12 +257,12 @@ def _flags(members: Mapping[str, Any]) -> list[str]:
         elif name == "tags":
             words += ["--conf", f"tony.application.tags={','.join(map(_text, value))}"]
         elif name not in ("env", "conf"):
-            raise UsageError(f"{name}: cannot be said beside a file, which has it itself; conf can set any key")
+            raise UsageError(f"{name}: not possible with a file, which sets it itself; conf can set any key")
     return words + _variables(members.get("env")) + _conf(members.get("conf"))
 
 
 def _variables(env: Texts | None) -> list[str]:
-    """By their keys: the option for variables cuts at commas."""
+    """Sets variables by keys, because the option for variables splits at commas."""
     return _conf({f"tony.execution.env.{name}": value for name, value in (env or {}).items()})
 
 
@@ -278,7 +278,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: a path is its text."""
+    """Returns `value` with types that JSON has: a path becomes its text."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(cast(Path, value))
     if _is_mapping(value):

@@ -1,7 +1,7 @@
-"""What `tony` answers, as values. The names and meanings are those of the published schemas (runtime/client/schema/v1).
+"""The answers of `tony` as values. Names and meanings come from the published schemas (runtime/client/schema/v1).
 
-Members that this package does not know are left out, as the schemas ask of their readers; `document` of a JobStatus and
-a Plan has them all. Moments are datetimes in UTC. What was not in an answer is None, or empty.
+Members that this package does not know are ignored, as the schemas require; `document` of a JobStatus or a Plan has all
+members. Times are datetimes in UTC. A member that an answer lacks is None or empty.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OutcomeClass = Literal[
 Stream = Literal["stdout", "stderr"]
 Time = datetime.datetime
 
-# Metadata of fields: "member" is the name in the document where Python keeps it for itself; "whole" is all of it.
+# Metadata of fields: "member" is the name in the document if it is a Python keyword; "whole" marks the whole document.
 
 @dataclasses.dataclass(frozen=True)
 class GpuUsage:
@@ -141,7 +141,7 @@ class PlannedKill:
 
 @dataclasses.dataclass(frozen=True)
 class JobStatus:
-    """A job as far as is known. `verdict` and `ended` are there exactly when it has ended."""
+    """The known state of a job. `verdict` and `ended` are set exactly when the job has ended."""
 
     job: str
     name: str
@@ -189,7 +189,7 @@ class JobStatus:
 
 @dataclasses.dataclass(frozen=True)
 class LeftOut:
-    """Files of src_dir that one rule keeps from the tasks."""
+    """Files of src_dir that one rule excludes from the job."""
 
     rule: str
     paths: tuple[str, ...]
@@ -208,7 +208,7 @@ class Sources:
 
 @dataclasses.dataclass(frozen=True)
 class Submitted:
-    """What a submit did. With a request id it may have found a job: then `decision` says so."""
+    """The result of a submit. With a request id, `decision` says whether the submit found an existing job."""
 
     job: str
     request_id: str | None = None
@@ -222,7 +222,7 @@ class Submitted:
 
 @dataclasses.dataclass(frozen=True)
 class LogEntry:
-    """Some of what one task wrote to one stream: whole lines with their ends."""
+    """Part of one stream of a task: whole lines with their line ends."""
 
     task: str
     attempt: int
@@ -234,7 +234,7 @@ class LogEntry:
 
 @dataclasses.dataclass(frozen=True)
 class FollowedEntry:
-    """The same, as it comes. Reading that begins at `cursor` has all that is behind it."""
+    """A LogEntry of a followed log. A read that starts at `cursor` returns everything after this entry."""
 
     task: str
     attempt: int

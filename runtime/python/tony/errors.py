@@ -1,4 +1,4 @@
-"""What can go wrong, by the exit codes of `tony`. The text of an exception is the one line that the program said."""
+"""An exception for each exit code of `tony`. The text of an exception is the program's message of one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class TonyError(Exception):
-    """All below are such. `code` is the program's exit code, `document` its whole answer where it gave one."""
+    """The base of all exceptions. `code`: the program's exit code; `document`: its whole answer, empty without one."""
 
     code = 0
 
@@ -21,12 +21,12 @@ class TonyError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call may succeed later."""
+        """True if the same call may succeed later."""
         return isinstance(self, Unavailable)
 
 
 class JobFailed(TonyError):
-    """The job has ended, and has not succeeded. `status` is its last one; its verdict says why."""
+    """The job failed or was killed. `status` is its last status, whose verdict has the reason."""
 
     code = 1
 
@@ -36,57 +36,57 @@ class JobFailed(TonyError):
 
 
 class UsageError(TonyError):
-    """A call that does not fit together, as an option that the program does not have."""
+    """The arguments are wrong, for example an option that the program does not know."""
 
     code = 64
 
 
 class SpecInvalid(TonyError):
-    """A spec, a property or a file that cannot be accepted, or something that the job's state does not allow."""
+    """A spec, a property or a file is invalid, or the job's state does not allow the call."""
 
     code = 65
 
 
 class NotFound(TonyError):
-    """There is no such job, task or file."""
+    """The job, task or file does not exist."""
 
     code = 66
 
 
 class Unavailable(TonyError):
-    """What is needed cannot be reached, or has not happened yet: the only one that is worth another try."""
+    """A service cannot be reached, or an event has not happened yet. Only this error is worth a retry."""
 
     code = 69
 
 
 class NoProgram(Unavailable):
-    """There is no `tony` that can be started."""
+    """No program `tony` can be started."""
 
 
 class WaitTimeout(Unavailable, TimeoutError):
-    """The job has not ended within the time that was given. It goes on."""
+    """The job has not ended within the timeout. It continues."""
 
 
 class InternalError(TonyError):
-    """A bug of TonY's."""
+    """A bug in TonY."""
 
     code = 70
 
 
 class CannotWrite(TonyError):
-    """A file or folder cannot be made or written."""
+    """A file or folder cannot be created or written."""
 
     code = 73
 
 
 class NotPermitted(TonyError):
-    """It belongs to somebody else, or a newer submission has taken its place."""
+    """The job belongs to another user, or a newer submission has replaced this one."""
 
     code = 77
 
 
 class VersionMismatch(TonyError):
-    """The program answers in a form that this package does not know: one of the two is too old."""
+    """The program's answer has a form that this package does not know: one of them is too old."""
 
 
 KINDS: Mapping[int, type[TonyError]] = {
@@ -95,6 +95,6 @@ KINDS: Mapping[int, type[TonyError]] = {
 
 
 def error_of(failure: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> TonyError:
-    """The exception for the member `error` of an answer."""
+    """Returns the exception for the member `error` of an answer."""
     code = int(failure["code"])
     return KINDS.get(code, TonyError)(str(failure["message"]), code=code, document=document)

@@ -1,4 +1,4 @@
-"""What the calls of a job mean, for threads and for loops. Pure, but for the log `tony`, which tells people."""
+"""Converts the answers of a job's calls, for threads and event loops. Pure, except for the logger `tony`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WARNING = "tony: warning: "
 
 @dataclasses.dataclass(frozen=True)
 class LogLine:
-    """A line that a task wrote, without its end. Reading that begins at `cursor` has all that comes after it.
+    """A line of a task's output, without the line end. A read that starts at `cursor` returns all lines after this one.
 
-    Of several lines that came at once the last alone has a cursor of its own; with that of another some come again.
+    If several lines arrive together, only the last has its own cursor; reading from another one repeats some lines.
     """
 
     task: str
@@ -40,7 +40,7 @@ class LogLine:
 def lines_of(entry: LogEntry | FollowedEntry, before: str | None, after: str | None) -> Iterator[LogLine]:
     texts = entry.text.split("\n")
     if not texts[-1]:
-        texts.pop()  # what stands behind the last line's end
+        texts.pop()  # empty text after the last line end
     for number, text in enumerate(texts, 1):
         cursor = after if number == len(texts) else before
         yield LogLine(entry.task, entry.attempt, entry.stream, text, entry.process, entry.time, cursor)
@@ -78,16 +78,16 @@ def hear_warnings(said: bytes) -> None:
 
 
 def hear_rest(out: bytes) -> None:
-    """Of a submit that was interrupted: who began it shall know whether there is a job."""
+    """Logs the job of an interrupted submit, if there is one."""
     try:
         job = json.loads(out)["job"]
     except (ValueError, KeyError, TypeError):
         return
-    log.warning("interrupted, but job %s was submitted and goes on", job)
+    log.warning("interrupted, but job %s was submitted and continues", job)
 
 
 def interrupted(job: str) -> None:
-    log.warning('interrupted; job %s goes on: tony.job("%s") has it, its kill() ends it', job, job)
+    log.warning('interrupted; job %s continues: tony.job("%s") returns it, and its kill() ends it', job, job)
 
 
 def statuses(document: Document) -> list[JobStatus]:

@@ -1,4 +1,4 @@
-"""The live table of a notebook. IPython is used where it runs already, and imported nowhere else."""
+"""The live table in a notebook. This module uses IPython only if IPython runs already."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Statuses = Callable[[], Iterator[JobStatus]]
 
 
 def is_here() -> bool:
-    """Whether this runs in a notebook's kernel, which shows HTML. A terminal with IPython does not."""
+    """Returns true in a notebook's kernel, which shows HTML; false in IPython on a terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def show(statuses: Statuses, block: bool) -> None:
-    """Draws the table below the cell, again for each status."""
+    """Draws the table below the cell, and redraws it for each status."""
     handle = importlib.import_module("IPython.display").DisplayHandle()
     if block:
         _draw(handle, statuses)

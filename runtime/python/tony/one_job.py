@@ -1,4 +1,4 @@
-"""A job, for programs with threads or with none. aio.py has the same for event loops."""
+"""A job, for programs with or without threads. aio.py is the version for event loops."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tony.reading import read
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One job. It is a value: any thread may use it, and nothing is left open when it is forgotten.
+    """One job. A value: any thread may use it, and it holds no open resources.
 
-    `submitted` is there where submit() or run() has made the object.
+    `submitted` is set if submit() or run() created the object.
     """
 
     id: str
@@ -31,14 +31,14 @@ class Job:
     submitted: Submitted | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def status(self) -> JobStatus:
-        """What is known of it now. Starts nothing."""
+        """Returns the job's current status. Starts nothing."""
         return read(JobStatus, self.program.call(asks.status(self.id)))
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> JobStatus:
-        """The last status, when the job has ended. Brings back a job on this machine that nobody rules.
+        """Waits until the job ends, and returns its last status. Restarts the AM of a local job if the AM is gone.
 
-        Raises JobFailed if it has not succeeded, unless check is False, and WaitTimeout after so many seconds. Neither
-        that nor Ctrl-C ends the job.
+        Raises JobFailed if the job did not succeed, unless check is False, and WaitTimeout after `timeout` seconds.
+        Neither the timeout nor Ctrl-C ends the job.
         """
         return job_answers.ended(self._end(timeout), check)
 
@@ -55,7 +55,7 @@ class Job:
             raise
 
     def changes(self) -> Iterator[JobStatus]:
-        """The status at each change, up to the last one."""
+        """Yields the status after each change, until the job has ended."""
         for document in self.program.lines(asks.changes(self.id)):
             yield read(JobStatus, document)
 
@@ -71,11 +71,12 @@ class Job:
         timestamps: bool = False,
         cursor: str | None = None,
     ) -> Iterator[LogLine]:
-        """What the tasks have written, line by line: of all, of a role, of `worker:0`, or of its second attempt `worker:0#2`.
+        """Yields the output of the tasks line by line.
 
-        follow: goes on until the job has ended. tail: begins with the last so many lines of each stream. since: what was
-        written later than a time ago ("10m", a timedelta) or a moment. grep: lines with a match of this, as RE2 reads it.
-        timestamps: each line has its `time`, to a second. cursor: begins behind a line of an earlier reading.
+        task: a role, a task (`worker:0`) or an attempt (`worker:0#2`); default: all tasks. follow: continues until the
+        job has ended. tail: starts with the last `tail` lines of each stream. since: only lines after a moment, or not
+        older than an age ("10m", a timedelta). grep: only lines that match this RE2 expression. timestamps: each line
+        has its `time`, to a second. cursor: starts after a line of an earlier read.
         """
         ask = asks.logs(self.id, Reading(task, follow, tail, stream, since, grep, timestamps, cursor))
         return self._followed(ask, cursor) if follow else self._pages(ask, cursor, tail)
@@ -97,29 +98,29 @@ class Job:
 
     @property
     def outputs(self) -> dict[str, Any]:
-        """The JSON object that its chief has left in $TONY_OUTPUT_FILE. Unavailable before the end."""
+        """The JSON object that the chief wrote to $TONY_OUTPUT_FILE. Raises Unavailable before the end."""
         return job_answers.outputs_of(self.program.call(asks.outputs(self.id)))
 
     @property
     def page(self) -> str | None:
-        """The address of its page for a browser, while there is one."""
+        """The address of the job's page for a browser; None if the job has no page."""
         return self.status().tracking_url
 
     def kill(self, reason: str | None = None, *, wait: bool = True) -> JobStatus:
-        """Ends it, and waits until nothing of it is left, or only until that is recorded. More than once is no matter."""
+        """Kills the job and waits until nothing of it is left, or only until the kill is recorded. May be repeated."""
         return read(JobStatus, self.program.call(asks.kill(self.id, reason, wait)))
 
     def show(self, *, block: bool = True) -> None:
-        """A live table until the job has ended: in a notebook below the cell, else by `tony wait` on standard error.
+        """Shows a live table until the job has ended: in a notebook below the cell, else by `tony wait` on stderr.
 
-        In a notebook, block=False returns at once and the table goes on beside the next cells. Ctrl-C, or the notebook's
-        stop button, ends the table and not the job.
+        In a notebook, block=False returns at once, and the table is updated while you run other cells. Ctrl-C, or the
+        notebook's stop button, ends the table and not the job.
         """
         if notebook.is_here():
             notebook.show(self._shown, block)
             return
         try:
-            # As a person would: what it draws is for the terminal. Its exit code says how the job ended.
+            # The command draws on the terminal. Its exit code, which reports the end of the job, is ignored.
             subprocess.run(
                 [self.program.found(), "wait", self.id], env=self.program.environment(), stdout=sys.stderr.fileno(), check=False
             )
@@ -128,7 +129,7 @@ class Job:
             raise
 
     def _shown(self) -> Iterator[JobStatus]:
-        """The status on each change, and once a second for what its tasks use."""
+        """Yields the status after each change, and once a second for the tasks' usage."""
         try:
             status = self.status()
             yield status
@@ -141,7 +142,7 @@ class Job:
             raise
 
     def _repr_html_(self) -> str:
-        """In a notebook a job is the table of its tasks, as they are now."""
+        """Returns the current table of the job's tasks, which a notebook shows for a job."""
         try:
             return table.html(self.status())
         except TonyError as error:

@@ -1,7 +1,7 @@
-"""The program `tony`: where it is, and one run of it.
+"""Finds and runs the program `tony`.
 
-A Program is a value: any number of threads and event loops may use one at once, each call is a process of its own. A
-call leaves none behind, however it ends.
+A Program is a value: any number of threads and event loops may use it at the same time. Each call starts a process,
+and ends that process before it returns, raises or is cancelled.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from tony.answer import Document, answer, expect_end, line_of
 from tony.errors import NoProgram, SpecInvalid, TonyError, Unavailable
 from tony.where import beside_this_package, of_path
 
-CALL_LIMIT = 60.0  # seconds for a call that waits for nothing; far above what it takes
-LEAVE_LIMIT = 5.0  # seconds for a process to end once it has nothing to do
-LONGEST_LINE = 64 << 20  # bytes; the status of 10,000 tasks is a tenth of it
+CALL_LIMIT = 60.0  # seconds for a call that does not wait for a job; usually far less
+LEAVE_LIMIT = 5.0  # seconds for a process to exit after its work
+LONGEST_LINE = 64 << 20  # bytes; ten times the status of 10,000 tasks
 
 Hear = Callable[[bytes], None]
 
 
 class Calls:
-    """The calls of one thread. A signal's handler, or another thread, may stop them at any moment."""
+    """The calls of one thread. A signal handler or another thread may stop them at any time."""
 
     def __init__(self) -> None:
         self.stopped = False
         self._running: subprocess.Popen[bytes] | None = None
 
     def stop(self) -> None:
-        """Ends the process that runs, and each that begins later."""
+        """Kills the running process, and each process that starts later."""
         self.stopped = True
         if self._running is not None:
             self._running.kill()
@@ -53,8 +53,8 @@ class Calls:
 class Ask:
     """One call. `document` goes to standard input, where no other user can read it.
 
-    `limit` is in seconds; then the process, never a job, is ended. `grace`: who is interrupted gives the process so long
-    to end by itself, and what it has printed by then goes to `rest`. `last`: the words end with somebody's command.
+    `limit`: seconds after which the process (never a job) is killed. `grace`: seconds that the process has to exit
+    after an interruption; its output goes to `rest`. `last`: the words end with the user's command.
     """
 
     words: tuple[str, ...]
@@ -84,10 +84,10 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """`path` as it is given; without one $TONY_PROGRAM, what came with this package, and `tony` of $PATH, in this order.
+    """The program at `path`, or the first of: $TONY_PROGRAM, the program of this package, the `tony` in $PATH.
 
-    home and conf_dir are $TONY_HOME and $TONY_CONF_DIR of the process, else they are as they are here. Variables whose
-    names begin with one of `withheld` are not handed on: jobs inherit the environment of their submit.
+    home and conf_dir set the process's $TONY_HOME and $TONY_CONF_DIR; by default it inherits them. The process does not
+    get variables whose names start with one of `withheld`, because jobs inherit the environment of their submit.
     """
 
     path: str | None = None
@@ -107,9 +107,9 @@ class Program:
         self, ask: Ask, *, calls: Calls | None = None, own_session: bool = False, rest: Hear | None = None,
         said: Hear | None = None,
     ) -> Document:
-        """The answer. An exception from outside, as Ctrl-C, ends the process, unless it has a session of its own.
+        """Returns the answer. An exception from outside (Ctrl-C) ends the process, unless it has its own session.
 
-        `said` gets what the program has said to people, on standard error.
+        `said` gets the program's messages for people, from standard error.
         """
         feed, calls = ask.feed, calls or Calls()
         process = self._start(ask, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=own_session)
@@ -129,7 +129,7 @@ class Program:
         return answer(ask.verb, self.path, process.returncode, out, err)
 
     def lines(self, ask: Ask) -> Iterator[Document]:
-        """The answers of a verb that gives one a line. Ends the process when the iterator is closed, or forgotten."""
+        """Yields the answers of a verb, one per line. Ends the process when the iterator is closed or deleted."""
         process = self._start(ask, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             for line in output_of(process):
@@ -149,10 +149,11 @@ class Program:
             raise not_started(path, ask, error) from None
 
     async def acall(self, ask: Ask, *, rest: Hear | None = None, said: Hear | None = None) -> Document:
-        """The same for an event loop. However it is left, cancelled too, the process is gone."""
+        """As call(), for an event loop. The process has ended when this returns, raises or is cancelled."""
         feed = ask.feed
         process = await self.astart(ask, stdin=subprocess.PIPE if feed else subprocess.DEVNULL)
-        talk = asyncio.ensure_future(process.communicate(feed or None))  # cancelled, it would forget what it has read
+        # A task of its own, which wait_for() does not cancel, because a cancelled communicate() loses its data.
+        talk = asyncio.ensure_future(process.communicate(feed or None))
         try:
             out, err = await asyncio.wait_for(asyncio.shield(talk), ask.limit)
         except asyncio.TimeoutError:
@@ -170,7 +171,7 @@ class Program:
             async for line in cast(asyncio.StreamReader, process.stdout):
                 yield line_of(ask.verb, self.path, line)
             await process.wait()
-        except TonyError:  # the last line; killed while it ends, the process would be reaped behind the loop's back
+        except TonyError:  # after the last line; if an exiting process is killed, the event loop may miss its exit code
             await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=LEAVE_LIMIT)
             raise
         finally:
@@ -178,7 +179,7 @@ class Program:
         expect_end(ask.verb, process.returncode)
 
     async def astart(self, ask: Ask, **options: Any) -> asyncio.subprocess.Process:
-        """The process itself, for those who talk with it."""
+        """Starts the process and returns it, for callers that exchange several lines with it."""
         path = self.found()
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
@@ -190,7 +191,7 @@ class Program:
 
 
 def not_started(path: str, ask: Ask, error: OSError) -> TonyError:
-    """It names the machine: where several need the program one is easily forgotten."""
+    """Names the machine, because one of several machines may lack the program."""
     if ask.directory and error.filename == ask.directory:
         return SpecInvalid(f"directory {ask.directory}: {error.strerror}")
     return NoProgram(f"{path} cannot be started on {socket.gethostname()}: {error.strerror} ({error.filename})")
@@ -207,7 +208,7 @@ def output_of(process: subprocess.Popen[bytes]) -> IO[bytes]:
 
 
 def end_now(process: subprocess.Popen[bytes], grace: float = 0.0, rest: Hear | None = None) -> None:
-    """Also where it is interrupted again meanwhile no child is left."""
+    """Ends the process, also if this call is interrupted itself."""
     try:
         if process.poll() is None and grace:
             process.terminate()
@@ -240,7 +241,7 @@ async def end_talk(
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """Also when the task that runs this is being cancelled no child is left."""
+    """Ends the process, also if the asyncio task that runs this is cancelled."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

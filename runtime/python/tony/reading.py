@@ -1,4 +1,4 @@
-"""From the JSON of an answer to the types of documents.py."""
+"""Converts the JSON of an answer into the types of documents.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 def read(kind: type[Value], document: Mapping[str, Any]) -> Value:
-    """The document as such a value."""
+    """Returns the document as a value of type `kind`."""
     values: dict[str, Any] = {}
     for name, member, hint in _fields(typing.cast(Any, kind)):
         if member is None:
@@ -26,19 +26,19 @@ def read(kind: type[Value], document: Mapping[str, Any]) -> Value:
     try:
         return kind(**values)
     except TypeError as error:
-        raise VersionMismatch(f"an answer that does not fit this package: {error}") from None
+        raise VersionMismatch(f"an answer lacks a member that this package requires: {error}") from None
 
 
 @functools.cache
 def _fields(kind: type[Any]) -> list[tuple[str, str | None, Any]]:
-    """Name, the document's member (None: all of it), and type; of 10,000 tasks it is asked for each."""
+    """Returns each field's name, member (None: the whole document) and type. Cached for jobs with 10,000 tasks."""
     hints = typing.get_type_hints(kind)
     return [(field.name, None if field.metadata.get("whole") else field.metadata.get("member", field.name),
              _needed(hints[field.name])) for field in dataclasses.fields(kind)]  # fmt: skip
 
 
 def _needed(hint: Any) -> Any:
-    """Without "or None"."""
+    """Returns the type without its `None`."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return next(choice for choice in typing.get_args(hint) if choice is not type(None))
     return hint

@@ -1,4 +1,4 @@
-"""A job as an HTML table. Everything of it is escaped: names and messages are the users'."""
+"""A job as an HTML table. All texts are escaped, because names and messages come from users."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import html as escape_of
 from tony.documents import JobStatus, TaskStatus
 
 MB = 1 << 20
-MOST_ROWS = 200  # a notebook keeps each table in its file
+MOST_ROWS = 200  # because a notebook stores each table in its file
 COLOURS = {"SUCCEEDED": "#1a7f37", "FAILED": "#cf222e", "KILLED": "#9a6700"}
-HEADINGS = ("task", "state", "host", "memory now", "memory most", "cpu", "gpu", "how it ended")
+HEADINGS = ("task", "state", "host", "memory now", "memory peak", "cpu", "gpu", "how it ended")
 
 
 def html(status: JobStatus, now: datetime.datetime | None = None) -> str:
     rows = "".join(_row(_cells(task)) for task in _first(status.tasks))
     left = len(status.tasks) - MOST_ROWS
-    rest = f"<tr><td colspan='{len(HEADINGS)}'>and {left} tasks more</td></tr>" if left > 0 else ""
+    rest = f"<tr><td colspan='{len(HEADINGS)}'>and {left} more tasks</td></tr>" if left > 0 else ""
     heading = "".join(f"<th style='text-align:left'>{name}</th>" for name in HEADINGS)
     return f"<div>{_headline(status, now)}{_notes(status)}<table><tr>{heading}</tr>{rows}{rest}</table></div>"
 
@@ -41,7 +41,7 @@ def _headline(status: JobStatus, now: datetime.datetime | None) -> str:
 
 
 def _link(url: str, text: str) -> str:
-    # An address is no program.
+    # An address must not be a script ("javascript:").
     safe = url.startswith(("http://", "https://"))
     return f", <a href='{_safe(url)}' target='_blank' rel='noopener'>{text}</a>" if safe else ""
 
@@ -54,7 +54,7 @@ def _notes(status: JobStatus) -> str:
 
 
 def _first(tasks: tuple[TaskStatus, ...]) -> list[TaskStatus]:
-    """Where not all have room those come first that failed or are silent."""
+    """Returns the tasks to show; if there are too many, failed and silent tasks come first."""
     if len(tasks) <= MOST_ROWS:
         return list(tasks)
     return sorted(tasks, key=lambda task: not (task.suspect or task.attempt_state in ("failed", "killed", "lost")))[:MOST_ROWS]

@@ -1,4 +1,4 @@
-"""One `tony watch` process for all who wait in an event loop for jobs of one installation."""
+"""One `tony watch` process for all waits in an event loop for jobs of one installation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tony.where import NAME
 
 
 class JobWatch:
-    """Writes the ids of jobs to the process, and hands the lines about each to those who wait for it.
+    """Writes the ids of jobs to the process, and passes the lines about each job to the waits for that job.
 
-    The process runs while somebody waits. Where it ends by itself all who wait get Unavailable, and may come again.
-    Used by the loop's own thread alone.
+    The process runs while at least one wait is open. If the process exits by itself, all waits raise Unavailable and
+    may be repeated. Only the event loop's own thread may use this class.
     """
 
     _of_loop: ClassVar[weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Program, bool], JobWatch]]]
@@ -32,17 +32,17 @@ class JobWatch:
         self._program = program
         self._waiting: dict[str, list[asyncio.Queue[Document | TonyError]]] = {}
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()  # of starting and ending the process
+        self._turn = asyncio.Lock()  # held while the process is started or ended
         self._reader: asyncio.Task[None] | None = None
 
     @classmethod
     def shared(cls, program: Program, named: bool) -> JobWatch:
-        """`named`: kills by other watchers are void from now on. Who merely wants to know has no name."""
+        """Returns the watch of this event loop. `named`: kills by other watchers are void from now on."""
         watches = cls._of_loop.setdefault(asyncio.get_running_loop(), {})
         return watches.setdefault((program, named), cls(program, named))
 
     async def end_of(self, job_id: str, on_news: Callable[[Document], Any] = lambda _: None) -> Document:
-        """The job's last status. Raises what `tony` says of a job that it cannot follow."""
+        """Returns the job's last status. Raises the error of `tony` if it cannot follow the job."""
         queue: asyncio.Queue[Document | TonyError] = asyncio.Queue()
         self._waiting.setdefault(job_id, []).append(queue)
         try:
@@ -77,14 +77,14 @@ class JobWatch:
             self._write(f"-{job_id}")
 
     def _write(self, line: str) -> None:
-        # A process that is gone is noticed by its reader.
+        # _read() handles a process that has exited.
         if self._process is not None and self._process.stdin is not None:
             with contextlib.suppress(OSError, RuntimeError):
                 self._process.stdin.write(f"{line}\n".encode())
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         name = self._program.path or NAME
-        last: TonyError = Unavailable(f"{name} watch has ended")
+        last: TonyError = Unavailable(f"{name} watch exited")
         try:
             async for line in cast(asyncio.StreamReader, process.stdout):
                 news = json.loads(line)
@@ -93,9 +93,10 @@ class JobWatch:
                     last = Unavailable(str(news["error"].get("message")))
                 for queue in self._waiting.get(news.get("job"), ()):
                     queue.put_nowait(news)
-            with contextlib.suppress(asyncio.TimeoutError):  # killed while it ends, it would be reaped behind the loop's back
+            # If a process is killed while it exits, the event loop may miss its exit code.
+            with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(process.wait(), LEAVE_LIMIT)
-        except ValueError as error:  # no JSON, or a line too long
+        except ValueError as error:  # not JSON, or a line that is too long
             last = Unavailable(f"{name} watch: {error}")
         except TonyError as error:
             last = error
@@ -120,7 +121,7 @@ class JobWatch:
 
 
 async def closed(process: asyncio.subprocess.Process) -> None:
-    """What could not be written to a process that is gone is no news: asyncio would log it if nobody asked."""
+    """Closes standard input and ignores its write errors, which asyncio would otherwise log."""
     if process.stdin is not None:
         process.stdin.close()
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Where the program `tony` is, if nobody says it."""
+"""Finds the program `tony` if the caller does not name it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DISTRIBUTION = "tony-runtime"
 
 @functools.cache
 def beside_this_package() -> str | None:
-    """The program that was installed with this package, wherever pip has put it; not one of another installation."""
+    """Returns the program that pip installed with this package; never one of another installation."""
     package = pathlib.Path(__file__).resolve().parent
     for installed in importlib.metadata.distributions(name=DISTRIBUTION):
         if pathlib.Path(str(installed.locate_file(package.name))).resolve() != package:
             continue
         programs = [file for file in installed.files or () if file.name == NAME and file.parent.name == "bin"]
-        # pip install --target puts them elsewhere than it notes.
+        # pip install --target puts programs into another folder than it records.
         places = [*(str(installed.locate_file(file)) for file in programs), str(installed.locate_file(f"bin/{NAME}"))]
         for place in places if programs else ():
             if os.access(place, os.X_OK):
@@ -35,7 +35,7 @@ def of_path() -> str:
     found = shutil.which(NAME)
     if found is None:
         raise NoProgram(
-            f"there is no program {NAME} on {socket.gethostname()}: neither beside this package nor in $PATH; "
+            f"no program {NAME} on {socket.gethostname()}, neither beside this package nor in $PATH: "
             f"pip install {DISTRIBUTION}, or set TONY_PROGRAM to its path",
         )
     return found
