@@ -1,6 +1,6 @@
 // How executors and clients talk to the application master (AM). Framed transport, binary protocol, one Unix socket.
-// Only executors and clients connect; the AM never dials out. Push is a call that is answered later (Await, Watch).
-// Every call may be repeated with the same result.
+// Only executors and clients connect; the AM never opens a connection. Instead of a push, the AM answers a call later
+// (Await, Watch). Every call may be repeated with the same result.
 namespace cpp tony.rpc
 namespace py tony_rpc
 
@@ -14,7 +14,7 @@ enum RefusalReason {
   STALE_EPOCH = 5,     // the caller knows a newer AM than this one
   BAD_PROTOCOL = 6,    // PROTOCOL_VERSION differs
   BAD_REQUEST = 7,     // a field has no sensible value; the message names it
-  NOT_RULING = 8,      // this AM has lost its arbiter; ask again later
+  NOT_RULING = 8,      // this AM has lost its arbiter; call again later
 }
 
 exception Refused {
@@ -30,8 +30,8 @@ struct Caller {
   3: i32 index
   4: i32 attempt       // number of the attempt
   5: string container
-  6: i64 generation    // newest the executor knows; 0: none
-  7: i64 epoch         // newest the executor knows
+  6: i64 generation    // newest that the executor knows; 0: none
+  7: i64 epoch         // newest that the executor knows
   8: string token
 }
 
@@ -48,7 +48,8 @@ struct Registration {
   3: i32 port
   4: Phase phase
   5: i64 pid           // of the user's process, the first of several; 0: none
-  6: optional map<string, i32> ports  // besides its own, by the names that its framework gives them
+  // Further ports of the task, by the names that its framework gives them.
+  6: optional map<string, i32> ports
 }
 
 struct Registered {
@@ -56,58 +57,59 @@ struct Registered {
 }
 
 enum CommandKind {
-  NONE = 0,     // no news within the limit of one Await
+  NONE = 0,     // no command within the limit of one Await
   START = 1,    // start the user's process: generation, cluster_spec
-  STOP = 2,     // stop it: TERM, grace_ms, KILL
-  RELEASE = 3,  // nothing more to do: exit
-  NEXT = 4,     // the attempt has ended; register again, with the same address, as number `attempt` of the task
+  STOP = 2,     // stop the process: TERM, grace_ms, KILL
+  RELEASE = 3,  // exit
+  NEXT = 4,     // the attempt has ended: register again with the same address, as attempt number `attempt`
 }
 
-// What is wanted of one log of a task.
+// Names a part of one log of a task.
 struct LogWant {
   1: string role
   2: i32 index
   3: i32 attempt
   4: string stream     // "stdout", "stderr-1", "executor.log"
-  5: i64 offset        // below 0: a look at it, no text
+  5: i64 offset        // below 0: no text, only the fields that describe the log
 }
 
-// The bytes first to behind - 1.
+// The bytes from `first` to `behind` - 1.
 struct LogSpan {
   1: i64 first
   2: i64 behind
 }
 
+// The answer to a LogWant. changed_ms, parts and attempts are set only if the offset is below 0.
 struct LogNews {
-  1: bool there
-  2: i64 cut           // so many bytes from the offset on are gone
-  3: binary text       // what follows them; empty: no more yet
-  4: i64 size          // of the log, now
-  5: bool ended        // its attempt writes no more
-  6: i64 changed_ms    // with a look, as are the two below
-  7: list<LogSpan> parts    // where it has text: the last 64
-  8: list<i32> attempts     // of the task, whose logs are there
-  9: string problem    // why nobody can tell; empty: somebody can
+  1: bool there             // the log exists
+  2: i64 cut                // bytes after the offset that are lost
+  3: binary text            // the bytes after the cut; empty: none yet
+  4: i64 size               // current size of the log
+  5: bool ended             // the attempt writes no more
+  6: i64 changed_ms
+  7: list<LogSpan> parts    // the last 64 parts with text
+  8: list<i32> attempts     // attempts of the task that have logs
+  9: string problem         // why the log cannot be read; empty: none
 }
 
-// A question to an executor, about logs of its own task. Answered by SendLog.
+// A request to an executor for logs of its own task. The executor answers with SendLog.
 struct LogAsk {
   1: i64 id
   2: list<LogWant> wants
-  3: i64 most          // bytes of text, of all together
-  4: i64 wait_ms       // for text where there is none yet
+  3: i64 most          // limit in bytes for all texts together
+  4: i64 wait_ms       // how long to wait for text
 }
 
 struct Command {
-  1: i64 number        // grows; what Await's `since` refers to
+  1: i64 number           // grows; Await's `since`
   2: CommandKind kind
   3: i64 generation
   4: string cluster_spec  // JSON
   5: i64 grace_ms
   6: i32 attempt          // with NEXT
-  7: string resume_from   // with START: the newest checkpoint; empty: none, or the first start
-  8: string reason        // with STOP of this task alone: an outcome class, "preempted"; empty: not for its own sake
-  9: optional list<LogAsk> logs  // with NONE: somebody reads the task's logs
+  7: string resume_from   // with START: the newest checkpoint; empty: none
+  8: string reason        // with STOP for a reason of this task: an outcome class, "preempted"
+  9: optional list<LogAsk> logs  // with NONE: requests of clients
 }
 
 struct GpuUsage {
@@ -118,7 +120,7 @@ struct GpuUsage {
   5: i32 most_percent
 }
 
-// Of the attempt's processes together, from its start on.
+// The usage of all processes of an attempt since its start.
 struct Usage {
   1: i32 samples
   2: i64 memory_bytes      // resident
@@ -129,20 +131,20 @@ struct Usage {
   7: i64 most_millicores
   8: i64 elapsed_ms
   9: optional GpuUsage gpu
-  10: i64 quiet_ms         // since it last wrote to stdout or stderr
+  10: i64 quiet_ms         // since the last output to stdout or stderr
 }
 
 struct Progress {
   1: Phase phase
   2: i64 pid
-  3: optional Usage usage  // not measured yet: none
+  3: optional Usage usage  // absent: not measured yet
 }
 
-// What a chief has left in $TONY_OUTPUT_FILE.
+// The content of a chief's $TONY_OUTPUT_FILE.
 struct KeptOutputs {
   1: binary text          // one JSON object, at most 1 MiB
-  2: string left_out      // {"problems":[...]}: what is not in it; empty: nothing
-  3: string problem       // why there is none; empty: there is
+  2: string left_out      // {"problems":[...]}: omitted members; empty: none
+  3: string problem       // why `text` is missing; empty: no problem
 }
 
 // The beginning and the end of a log.
@@ -164,11 +166,12 @@ struct TaskOutcome {
   5: string stderr_tail
   6: string advice        // "none", "transient", "permanent"; empty: "none"
   7: optional Usage usage
-  8: string stdout_tail   // where stderr does not say what was wrong
+  8: string stdout_tail   // if stderr does not show the cause
   9: string source        // "itself", "peer", "signal"; empty: "itself"
-  10: optional KeptOutputs outputs  // of a chief that has succeeded, and has left some
-  11: optional i32 process  // which one failed, of a task with several processes; counted from 0
-  12: optional list<LogExcerpt> logs  // of a chief, or of an attempt that failed, where they stay on its node: 512 KiB of text
+  10: optional KeptOutputs outputs  // set if a chief succeeded and wrote outputs
+  11: optional i32 process          // number of the process that failed, from 0
+  // At most 512 KiB of text of a chief or of a failed attempt, if the logs stay on its node.
+  12: optional list<LogExcerpt> logs
 }
 
 service ExecutorService {
@@ -176,11 +179,11 @@ service ExecutorService {
   // Answered when there is a command with a number above `since`, or with NONE after about 30 s.
   Command Await(1: Caller caller, 2: i64 since) throws (1: Refused refused)
   void Heartbeat(1: Caller caller, 2: Progress progress) throws (1: Refused refused)
-  // Answered when they are in the journal. Of a value that this attempt has published before, the first counts.
+  // Answered when the values are in the journal. If the attempt publishes a value twice, the first one counts.
   void Publish(1: Caller caller, 2: map<string, string> values) throws (1: Refused refused)
   // Answered when the outcome is in the journal.
   void ReportOutcome(1: Caller caller, 2: TaskOutcome outcome) throws (1: Refused refused)
-  // The answer to a LogAsk, want by want. Of one that nobody waits for any more it is dropped.
+  // The answer to a LogAsk, with one LogNews for each LogWant. Ignored if no client waits for the answer any more.
   void SendLog(1: Caller caller, 2: i64 id, 3: list<LogNews> news) throws (1: Refused refused)
 }
 
@@ -193,21 +196,21 @@ struct StatusReply {
   4: string status     // the JSON document of `tony status --json`
 }
 
-// What became of a kill.
+// The result of a kill.
 enum KillAnswer {
-  TAKEN = 1,    // the job is being ended
-  PLANNED = 2,  // it will be when it is due, unless its condition fails before
-  FENCED = 3,   // its condition does not hold: nothing was done
+  TAKEN = 1,    // the job is being killed
+  PLANNED = 2,  // the job is killed when the kill is due, unless the condition fails before
+  FENCED = 3,   // the condition does not hold: no effect
   TOO_LATE = 4, // the job has ended already
 }
 
 struct KillOrder {
   1: string reason
-  2: i64 grace_ms      // below 0: the job's own
-  3: string if_owner   // only while this one owns the job; empty: whoever
-  4: string if_watcher // only while nobody has looked later than this one; empty: whoever
-  5: i64 due_ms        // not before, in ms since 1970; 0: at once
-  6: i64 delay_ms      // above 0: not before so long after it has come; due_ms is the asker's clock then
+  2: i64 grace_ms      // below 0: the grace of the job's spec
+  3: string if_owner   // condition: this owner owns the job; empty: none
+  4: string if_watcher // condition: this watcher is the newest; empty: none
+  5: i64 due_ms        // earliest time, in ms since 1970; 0: at once
+  6: i64 delay_ms      // above 0: earliest time after the arrival; due_ms is then the caller's clock
 }
 
 struct KillReply {
@@ -216,11 +219,11 @@ struct KillReply {
 }
 
 struct AttachReply {
-  1: bool attached     // false: the job is being ended, or has ended otherwise than well
+  1: bool attached     // false: the job is being ended, or has ended without success
   2: StatusReply status
 }
 
-// Want by want, those of which something is known by then.
+// The LogNews by the index of their LogWant. Logs without news are absent.
 struct LogReply {
   1: map<i32, LogNews> news
 }
@@ -228,16 +231,16 @@ struct LogReply {
 service ClientService {
   StatusReply GetStatus(1: string token) throws (1: Refused refused)
   // Answered when the job's seq is above `since`, when it has ended, or after `timeout_ms` (at most 60 s).
-  // `watcher` becomes the newest one; empty: somebody who has no name.
+  // `watcher` becomes the newest watcher; empty: the caller is not a watcher.
   StatusReply Watch(1: string token, 2: i64 since, 3: i64 timeout_ms, 4: string watcher) throws (1: Refused refused)
-  // A kill without a condition, as clients of 0.1 send it.
+  // A kill without a condition. Clients of version 0.1 send it.
   StatusReply Kill(1: string token, 2: string reason, 3: i64 grace_ms) throws (1: Refused refused)
-  // Answered when the journal has what became of the kill. A second kill may only shorten the grace of the first.
+  // Answered when the result of the kill is in the journal. A second kill can only shorten the grace of the first.
   KillReply KillIf(1: string token, 2: KillOrder order) throws (1: Refused refused)
-  // The job goes on under a new owner. Answered when that is recorded.
+  // The job continues under a new owner. Answered when the new owner is recorded.
   AttachReply Attach(1: string token, 2: string owner, 3: i64 watch_timeout_ms) throws (1: Refused refused)
-  // Of at most 256 logs, at most `most` bytes of text (512 KiB). Answered when there is text of any, at the latest after
-  // `wait_ms` (20 s); at once where that is 0. An executor that does not answer is a problem of its logs alone, some
-  // seconds later. Does not count as a look at the job.
+  // Reads at most 256 logs and `most` bytes of text (at most 512 KiB). Answered when one log has text, or after
+  // `wait_ms` (at most 20 s; 0: at once). If an executor does not answer within some seconds, only its logs have a
+  // `problem`. The call does not count as client activity.
   LogReply ReadLogs(1: string token, 2: list<LogWant> wants, 3: i64 most, 4: i64 wait_ms) throws (1: Refused refused)
 }
