@@ -1,4 +1,4 @@
-"""python -m generator BIN_FOLDER TARGET: the site in TARGET/html, from docs/ and the programs in BIN_FOLDER."""
+"""python -m generator BIN_FOLDER TARGET: builds the site in TARGET/html from docs/ and the programs in BIN_FOLDER."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ from generator import links, llms, pages, reference, stage
 
 
 def fetched_from_elsewhere(target):
-    """Scripts, styles, fonts and pictures that a reader without a network would miss."""
+    """Yields the scripts, styles, fonts and pictures that a reader cannot load without a network."""
     for file in target.rglob("*.html"):
         for tag in re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", file.read_text()):
             if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", tag):
@@ -34,7 +34,7 @@ def main(bin_folder, target):
     problems = [f"dead link: {each}" for each in dead]
     if built.returncode == 0:
         llms.write(source, site)
-        problems += [f"not of this site: {each}" for each in fetched_from_elsewhere(site)]
+        problems += [f"loaded from another site: {each}" for each in fetched_from_elsewhere(site)]
     for problem in problems:
         print(problem, file=sys.stderr)
     print(f"{len(pages.page_files())} pages, {followed} links in the repository's Markdown, {len(dead)} dead; {site}/index.html")

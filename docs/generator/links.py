@@ -1,4 +1,4 @@
-"""Dead links in the Markdown of the repository: files that are not there, headings that are not there."""
+"""Finds links in the repository's Markdown to files and headings that do not exist."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ from generator import pages
 
 
 def markdown_files():
-    """Also where there is no repository, as in a source archive. Builds beside it come and go while this looks."""
+    """Returns all Markdown files, also in a source archive without git. Skips build folders, which may change."""
     found = []
     for folder, folders, files in os.walk(pages.ROOT):
         folders[:] = [name for name in folders if name != "build" and not name.startswith(".")]
@@ -16,7 +16,7 @@ def markdown_files():
 
 
 def dead_links(files):
-    """"FILE: TARGET: why", and how many links were followed."""
+    """Returns a list of "FILE: TARGET: why", and the number of links that were followed."""
     dead, followed = [], 0
     generated = {name for name, _ in pages_with_parts()}
     for file in files:
@@ -35,7 +35,7 @@ def dead_links(files):
 
 
 def pages_with_parts():
-    """Pages whose headings are not all in their source: the generator's own check follows anchors there."""
+    """Yields pages with included or generated parts. Sphinx checks the anchors in these pages."""
     for page in pages.page_files():
         if any(name in ("include", "generate") for name, _, _ in pages.read_blocks(page.read_text())[1]):
             yield page, True
@@ -50,5 +50,5 @@ def what_is_wrong(file, anchor, generated):
         return None
     file = file / "README.md" if file.is_dir() else file
     if file.suffix != ".md" or not file.exists():
-        return "an anchor in what has no headings"
+        return "an anchor in a file without headings"
     return None if anchor in pages.anchors_of(file.read_text()) else "no such heading"

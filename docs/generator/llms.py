@@ -1,4 +1,4 @@
-"""llms.txt, llms-full.txt and SKILL.md: the pages for programs that read text."""
+"""Writes llms.txt, llms-full.txt and SKILL.md: the pages as plain text for language models."""
 
 import re
 
@@ -6,7 +6,7 @@ from generator import pages
 
 
 def ordered_pages(source):
-    """In the order of index.md's lists."""
+    """Returns the names of all pages, in the order of index.md's lists."""
     names = []
     for block in re.findall(r"```\{toctree\}\n(.*?)```", (source / "index.md").read_text(), re.DOTALL):
         names += [line.strip() for line in block.splitlines() if line.strip() and not line.startswith(":")]
@@ -16,7 +16,7 @@ def ordered_pages(source):
 def about(name):
     found = [value for kind, value, _ in pages.read_blocks((pages.DOCS / f"{name}.md").read_text())[1] if kind == "about"]
     if len(found) != 1:
-        raise ValueError(f"docs/{name}.md: one comment has to say what it is about")
+        raise ValueError(f"docs/{name}.md: expected one comment <!-- about: ... -->")
     return found[0]
 
 

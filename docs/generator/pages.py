@@ -1,14 +1,14 @@
-"""A page of docs/ as the generator and its test read it: plain Markdown, with comments that say what a block is.
+"""A page of docs/ for the generator and its test: plain Markdown, with comments that describe the blocks.
 
-    <!-- about: A sentence. -->         what the page is for, in llms.txt and for search engines; each page has one
-    <!-- include: ../SECURITY.md -->    the body of another file of the repository, in this place
-    <!-- generate: keys -->             a part that reference.py makes of what the programs print
+    <!-- about: A sentence. -->         the purpose of the page, for llms.txt and search engines; each page has one
+    <!-- include: ../SECURITY.md -->    inserts the body of another file of the repository
+    <!-- generate: keys -->             a part that reference.py makes from the output of the programs
     <!-- needs: SAMPLE as env -->       the test puts that sample's Python environment at ~/env
     <!-- needs: SAMPLE in PATH -->     ... or its programs where the shell finds them
     <!-- needs: the Python package -->  ... lets Python find it; <!-- needs: a Hadoop cluster --> starts one, in --long
-    <!-- file: circle/train.py -->      the next block is that file: shown with its name, written by the test
-    <!-- not run: REASON -->            the next block's commands are not run by the test, which prints the reason
-    <!-- any order -->                  the lines that the next block's commands print may come in another order
+    <!-- file: circle/train.py -->      the next block is that file: the page shows its name, and the test writes it
+    <!-- not run: REASON -->            the test does not run the next block's commands, and prints the reason
+    <!-- any order -->                  the next block's commands may print their lines in another order
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Block:
 
     language: str
     lines: list
-    line: int  # of its first line of content, from 1
+    line: int  # number of the first line of content, from 1
     directives: dict
 
 
@@ -41,7 +41,7 @@ def title_of(text):
 
 
 def read_blocks(text):
-    """All fenced blocks of a page, in their order, and the directives that stand alone."""
+    """Returns all fenced blocks of a page in their order, and the directives that do not belong to a block."""
     blocks, alone, directives = [], [], {}
     lines, at = text.splitlines(), 0
     while at < len(lines):
@@ -57,13 +57,13 @@ def read_blocks(text):
         fence = FENCE.match(line)
         if not fence:
             if line.strip() and directives:
-                raise ValueError(f"line {at}: a comment that speaks of the next block, and no block after it")
+                raise ValueError(f"line {at}: a comment for the next block, but no block follows")
             continue
         begin = at
         while at < len(lines) and lines[at].strip() != fence[2]:
             at += 1
         if at == len(lines):
-            raise ValueError(f"line {begin}: a block without its end")
+            raise ValueError(f"line {begin}: a block without an end")
         indent = len(fence[1])
         blocks.append(Block(fence[3], [each[indent:] for each in lines[begin:at]], begin + 1, directives))
         directives = {}
@@ -72,7 +72,7 @@ def read_blocks(text):
 
 
 def outside_code(text, replace):
-    """`replace` of each run of lines that is in no code block."""
+    """Applies `replace` to each run of lines outside of code blocks."""
     out, run, fence = [], [], None
     for line in text.splitlines(keepends=True):
         mark = FENCE.match(line) or re.match(r"(\s*)(`{3,})(.*)$", line)
@@ -92,20 +92,20 @@ CODE_OR_LINK = re.compile(r"(?P<code>`+[^`]+`+)|(?P<image>!?)\[(?P<text>(?:[^\[\
 
 
 def replace_links(text, replace):
-    """`replace(image, text, target)` for each link that is neither in code nor leads out of the repository."""
+    """Applies `replace(image, text, target)` to each link into the repository that is not in code."""
 
     def one(found):
         if found["code"] or re.match(r"[a-z]+:", found["target"]):
             return found[0]
         return replace(bool(found["image"]), found["text"], found["target"])
 
-    # A paragraph that begins with four blanks is code. A link may go on in the next line.
+    # A paragraph that begins with four blanks is code. A link may span two lines.
     return outside_code(text, lambda run: "".join(
         part if part.startswith("    ") else CODE_OR_LINK.sub(one, part) for part in re.split(r"(\n\s*?\n)", run)))
 
 
 def slug(heading):
-    """The anchor of a heading, as code hosts and MyST make it."""
+    """Returns the anchor of a heading, by the rules of code hosts and MyST."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 

@@ -1,4 +1,4 @@
-"""The parts of the reference that are made from the tables of the built `tony`, each time anew."""
+"""The parts of the reference that are generated from the tables in the built `tony`."""
 
 import html
 import json
@@ -19,11 +19,11 @@ class Program:
 
 
 def cell(text):
-    """Text in a cell of a table, or anywhere else where Markdown would make something of it."""
+    """Escapes text for a cell of a table and for other places where Markdown would interpret it."""
     return re.sub(r"([|*<_\[])", r"\\\1", text)
 
 
-# Longest first: which part of the list a key is in.
+# The first prefix that matches a key decides its part of the list.
 KEY_PARTS = [
     ("tony.application.", "The job"),
     ("tony.<role>.", "A role"),
@@ -48,7 +48,7 @@ def part_of(key):
 
 
 def keys(tony):
-    """`tony help keys --markdown` has a row for each: key, type, default, what it is, effect."""
+    """Formats the rows of `tony help keys --markdown`: key, type, default, meaning, effect."""
     parts = {title: [] for _, title in KEY_PARTS}
     for row in tony.says("help", "keys", "--markdown").splitlines():
         key, kind, default, text, effect = (each.strip() for each in re.split(r"(?<!\\)\|", row)[1:-1])
@@ -59,7 +59,7 @@ def keys(tony):
 
 
 def verbs(tony):
-    """The rows of `tony help`: "  VERB [WORDS]   what it does"."""
+    """Returns the rows of `tony help`: "  VERB [WORDS]   meaning"."""
     overview = tony.says("help").split("\n\n")[1]
     return [re.match(r"  (\S+)(.*?)\s{2,}(\S.*)$", row).groups() for row in overview.splitlines()]
 
@@ -109,13 +109,13 @@ def kind_of(schema):
 def fields(schema):
     required = set(schema.get("required", []))
     for name, field in schema.get("properties", {}).items():
-        about = kind_of(field) + ("" if name in required else ", not always there")
+        about = kind_of(field) + ("" if name in required else ", optional")
         text = f"<br>{cell(html.escape(field['description'], quote=False))}" if "description" in field else ""
         yield f"`{name}`\n: {about}{text}\n"
 
 
 def parts_of(schema):
-    """A schema that is one of several objects, or an object and more, is shown part by part."""
+    """Yields the parts of a schema that combines several objects."""
     if "properties" in schema:
         yield schema
     for combination in ("oneOf", "anyOf", "allOf"):
@@ -133,7 +133,7 @@ def schemas(_tony):
         out.append(f"## {name}\n\n{cell(schema.get('title', ''))}. `{file.relative_to(ROOT)}`\n")
         for number, part in enumerate(parts_of(schema)):
             if number > 0:
-                out.append("or, or with:\n")
+                out.append("or, or also:\n")
             out += [f"{part['see']}\n"] if "see" in part else fields(part)
     return "\n".join(out)
 

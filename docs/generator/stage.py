@@ -1,4 +1,4 @@
-"""Makes the generator's input of docs/: parts are filled in, links that lead out of the pages become pages or names."""
+"""Prepares docs/ for Sphinx: inserts parts, and turns links to other files into links to pages, or into names."""
 
 import os
 import re
@@ -8,12 +8,12 @@ from generator import pages, reference
 
 
 def body_of(file):
-    """A file without its title, whose comments speak of its own blocks."""
+    """Returns the text of a file without its title."""
     return re.sub(r"\A# .*\n+", "", file.read_text())
 
 
 def included_files():
-    """Files of the repository that a page has in it, and that page."""
+    """Returns the included files of the repository, and for each the page that includes it."""
     where = {}
     for page in pages.page_files():
         for name, value, _ in pages.read_blocks(page.read_text())[1]:
@@ -29,7 +29,7 @@ class Stage:
         self.included = included_files()
 
     def page_at(self, file):
-        """The page that shows this file of the repository, if one does."""
+        """Returns the page that shows this file of the repository, or None."""
         if file.is_dir():
             file = file / "README.md"
         if file in self.included:
@@ -37,7 +37,7 @@ class Stage:
         return file if pages.DOCS in file.parents and file.suffix == ".md" else None
 
     def with_links(self, text, origin, page):
-        """`text` stands in the file `origin`, and is shown on `page`."""
+        """Returns `text` of the file `origin` with links that work on `page`."""
 
         def link(image, words, target):
             path, _, anchor = target.partition("#")
