@@ -23,6 +23,7 @@ constexpr Duration kLongestSweepDelay{100};
 // Orphans of an adopted executor belong to init, so the kernel's list of our children does not show that none is left.
 // A process that calls exec just then shows no mark. Therefore this many searches in a row must find nothing.
 constexpr int kEmptyLooks = 3;
+constexpr int kMostChases = 100;
 // A process that we can end, e.g. one that forks without pause, gets this many times the patience.
 constexpr int kMorePatience = 3;
 constexpr Duration kBetweenLooksAtLeft{1000};
@@ -132,6 +133,17 @@ std::set<pid_t> Containers::LeftAlive() const {
   return alive;
 }
 
+// Kills the processes that have started since the newest of `killed`. A process that forks and exits faster than a whole
+// search takes has exited before its signal; the search for its children reads only a few processes.
+void Containers::Chase(std::vector<pid_t> killed) const {
+  for (int chases = 0; chases < kMostChases && !killed.empty(); ++chases) {
+    const auto young = TryListProcesses(*std::ranges::max_element(killed));
+    if (!young.ok()) return;
+    killed = FindLeftovers(*young, Scope()).pids;
+    SignalIfUnchanged(*young, killed, SIGKILL);
+  }
+}
+
 Victims Containers::KillLeftovers() {
   const std::set<pid_t> doomed = Doomed();
   const std::set<pid_t> left = LeftAlive();
@@ -147,6 +159,7 @@ Victims Containers::KillLeftovers() {
     victims = FindLeftovers(*processes, Scope());
     shared_memory_.Note([&] { return AsSet(victims.pids); });
     SignalIfUnchanged(*processes, victims.pids, SIGKILL);
+    Chase(victims.pids);
   }
   AddStrayChildren(victims);
   return victims;

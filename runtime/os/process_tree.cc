@@ -109,11 +109,12 @@ struct Listing {
   int shortage = 0;
 };
 
-Listing List(bool with_environment) {
+Listing List(bool with_environment, pid_t above = 0) {
   ProcessNumbers numbers;
   if (!numbers.valid()) return {{}, errno};
   Listing listing;
   while (const auto pid = numbers.Next()) {
+    if (*pid <= above) continue;
     errno = 0;
     const auto stat = ReadStat(*pid);
     std::string environment = with_environment ? EnvironmentOf(*pid) : "";
@@ -151,8 +152,8 @@ bool HasMark(std::string_view environment, std::string_view name_and_value) {
 
 }  // namespace
 
-Result<std::vector<ProcessEntry>> TryListProcesses() {
-  Listing listing = List(true);
+Result<std::vector<ProcessEntry>> TryListProcesses(pid_t above) {
+  Listing listing = List(true, above);
   if (listing.shortage == 0) return std::move(listing.processes);
   return UnavailableError("read all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage));
 }

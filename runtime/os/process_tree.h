@@ -30,8 +30,9 @@ struct ProcessEntry {
 };
 // Returns all processes of this machine except zombies, by ascending pid. Each process is read as soon as it is
 // listed, so a process that forks and exits again and again is found, unless its new pid is below the pids that were
-// already read. kUnavailable: descriptors or memory are short, and some living processes could not be read.
-Result<std::vector<ProcessEntry>> TryListProcesses();
+// already read. Processes with a pid up to `above` are left out. kUnavailable: descriptors or memory are short, and some
+// living processes could not be read.
+Result<std::vector<ProcessEntry>> TryListProcesses(pid_t above = 0);
 // Like TryListProcesses(), but without the processes that could not be read.
 std::vector<ProcessEntry> ListProcesses();
 // Returns the value of `name` in `environment`, which has the form above; "" if it is not set.
