@@ -1,4 +1,4 @@
-# Before each package: all of it has the time of the commit, $SOURCE_DATE_EPOCH, as scripts/package sets it.
+# Runs before each package: sets the time of all files to $SOURCE_DATE_EPOCH, which scripts/package sets.
 if(DEFINED ENV{SOURCE_DATE_EPOCH})
   execute_process(
     COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -exec touch --no-dereference --date @$ENV{SOURCE_DATE_EPOCH} {} +

@@ -1,5 +1,5 @@
-"""What it costs to wait for many jobs at once, as a triggerer of Airflow does: one `tony watch` for all of them, beside a
-process each; and Airflow's own Python process with a trigger for each. How soon each of them knows that a job has ended."""
+"""Measures the cost of waits for many jobs at once, as in Airflow's triggerer, and how soon the end of a job is known.
+Compares one `tony watch` for all jobs, one `tony wait` per job, and Airflow's Python process with a trigger per job."""
 
 import asyncio
 import contextlib
@@ -16,11 +16,11 @@ import time
 import bench_processes
 
 SECONDS = 20
-SETTLE = 2  # seconds until nothing is left to be told of what has just begun
+SETTLE = 2  # seconds until the news about new jobs have arrived
 
 
 class Lines:
-    """The lines that a process prints, as they come."""
+    """Yields the lines of a process as they arrive."""
 
     def __init__(self, process, limit):
         self.process, self.limit = process, limit
@@ -34,7 +34,7 @@ class Lines:
                 yield line.decode()
                 continue
             if not select.select([self.process.stdout], [], [], self.limit)[0]:
-                raise TimeoutError(f"nothing came from {self.process.args[0]}")
+                raise TimeoutError(f"no output of {self.process.args[0]}")
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             if not more:
                 raise EOFError(f"{self.process.args[0]} has ended")
@@ -42,7 +42,7 @@ class Lines:
 
 
 class Jobs:
-    """Jobs of one task each that sleeps until it is ended."""
+    """Jobs with one task that sleeps until it is killed."""
 
     def __init__(self, tony, count, limit):
         command = [*tony.submit(1, "exec sleep 3600"), "--detach"]
@@ -57,7 +57,7 @@ class Jobs:
             self.pids = {job["job"]: job["tasks"][0]["pid"] for job in running}
 
     def end(self, job):
-        """Its task's process; returns when that was."""
+        """Kills the process of the job's task, and returns the time."""
         os.kill(self.pids[job], signal.SIGKILL)
         return time.time()
 
@@ -67,7 +67,7 @@ class Jobs:
 
 
 class Watch:
-    """One `tony watch` of all jobs."""
+    """One `tony watch` for all jobs."""
 
     name = "one `tony watch`"
 
@@ -80,7 +80,7 @@ class Watch:
         waiting = set(jobs.ids)
         while waiting:
             status = json.loads(next(self.lines))
-            if status.get("watcher") == "bench":  # from its application master
+            if status.get("watcher") == "bench":  # the status of the application master
                 waiting.discard(status["job"])
 
     def processes(self):
@@ -112,12 +112,12 @@ class Waits:
         return [wait.pid for wait in self.waits.values()]
 
     def saw_end(self, job):
-        pidfd = os.pidfd_open(self.waits[job].pid)  # Popen.wait() with a limit would look only every 50 ms
+        pidfd = os.pidfd_open(self.waits[job].pid)  # Popen.wait() with a timeout polls only every 50 ms
         ended = select.select([pidfd], [], [], self.limit)[0]
         now = time.time()
         os.close(pidfd)
         if not ended:
-            raise TimeoutError(f"tony wait {job} goes on")
+            raise TimeoutError(f"tony wait {job} has not exited")
         return now
 
     def close(self):
@@ -166,7 +166,7 @@ class Triggers:
 
 
 def usage(pids):
-    """PSS and anonymous memory in MB and CPU in percent of a core over SECONDS, of each."""
+    """Returns for each process PSS and anonymous memory in MB, and CPU in percent of a core over SECONDS."""
     processes = [bench_processes.of(pid) for pid in pids]
     before, began = [bench_processes.cpu_ms(process) for process in processes], time.monotonic()
     time.sleep(SECONDS)
@@ -182,7 +182,7 @@ def told(used):
 
 
 def watched(viewer, tony, count, limit):
-    """Rows of one way to wait for new jobs, which then end one after the other."""
+    """Yields the rows of one way to wait for new jobs, which then end one after the other."""
     with contextlib.ExitStack() as stack:
         jobs = Jobs(tony, count, limit)
         stack.callback(jobs.kill)
@@ -203,7 +203,7 @@ def watched(viewer, tony, count, limit):
 
 
 def measure(tony, python, limit, count=100):
-    """`python`: the interpreter of an environment with Airflow; None: none."""
+    """`python`: the interpreter of an environment with Airflow; None: without Airflow's triggers."""
     yield from watched(Watch, tony, count, limit)
     yield from watched(Waits, tony, count, limit)
     if python:

@@ -1,4 +1,4 @@
-"""What Azkaban's adapter adds to `tony submit`: time of a whole step, memory and CPU while it waits, time to a cancel."""
+"""Measures the overhead of Azkaban's adapter: time of a whole step, memory and CPU of a wait, time to cancel a step."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SECONDS = 20
 
 
 class Steps:
-    """Steps as Azkaban starts them, each of an execution of its own."""
+    """Starts steps as Azkaban does, each in its own execution."""
 
     def __init__(self, program, tony):
         self.program, self.tony = program, tony
@@ -37,7 +37,7 @@ class Steps:
 
 
 def milliseconds(start, process, limit):
-    """Until it has ended. Popen.wait() with a limit would look only every 50 ms."""
+    """Returns the time to the end of the process. Popen.wait() with a timeout polls only every 50 ms."""
     pidfd = os.pidfd_open(process.pid)
     select.select([pidfd], [], [], limit)
     took = (time.perf_counter() - start) * 1000
@@ -47,7 +47,7 @@ def milliseconds(start, process, limit):
 
 
 def waiting(steps, tasks, limit):
-    """A step whose tasks do nothing: what its adapter costs, and how soon it is gone when it is cancelled."""
+    """Measures the adapter of a step whose tasks do nothing, and how fast the step ends after a cancel."""
     process = steps.start(tasks, "sleep 600")
     attachment = steps.folder / "attachment"
     attachment.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Questions about many ended jobs: whole commands, process start included, beside `tony version` and `wc -l` of the log."""
+"""Measures queries about many ended jobs as whole commands, beside `tony version` and `wc -l` of the log."""
 
 import datetime
 import json
@@ -11,7 +11,7 @@ import tempfile
 import time
 import zlib
 
-FIRST = 1_760_000_000_000  # when the first of the jobs was submitted, in milliseconds
+FIRST = 1_760_000_000_000  # when the first job was submitted, in milliseconds since 1970
 BETWEEN = 300_000
 FATES = [("SUCCEEDED", "success", "")] * 14 + [
     ("FAILED", "user_error", "worker:1#1 failed on node-{n}: exit code 1: RuntimeError: shape mismatch in layer {n} of 48, expected (128, 512)"),
@@ -29,7 +29,7 @@ def job_id(number):
 
 
 def line(number):
-    """As runtime/history/ended_log.h says."""
+    """Returns a line of the log of ended jobs (runtime/history/ended_log.h)."""
     state, outcome, cause = FATES[number * 7 % len(FATES)]
     submitted = FIRST + number * BETWEEN
     fields = (
@@ -59,7 +59,7 @@ def status(number):
 
 
 def make_folders(home, jobs):
-    """Of jobs that have ended, as far as `tony list` looks; of all but the newest it must not read the status."""
+    """Creates folders of ended jobs for `tony list`, which must read the status only of the newest ones."""
     (home / "jobs").mkdir()
     for number in range(jobs):
         folder = home / "jobs" / job_id(number)
@@ -94,7 +94,7 @@ def questions(tony, log):
 
 
 def check(tony, env, jobs):
-    """That the lines are believed: else the figures are those of something else."""
+    """Checks that `tony` accepts the lines; otherwise the figures would be wrong."""
     document = json.loads(subprocess.run([tony, "history", "--stats", "--json"], env=env, check=True, capture_output=True).stdout)
     assert (document["stats"]["jobs"], document["skipped_lines"]) == (jobs, 0), document
     listed = json.loads(subprocess.run([tony, "list", "--json"], env=env, check=True, capture_output=True).stdout)

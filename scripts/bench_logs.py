@@ -1,4 +1,4 @@
-"""How fast `tony logs -f` is: when a line is seen after it was written, how much passes, and what that costs the tasks."""
+"""Measures `tony logs -f`: the delay of a line, the throughput, and the cost for the tasks."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-# Tells the time at which each line was written, on the clock that we read too.
+# Prints the time of each line, by the clock that this script reads.
 TICKING = (
     "import sys, time\n"
     "for i in range({lines}):\n"
@@ -17,7 +17,7 @@ TICKING = (
     "    sys.stdout.write('%d\\n' % time.clock_gettime_ns(time.CLOCK_MONOTONIC)); sys.stdout.flush()\n"
 )
 
-# Writes so many megabytes in lines of 100 bytes, then tells how long that took.
+# Writes `megabytes` in lines of 100 bytes, then records how long the writes took.
 WRITING = (
     "import os, time\n"
     "part = (b'x' * 99 + b'\\n') * 655\n"
@@ -29,7 +29,7 @@ WRITING = (
 
 
 class Job:
-    """A job of Python programs, with a home and a ledger of its own."""
+    """A job of Python programs, with its own home and ledger."""
 
     def __init__(self, bin_folder, folder, program, tasks):
         self.tony = str(bin_folder / "tony")
@@ -55,7 +55,7 @@ class Job:
 
 
 def latency(bin_folder, tasks, lines=300):
-    """Milliseconds from a line's writing to its reading: median, 99 of 100, most."""
+    """Returns milliseconds from the write to the read of a line: median, 99th percentile, maximum."""
     with tempfile.TemporaryDirectory(prefix="tony-bench-logs-") as folder:
         job = Job(bin_folder, folder, TICKING.format(lines=lines), tasks)
         follower = job.follow(subprocess.PIPE)
@@ -64,12 +64,12 @@ def latency(bin_folder, tasks, lines=300):
             delays.append((time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int(line.split()[-1])) / 1e6)
         follower.wait()
         job.run("wait", job.id)
-    late = sorted(delays[len(delays) // 5 :])  # without those written before we followed
+    late = sorted(delays[len(delays) // 5 :])  # without the lines written before logs -f started
     return statistics.median(late), late[len(late) * 99 // 100], late[-1]
 
 
 def throughput(bin_folder, tasks, megabytes, followed=True):
-    """A job whose tasks write `megabytes` together, with `logs -f` to /dev/null beside it or without."""
+    """Runs a job whose tasks write `megabytes` together, with or without `logs -f` to /dev/null."""
     with tempfile.TemporaryDirectory(prefix="tony-bench-logs-") as folder:
         begun = time.monotonic()
         job = Job(bin_folder, folder, WRITING.format(megabytes=megabytes // tasks), tasks)

@@ -1,4 +1,4 @@
-"""What a job's page costs its application master: nobody looking, one visit, a hundred browsers that wait for news."""
+"""Measures the cost of a job's page for its application master: no visitor, one visit, a hundred waiting browsers."""
 
 import asyncio
 import contextlib
@@ -12,11 +12,11 @@ import urllib.request
 import bench_processes
 import bench_scale
 
-SECONDS = 20  # two rounds of a watcher that hears no news
+SECONDS = 20  # two rounds of a watcher without news
 
 
 def thread_cpu_ms(process):
-    """By thread: the master's own has the number of the process, any other is the page's."""
+    """Returns CPU time by thread. True: the AM's own thread, which has the number of the process; False: the page's."""
     return {
         thread.name == process.name: int((thread / "schedstat").read_text().split()[0]) / 1e6
         for thread in (process / "task").iterdir()
@@ -24,7 +24,7 @@ def thread_cpu_ms(process):
 
 
 async def watch(url, heard, ready):
-    """As the page's script does: the whole page, then the next one when there is news, on one connection."""
+    """Acts like the page's script: loads the page, then waits for each next version, on one connection."""
     host, path = re.match(r"http://([^/]+)(/.*)", url).groups()
     reader, writer = await asyncio.open_connection(*host.split(":"))
     query = ""
@@ -55,7 +55,7 @@ async def crowd(url, watchers, am, end_job):
 
 
 def visits(url, count=200):
-    """A whole page and the status document, each by a connection of its own, in ms."""
+    """Returns the time of a whole page and of the status document, each on its own connection, in ms."""
     times = {"": [], "status.json": []}
     for _ in range(count):
         for name, seen in times.items():
@@ -66,7 +66,7 @@ def visits(url, count=200):
 
 
 def running_job(program, tony, tasks, limit):
-    """The job's master and the address of its page, once all tasks run; tasks end when the file is there."""
+    """Returns the job's AM and the address of its page when all tasks run. Tasks end when the file exists."""
     over = tony.home / "page-over"
     over.unlink(missing_ok=True)
     command = f"until [ -e {over} ]; do sleep 0.05; done"
@@ -86,7 +86,7 @@ def running_job(program, tony, tasks, limit):
 
 def measure(program, tony, limit, tasks=8, watchers=100):
     job, am, url, over = running_job(program, tony, tasks, limit)
-    time.sleep(2)  # until the beginning is over
+    time.sleep(2)  # until the start is over
     before, began = bench_processes.cpu_ms(am), time.monotonic()
     time.sleep(SECONDS)
     alone = (bench_processes.cpu_ms(am) - before) / (time.monotonic() - began) / 10

@@ -1,5 +1,5 @@
-"""How long the ways to a first trained model take, each from nothing: from a clone, from a package, from the wheel; and a
-PyTorch script of two workers, beside torchrun."""
+"""Measures the time to a first trained model from a clone, a package and the wheel; and a PyTorch script of two
+workers, beside torchrun."""
 
 import os
 import pathlib
@@ -13,11 +13,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
 SAMPLE = ROOT / "samples/jax-digits"
-LIMIT = 1800  # seconds of one command
+LIMIT = 1800  # seconds for one command
 
 
 class Path:
-    """What somebody types, in a folder of their own: how many commands, and how long each took."""
+    """The commands that a user types in a new folder, and the time of each."""
 
     def __init__(self, folder, **environment):
         self.folder = pathlib.Path(folder)
@@ -75,7 +75,7 @@ def script_of_the_tutorial():
 
 
 def two_workers(folder, tony, runs):
-    """Seconds of `tony run -n 2` and of torchrun, which take turns."""
+    """Returns seconds of `tony run -n 2` and of torchrun, which alternate."""
     (pathlib.Path(folder) / "circle").mkdir()
     (pathlib.Path(folder) / "circle/train.py").write_text(script_of_the_tutorial() + "\n")
     programs = ROOT / "build/venv/pytorch-ddp/bin"

@@ -1,4 +1,4 @@
-"""What processes cost, and which there are, as /proc tells."""
+"""Finds processes and measures their memory and CPU by /proc."""
 
 import contextlib
 import pathlib
@@ -10,17 +10,17 @@ LOOK_EVERY = 0.02  # seconds
 
 
 class Megabytes(NamedTuple):
-    """Of one process, or of several together."""
+    """The memory of one process, or of several together."""
 
-    resident: float = 0  # what others map, too, counts whole
-    shared: float = 0  # ... counts in part (PSS)
-    own: float = 0  # anonymous: written by the process itself, so that each further one costs a machine so much
+    resident: float = 0  # shared pages count fully
+    shared: float = 0  # shared pages count in part (PSS)
+    own: float = 0  # anonymous pages: the cost of each further process
 
     def plus(self, other):
         return Megabytes(*(a + b for a, b in zip(self, other)))
 
     def most(self, other):
-        """Of each kind the most, which both may have had at different times."""
+        """Returns the maximum of each kind, possibly from different times."""
         return Megabytes(*map(max, self, other))
 
 
@@ -33,12 +33,12 @@ def of(pid):
 
 
 def started(process):
-    """Tells a process from a later one of its number, or from what it was before it became another program."""
+    """Identifies a process: a later process with this number, or another program after an exec, differs."""
     return process.name, (process / "comm").read_bytes(), (process / "stat").read_text().rpartition(")")[2].split()[19]
 
 
 def memory(process):
-    """OSError or ValueError: it has ended."""
+    """Returns the memory of a process. Raises OSError or ValueError if the process has ended."""
     rollup = (process / "smaps_rollup").read_text()
     fields = [re.search(rf"^{field}:\s+(\d+) kB", rollup, re.M) for field in ("Rss", "Pss", "Anonymous")]
     if None in fields:
@@ -47,12 +47,12 @@ def memory(process):
 
 
 def cpu_ms(process):
-    """Of all its threads, as the kernel's scheduler counts it in nanoseconds; stat has ticks of 10 ms."""
+    """Returns the CPU time of all threads from the kernel's scheduler, because stat only has ticks of 10 ms."""
     return sum(int((thread / "schedstat").read_text().split()[0]) for thread in (process / "task").iterdir()) / 1e6
 
 
 class Watch:
-    """look() is called all the time, from a thread of its own, while this is open."""
+    """Calls look() repeatedly in its own thread while the context is open."""
 
     def __enter__(self):
         self.over = threading.Event()
@@ -70,7 +70,7 @@ class Watch:
 
 
 class FreeMemory(Watch):
-    """The least that the machine had available while this is open, against what it had before."""
+    """Measures by how much the machine's available memory falls while the context is open."""
 
     def __init__(self):
         self.before = self.least = self.available()
@@ -87,7 +87,7 @@ class FreeMemory(Watch):
 
 
 class Memory(Watch):
-    """The most that the processes for which wanted() is true had together while this is open, in `most`."""
+    """Records in `most` the peak of all processes for which wanted() is true, while the context is open."""
 
     def __init__(self, wanted):
         self.wanted = wanted

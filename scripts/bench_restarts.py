@@ -1,4 +1,4 @@
-"""How long a restart takes, told by the tasks themselves: each writes down when its first instruction ran."""
+"""Measures restarts by the tasks themselves: each task records when its first instruction ran."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-# A task that says when it began and then waits to be told to end. In its first attempt, task 0 fails when it is told to.
+# A task that records its start and then waits for the signal to end. Task 0 fails on a signal in its first attempt.
 STAMPING = (
     'echo "$TONY_ATTEMPT $EPOCHREALTIME" >> "$STAMPS/begun"; '
     'if [ "$TASK_INDEX.$TONY_ATTEMPT" = 0.1 ]; then read < "$STAMPS/fail"; echo $EPOCHREALTIME > "$STAMPS/failed"; exit 3; fi; '
@@ -17,7 +17,7 @@ STAMPING = (
 
 
 class Stamps:
-    """A folder for the times that the tasks of one run leave, and the FIFOs by which they are told to go on."""
+    """A folder for the times that the tasks of one run record, and the FIFOs that signal them."""
 
     def __init__(self, limit):
         self.limit = limit
@@ -34,7 +34,7 @@ class Stamps:
         return [float(time_of) for number, time_of in lines if number == str(attempt)]
 
     def wait_for(self, attempt, tasks):
-        """When each of so many tasks began its attempt."""
+        """Returns when each of the tasks started its attempt."""
         end = time.monotonic() + self.limit
         while len(self.begun(attempt)) < tasks:
             if time.monotonic() > end:
@@ -56,8 +56,8 @@ class Stamps:
 
 @contextlib.contextmanager
 def stamping(command, env, tasks, limit):
-    """Runs the command beside us, made of the variables of its tasks, which have ours as well where their launcher gives
-    them on; they are told to end when we are done with them."""
+    """Runs the command while the context is open. `command` makes it from the variables of its tasks, because not every
+    launcher passes on the environment. The tasks get the signal to end when the context is closed."""
     with contextlib.closing(Stamps(limit)) as stamps:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(command(stamps.variables), env=dict(env, **stamps.variables), **quiet)
@@ -72,7 +72,7 @@ def stamping(command, env, tasks, limit):
 
 
 def restart(tony, tasks, scope, again, limit):
-    """Milliseconds from the end of the task that fails to the first instruction of the last of `again` tasks."""
+    """Returns ms from the end of the failing task to the first instruction of the last of `again` restarted tasks."""
     conf = ["-conf", f"tony.restart.scope={scope}", "-conf", f"tony.restart.{scope}.budget=1"]
 
     def command(variables):
@@ -85,7 +85,7 @@ def restart(tony, tasks, scope, again, limit):
 
 
 def spawn(floor, tasks, limit):
-    """As long as that takes for bare processes: from the start of what spawns them."""
+    """Returns this time for bare processes, from the start of the process that spawns them."""
     env = dict(os.environ, TONY_ATTEMPT="2", TASK_INDEX="0")
     start = time.time()
     with stamping(lambda _: [str(floor), str(tasks), "bash", "-c", STAMPING], env, tasks, limit) as stamps:
@@ -93,5 +93,5 @@ def spawn(floor, tasks, limit):
 
 
 def measure(tony, floor, tasks, limit):
-    """Milliseconds of a gang's restart, of as many bare processes, and of the restart of one task alone."""
+    """Returns ms of a gang's restart, of the start of as many bare processes, and of the restart of one task."""
     return restart(tony, tasks, "gang", tasks, limit), spawn(floor, tasks, limit), restart(tony, tasks, "task", 1, limit)

@@ -1,4 +1,4 @@
-"""Many executors on one application master, many jobs on one machine, and what a job holds while it does nothing."""
+"""Measures many executors on one AM, many jobs on one machine, and the memory of an idle job."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def many_executors(program, am, tasks, seconds, limit, *how):
-    """tests/bench/many_executors.cc: its figures, or nothing where it fails."""
+    """Returns the figures of tests/bench/many_executors.cc; None if it fails."""
     with tempfile.TemporaryDirectory(prefix="tony-bench-am-", ignore_cleanup_errors=True) as home:
         argv = [program, am, home, str(tasks), str(seconds), *how]
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -24,7 +24,7 @@ def many_executors(program, am, tasks, seconds, limit, *how):
 
 
 def on_one_am(program, am, sizes, seconds, limit, *how):
-    """`how`: "tls", which is given more time."""
+    """Yields rows for one AM. `how`: "tls" gets more time."""
     for tasks in sizes:
         seen = many_executors(program, am, tasks, seconds, limit, *how)
         what = f"{tasks:,} simulated executors on one `{am.name}`"
@@ -51,7 +51,7 @@ def jobs_at_once(tony, jobs, limit):
 
 
 def programs_of(job):
-    """Our processes of a job by name; each has the job's folder among its arguments."""
+    """Returns the processes of a job by name; each has the job's folder among its arguments."""
     found = {}
     for process in bench_processes.everybody():
         with contextlib.suppress(OSError):
@@ -63,7 +63,7 @@ def programs_of(job):
 
 
 def idle_job(tony, limit, seconds=10):
-    """A job of two tasks that sleep, with its submitter attending."""
+    """Measures a job of two sleeping tasks, while its submitter waits."""
     with contextlib.ExitStack() as stack:
         submit = subprocess.Popen(tony.submit(2, "sleep 600"), env=tony.env, **QUIET)
         stack.callback(submit.wait, limit)
@@ -74,7 +74,7 @@ def idle_job(tony, limit, seconds=10):
             time.sleep(0.1)
             job = tony.newest_job()
             programs = programs_of(job.name) if job else {}
-        time.sleep(1)  # until the tasks run and the status says so
+        time.sleep(1)  # until the tasks run and the status shows it
         programs["tony submit"] = [bench_processes.of(submit.pid)]
         everybody = [process for processes in programs.values() for process in processes]
         before = [bench_processes.cpu_ms(process) for process in everybody]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The same training bare and under tony. Run with RANK in its environment this file is the training itself.
+"""Measures a training without and with tony. If RANK is in its environment, this file is the training itself.
 
-Data-parallel least squares: each of two processes computes the gradient of its half of the data, then both take the
-mean of the two, over a socket between them, in each step.
+Data-parallel least squares: in each step, each of two processes computes the gradient of its half of the data, and both
+exchange the gradients over a socket and take the mean.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ def free_port():
 
 
 def connect(rank, address, limit=30):
-    """One connection between rank 0, which listens, and rank 1."""
+    """Returns the connection between rank 0, which listens, and rank 1."""
     if rank == 0:
         with socket.create_server(address) as server:
             server.settimeout(limit)
@@ -34,7 +34,7 @@ def connect(rank, address, limit=30):
     while True:
         with contextlib.suppress(ConnectionRefusedError):
             peer = socket.create_connection(address, timeout=limit)
-            if peer.getsockname() != peer.getpeername():  # on a port that nobody listens on yet, one may meet oneself
+            if peer.getsockname() != peer.getpeername():  # a port without a listener may connect to itself
                 return peer
             peer.close()
         if time.monotonic() > end:
@@ -48,7 +48,7 @@ def mean_with_peer(peer, gradient):
     peer.sendall(struct.pack(form, *gradient))
     got = b""
     while len(got) < size:
-        part = peer.recv(size - len(got))  # no more: the peer may be a step ahead
+        part = peer.recv(size - len(got))  # not more, because the peer may be a step ahead
         if not part:
             raise ConnectionError("the other process has ended")
         got += part
@@ -99,7 +99,7 @@ def step_ms(run):
 
 
 def measure(tony, pairs, limit):
-    """In each round bare, under tony, bare again: the second bare run says how much the machine itself wanders."""
+    """Runs each round bare, under tony and bare again. The second bare run shows how much the machine varies."""
     bare, under, again = [], [], []
     for _ in range(pairs):
         bare.append(step_ms(lambda env: run_bare(env, limit)))

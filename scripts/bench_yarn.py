@@ -1,13 +1,13 @@
-"""Jobs on a YARN of the bench's own, beside YARN's own distributed shell: time, CPU and memory. Then without it on a
-tuned cluster, whose nodes say ten times a second how they are; and many executors by TLS without a cluster.
+"""Measures time, CPU and memory of jobs on a YARN cluster of its own, beside YARN's distributed shell. Then measures
+TonY on a tuned cluster, whose nodes send ten heartbeats a second, and many executors over TLS without a cluster.
 
-Time and CPU are of runs that nobody looks at. CPU is what wait4 counts of the client, and what the two NodeManagers
-count of the children that have ended (cutime and cstime of /proc/PID/stat, in ticks of 10 ms): a container's processes
-are all waited for by one that is waited for by its NodeManager, whose own CPU is not in it. What a NodeManager starts
-beside and before a program is in it, on both sides alike: its helper that forks, shells, and a chmod for each file,
-where it lacks Hadoop's native library.
-Memory is of runs of its own, in which bench_processes.py looks at the client and at all processes in the cluster's
-containers: the most that they had at one time.
+Time and CPU come from runs without a memory measurement. CPU is the sum of the client (wait4) and of the ended children
+of the two NodeManagers (cutime and cstime of /proc/PID/stat, in ticks of 10 ms). It includes all processes of a
+container, because a child of the NodeManager waits for them, but not the NodeManagers themselves. On both sides it also
+includes the processes that a NodeManager starts for a program: its helper that forks, shells, and a chmod for each file
+if Hadoop's native library is missing.
+Memory comes from separate runs, in which bench_processes.py samples the client and all processes in the cluster's
+containers: the peak of the sum.
 """
 
 import contextlib
@@ -32,17 +32,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
 CONFORMANCE = ROOT / "build/conformance"
 VERSION = "3.4.3"
-SHELL_VERSION = "3.4.2"  # the newest that Maven has; it works with the daemons of 3.4.3
+SHELL_VERSION = "3.4.2"  # the newest in Maven; works with the daemons of 3.4.3
 SHELL = "org.apache.hadoop.yarn.applications.distributedshell"
 WORK = ("sleep", "0.02")
 LIMIT = 180  # seconds, for one job
 TICK = os.sysconf("SC_CLK_TCK")
-LOOKED_AT = 2  # runs of each, for memory
+LOOKED_AT = 2  # runs of each for memory
 TUNED = {"TONY_HADOOP_HEARTBEAT_MS": "100"}
 
 
 def fetch_shell():
-    """YARN's distributed shell, which the daemons do not need."""
+    """Downloads YARN's distributed shell, which the daemons do not need."""
     folder = CONFORMANCE / "distributedshell"
     jar = folder / f"hadoop-yarn-applications-distributedshell-{SHELL_VERSION}.jar"
     if not jar.exists():
@@ -56,7 +56,7 @@ def fetch_shell():
 
 
 class Cluster:
-    """It ends with this process at the latest."""
+    """A YARN cluster. It ends with this process at the latest."""
 
     def __init__(self, folder, variables):
         self.folder = pathlib.Path(folder)
@@ -75,7 +75,7 @@ class Cluster:
         return re.search(f"<name>{re.escape(key)}</name><value>(.*?)</value>", text)[1]
 
     def containers_cpu(self):
-        """Seconds of what the NodeManagers started and have waited for."""
+        """Returns CPU seconds of the ended children of the NodeManagers."""
         ticks = 0
         for node in ("node1", "node2"):
             pid = (self.folder / "pid" / node).read_text().split()[0]
@@ -84,7 +84,7 @@ class Cluster:
         return ticks / TICK
 
     def is_in_container(self, process):
-        """A container's folder is in its command or in its environment."""
+        """Returns true if the process belongs to a container, whose folder is in its command or environment."""
         with contextlib.suppress(OSError):
             text = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
             return re.search(rb"%s/node[12]/(local|logs)/" % os.fsencode(self.folder), text) is not None
@@ -94,7 +94,7 @@ class Cluster:
         return [process for process in bench_processes.everybody() if self.is_in_container(process)]
 
     def is_idle(self):
-        """Its applications have ended and nothing of them runs; so the NodeManagers have counted it all."""
+        """Waits until all applications and their processes have ended, so that the NodeManagers have counted them."""
         url = f"http://{self.setting('yarn', 'yarn.resourcemanager.webapp.address')}/ws/v1/cluster/metrics"
         with urllib.request.urlopen(url, timeout=30) as answer:
             metrics = answer.read()
@@ -104,7 +104,7 @@ class Cluster:
         give_up = time.monotonic() + LIMIT
         while not self.is_idle():
             if time.monotonic() > give_up:
-                raise TimeoutError("containers are still there")
+                raise TimeoutError("containers still run")
             time.sleep(0.2)
 
 
@@ -125,7 +125,7 @@ class Tony:
 
 
 class DistributedShell:
-    """YARN's own example of a client and a master, in Java: no barrier, and a container is one shell command."""
+    """YARN's example of a client and an AM in Java: without a barrier, and each container runs one shell command."""
 
     def __init__(self, cluster, home):
         self.jar = fetch_shell()
@@ -148,9 +148,9 @@ class DistributedShell:
         ]  # fmt: skip
 
 
-# Until when a job is in which part of its life, by lines of the logs of the ResourceManager and of the nodes. "{master}"
-# is the master's container, "{task}" any other one of the job. Of several lines the last one counts. Only of a job that
-# starts all the containers that it is granted these follow each other: the distributed shell asks for more.
+# The end of each part of a job's life, as a line in the logs of the ResourceManager and of the nodes. "{master}" is the
+# AM's container, "{task}" any other container of the job. The last of several lines counts. The parts follow each other
+# only if the job starts all granted containers; the distributed shell requests more.
 PARTS = (
     ("client: look at the cluster, send files, write records, submit", r"{application} State change from NEW to NEW_SAVING"),
     ("a node's heartbeat: the master's container is granted", r"{attempt} State change from SCHEDULED to ALLOCATED_SAVING"),
@@ -166,7 +166,7 @@ LAST_PART = "to the client's exit"
 
 
 def parts_of(cluster, application, began, ended):
-    """Seconds of each part; nothing where a line is missing."""
+    """Returns seconds of each part; None if a line is missing."""
     number = application.removeprefix("application_")
     names = {
         "application": application, "attempt": f"appattempt_{number}_000001", "master": f"container_{number}_01_000001",
@@ -196,8 +196,8 @@ def check(side, tasks, code, log):
 
 
 def timed(cluster, side, tasks):
-    """Seconds on the clock; of CPU, of client and containers, and of the client; and of the parts of the first."""
-    time.sleep(random.random())  # else all runs of one kind would begin at the same moment between two heartbeats
+    """Returns wall seconds; CPU seconds of client and containers, and of the client; and the parts of the time."""
+    time.sleep(random.random())  # so that runs start at random moments between two heartbeats
     before = cluster.containers_cpu()
     with tempfile.TemporaryFile() as log:
         began, began_at = time.monotonic(), time.time()
@@ -217,7 +217,7 @@ def timed(cluster, side, tasks):
 
 
 def weighed(cluster, side, tasks):
-    """The most that client and containers had."""
+    """Returns the peak memory of client and containers."""
     with tempfile.TemporaryFile() as log:
         client = start(side, tasks, log)
         own = bench_processes.of(client.pid)
@@ -258,7 +258,7 @@ def parts_rows(name, sizes, times):
 
 @contextlib.contextmanager
 def on_cluster(programs, variables):
-    """A new one, and jobs on it."""
+    """Measures jobs on a new cluster."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tony-bench-yarn-", ignore_cleanup_errors=True))
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="tony-bench-home-"))
@@ -269,7 +269,7 @@ def on_cluster(programs, variables):
 def beside_the_shell(programs, sizes, runs):
     with on_cluster(programs, {}) as (cluster, tony):
         sides = {"`tony submit`": tony, "distributed shell": DistributedShell(cluster, tony.home)}
-        first = {name: timed(cluster, side, 1) for name, side in sides.items()}  # and sends the programs
+        first = {name: timed(cluster, side, 1) for name, side in sides.items()}  # also uploads the programs
         times = in_turns(sides, sizes, runs, lambda side, tasks: timed(cluster, side, tasks))
         sizes_of = in_turns(sides, sizes, LOOKED_AT, lambda side, tasks: weighed(cluster, side, tasks))
         yield f"| tasks of `{' '.join(WORK)}` on YARN {VERSION}, two nodes | " + " | ".join(map(str, sizes)) + " |"
@@ -293,7 +293,7 @@ def beside_the_shell(programs, sizes, runs):
 
 def tuned(programs, sizes, runs):
     with on_cluster(programs, TUNED) as (cluster, tony):
-        timed(cluster, tony, 1)  # sends the programs
+        timed(cluster, tony, 1)  # uploads the programs
         times = in_turns({"tony": tony}, sizes, runs, lambda side, tasks: timed(cluster, side, tasks)[0])
         gang = max(sizes)
         restarts = []

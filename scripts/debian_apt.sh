@@ -1,8 +1,8 @@
-# Sourced: apt with lists of its own, so that it can be asked for sources and for packages of another processor while the
-# machine's own lists, packages and architectures stay as they are.
+# Sourced: apt with its own lists, for sources and for packages of another processor. The machine's lists, packages and
+# architectures do not change.
 # shellcheck shell=bash
 
-# From where the machine has Debian, and nothing else.
+# Uses only the machine's own Debian mirrors.
 debian_apt_begin() {  # APT_FOLDER deb|deb-src
   mkdir -p "$1/lists/partial" "$1/parts" "$1/cache/archives/partial"
   : >"$1/status"

@@ -1,5 +1,5 @@
-# Sourced by the other scripts: numbered steps with the time they took. What a step prints goes to a log; when the step
-# fails, the end of it and its name are shown.
+# Sourced by the other scripts: numbered steps with their times. The output of a step goes to a log; if the step fails,
+# the end of the log and its name are shown.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,7 +26,7 @@ seconds_since() {
   echo "$((tenths / 10)).$((tenths % 10)) s"
 }
 
-# On a terminal a long step shows how far it is: ninja's [done/all] and the seconds.
+# On a terminal a long step shows its progress: ninja's [done/all] and the seconds.
 start_ticker() {  # HEADLINE FIRST_LINE_OF_LOG
   ticker=
   [ -t 1 ] || return 0
@@ -76,11 +76,11 @@ configure_and_build() {  # PRESET [TARGET...]
   cd "$root" && cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}
 }
 
-# The Python of a sample: Debian's, in a virtual environment with the versions of its requirements.txt, which names all
-# that is needed; made anew when it changes. Another python3 may come first in PATH; the versions are for Debian's.
+# The virtual environment of a sample, with the versions in its requirements.txt, which names all needed packages. It is
+# made again when the file changes. It uses Debian's Python, for which the versions are, even if PATH has another one.
 sample_venv() { echo "$root/build/venv/$(sample_with_versions "$1")"; }  # SAMPLE
 
-# A requirements.txt may say no more than that it is another sample's: then they share the environment.
+# If a requirements.txt only names that of another sample, the samples share an environment.
 sample_with_versions() {  # SAMPLE
   local other
   other=$(sed -nE 's,^-r \.\./(.*)/requirements\.txt$,\1,p' "$root/samples/$1/requirements.txt" 2>/dev/null) || true
@@ -95,7 +95,7 @@ make_sample_venv() {  # SAMPLE
   make_venv "$(sample_venv "$1")" "$requirements" ${stubs:+"$stubs"}
 }
 
-# What the pages say that they need, as "<!-- needs: jax-digits as env -->": samples' environments, and Airflow's.
+# Makes the environments that pages need ("<!-- needs: jax-digits as env -->"): those of samples and of Airflow.
 make_docs_venvs() {
   local name
   for name in $(sed -nE 's/^<!-- needs: (\S+) (as \S+|in PATH) -->$/\1/p' "$root"/docs/*.md "$root"/docs/*/*.md \
@@ -107,12 +107,12 @@ make_docs_venvs() {
   done
 }
 
-# A requirements file, and those beside it that it names by -r.
+# Prints a requirements file and the files beside it that it includes by -r.
 all_requirements() {  # REQUIREMENTS
   cat "$1" && (cd "$(dirname "$1")" && sed -nE 's/^-r ([^/]+)$/\1/p' "${1##*/}" | xargs -r cat)
 }
 
-# FINISH is a program that is run by the new environment's Python with the folder of its packages.
+# The new environment's Python runs the program FINISH with the folder of the packages as argument.
 make_venv() {  # VENV REQUIREMENTS [FINISH]
   local venv=$1 requirements=$2 finish=${3:-} stamp
   stamp=$({ all_requirements "$requirements" && cat ${finish:+"$finish"}; } </dev/null | sha256sum) || return
@@ -124,11 +124,11 @@ make_venv() {  # VENV REQUIREMENTS [FINISH]
   echo "$stamp" >"$venv/made-from"
 }
 
-# What the tests of the Python package need.
+# The environment for the tests of the Python package.
 python_venv() { echo "$root/build/venv/python"; }
 
-# The Python of one Airflow, with the provider and the wheel of the release build installed in it as a user would; and that
-# of what looks at its sources.
+# The environment of one Airflow version, with the provider and the wheel of the release build, installed as a user
+# would; "checks" is the environment of the checkers for the provider's sources.
 airflow_venv() { echo "$root/build/venv/airflow-$1"; }  # VERSION, VERSION-celery or checks
 
 make_airflow_venv() {  # VERSION or VERSION-celery
@@ -145,7 +145,7 @@ make_airflow_venv() {  # VERSION or VERSION-celery
     echo "$stamp" >"$venv/provider-made-from"
 }
 
-# pip, and uv of one version, which needs a third of pip's time. Where there is no uv, pip installs.
+# pip, and uv of one version, which needs a third of pip's time. If uv is not available, pip installs the packages.
 installer=$root/build/venv/installer
 make_installer() {
   [ ! -e "$installer/made" ] || return 0
@@ -155,14 +155,14 @@ make_installer() {
   touch "$installer/made"
 }
 
-# uv does not read pip's configuration: where it reaches no package index, pip may.
+# If uv reaches no package index, pip is tried, because uv does not read pip's configuration.
 install_requirements() {  # VENV REQUIREMENTS
   UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --no-deps -r "$2" ||
     "$installer/bin/pip" --python "$1/bin/python" install --disable-pip-version-check --no-input --progress-bar off \
       --no-deps -r "$2"
 }
 
-# Its own build tools are fetched for the time of the build; what it needs is there.
+# Installs a package without its dependencies, which the environment has. The build tools are fetched for the build.
 install_package() {  # VENV NAME FOLDER_OR_WHEEL
   UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --reinstall-package "$2" "$3" ||
     "$installer/bin/pip" --python "$1/bin/python" install --disable-pip-version-check --no-input --progress-bar off \

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Lets PyPI's torch, which is made for CUDA, be imported without the CUDA packages: 1.4 GB on the disk instead of 5.
+"""Makes PyPI's torch for CUDA importable without the CUDA packages: 1.4 GB on the disk instead of 5.
 
     python3 -m pip install --no-deps torch ...; scripts/torch_cpu_stubs.py SITE_PACKAGES
 
-Only for tests on machines without a GPU. Beside torch's own libraries it puts a small one for each that they need and
-that is nowhere to be found. It has the symbols that are asked of it, with their versions; each is a function that says
-"no CUDA device". Needs gcc and binutils. Run a second time, it does nothing.
+Only for tests on machines without a GPU. For each library that torch needs and that is missing, the script puts a small
+library beside torch's own. It has the required symbols with their versions; each is a function that returns "no CUDA
+device". Needs gcc and binutils. A second run changes nothing.
 """
 
 import collections
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 NO_DEVICE = 100  # cudaErrorNoDevice, and CUDA_ERROR_NO_DEVICE of the driver
-OF_PYTHON = re.compile(r"_?Py")  # these symbols come from the interpreter, not from a library
+OF_PYTHON = re.compile(r"_?Py")  # the interpreter has these symbols
 
 
 def output(*command):
@@ -28,7 +28,7 @@ def needed_by(library):
 
 
 def versions_needed_by(library):
-    """Name of a symbol version -> the library that is to define it."""
+    """Returns the libraries that should define symbol versions, by the version's name."""
     homes, file = {}, None
     text = output("readelf", "--version-info", library).partition("Version needs section")[2]
     for kind, name in re.findall(r"(File|Name): (\S+)", text):
@@ -40,7 +40,7 @@ def versions_needed_by(library):
 
 
 def symbols(library, which):
-    """(name, version) of its dynamic symbols; a weak one that is missing hurts nobody, and is left out."""
+    """Returns (name, version) of the dynamic symbols, without weak ones, which may be missing."""
     lines = output("nm", "--dynamic", f"--{which}-only", "--with-symbol-versions", library).splitlines()
     pairs = [line.split()[-2:] for line in lines]
     found = [name for kind, name in pairs if which == "defined" or kind == "U"]
@@ -48,12 +48,12 @@ def symbols(library, which):
 
 
 def libraries_of_the_machine():
-    """Name -> path, of all that the loader finds by itself."""
+    """Returns the paths of all libraries that the loader finds by itself, by name."""
     return dict(re.findall(r"^\s+(\S+) \(.*x86-64.*\) => (\S+)$", output("/sbin/ldconfig", "-p"), re.M))
 
 
 def missing_symbols(own, present, missing):
-    """Missing library -> its version -> names of symbols. `own` are torch's, `present` all that exist."""
+    """Returns the symbols by missing library and version. `own`: torch's libraries; `present`: all existing ones."""
     defined = {name for library in present for name, _ in symbols(library, "defined")}
     wanted = {library: collections.defaultdict(set) for library in missing}
     for library in own:
@@ -62,7 +62,7 @@ def missing_symbols(own, present, missing):
             if home_of.get(version) in wanted:
                 wanted[home_of[version]][version].add(name)
             elif not version and name not in defined and not OF_PYTHON.match(name):
-                wanted[missing[0]][""].add(name)  # symbols without a version are looked for everywhere
+                wanted[missing[0]][""].add(name)  # the loader searches such symbols in all libraries
     return wanted
 
 
@@ -82,7 +82,7 @@ def main(site_packages):
     place = pathlib.Path(site_packages) / "torch" / "lib"
     own = sorted(path for path in place.glob("*.so*") if path.is_file() and path.stat().st_size > 0)
     if not own:
-        sys.exit(f"there is no torch in {site_packages}")
+        sys.exit(f"no torch in {site_packages}")
     machine = libraries_of_the_machine()
     needed = set().union(*map(needed_by, own))
     missing = sorted(needed - set(machine) - {path.name for path in own})

@@ -92,7 +92,7 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
       return InvalidError("it is a symbolic link, expected a regular file");
     case ENXIO:   // a socket, or FIFO without reader
     case EISDIR:  // a folder, opened for writing
-      return InvalidError("it is no regular file");
+      return InvalidError("it is not a regular file");
     default:
       return UnavailableError(ErrnoText(errno), LimitNote(errno));
   }

@@ -1,10 +1,10 @@
-"""Scores one share of scikit-learn's handwritten digits: which digit a picture shows, for every TASK_NUM-th picture.
+"""Scores one share of scikit-learn's handwritten digits: classifies every TASK_NUM-th picture.
 
-The tasks need nobody: each starts as soon as it has a container (FCFS), takes its share by its index, and leaves one
-file. A task that is started again writes the same file again, under its name only when it is whole.
+The tasks are independent: each starts as soon as it has a container (FCFS), takes its share by its index, and writes
+one file. A restarted task writes the same file again. The file gets its name only when it is complete.
 
 Set by TonY: TASK_INDEX, TASK_NUM, TONY_TASK. Beside the program: model.npz (tony.containers.resources).
-Set by whoever submits (-shell_env): RESULT_DIR, MIN_ACCURACY, PAUSE (seconds before each hundred pictures).
+The submitter sets (-shell_env): RESULT_DIR, MIN_ACCURACY, PAUSE (seconds before each hundred pictures).
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Fits a line to points that have it in them, and says which packages its environment has."""
+"""Fits a line to points around that line, and prints the packages of its environment."""
 
 import json
 import os

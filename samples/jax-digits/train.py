@@ -5,7 +5,7 @@ over all processes; XLA averages the gradients, so every process ends with the s
 writes the model.
 
 Set by TonY: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID; TONY_OUTPUT_FILE for the chief.
-Set by whoever submits (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
+The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import json
@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-# Before the import of jax: several processes share one machine here, and each of them would take all of its cores.
+# Before the import of jax, because otherwise each of the processes would use all cores of the machine they share.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
@@ -31,7 +31,7 @@ LEARNING_RATE = 0.4
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     pixels = (digits.data[order] / 16.0).astype(np.float32)
@@ -76,7 +76,7 @@ def train(pixels, labels, epochs):
     everywhere = NamedSharding(mesh, PartitionSpec())
     spread = NamedSharding(mesh, PartitionSpec("processes"))
 
-    steps = len(pixels) // processes // BATCH_PER_PROCESS  # the same in every process, or some would wait for ever
+    steps = len(pixels) // processes // BATCH_PER_PROCESS  # equal in every process, or some would wait for ever
     mine = slice(process, None, processes)
     pixels, labels = pixels[mine], labels[mine]
     weights = jax.tree.map(lambda w: jax.make_array_from_process_local_data(everywhere, w), initial_weights())
@@ -110,7 +110,7 @@ def write_result(weights, accuracy):
 
 
 def main():
-    # Or SIGTERM would only be noted for whoever asks later, and a kill would have to wait for the end of its grace.
+    # Without this jax only records SIGTERM, and a kill would take its whole grace period.
     jax.config.update("jax_enable_preemption_service", False)
     jax.distributed.initialize(
         coordinator_address=os.environ["JAX_COORDINATOR_ADDRESS"],
@@ -128,7 +128,7 @@ def main():
         accuracy = float((guesses == test_labels).mean())
         write_result(weights, accuracy)
         good_enough = accuracy > float(os.environ.get("MIN_ACCURACY", "0.93"))
-    jax.distributed.shutdown()  # all leave together; only then may one of them fail
+    jax.distributed.shutdown()  # all processes leave together; only then may one fail
     if not good_enough:
         sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
 

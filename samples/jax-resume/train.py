@@ -1,18 +1,18 @@
-"""Handwritten digits, learnt by several processes together; a restart goes on from the newest checkpoint.
+"""Handwritten digits, learnt by several processes together; a restart continues from the newest checkpoint.
 
-What makes that exact, so that a job that lost a process ends with the same weights as one that did not:
+A job that lost a process ends with exactly the weights of an undisturbed job, because:
   - a checkpoint holds everything that the next step depends on: the weights and the number of steps done;
-  - which pictures a step sees depends on its number alone, not on what ran before in this process;
-  - a checkpoint has its name only once it is whole: it is written beside it and renamed.
+  - the pictures of a step depend only on the step's number, not on earlier steps of this process;
+  - a checkpoint gets its name only when it is complete: the program writes another file and renames it.
 
 Set by TonY: TONY_CHECKPOINT_DIR, in a restarted task TONY_RESUME_FROM; JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES,
-JAX_PROCESS_ID; TONY_OUTPUT_FILE for the chief. Set by whoever submits (-shell_env): STEPS, CHECKPOINT_EVERY.
+JAX_PROCESS_ID; TONY_OUTPUT_FILE for the chief. The submitter sets (-shell_env): STEPS, CHECKPOINT_EVERY.
 """
 
 import json
 import os
 
-# Before the import of jax: several processes share one machine here, and each of them would take all of its cores.
+# Before the import of jax, because otherwise each of the processes would use all cores of the machine they share.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
@@ -24,13 +24,13 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from sklearn.datasets import load_digits
 
 TEST_PICTURES = 297
-BATCH = 96  # pictures of one step, of all processes together
+BATCH = 96  # pictures per step, in all processes together
 HIDDEN_UNITS = 64
 LEARNING_RATE = 0.4
 
 
 def load_pictures():
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = np.random.default_rng(7).permutation(len(digits.target))
     pixels = (digits.data[order] / 16.0).astype(np.float32)
@@ -51,7 +51,7 @@ def initial_weights():
 
 
 def read_checkpoint(path):
-    """The number of steps done, and the weights after them."""
+    """Returns the number of completed steps, and the weights after them."""
     with np.load(path) as saved:
         return int(saved["step"]), {name: saved[name] for name in initial_weights()}
 
@@ -84,7 +84,7 @@ def train_step(weights, pixels, labels):
 
 
 def train(weights, pixels, labels, first, last, after_step):
-    """Steps `first` + 1 to `last`. Process 0 calls `after_step` with the number of steps done and their weights."""
+    """Runs steps `first` + 1 to `last`. Process 0 calls `after_step` with the number of steps done and the weights."""
     mesh = Mesh(np.array(jax.devices()), ("processes",))
     everywhere = NamedSharding(mesh, PartitionSpec())
     spread = NamedSharding(mesh, PartitionSpec("processes"))
@@ -103,7 +103,7 @@ def train(weights, pixels, labels, first, last, after_step):
 
 
 def main():
-    # Or SIGTERM would only be noted for whoever asks later, and a stop would have to wait for the end of its grace.
+    # Without this jax only records SIGTERM, and a stop would take its whole grace period.
     jax.config.update("jax_enable_preemption_service", False)
     jax.distributed.initialize(
         coordinator_address=os.environ["JAX_COORDINATOR_ADDRESS"],

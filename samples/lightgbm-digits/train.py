@@ -4,7 +4,7 @@ Every process holds an equal share of the pictures. For each split the processes
 so all of them grow the same trees. Rank 0 judges these and writes the model.
 
 Set by TonY: LIGHTGBM_MACHINES, LIGHTGBM_NUM_MACHINES, LIGHTGBM_LOCAL_LISTEN_PORT, LIGHTGBM_RANK; TONY_OUTPUT_FILE for
-rank 0. Set by whoever submits (-shell_env): ROUNDS, MODEL_DIR, MIN_ACCURACY.
+rank 0. The submitter sets (-shell_env): ROUNDS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ TEST_PICTURES = 297
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     pixels, labels = digits.data[order], digits.target[order]
@@ -48,11 +48,11 @@ def train(pixels, labels, test, rounds):
         "num_threads": 1,
         "verbosity": -1,
         "tree_learner": "data",
-        "pre_partition": True,  # the share below is all that this process has
+        "pre_partition": True,  # this process only has the share below
         "machines": os.environ["LIGHTGBM_MACHINES"],
         "num_machines": machines,
         "local_listen_port": int(os.environ["LIGHTGBM_LOCAL_LISTEN_PORT"]),
-        "time_out": 5,  # minutes that one machine waits for another
+        "time_out": 5,  # minutes that a machine waits for another
     }
     share = lightgbm.Dataset(pixels[rank::machines], labels[rank::machines])
     test = lightgbm.Dataset(*test, reference=share)
@@ -60,7 +60,7 @@ def train(pixels, labels, test, rounds):
 
 
 def trees(model):
-    """The model's text without its parameters, among which is a port of each process's own."""
+    """Returns the model's text without its parameters, which contain each process's own port."""
     return re.search(r"^Tree=0$.*^end of trees$", model.model_to_string(), re.M | re.S)[0]
 
 

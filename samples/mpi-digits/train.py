@@ -1,9 +1,9 @@
-"""Handwritten digits, learnt in step by the processes of one mpirun: each has its share, and MPI adds up the gradients.
+"""Handwritten digits, learnt in step by the processes of one mpirun. Each has its share, and MPI sums the gradients.
 
-Started by TonY as one task, it starts mpirun, which starts this file again on the machines of $TONY_HOSTFILE, as often as
-that has slots; there it finds MPI's own variables and trains. Rank 0 judges and writes the model.
+TonY starts this file as one task. It starts mpirun, which starts this file again on the machines of $TONY_HOSTFILE,
+once per slot. There the file finds MPI's variables and trains. Rank 0 evaluates and writes the model.
 
-Set by TonY: TONY_HOSTFILE, TONY_OUTPUT_FILE. Set by whoever submits (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
+Set by TonY: TONY_HOSTFILE, TONY_OUTPUT_FILE. The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ RATE = 0.5
 
 
 def say(line):
-    """In one piece: the processes write to one log."""
+    """Writes a line in one piece, because the processes share one log."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     pixels, labels = digits.data[order] / 16.0, digits.target[order]
@@ -35,7 +35,7 @@ def load_pictures(seed=7):
 
 
 def gradients(weights, pixels, labels):
-    """Of softmax regression, summed over the pictures; the last number is the sum of their losses."""
+    """Returns the gradients of softmax regression, summed over the pictures, and last the sum of the losses."""
     scores = pixels @ weights
     scores -= scores.max(axis=1, keepdims=True)
     odds = np.exp(scores)
@@ -90,5 +90,5 @@ def main():
 if __name__ == "__main__":
     if "OMPI_COMM_WORLD_SIZE" in os.environ:
         main()
-    else:  # as many processes as the hostfile has slots
+    else:  # one process per slot of the hostfile
         os.execvp("mpirun", ["mpirun", "--hostfile", os.environ["TONY_HOSTFILE"], sys.executable, *sys.argv])

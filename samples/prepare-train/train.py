@@ -14,7 +14,7 @@ FOLDER = pathlib.Path(os.environ["WORK_DIR"])
 
 
 def write(name, **arrays):
-    """Whole or not at all: nobody sees a half of it."""
+    """Writes a complete file or none; a reader never sees a part."""
     temporary = FOLDER / f".{name}"
     with open(temporary, "wb") as file:
         np.savez(file, **arrays)
@@ -49,7 +49,7 @@ def merge():
     write("model.npz", weights=weights, bias=bias)
     print(f"accuracy {accuracy:.4f}")
     if accuracy < 0.85:
-        raise SystemExit("the model is no good")
+        raise SystemExit("the accuracy is too low")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Every process holds all weights and an equal share of the pictures. DistributedD
 the processes in each step, so all of them end with the same weights. Rank 0 judges them and writes the model.
 
 Set by TonY: MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE; TONY_OUTPUT_FILE for rank 0.
-Set by whoever submits (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
+The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ LEARNING_RATE = 0.4
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = torch.randperm(len(digits.target), generator=torch.Generator().manual_seed(seed))
     pixels = torch.from_numpy(digits.data).float()[order] / 16
@@ -39,7 +39,7 @@ def load_pictures(seed=7):
 def train(model, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each process uses its own share of it."""
     rank, processes = dist.get_rank(), dist.get_world_size()
-    steps = len(pixels) // processes // BATCH_PER_PROCESS  # the same in every process, or some would wait for ever
+    steps = len(pixels) // processes // BATCH_PER_PROCESS  # equal in every process, or some would wait for ever
     pixels, labels = pixels[rank::processes], labels[rank::processes]
     loss_of = torch.nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
@@ -71,7 +71,7 @@ def write_result(network, accuracy):
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    dist.init_process_group("gloo", init_method="env://")  # returns when all processes are there
+    dist.init_process_group("gloo", init_method="env://")  # returns when all processes have joined
     rank = dist.get_rank()
     print(f"rank {rank} of {dist.get_world_size()}", flush=True)
 
@@ -93,7 +93,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-    # gloo's threads outlive destroy_process_group() where there was a DistributedDataParallel. One that still holds a
-    # tensor while Python is taken down ends the process with SIGABRT: so Python is not taken down.
+    # After a DistributedDataParallel, gloo's threads outlive destroy_process_group(). If a thread holds a tensor while
+    # Python shuts down, the process aborts (SIGABRT). Therefore Python does not shut down here.
     sys.stdout.flush()
     os._exit(0)

@@ -4,7 +4,7 @@ Every worker holds all weights and an equal share of the pictures. In each step 
 all of them make the same change and end with the same weights. Worker 0 judges them and writes the model.
 
 Set by TonY: TF_CONFIG; TONY_OUTPUT_FILE for worker 0; TB_LOG_DIR, where TensorBoard runs beside the job.
-Set by whoever submits (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
+The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ LEARNING_RATE = 0.4
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     pixels = (digits.data[order] / 16.0).astype(np.float32)
@@ -71,7 +71,7 @@ def make_train_step(strategy, network):
 
 
 def make_board(worker):
-    """What TensorBoard shows is written by one worker; the others' goes nowhere."""
+    """Writes logs for TensorBoard in one worker; the other workers discard theirs."""
     folder = os.environ.get("TB_LOG_DIR")
     return tf.summary.create_file_writer(folder) if folder and worker == 0 else tf.summary.create_noop_writer()
 
@@ -79,7 +79,7 @@ def make_board(worker):
 def train(strategy, network, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each worker uses its own share of it."""
     worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
-    steps = len(pixels) // workers // BATCH_PER_WORKER  # the same in every worker, or some would wait for ever
+    steps = len(pixels) // workers // BATCH_PER_WORKER  # equal in every worker, or some would wait for ever
     pixels, labels = pixels[worker::workers], labels[worker::workers]
     train_step = make_train_step(strategy, network)
     board = make_board(worker)

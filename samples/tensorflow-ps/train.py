@@ -5,7 +5,7 @@ batches, and change the weights, which live on the parameter server. Neither wor
 themselves; TonY ends them when the chief has succeeded.
 
 Set by TonY: TF_CONFIG; TONY_OUTPUT_FILE for the chief.
-Set by whoever submits (-shell_env): STEPS, MODEL_DIR, MIN_ACCURACY.
+The submitter sets (-shell_env): STEPS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import json
@@ -16,7 +16,7 @@ import sys
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")  # or a call to a server that is still starting fails at once
+os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")  # else a call to a starting server fails at once
 
 import numpy as np
 import tensorflow as tf
@@ -29,8 +29,8 @@ STEPS_PER_REPORT = 100
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is always the same."""
-    from sklearn.datasets import load_digits  # here, because only the chief needs it: the others start faster
+    """Returns scikit-learn's 1797 pictures, always in the same order."""
+    from sklearn.datasets import load_digits  # here, so that other tasks start faster
 
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
@@ -55,14 +55,14 @@ class Network(tf.Module):
 
 
 def serve(cluster):
-    """A parameter server or a worker: does what the chief asks. Does not return."""
+    """Runs a parameter server or a worker, which executes the chief's requests. Does not return."""
     server = tf.distribute.Server(cluster.cluster_spec(), job_name=cluster.task_type, task_index=cluster.task_id)
     print(f"{cluster.task_type} {cluster.task_id} serves", flush=True)
     server.join()
 
 
 def train(cluster, steps):
-    """The chief: returns the network after so many steps, whichever worker made them."""
+    """Runs the chief: returns the network after `steps` steps of any worker."""
     strategy = tf.distribute.ParameterServerStrategy(cluster)
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
     with strategy.scope():
@@ -72,7 +72,7 @@ def train(cluster, steps):
 
     (pixels, labels), _ = load_pictures()
 
-    def batches():  # each worker makes a data set of its own of it; yours may read files here
+    def batches():  # each worker makes its own data set; your program may read files here
         return tf.data.Dataset.from_tensor_slices((pixels, labels)).shuffle(len(labels)).repeat().batch(BATCH)
 
     @tf.function

@@ -1,4 +1,4 @@
-"""Fits a line to points that have it in them, and says where its numpy is."""
+"""Fits a line to points around that line, and prints the path of its numpy."""
 
 import os
 import sys

@@ -1,11 +1,11 @@
-"""Handwritten digits, learnt by several processes together: XGBoost's collective, with a tracker as a role of its own.
+"""Handwritten digits, learnt by several processes together: XGBoost's collective, with its tracker as a role.
 
 The task of role "tracker" brings the workers together and ends when they have left. Every worker holds an equal share
 of the pictures; the workers add up their histograms for each split, so all of them grow the same trees. Worker 0
 judges these and writes the model.
 
 Set by TonY: JOB_NAME, DMLC_TRACKER_URI, DMLC_TRACKER_PORT, DMLC_NUM_WORKER, for workers DMLC_TASK_ID; TONY_OUTPUT_FILE
-for worker 0. Set by whoever submits (-shell_env): ROUNDS, MODEL_DIR, MIN_ACCURACY.
+for worker 0. The submitter sets (-shell_env): ROUNDS, MODEL_DIR, MIN_ACCURACY.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ PATIENCE = 300  # seconds that the tracker waits for the workers, and a worker f
 
 
 def run_tracker():
-    # Sorted by task, the worker with DMLC_TASK_ID 0 has rank 0.
+    # Sorted by task, so that the worker with DMLC_TASK_ID 0 has rank 0.
     tracker = RabitTracker(
         n_workers=int(os.environ["DMLC_NUM_WORKER"]),
         host_ip=os.environ["DMLC_TRACKER_URI"],
@@ -40,7 +40,7 @@ def run_tracker():
 
 
 def load_pictures(seed=7):
-    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    """Returns scikit-learn's 1797 pictures, in the same order in every process."""
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     pixels, labels = digits.data[order], digits.target[order]

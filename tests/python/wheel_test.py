@@ -86,7 +86,7 @@ class WheelTest(InstalledCase):
         self.assertRegex(said, r"^wheel: tony-gpu-executor: needs \S+, which not every Linux has\n$")
         (folder / "tony-keeper").unlink()
         said = run(ROOT / "scripts/wheel", folder, self.out / "none", "--without-hadoop", fails=True)
-        self.assertRegex(said, r"^wheel: .*/tony-keeper: there is none.*\n$")
+        self.assertRegex(said, r"^wheel: .*/tony-keeper: not found.*\n$")
         self.assertFalse((self.out / "none").exists())
 
     def test_the_wheels_tag_names_the_processor_of_its_programs(self):

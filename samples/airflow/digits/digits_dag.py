@@ -1,6 +1,6 @@
 """Two Dags: `digits` prepares data, trains, scores and deploys; `digits_from_azkaban` trains by an Azkaban step's file.
 
-Airflow's processes import none of the numerics: each step is a program in the training environment, `params.python`.
+Airflow's processes import no numeric packages: each step is a program in the training environment, `params.python`.
 """
 
 import json
@@ -30,18 +30,18 @@ MORE_PARAMS = {
     "least_accuracy": Param(0.9, type="number", description="A model that is worse is not deployed."),
 }
 
-# Each worker would take all cores of the machine that they share here.
+# Without this each worker would use all cores of the machine that the workers share.
 ONE_CORE = {"JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
 
 
 def program(task_id: str, bash_command: str, env: dict[str, str], **more) -> BashOperator:
-    """A step in the training environment. `env` is rendered by Airflow, the command only by the shell."""
+    """Returns a step in the training environment. Airflow renders `env`; only the shell expands the command."""
     env = {"PYTHON": "{{ params.python }}", "PYTHONPATH": "src", **env}
     return BashOperator(task_id=task_id, bash_command=bash_command, env=env, append_env=True, cwd=str(HERE), **more)
 
 
 def prepare() -> BashOperator:
-    """Hands on what prepare.py writes for the steps behind it: `data.path` and `data.rows`."""
+    """Passes the values of prepare.py to the next steps: `data.path` and `data.rows`."""
     return program(
         "prepare",
         'mkdir -p "$RUN" && "$PYTHON" src/prepare.py "$RUN/data" && cat "$JOB_OUTPUT_PROP_FILE"',
@@ -98,7 +98,7 @@ with DAG("digits_from_azkaban", schedule=None, params=PARAMS, tags=["tony"]):
     prepare() >> TonyOperator(
         task_id="train",
         properties="train.job",
-        # What Azkaban puts in place of ${...} in that file: flow parameters, and outputs of the steps before.
+        # The values that Azkaban inserts for ${...} in that file: flow parameters, and outputs of earlier steps.
         conf={
             "python": "{{ params.python }}",
             "epochs": "{{ params.epochs }}",

@@ -1,8 +1,8 @@
-"""Third step: how good the model is on the rows that were held out, and which digit it knows least.
+"""Third step: measures the model's accuracy on the rows that were held out, and finds the digit with the lowest one.
 
     score.py --model FILE --data FOLDER
 
-The last line is what the next steps get. Needs src/ in PYTHONPATH.
+The next steps get the last line of the output. Needs src/ in PYTHONPATH.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Last step: puts the model where it is used from, if it is what the training says it is, and good enough.
+"""Last step: deploys the model if its accuracy is as the training reported it, and good enough.
 
     deploy.py --model FILE --data FOLDER --accuracy SAID --least-accuracy LIMIT --to FILE
 """
@@ -32,7 +32,7 @@ def main():
 
     os.makedirs(os.path.dirname(args.to), exist_ok=True)
     shutil.copyfile(args.model, args.to + ".new")
-    os.replace(args.to + ".new", args.to)  # a reader finds the old model or the new one, never a part
+    os.replace(args.to + ".new", args.to)  # a reader finds the old model or the new one, never a part of one
     print(f"deployed {args.to}")
 
 

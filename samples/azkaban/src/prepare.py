@@ -1,10 +1,10 @@
-"""First step: handwritten digits as text, one row a picture (its label, then its 64 pixels from 0 to 16), a part of
-them held out for the last step.
+"""First step: writes handwritten digits as text, one row per picture (its label, then its 64 pixels from 0 to 16), and
+holds out a part of them for the last step.
 
     prepare.py FOLDER
 
-Given by Azkaban: JOB_OUTPUT_PROP_FILE, where what the next steps are to know is written. All values are texts: of a
-number Azkaban would make its own.
+Azkaban sets JOB_OUTPUT_PROP_FILE, the file for values that the next steps need. All values are texts, because Azkaban
+would reformat numbers.
 """
 
 import json

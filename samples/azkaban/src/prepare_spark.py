@@ -1,9 +1,9 @@
-"""First step, with Spark: what prepare.py does, from a file of raw rows.
+"""First step with Spark: does the same as prepare.py, from a file of raw rows.
 
     prepare_spark.py RAW FOLDER
 
-RAW is a CSV file, maybe compressed: 64 pixels from 0 to 16, then the label. Needs no Spark installation beside the
-Python package, and a Java virtual machine; with spark-submit it takes that one's master instead.
+RAW is a CSV file, possibly compressed: 64 pixels from 0 to 16, then the label. Needs only the Python package of Spark
+and a Java virtual machine. Under spark-submit it uses that command's master.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-# No page, no progress bar in the step's log, and no warning for 65 columns.
+# No web page, no progress bar in the step's log, and no warning about 65 columns.
 QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -26,7 +26,7 @@ def main(raw, folder):
     rows = spark.read.csv(raw)
     pixels, label = rows.columns[:-1], rows.columns[-1]
     rows = rows.select(*(F.col(name).cast("double").cast("int").alias(name) for name in [label, *pixels]))
-    sixth = F.pmod(F.xxhash64(*rows.columns), F.lit(6))  # of the row alone: the same ones are held out in each run
+    sixth = F.pmod(F.xxhash64(*rows.columns), F.lit(6))  # depends only on the row: each run holds out the same rows
     train, held_out = rows.where(sixth != 0).cache(), rows.where(sixth == 0)
     train.repartition(2).write.csv(os.path.join(folder, "train"), mode="overwrite")
     held_out.write.csv(os.path.join(folder, "held-out"), mode="overwrite")
@@ -39,7 +39,7 @@ def main(raw, folder):
 
 
 if __name__ == "__main__":
-    # Without spark-submit: two threads of a Java virtual machine that talks to itself.
+    # Without spark-submit: two threads in one Java virtual machine, on the loopback address.
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--master local[2] pyspark-shell")
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     main(*sys.argv[1:])

@@ -2,8 +2,8 @@
 
     train.py --data FOLDER --rows NUMBER --model-dir FOLDER [--epochs NUMBER]
 
-Set by TonY because of tony.application.framework=jax: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID. What
-the chief writes to TONY_OUTPUT_FILE is properties of the next step: ${accuracy}, ${tony.model.path}.
+TonY sets JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID because of tony.application.framework=jax. The
+next steps get the chief's values in TONY_OUTPUT_FILE as properties: ${accuracy}, ${tony.model.path}.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def mean_loss(model, pixels, labels):
 
 @jax.jit
 def train_epoch(model, pixels, labels):
-    """The rows are spread over the processes; XLA sums the gradients of all."""
+    """Trains on rows that are spread over the processes. XLA sums the gradients of all processes."""
 
     def step(model, _):
         loss, gradient = jax.value_and_grad(mean_loss)(model, pixels, labels)
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     args = parser.parse_args()
 
-    # Or SIGTERM would only be noted for whoever asks later, and a kill would have to wait for the end of its grace.
+    # Without this jax only records SIGTERM, and a kill would take its whole grace period.
     jax.config.update("jax_enable_preemption_service", False)
     jax.distributed.initialize(
         coordinator_address=os.environ["JAX_COORDINATOR_ADDRESS"],

@@ -27,7 +27,7 @@ TEST(DoctorOldJobsTest, JobsThatEndedLongAgoAreCountedWithTheCommandThatRemovesT
   unsetenv("TONY_HOME");
   EXPECT_EQ(check.health, Health::kWarn);
   EXPECT_THAT(check.text, testing::StartsWith("3 jobs in "));
-  EXPECT_THAT(check.text, testing::EndsWith(", of which 1 ended more than 14 days ago"));
+  EXPECT_THAT(check.text, testing::EndsWith("; 1 ended more than 14 days ago"));
   EXPECT_THAT(check.advice, testing::StartsWith("tony gc --older-than 14d"));
 }
 
@@ -47,7 +47,7 @@ TEST(DoctorHomeTest, AHomeThatOthersCouldReplaceIsReported) {
   unsetenv("TONY_HOME");
   EXPECT_EQ(check.health, Health::kWarn);
   EXPECT_EQ(check.text,
-            home.string() + " is reached through " + home.string() + ", which others can exchange for something else");
+            home.string() + " is reached through " + home.string() + ", which others can replace");
 }
 
 TEST(DoctorServiceTest, AServiceOfTheSystemIsFoundInBothVersionsOfCgroups) {

@@ -274,7 +274,7 @@ TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
   const std::string no_equals = " (number 1 of these): expected NAME=VALUE, and there is no =";
   for (const auto& [options, message] : std::vector<std::pair<SubmitOptions, std::string>>{
            {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of its kind): expected KEY=VALUE, but the value has no ="},
-           {{.conf = {"a=1", "=2"}}, "-conf (number 2 of these): expected KEY=VALUE, and there is no name before ="},
+           {{.conf = {"a=1", "=2"}}, "-conf (number 2 of its kind): expected KEY=VALUE, but the value has no name before ="},
            {{.shell_env = {"HOME"}}, "-shell_env" + no_equals},
            {{.container_env = {"=x"}},
             "-container_env (number 1 of these): expected NAME=VALUE, and there is no name before ="},

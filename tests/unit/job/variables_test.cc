@@ -59,9 +59,8 @@ TEST(VariablesTest, TheSizeOfAllVariablesIsLimited) {
                           std::string(100'000, 'x'));
   }
   EXPECT_EQ(ErrorWith(settings),
-            "tony.execution.envs, tony.containers.envs and secrets together have 1500075 bytes; expected less "
-            "given less "
-            "than 1500000");
+            "tony.execution.envs, tony.containers.envs and secrets together have 1500075 bytes; expected less than "
+            "1500000");
   settings.pop_back();
   EXPECT_EQ(ErrorWith(settings), "accepted");
 }

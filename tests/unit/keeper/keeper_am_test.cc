@@ -91,7 +91,7 @@ const TestRow kEnds[] = {
       {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
     {"SigtermMakesTheAmEndTheJob",
      {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
-      {"comes-to-say keeper.log is stopping already | kill-reason",
+      {"comes-to-say keeper.log is already ending the job | kill-reason",
        StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},
       {"launch 1-1 exit 0 | end 1-1 | keeper-lives", "code 0 | yes"}}},  // the keeper continues to serve
     {"SigtermEndsTheJobEvenIfTheAmDoesNot",

@@ -365,7 +365,7 @@ TEST(MachineJsonTest, LimitsApplyToAllUsersOrToUsersByNameOrNumber) {
 
 TEST(MachineJsonTest, FieldsWithoutEffectAreNamed) {
   const auto stated = Must(MachineFromJson(R"({"user_limit":{},"users":{"nobody-of-this-name":{"gpus":1}}})", {}));
-  EXPECT_THAT(stated.warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name,")));
+  EXPECT_THAT(stated.warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name:")));
 }
 
 TEST(MachineJsonTest, LimitsAreReadStrictly) {

@@ -146,7 +146,7 @@ TEST(SideHtmlTest, ALogPageHasEscapedTextAndRelativeLinks) {
   const std::string html = LogHtml({{{"worker", 3}, 1}, "stderr", piece, false});
   EXPECT_EQ(Count(html, "<script"), 1u);
   EXPECT_THAT(html, HasSubstr("From byte 100 of 200"));
-  EXPECT_THAT(html, HasSubstr("<a href=\"stderr?cursor=130\">Continue</a>"));
+  EXPECT_THAT(html, HasSubstr("<a href=\"stderr?cursor=130\">Next part</a>"));
   EXPECT_THAT(html, HasSubstr("href=\"../../../page.css\""));
   EXPECT_THAT(html, HasSubstr("data-cursor=\"\""));
   EXPECT_THAT(LogHtml({{{"worker", 3}, 1}, "stderr", piece, true}), HasSubstr("data-cursor=\"130\""));

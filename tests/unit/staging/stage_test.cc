@@ -118,7 +118,7 @@ TEST_F(StagingTest, ARemoteFileWithATakenNameIsRefused) {
   JobSpec spec = Job();
   spec.files = {{(temp_.path() / "a.txt").string(), "a.txt", false}};
   spec.roles[0].files = {{"hdfs:///in", "in", false}};
-  ExpectError(StageIt(spec), "resource hdfs:///in: another resource is called a.txt in the task's folder too");
+  ExpectError(StageIt(spec), "resource hdfs:///in: another resource has the name a.txt in the task's folder");
   spec.files = {{"hdfs:///in/a.txt", "a.txt", false}};
   EXPECT_TRUE(StageIt(spec).ok()) << "it is the same file";
 }

@@ -55,8 +55,9 @@ class SecretTest(QuickCase):
         from tony_airflow.secret import FromConnection, FromVariable
 
         self.set_environment("AIRFLOW_CONN_EMPTY", json.dumps({"conn_type": "http", "host": "h"}))
-        cases = {"no connection nobody": FromConnection("nobody"), "empty has no password": FromConnection("empty"),
-                 "no variable nothing": FromVariable("nothing"), "expected FromConnection": "sesame"}  # fmt: skip
+        cases = {"connection nobody does not exist": FromConnection("nobody"),
+                 "empty has no password": FromConnection("empty"),
+                 "variable nothing does not exist": FromVariable("nothing"), "expected FromConnection": "sesame"}  # fmt: skip
         for text, secret in cases.items():
             with self.subTest(text), self.assertRaisesRegex(AirflowFailException, f"secrets: NAME: .*{text}") as raised:
                 self.run_operator(secrets={"NAME": secret})
