@@ -232,7 +232,7 @@ Checks CheckOpen(const fs::path& home) {
         "home", StrCat(home.string(), " does not exist: the first user's job would make it, and other users could not write there"), make)};
   }
   if (!S_ISDIR(info.st_mode)) return {FailCheck("home", home.string() + " is not a folder", make)};
-  const std::string mend = StrCat("its owner or root: chmod 1777 ", home.string());
+  const std::string mend = StrCat("run as its owner or as root: chmod 1777 ", home.string());
   if (const auto obstacle = Obstacle(home, Anybody(), W_OK | X_OK))
     return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", *obstacle),
                       obstacle->starts_with(home.string() + " ") ? mend : "folders above it: mode 0755")};
@@ -266,8 +266,8 @@ VerbSpec DoctorVerb() {
           0,
           1,
           "check what prevents steps of type=tony on this executor server, with advice",
-          {{"executor", OptionSpec::Kind::kValue, "PID", "check this executor server, with its user and its folder"},
-           {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, under execute-as-user"},
+          {{"executor", OptionSpec::Kind::kValue, "PID", "check the executor server with this process id, as its user and in its folder"},
+           {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, if execute-as-user is on"},
            {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
 }
 

@@ -32,7 +32,7 @@ std::optional<Properties> Read(const fs::path& file, const User& user, const std
   }
   if (const auto obstacle = Obstacle(file, user, R_OK)) {
     checks.push_back(FailCheck(name, StrCat(file.string(), " cannot be read by ", user.name, ": ", *obstacle),
-                               "files 0644, folders 0755"));
+                               "give its files mode 0644 and its folders mode 0755"));
     return std::nullopt;
   }
   const auto text = ReadFile(file);
@@ -158,7 +158,7 @@ Check Service(const ExecutorServer& server) {
   const std::string service = ServiceIn(server.cgroups);
   std::error_code error;
   if (service.empty() || !fs::exists("/run/systemd/system", error))
-    return OkCheck("service", "jobs on this machine do not belong to a service");
+    return OkCheck("service", "jobs on this machine run outside any systemd service, so a restart of Azkaban does not end them");
   return WarnCheck("service",
                    StrCat("the executor server is part of ", service,
                           ": when systemd stops or restarts this service, it also ends the jobs on this machine"),

@@ -127,7 +127,7 @@ std::optional<DecisionBody> Job::ExpiredDeadline(Instant now) const {
     return JobStopping{TimedOut(LateRegistration(*late)), spec_.timers.grace};
   if (deadlines_.Expired(Limit::kPublish, now)) {
     return JobStopping{
-        TimedOut(StrCat("not every task published the values that others wait for within ", Seconds(spec_.registration_timeout),
+        TimedOut(StrCat("some tasks had not published the values that others wait for after ", Seconds(spec_.registration_timeout),
                         " (tony.container.registration.timeout): missing ", MissingValues())),
         spec_.timers.grace};
   }

@@ -210,7 +210,7 @@ Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
     return FileError(ErrorCode::kNotPermitted, "open job", folder, error.value());
   if (name && error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
     return FileError(ErrorCode::kUnavailable, "open job", folder, error.value());
-  return NotFoundError("job \"", job.value, "\": not in ", (home_ / "jobs").string());
+  return NotFoundError("job \"", job.value, "\" is not in ", (home_ / "jobs").string());
 }
 
 Result<std::vector<JobRecords>> LocalJobStore::List() const {

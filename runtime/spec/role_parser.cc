@@ -107,7 +107,7 @@ Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, 
     return values.Bad(key, StrCat("the task has no GPUs; expected ", KeyOf(keys_of, "gpus"), " as well"));
   if (const auto number = ParseInt(text); number && *number >= 1 && *number <= kMostProcesses)
     return static_cast<int>(*number);
-  return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or gpu for as many as the task's GPUs"));
+  return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or \"gpu\" for one process per GPU of the task"));
 }
 
 // Returns whether a restart of the gang leaves this role running. By default only TensorBoard is left running, because

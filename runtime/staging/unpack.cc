@@ -87,7 +87,7 @@ class Unpacker {
     TRY_ASSIGN(const std::string name, CleanName(entry.name));
     if (entry.encrypted) return Refuse(entry.name, "it is encrypted");
     if (name.empty() && entry.kind == ArchiveEntry::Kind::kFolder) return Ok();
-    if (name.empty()) return Refuse(entry.name, "the name is that of the archive's own folder");
+    if (name.empty()) return Refuse(entry.name, "the name stands for the folder into which the archive is unpacked");
     switch (entry.kind) {
       case ArchiveEntry::Kind::kFolder:
         return tree_.MakeFolder(name, entry.modified);

@@ -73,7 +73,7 @@ TEST_F(SharedHomeTest, AnotherUsersHomeIsRefusedInOneLine_NeedsRoot) {
   ASSERT_EQ(chown(home_->path().c_str(), alice_->uid(), alice_->uid()), 0);
   EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);
   EXPECT_TRUE(fs::exists(home_->path() / "jobs")) << "the home of one user, as before";
-  const std::string mend = "; its owner or root: chmod 1777 " + home_->path().string();
+  const std::string mend = "; its owner or root must run: chmod 1777 " + home_->path().string();
   ExpectOneLine(Tony(*bob_, One("true")), 77, mend);
   const Ran doctor = Tony(*bob_, {"doctor"});
   EXPECT_EQ(doctor.exit, 1);

@@ -173,7 +173,7 @@ const TestRow kStaged[] = {
     {"WaitingForValuesTimesOut",
      {{"+ps*2:untracked: begun, pass 29999ms", "nothing"},
       {"deadline",
-       "job_stopping; verdict timeout says `not every task published the values that others wait for within 30.0 s "
+       "job_stopping; verdict timeout says `some tasks had not published the values that others wait for after 30.0 s "
        "(tony.container.registration.timeout): missing driver:0 (ADDRESS)`"}}},
     {"EachStageHasItsOwnTimeToPublish",
      {{"+ps*2:untracked: begun, wait 15s, publish driver:0 ps:1, pass 29999ms", "nothing"},

@@ -327,7 +327,7 @@ TEST_F(DoctorHomeTest, AHomeThatOthersCannotUseIsReportedWithTheFix) {
   for (const mode_t mode : {0700, 0755, 0775}) {
     chmod(home_.c_str(), mode);
     EXPECT_THAT(Found(), HasSubstr("fail home: not every user can have a folder in " + home_.string()));
-    EXPECT_THAT(Found(), HasSubstr(" -> its owner or root: chmod 1777 " + home_.string()));
+    EXPECT_THAT(Found(), HasSubstr(" -> run as its owner or as root: chmod 1777 " + home_.string()));
   }
   chmod(home_.c_str(), 0777);
   EXPECT_THAT(Found(), HasSubstr("has no sticky bit: users could replace each other's folders -> "));

@@ -17,7 +17,7 @@ TEST(KeyListTest, AKeyIsListedWithTypeDefaultMeaningAndRemarks) {
   EXPECT_THAT(KeyList(""), HasSubstr("tony.application.timeout  (milliseconds, 0 if not set)\n    time limit of "));
   EXPECT_THAT(KeyList(""), HasSubstr("tony.secret.key  (text, changeme if not set, secret)\n"));
   EXPECT_THAT(KeyList(""), HasSubstr("\n    only with tony.scheduler=yarn\n"));
-  EXPECT_THAT(KeyList(""), HasSubstr("\n    no effect: there is no Java in ours\n"));
+  EXPECT_THAT(KeyList(""), HasSubstr("\n    no effect: TonY in C++ runs no Java\n"));
   EXPECT_THAT(KeyList(""), HasSubstr("\n    refused: tasks would run without their image\n"));
 }
 

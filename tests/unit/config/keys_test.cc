@@ -66,7 +66,7 @@ const TestRow kEffects[] = {
       {"local tony.local.priority", ""},
       {"yarn tony.local.priority", "no effect without tony.scheduler=local"},
       {"local tony.worker.allocation-tags", "no effect yet"},
-      {"local tony.task.executor.jvm.opts", "no effect: there is no Java in ours"}}},
+      {"local tony.task.executor.jvm.opts", "no effect: TonY in C++ runs no Java"}}},
 };
 TABLE_TEST(KeysTest, kEffects, Gives(WhyNone));
 

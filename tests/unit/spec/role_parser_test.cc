@@ -69,7 +69,7 @@ const TestRow kRoles[] = {
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "0",
        "refused the task has no GPUs; expected tony.worker.gpus as well"},
       {"tony.worker.nproc-per-node={0|65|-1|auto|2.0}" + kPytorch + "2",
-       "refused expected 1 to 64, or gpu for as many as the task's GPUs"}}},
+       "refused expected 1 to 64, or \"gpu\" for one process per GPU of the task"}}},
     {"OnlySidecarsMayOutliveRestartsAndTensorBoardDoesByDefault",
      {{"tony.board.instances=1 | tony.application.sidecar.jobtypes=board", "board.outlives_restarts=none"},
       {"tony.board.instances=1 | tony.application.sidecar.jobtypes=board | tony.board.outlives-restarts= True ",

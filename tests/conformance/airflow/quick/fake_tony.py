@@ -135,7 +135,7 @@ def status(job):
 
 def find(world, job_id):
     if job_id not in world["jobs"]:
-        raise Failure(66, f'job "{job_id}": not in {HERE}')
+        raise Failure(66, f'job "{job_id}" is not in {HERE}')
     return world["jobs"][job_id]
 
 
