@@ -101,7 +101,7 @@ class DocumentTest(unittest.TestCase):
         command_line = self.box.run("plan", "--json", *flags, "-shell_env", "LR=1,5").document()
         self.assertEqual([role["name"] for role in command_line["spec"]["roles"]], ["eval", "ps", "worker"])
         self.assertEqual(command_line["spec"]["roles"][0]["completion"], "untracked")
-        warning = "-shell_env LR: one value, with its commas; TonY cut it there"
+        warning = "-shell_env LR: the commas are part of the value; TonY would have cut it there"
         self.assertEqual(command_line["warnings"], [warning])
         self.assertEqual(self.tony("plan", {}, *flags, "-shell_env", "LR=1,5"), command_line)
         members_alone = {**command_line, "warnings": []}

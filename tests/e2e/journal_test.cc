@@ -71,8 +71,8 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
   Begin();
   Fill();
   Go();
-  ASSERT_TRUE(ClientSays("no space left on device, new launches wait")) << client_->err();
-  EXPECT_THAT(StatusText(), HasSubstr("no space left on device, new launches wait"));
+  ASSERT_TRUE(ClientSays("no space left on device; new tasks start when it can be written")) << client_->err();
+  EXPECT_THAT(StatusText(), HasSubstr("no space left on device; new tasks start when it can be written"));
   EXPECT_EQ(box_.Pids("tony-am").size(), 1u);
 
   MakeRoom();

@@ -16,7 +16,7 @@ const TestRow kLimits[] = {
     {"ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod",
      {{"one `trap '' TERM; while :; do sleep 600; done` tony.worker.timeout=500 tony.task.stop-grace-ms=300",
        "1 && verdict=timeout && ~ran longer than 0.5 s"}}},
-    {"TheNoticeFileNamesTheReason",
+    {"TheNoticeFileNamesTheLimitThatWasExceeded",
      {{"one `trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done` tony.worker.timeout=500",
        "1 && verdict=timeout && ~ran longer than 0.5 s"},
       {"log worker-0 stdout", "~tony.task.executor.execution-timeout-ms"}}},

@@ -109,7 +109,7 @@ TEST_F(OwnersRightsTest, ProgramsThatAUserPlantedAreNotRunByRoot) {
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
 }
 
-TEST_F(OwnersRightsTest, AHomeThatAUserCanExchangeForAnotherIsRefused) {
+TEST_F(OwnersRightsTest, AHomeThatAnotherUserCanReplaceIsRefused) {
   const SharedFolder roots;
   const fs::path link = user_->home() / "link";
   ASSERT_THAT(Shell("ln -s " + roots.path().string() + " " + link.string()), IsEmpty());

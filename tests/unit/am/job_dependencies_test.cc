@@ -91,7 +91,7 @@ const TestRow kDepending[] = {
       {"publish head:0 READY=", "worker:1 told start 1"}}},
     {"ATaskThatEndsBeforeItIsReadyFails",
      {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
-       "verdict says `~without having published READY`"}}},
+       "verdict says `~it ended without publishing READY`"}}},
     {"ARoleThatWaitsForAReadyRoleIsRequestedTogetherWithIt",
      {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
       {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},

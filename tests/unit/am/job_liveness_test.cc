@@ -193,7 +193,7 @@ const TestRow kEdges[] = {
        "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
        "worker:0"}}},
     // ---- ends before the task has run
-    {"ARegisteredAttemptThatNeverRanIsFailedOrLostByItsEnd",
+    {"ARegisteredAttemptThatEndsBeforeItRunsBecomesFailedOrLost",
      {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
       {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
     {"AGangRestartsAlsoBeforeItHasFormed",

@@ -199,7 +199,7 @@ const TestRow kRestartingAgain[] = {
     {"BudgetsSurviveTheMaster",
      {{"+task=1: running, report worker:0 fails 1, register worker:0#2, master 2, report worker:0#2 fails 1",
        "attempt_ended job_stopping"}}},
-    {"ABackOffKeepsItsEndUnderANewMaster",
+    {"ABackOffEndsAtTheSameTimeUnderANewMaster",
      {{"+task=2 backoff=4s/4s: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, note, "
        "standstill 1500ms, master 2",
        "deadline noted"},

@@ -220,7 +220,7 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
   return JobEnded{};
 }
 
-TEST(JobStatesTest, EveryTransitionOfTheJobFollowsItsEvent) {
+TEST(JobStatesTest, EveryEventMovesTheJobToTheExpectedState) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     // The same failure fails a job without a budget, and restarts a job with one. The verdict of a stopping job was

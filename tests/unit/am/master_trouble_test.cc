@@ -175,7 +175,7 @@ TEST_F(TroubleTest, HeartbeatsAreAnsweredAndRegistrationsRefused) {
   EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotLeader);
 }
 
-TEST_F(TroubleTest, AnUnwrittenEndIsNotReportedButTheProblemIs) {
+TEST_F(TroubleTest, IfTheEndCannotBeWrittenOnlyTheProblemIsReported) {
   journal_.WriteAll();
   BeginTrouble();
   // Nothing runs, so the job has ended except for the journal.

@@ -105,9 +105,8 @@ const TestRow kRequests[] = {
       {"{3.90|4}", kIdOf390}}},
     {"ANoteNamesTheFactsThatAnAzkabanVersionOmits",
      {{"2.5",
-       "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname: its executions are told "
-       "apart "
-       "by azkaban.flow.uuid alone"},
+       "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname; its executions are "
+       "distinguished by azkaban.flow.uuid alone"},
       {"3.58", "note ~does not tell a step azkaban.url: "},
       {"{3.90|4}", "no notes"}}},
     {"AllAttemptsOfAnExecutionHaveOneId",

@@ -50,7 +50,7 @@ TEST(StringsTest, ErrnoTextIsLowerCaseAndWithoutAFullStop) {
   EXPECT_EQ(ErrnoText(EACCES), "permission denied");
 }
 
-TEST(StringsTest, BytesInHexadecimalDigits) {
+TEST(StringsTest, EachByteIsWrittenAsTwoHexadecimalDigits) {
   EXPECT_EQ(ToHex(""), "");
   EXPECT_EQ(ToHex(std::string_view("\x00\x0A\x7F\x80\xFF", 5)), "000a7f80ff");
 }

@@ -157,7 +157,7 @@ const TestRow kLoads[] = {
        "error tony.xml:3: malformed XML: start-end tags mismatch"}}},
     {"TwoFilesAreAUsageError",
      {{"a.xml:  | -conf_file b.xml",
-       "usage both a.xml and -conf_file b.xml: one of them, as the job can have only one file"}}},
+       "usage both a.xml and -conf_file b.xml: give only one of them, because a job has one file"}}},
     {"AConfValueMayHoldEqualsSigns",
      {{"-conf 'tony.worker.command=A=1 ./run --x=y'", "tony.worker.command=A=1 ./run --x=y from -conf"}}},
     {"ListValuesOfFlagsAreAddedToTheFiles",
@@ -271,7 +271,7 @@ TEST(LoadPropertiesTest, AJobFileThatCannotBeReadIsNamed) {
 }
 
 TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
-  const std::string no_equals = " (number 1 of these): expected NAME=VALUE, and there is no =";
+  const std::string no_equals = " (number 1 of its kind): expected NAME=VALUE, but the value has no =";
   for (const auto& [options, message] : std::vector<std::pair<SubmitOptions, std::string>>{
            {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of its kind): expected KEY=VALUE, but the value has no ="},
            {{.conf = {"a=1", "=2"}}, "-conf (number 2 of its kind): expected KEY=VALUE, but the value has no name before ="},
@@ -332,7 +332,7 @@ const TestRow kJobFiles[] = {
        "from main.args (from train.job:2), -conf | tony.execution.env.A=1,2 from main.args (from train.job:2), "
        "-shell_env | tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
        "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
-       "warns main.args (from train.job:2), -shell_env A: one value, with its commas; TonY cut it there"}}},
+       "warns main.args (from train.job:2), -shell_env A: the commas are part of the value; TonY would have cut it there"}}},
     {"SingleValuesInMainArgsOverrideTheStepsOwn",
      {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\nmain.args=-executes "
        "args -src_dir args -hdfs_classpath args\n",
@@ -408,19 +408,19 @@ const TestRow kShellEnv[] = {
        "tony.execution.env.A=^1 from | tony.execution.env.B=^x=y from | tony.execution.env._c2=^ from | quiet"}}},
     {"AValueWithACommaIsOneValueAndAWarning",
      {{"-shell_env A=x,y",
-       "tony.execution.env.A=^x,y from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+       "tony.execution.env.A=^x,y from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
       {"-shell_env A=-Da=1,-Db=2",
-       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
       {"-shell_env A=1,B=2,",
-       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
       {"-shell_env A=1,2b=3",
-       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: one value, with its commas; TonY cut it there"},
+       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
       {"-shell_env 'A=1, B=2'",
-       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: one value, with its commas; TonY cut it there"}}},
+       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"}}},
     {"APairBehindABlankIsAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
-       "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: one value, with its blanks; B2 is a variable "
-       "of its own only behind a comma or in a -shell_env of its own"},
+       "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: the blanks are part of the value; to set B2 as "
+       "another variable, put it behind a comma or into a -shell_env of its own"},
       {"-shell_env 'A=-Da=1 -Db=2'", "quiet"},
       {"-shell_env 'A=1 2=3'", "quiet"},
       {"-shell_env 'A=a b == c'", "quiet"},
@@ -547,18 +547,18 @@ const TestRow kLayers[] = {
            " | other.xml: tony.ps.memory=9g",
        "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | warns "
        "main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* properties, as "
-       "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): not read, as in TonY; a variable is "
-       "worker_env.NAME"}}},
+       "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): ignored, as in TonY; set a variable "
+       "by worker_env.NAME"}}},
     {"ADocumentExcludesOtherJobFiles",
      {{"job.json: {} | tony.xml: a=1", "a=not set"},
       {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},
     {"AConfFileMayBeADocumentButNotOfMainArgs",
      {{R"(a/a.json: {"name": "n"} | -conf_file a/a.json)", "tony.application.name=n from name"},
       {Doc(R"("properties": "main.args=-conf_file a.json")") + R"( | a.json: {"name": "n"})",
-       "error main.args (from properties:1), -conf_file: conf file @/a.json: a job document, which main.args cannot "
-       "name"}}},
+       "error main.args (from properties:1), -conf_file: conf file @/a.json: this is a job document; main.args must "
+       "name a tony.xml or a job file"}}},
     {"AnEmptyOrBrokenDocumentIsNamed",
-     {{"job.json:  \n", "error job file @/job.json: empty; expected an object"},
+     {{"job.json:  \n", "error job file @/job.json: the document is empty; expected an object"},
       {"job.json: {", "error job.json:1: not JSON: incomplete JSON, at byte 2 of the line"},
       {"-conf_file nowhere.json", "error conf file @/nowhere.json: no such file"}}},
 };

@@ -113,7 +113,7 @@ TEST_F(PortReservationTest, NoOtherServerGetsThePortBeforeTheTaskStarts) {
       EXPECT_EQ(Server(options, place).Listen(port_->port()), EADDRINUSE) << static_cast<int>(place);
 }
 
-TEST_F(PortReservationTest, AfterTheReleaseAnyServerGetsThePortAndEveryConnection) {
+TEST_F(PortReservationTest, AServerThatBindsTheReleasedPortGetsAllItsConnections) {
   if (!port_->is_quiet()) GTEST_SKIP() << "the kernel gives away all ports";
   for (const Place place : Places()) {
     for (const auto& options : kOptions) {

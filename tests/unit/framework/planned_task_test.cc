@@ -33,7 +33,7 @@ TEST_F(PlannedTaskTest, UnknownFactsHavePlaceholders) {
                             "RANK=1", "MASTER_ADDR=<host>", "MASTER_PORT=0"}));
 }
 
-TEST_F(PlannedTaskTest, ATaskInheritsFromItsNodeAndTheNodeChoosesItsGpus) {
+TEST_F(PlannedTaskTest, ATaskInheritsItsNodesEnvironmentAndTheNodeChoosesItsGpus) {
   const PlannedNode node{.host = "h", .environment = {"HOME=/home/ann", "CUDA_VISIBLE_DEVICES=7"}};
   EXPECT_THAT(Only(node).environment, IsSupersetOf({"HOME=/home/ann", "CUDA_VISIBLE_DEVICES=7"}));
   spec_.roles[0].resources.gpus = 1;

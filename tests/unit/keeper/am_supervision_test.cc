@@ -245,7 +245,7 @@ TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
   ASSERT_TRUE(WaitFor([&] { return runner_->started.size() == 1; })) << "its end was not seen";
 }
 
-TEST_F(AmSupervisionTest, AnAmThatHasEndedWhenItsHelloIsReadIsReplaced) {
+TEST_F(AmSupervisionTest, AnAmThatEndsBeforeItsHelloIsReadIsReplaced) {
   Write("epoch", "4\n");
   options_.adoption = Duration(1);
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));

@@ -115,7 +115,7 @@ TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInAnOpenFolderIsRefusedAndNamed) 
   }
 }
 
-TEST_F(UserHomeTest_NeedsRoot, OthersJobsInASharedFolderAreNotTheUsers) {
+TEST_F(UserHomeTest_NeedsRoot, JobsOfOthersInASharedFolderDoNotBelongToTheUser) {
   Make(named_, 0, 01777);
   Make(named_ / "jobs", kMallory, 0777);
   EXPECT_EQ(Found(kAlice), alices_);

@@ -307,7 +307,7 @@ TEST_P(AmConnectionTest, NoCallbackFollowsADestructionInsideACallback) {
   EXPECT_EQ(called, 1);
 }
 
-TEST_P(AmConnectionTest, NoCallbackFollowsADestructionWhileCallsAreDisconnected) {
+TEST_P(AmConnectionTest, NoCallbackRunsAfterADestructionFromADisconnectedCallback) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;

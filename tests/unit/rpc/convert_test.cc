@@ -233,7 +233,7 @@ TEST(ConvertTest, LongTextsOfAnOutcomeAreCutToBeAccepted) {
   EXPECT_THAT(back.stderr_tail, testing::EndsWith("last"));
 }
 
-TEST(ConvertTest, BytesThatAreNotTextDoNotStopAnOutcome) {
+TEST(ConvertTest, AnOutcomeWithBytesThatAreNotTextIsStillConverted) {
   Outcome outcome;
   outcome.stderr_tail = "caf\xe9 \xff";
   const auto back = Must(FromThrift(ToThrift(outcome)));

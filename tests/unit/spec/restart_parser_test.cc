@@ -166,7 +166,7 @@ const TestRow kTimers[] = {
       {"tony.task.lost-after-ms=45001", "accepted"}}},
     {"TonysMissedHeartbeatsAreRaisedToASafeTimeout",
      {{"tony.task.max-missed-heartbeats=25",
-       "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats taken as 45001 ms, because a lost task has "
+       "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats raised to 45001 ms, because a lost task has "
        "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},

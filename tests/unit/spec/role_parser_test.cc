@@ -76,7 +76,7 @@ const TestRow kRoles[] = {
        "board.outlives_restarts=true"},
       {"tony.board.instances=1 | tony.board.outlives-restarts=false", "board.outlives_restarts=none"},
       {"tony.board.outlives-restarts=true | tony.board.instances=1",
-       "refused only a sidecar can outlive restarts, and role board is not; see tony.application.sidecar.jobtypes"},
+       "refused only a sidecar can outlive restarts, and role board is not a sidecar; see tony.application.sidecar.jobtypes"},
       {"tony.board.outlives-restarts=yes | tony.board.instances=1 | tony.application.sidecar.jobtypes=board",
        "refused expected true or false"},
       {"tony.tensorboard.instances=1 | tony.tensorboard.outlives-restarts=false",
@@ -87,8 +87,8 @@ const TestRow kRoles[] = {
        "TB_LOG_DIR and TB_PORT"}}},
     {"TensorBoardsFolderIsOneForAllTasks",
      {{"tony.application.tensorboard-log-dir=logs",
-       "on tony.application.tensorboard-log-dir each task has such a folder in its own, and TensorBoard sees none of "
-       "theirs; expected an absolute path"},
+       "on tony.application.tensorboard-log-dir each task would have its own folder of this name, and TensorBoard "
+       "would see none of them; expected an absolute path"},
       {"tony.application.tensorboard-log-dir={ /logs|hdfs://n:9000/logs}", "quiet"}}},
     {"ARoleWithoutACommandIsRefusedWithBothKeys",
      {{"only: tony.worker.instances=1",
@@ -123,12 +123,12 @@ const TestRow kRoles[] = {
      {{"tony.worker.instances=3 | tony.worker.max-instances=2",
        "refused expected at most 2, as tony.worker.max-instances says"},
       {"tony.worker.instances=2 | tony.worker.max-instances=2", "accepted"},
-      {"tony.task.max-total-instances=3 | tony.worker.instances=3 | tony.ps.instances=1", "refused the job asks for 4"},
+      {"tony.task.max-total-instances=3 | tony.worker.instances=3 | tony.ps.instances=1", "refused the job requests 4"},
       // TonY compared the sum of squares here.
       {"tony.worker.instances=4 | tony.task.max-total-instances=10", "accepted"},
-      {"tony.task.max-total-memory=6000 | tony.worker.instances=3", "refused the job asks for 6144"},
-      {"tony.task.max-total-vcores=2 | tony.worker.instances=3", "refused the job asks for 3"},
-      {"tony.task.max-total-gpus=5 | tony.worker.instances=3 | tony.worker.gpus=2", "refused the job asks for 6"}}},
+      {"tony.task.max-total-memory=6000 | tony.worker.instances=3", "refused the job requests 6144"},
+      {"tony.task.max-total-vcores=2 | tony.worker.instances=3", "refused the job requests 3"},
+      {"tony.task.max-total-gpus=5 | tony.worker.instances=3 | tony.worker.gpus=2", "refused the job requests 6"}}},
     {"AJobWithoutRolesIsWithinTheLimits",
      {{"tony.worker.instances=0 | tony.task.max-total-instances=0", "roles=driver | driver.instances=1"}}},
     {"MoreThanTenThousandTasksAreRefused",
@@ -142,7 +142,7 @@ const TestRow kRoles[] = {
      {{"only: tony.{Worker|worker1|my-role|a.b}.instances=2 | tony.containers.command=true",
        "refused the job has no valid role, and this name is not valid; expected tony.<role>.instances, where a role's "
        "name has "
-       "lower-case letters only, as worker"},
+       "lower-case letters only, e.g. worker"},
       {"only: tony.Worker.instances=two | tony.containers.command=true", "error ~"},
       {"only: tony.Worker.instances=2 | tony.worker.instances=0 | tony.containers.command=true", "error ~"},
       {"only: tony.Worker.instances= 0  | tony.containers.command=true", "accepted"},

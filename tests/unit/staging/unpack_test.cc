@@ -160,7 +160,7 @@ TEST_F(UnpackTest, HolesKeepTheirSizeAndTakeNoSpace) {
   }
 }
 
-TEST_F(UnpackTest, HardLinksOutAreRefused) {
+TEST_F(UnpackTest, HardLinksToFilesOutsideTheArchiveAreRefused) {
   Write(temp_.path() / "secret", "s");
   const std::string secret = (temp_.path() / "secret").string();
   const auto hard_link = [](const std::string& target) {

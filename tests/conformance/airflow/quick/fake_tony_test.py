@@ -53,7 +53,7 @@ class FakeTonyTest(unittest.TestCase):
         self.tony("plan", "-", stdin="{}")
         self.world.check_answers()
 
-    def test_an_answer_that_does_not_fit_is_noticed(self) -> None:
+    def test_an_answer_that_violates_its_schema_is_refused(self) -> None:
         with self.assertRaisesRegex(Exception, "'job' is a required property"):
             validate("submit", {"schema": 1})
 
