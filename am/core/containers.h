@@ -21,7 +21,8 @@ struct Container {
   // The newest attempt in the container.
   AttemptId attempt;
   ContainerState state = ContainerState::kHeld;
-  // The time by which the executor should have exited. Set when the attempt has ended and the executor is not kept.
+  // The time by which the executor has to exit. The time is set when the attempt has ended and the executor is not kept
+  // for a next attempt.
   Instant leave_by{};
 };
 
@@ -51,16 +52,17 @@ class Containers {
     withdrawn_.erase(attempt);
   }
   bool IsUnplaced(const AttemptId& attempt) const { return unplaced_.contains(attempt); }
-  // Returns an attempt that was stopped before it had a container; nullopt if every stopped attempt had one.
+  // Returns an attempt that was stopped before it had a container, and that has not ended yet; nullopt if no such
+  // attempt exists.
   std::optional<AttemptId> NextWithdrawn() const {
     return withdrawn_.empty() ? std::nullopt : std::optional(*withdrawn_.begin());
   }
-  // The start of the current wait: the newest request or grant of a container, or the newest RestartWait().
+  // The time at which the current wait for containers began. Each grant and each RestartWait() starts the wait again.
   Instant unplaced_since() const { return unplaced_since_; }
   void RestartWait(Instant time) { unplaced_since_ = time; }
 
-  // ---- grants and ends; a function returns false if the container is known already, or is not in the state that the
-  // change requires
+  // ---- grants and ends. Grant() returns false if the container is known already. OrderKill() and Confirm() return
+  // false if the container is not in the state that the change requires.
   bool Grant(const ContainerId& id, const AttemptId& attempt, Instant time) {
     if (!containers_.emplace(id, Container{.attempt = attempt}).second) return false;
     unplaced_.erase(attempt);

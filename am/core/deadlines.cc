@@ -88,8 +88,8 @@ void Deadlines::Clear(const ContainerId& id, const Container& container, const A
 }
 
 // During a gap in the lease no executor could reach this AM, or know that this AM is the leader. Therefore the
-// silence of each executor counts from now. This includes executors that were given up before, because they did not
-// know that they had to stop.
+// silence of each executor counts from now. The limits of executors that were given up are extended, because these
+// executors did not know that they had to stop.
 Decided Job::OnRenewed(Instant now) {
   if (now - deadlines_.renewed_at() > spec_.timers.record_fresh) {
     for (auto& [id, task] : tasks_.all()) {
@@ -105,8 +105,8 @@ Decided Job::OnRenewed(Instant now) {
   return {};
 }
 
-// A step handles one expired limit, so that each end is judged before the next. Other expired limits are still due when
-// the shell requests the next deadline.
+// A step handles one expired limit, so that each end is judged before the next limit is handled. NextDeadline() still
+// returns the other expired limits, so the next step follows at once.
 Decided Job::OnTime(Instant now) {
   if (auto overdue = ExpiredDeadline(now)) return {.decisions = {*std::move(overdue)}};
   if (!deadlines_.silence_check() || now < *deadlines_.silence_check() || !AnyWatched()) return {};
@@ -160,8 +160,8 @@ std::optional<DecisionBody> Job::OwnershipDecision(Instant now) const {
   if (const auto kill = ownership_.DueKill(now)) return StopFor(*kill);
   if (!ownership_.IsAbandoned(now)) return std::nullopt;
   Verdict abandoned{.state = FinalState::kKilled, .cls = OutcomeClass::kAbandoned};
-  abandoned.message =
-      StrCat("no client has requested the status of the job for ", Seconds(ownership_.claim().watch_timeout), " (watch timeout)");
+  abandoned.message = StrCat("no client has requested the status of the job for ",
+                             Seconds(ownership_.claim().watch_timeout), " (watch timeout)");
   return JobStopping{std::move(abandoned), spec_.timers.grace};
 }
 
@@ -175,8 +175,8 @@ std::optional<Instant> Job::TimeLimit() const {
   return *accepted_at_ + spec_.timeout;
 }
 
-// A lost attempt ends only with its container, because its outcome may still be kept there and its process may still
-// run.
+// A silent executor does not end its attempt directly. Its container is killed first, because the outcome may still be
+// kept there and the process may still run.
 std::vector<DecisionBody> Job::MissedHeartbeats(Instant now) const {
   std::vector<DecisionBody> silent;
   for (const auto& [id, task] : tasks_.all()) {

@@ -1,5 +1,5 @@
-// Deadlines: the limits of attempts and containers, and the time of the next check for missed heartbeats. The time of a
-// limit is also stored in its attempt or container. Part of Job: no I/O, no threads, no clock.
+// Deadlines: the limits of attempts and containers, and the time of the next check for missed heartbeats. The due
+// time of a limit is also stored in the attempt or container that it limits. Part of Job: no I/O, no threads, no clock.
 #pragma once
 
 #include <array>
@@ -13,17 +13,20 @@
 
 namespace tony::am {
 
-// An executor that was released, or whose grace is over, gets this long before its container is ended. Its own KILL,
-// the reaping and one report need well under a second; the rest is a reserve for a busy machine.
+// An executor gets this long to exit after it was released, or after the grace of its attempt is over. Then its
+// container is ended. An executor needs well under a second to kill its processes, to reap them and to send a report.
+// The rest is a reserve for a busy machine.
 inline constexpr Duration kLeaveLimit{5000};
-// The time that the scheduler gets to confirm the end of a container, after the container was ordered killed or its
+// The scheduler gets this long to confirm the end of a container, after the container was ordered killed or its
 // executor was released.
 inline constexpr Duration kConfirmLimit{15'000};
 
-// Limits of an attempt. kAllocate: for its container. kRegister: for the registration of its executor. kPublish: for
-// the values that others wait for. kGiveUp: for the end of its container after the order to kill it.
+// The limits of an attempt. Each limits the time until an event: kAllocate until its container is granted, kRegister
+// until its executor registers, kPublish until it has published the values that others wait for, and kGiveUp until its
+// container has ended after the order to kill it.
 enum class Limit { kAllocate, kRegister, kPublish, kGiveUp };
-// Limits of a container. kStop: for the end of the attempt that was stopped. kLeave: for the exit of the executor.
+// The limits of a container. kStop limits the time until the stopped attempt in the container ends, and kLeave the time
+// until its executor exits.
 enum class ContainerLimit { kStop, kLeave };
 
 class Deadlines {
@@ -33,34 +36,35 @@ class Deadlines {
 
   const Queue<AttemptId>& all(Limit limit) const { return attempts_[static_cast<size_t>(limit)]; }
   const Queue<ContainerId>& all(ContainerLimit limit) const { return containers_[static_cast<size_t>(limit)]; }
-  // Returns the attempt or container whose limit expired first; nullopt if no limit of this kind has expired.
+  // Each function returns the attempt or container whose limit of this kind expired first; nullopt if no such limit has
+  // expired at `now`.
   std::optional<AttemptId> Expired(Limit limit, Instant now) const { return Expired(all(limit), now); }
   std::optional<ContainerId> Expired(ContainerLimit limit, Instant now) const { return Expired(all(limit), now); }
   bool IsSet(Limit limit, const Attempt& attempt) const;
   bool IsLeaving(const ContainerId& id, const Container& container) const;
-  // Returns the earliest limit of all kinds. `give_up`: includes the limits of kind kGiveUp.
+  // Returns the time of the earliest limit. The limits of kind kGiveUp count only if `give_up` is true.
   std::optional<Instant> Next(bool give_up) const;
 
-  // Each function replaces the previous limit of its kind.
+  // Each of these Set functions replaces the previous limit of its kind.
   void Set(Limit limit, Attempt& attempt, Instant due);
   void SetStop(Attempt& attempt, const Container& container, Instant due);
   void SetLeave(const ContainerId& id, Container& container, Instant due);
   void Clear(Limit limit, const Attempt& attempt);
   // Clears all limits of an attempt that has ended.
   void Clear(const Attempt& attempt);
-  // Clears the limits for the end of the container's attempt and for the exit of its executor.
+  // Clears both limits of the container: for the end of its attempt, and for the exit of its executor.
   void Clear(const ContainerId& id, const Container& container, const Attempt& attempt);
 
   // ---- heartbeats count as missed only while executors can see that this AM is the leader
   Instant renewed_at() const { return renewed_at_; }
   void LeaseRenewed(Instant now) { renewed_at_ = now; }
-  // The time before which no heartbeat is missed; nullopt: check again after the lease is renewed.
+  // The time of the next check for missed heartbeats; nullopt if the next renewal of the lease sets this time.
   const std::optional<Instant>& silence_check() const { return silence_check_; }
   void CheckSilenceAt(std::optional<Instant> at) { silence_check_ = at; }
   void CheckSilenceBy(Instant by) { silence_check_ = silence_check_ ? std::min(*silence_check_, by) : by; }
 
-  // Ends the process if a limit is set that cannot be met any more, or that differs from the time in its attempt or
-  // container.
+  // Ends the process if a limit is set that can no longer be met, or if its time differs from the time in its attempt
+  // or container.
   void CheckInvariants(const Tasks& tasks, const Containers& containers) const;
 
  private:

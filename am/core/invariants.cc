@@ -71,7 +71,7 @@ void Job::CheckNewest(const Attempt& attempt) const {
   const Container* container = containers_.Find(attempt.container);
   const bool has_left = has_ended && container && container->state == ContainerState::kGone;
   CHECK(!has_left || CommandFor(attempt.id).kind == Command::Kind::kRelease);
-  // Each limit is set exactly as long as it can be met.
+  // Each limit is set exactly for as long as it can be met.
   CHECK(deadlines_.IsSet(Limit::kAllocate, attempt) ==
         (attempt.state == kRequested && spec_.allocation_timeout.count() > 0));
   const bool is_to_publish = (attempt.state == kRegistered || attempt.state == kRunning) && !waits;
@@ -197,8 +197,8 @@ void Deadlines::CheckInvariants(const Tasks& tasks, const Containers& containers
     CHECK(containers.at(id).leave_by == due);
     CHECK(containers.IsHeld(id));
   }
-  // Each executor that has not registered has a limit. Each attempt that is being stopped in a held container has a
-  // limit.
+  // Each executor that has not registered has a registration limit. Each attempt that is being stopped in a held
+  // container has a stop limit.
   CHECK(all(Limit::kRegister).size() == static_cast<size_t>(tasks.Count(kAllocated) + tasks.Count(kLaunching)));
   size_t stopping = 0;
   for (const auto& [id, container] : containers.all())
@@ -276,7 +276,7 @@ void Restarts::CheckInvariants(const JobSpec& spec, const Tasks& tasks) const {
   CheckBudgets(spec);
 }
 
-// Checks only budgets without a window, because the restarts within a window are counted when an attempt ends.
+// Checks only budgets without a window, because a count within a window depends on the time at which an attempt ended.
 void Restarts::CheckBudgets(const JobSpec& spec) const {
   int free = 0;
   std::array<int, static_cast<size_t>(RestartScope::kJob) + 1> charged{};

@@ -236,8 +236,8 @@ std::string Job::WhatWaits(const RoleSpec& role, const Task& task) const {
   return Join(names, ", ");
 }
 
-// Returns the address of the TensorBoard role. A TensorBoard of the chief is not known, because the chief may not
-// serve one.
+// Returns the address of the TensorBoard role; empty if no such role runs. A TensorBoard that the chief may serve is
+// not included, because the AM does not know whether the chief serves one.
 std::string Job::TensorBoardUrl() const {
   const TaskId id{std::string(kTensorBoardPort), 0};
   const auto task = tasks_.all().find(id);

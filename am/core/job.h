@@ -11,30 +11,31 @@
 //
 // accept    An AM starts: OnStarted() -> [JobAccepted] once, and [EpochBegan] for each AM, which restarts all limits
 //           and repeats the orders that the previous AM may not have given (PendingActions).
-// request   Consequence() -> [ContainersRequested] for the roles that do not wait for another role's success (AttemptsToOpen).
-//           Each task gets its first attempt (MakeAttempt); the job is Allocating.
+// request   Consequence() -> [ContainersRequested] for the roles that do not wait for another role's success
+//           (AttemptsToOpen). Each task gets its first attempt (MakeAttempt); the job is Allocating.
 // allocate  OnGranted() -> [ContainerAssigned], whose action launches the executor. When each task of the gang has a
 //           container: [GangAllocated]; the job is Gathering. A gang that waits too long for the rest of its containers
 //           gives all of them back and starts over (GangHoldDeadline, GiveBack).
 // gather    OnRegister() -> [AttemptRegistered] with the task's address. The checkpoint directory is listed once
 //           (NextOfListing). When all tasks have an address (HasGathered), [GenerationFormed] opens the barrier: each
 //           attempt joins the generation and gets START with the whole cluster spec (JoinGeneration), or waits for
-//           values that earlier stages publish (StartOrHold). In FCFS mode no task waits for the others.
+//           values that earlier stages publish (StartOrHold). In FCFS mode (first come, first served) no task waits for
+//           the others.
 // run       Heartbeats arrive (OnHeartbeat), published values open stages (OnPublish, NextStage), and successes open
 //           late roles (NextRoles), whose tasks start together once all have registered (NoteInOpening). An executor
-//           that misses heartbeats is suspected, and later its container is ended (MissedHeartbeats). Each limit that
-//           expires ends the thing that it limits (ExpiredDeadline).
+//           that misses heartbeats is suspected, and later its container is ended (MissedHeartbeats). A limit
+//           that expires stops an attempt or the job (ExpiredDeadline).
 // fail      OnOutcome() of a report, OnExited() of a container's end -> [AttemptEnded]. Judge() judges the end in the
-//           same step, or after `settle` if a better cause may follow (SettlesAt, FirstCauseOf). JudgeEndOf() decides:
-//   restart   PlanRestart() found a budget (RestartOrStop): [RestartDecided] puts the tasks of its scope into Backoff
+//           same step, or after the time `settle` if a better cause may follow (SettlesAt, FirstCauseOf). JudgeEndOf() decides:
+//   restart   If a budget allows it (PlanRestart, RestartOrStop), [RestartDecided] puts the tasks of its scope into Backoff
 //             and stops their attempts (TakeOver). When these have ended, the end of their containers is confirmed, the
 //             delay is over and the newest checkpoint is known (NextOf), [RestartBegan] makes the next attempts: in
 //             the same executor (Renew) or in a new container (Replace). A restart of gang or job goes back to
 //             allocate; a smaller restart joins the running generation (NoteInRestart).
-//   tolerate  The role may have one more failure: [FailureTolerated]; the job continues without the task.
-//   stop      No restart is left: [JobStopping] with the verdict that names the first cause.
-// succeed   The tracked roles are complete (CompletionDecision, IsComplete): [JobStopping] with success. If enough tasks of a
-//           role have succeeded, only this role is ended: [RoleFinished].
+//   tolerate  If the role may have one more failure: [FailureTolerated]; the job continues without the task.
+//   stop      If no restart is left: [JobStopping] with the verdict that names the first cause.
+// succeed   When the tracked roles are complete (CompletionDecision, IsComplete): [JobStopping] with success. When
+//           enough tasks of one role have succeeded, only this role is ended: [RoleFinished].
 // stop      [JobStopping] also follows from a kill (OnKill, OwnershipDecision), from the job's time limit (TimeLimit),
 //           and from a role that ran on for too long (NextOutlived). Restarts are given up (AbandonRestarts), and each
 //           attempt gets STOP with a grace (StopAttempt); [GraceShortened] shortens the grace (ShortenGrace).
@@ -66,8 +67,8 @@
 #include "am/core/ownership.h"
 #include "am/core/restarts.h"
 #include "am/core/states.h"
-#include "am/core/tasks.h"
 #include "am/core/step.h"
+#include "am/core/tasks.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
@@ -78,17 +79,18 @@ class Job {
  public:
   Job(JobId id, JobSpec spec);
 
-  // All policy is in these two functions. Decide() changes only state that is not journalled, because a new AM starts
-  // without it: the time of each executor's last call, the newest usage, and the time of the last client activity.
-  // Consequence() returns the next decision that the state itself requires, whatever was observed.
+  // Decide() and Consequence() contain all policy. Decide() returns the decisions that follow from an observation. It
+  // changes only state that is not journalled and that a new AM does not need: the time of each executor's last call,
+  // the newest usage, and the time of the last client activity. Consequence() returns the next decision that the state
+  // itself requires, whatever was observed.
   Decided Decide(const Observation& observation, Instant now);
   std::optional<DecisionBody> Consequence(Instant now) const;
-  // Changes the state, without any policy. Returns kInvalid if the decision does not fit the state, because the journal
-  // is damaged.
+  // Evolve() changes the state, without any policy. It returns kInvalid if the decision does not fit the state, which
+  // means that the journal is damaged.
   Result<Actions> Evolve(const Decision& decision);
 
-  // AnswerTo() returns the effect that a KillRequested would have now. MayAttach() returns whether an AttachRequested has an
-  // effect: while the job runs, and while it ends after success.
+  // AnswerTo() returns the effect that a KillRequested with `request` would have now. MayAttach() returns true if an
+  // AttachRequested has an effect: while the job runs, and while the job stops after a success.
   KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
   bool MayAttach() const;
 
@@ -98,8 +100,8 @@ class Job {
   // Returns the newest command for an attempt's executor. An Await call is answered with this command once its number
   // is greater than the call's `since`.
   Command CommandFor(const AttemptId& attempt) const;
-  // CommandNumber() returns CommandFor().number without copying the cluster spec. Tell() returns the command as an
-  // action.
+  // CommandNumber() returns CommandFor().number without copying the cluster spec. Tell() returns an action that sends
+  // the command.
   int64_t CommandNumber(const AttemptId& attempt) const;
   SendCommand Tell(const AttemptId& attempt) const;
 
@@ -110,10 +112,11 @@ class Job {
   bool Ended() const { return IsFinal(state_); }
   // The completed share of the tracked tasks: 0 to 1.
   double Progress() const;
-  // True while tasks run, or may still be started because no verdict has been decided.
+  // True while no verdict has been decided, because tasks may still start, and while executors are running tasks or
+  // stopping them.
   bool MayRunTasks() const;
   const JobSpec& spec() const { return spec_; }
-  // Set from the decision JobStopping on.
+  // The verdict, which the decision JobStopping sets; nullopt before that decision.
   const std::optional<Verdict>& verdict() const { return verdict_; }
   // Returns kNew for an attempt that was never made.
   AttemptState StateOf(const AttemptId& attempt) const;
@@ -145,7 +148,7 @@ class Job {
   Decided OnPreempting(const ContainerPreempting& notice);
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;
-  // Checks the caller, and notes the time of its call.
+  // Checks the caller, and notes the time of the call.
   Decided Hear(const Caller& caller, Instant now);
   Outcome Explained(const Attempt& attempt, Outcome outcome) const;
 
@@ -174,17 +177,17 @@ class Job {
   std::string MissingValues() const;
   // True if the role is finished, or all its tasks have ended with a success or a tolerated failure.
   bool HasSucceeded(const std::string& role) const;
-  // True if the role has succeeded and other roles had to wait for that. The role does not start again, whatever
-  // happens to the other roles.
+  // True if the role has succeeded and other roles had to wait for its success. Such a role never starts again, even if
+  // the other roles restart.
   bool IsSettled(const std::string& role) const { return late_roles_.IsAwaited(role) && HasSucceeded(role); }
   // The number of tasks that have been requested, except tasks of roles for which IsSettled() is true.
   int GangSize() const;
   // IsFormed() returns whether the generation that the task would join has formed. HasFormed() also requires that the
-  // late start (Opening) of the attempt is over.
+  // attempt does not belong to a late start (Opening) that still waits for tasks.
   bool IsFormed(const TaskId& id) const;
   bool HasFormed(const Attempt& attempt) const;
 
-  // ---- judgement.cc: which end is judged, when, and what follows from the end
+  // ---- judgement.cc: which failure is judged, when, and what follows from it
   struct Outlived {
     Instant due;
     const RoleSpec* role;
@@ -204,7 +207,7 @@ class Job {
   EarlierFailures EarlierThan(const AttemptId& id) const;
   std::optional<Verdict> VerdictOn(const EndedTask& failed) const;
   // Some roles may run on only for a limited time after other roles have ended. Returns the role whose time expires
-  // first.
+  // first; nullopt if no such time is running.
   std::optional<Outlived> NextOutlived() const;
   DecisionBody EndOf(const Outlived& outlived, Instant now) const;
   std::string HangReport(Instant now) const;
@@ -228,7 +231,8 @@ class Job {
   std::optional<Instant> NextRestart() const;
   bool ConcernsTracked(const Restart& restart) const;
   // CanRenew() returns whether the executor of an ended attempt could run the task's next attempt. IsKept() returns
-  // whether the executor is held for that, because a restart keeps it or because the failure is not judged yet.
+  // whether the executor waits for the next attempt, because a restart keeps it or because the failure is not judged
+  // yet.
   bool CanRenew(const Attempt& ended) const;
   bool IsKept(const Attempt& ended) const;
 
@@ -285,8 +289,8 @@ class Job {
   void ClearLimits(const ContainerId& id);
   void GiveUp(Attempt& attempt, Instant time);
   void ExtendGiveUp(Attempt& attempt, Instant heard);
-  // Returns the cluster spec for the tasks of `stage`, or for the tasks of `role`, which waited for other roles to be
-  // ready.
+  // Returns the cluster spec for the tasks of `stage`. `role` is set in FCFS mode, and for a role that waited for other
+  // roles to be ready. If set, the cluster spec is for the tasks of this role.
   ClusterSpecText MakeClusterSpec(int stage = 0, const std::string& role = "") const;
   void AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const;
 
@@ -304,8 +308,8 @@ class Job {
   // True if the attempt's executor has to send heartbeats.
   bool OwesHeartbeats(const Attempt& attempt) const;
   bool AnyWatched() const;
-  // CanRun(): the attempt has received START, and has not reported that its process runs. MayReport(): the attempt has
-  // registered, or was stopped before it could register.
+  // CanRun() is true if the attempt has received START and has not reported that its process runs. MayReport() is true
+  // if the attempt has registered, or was stopped before it could register.
   bool CanRun(const Attempt& attempt) const;
   bool MayReport(const Attempt& attempt) const;
   CheckpointStatus SnapshotOfCheckpoints() const;
@@ -332,7 +336,7 @@ class Job {
   std::optional<Verdict> verdict_;
   Duration stop_grace_{0};
   std::optional<Instant> accepted_at_, ended_at_;
-  // True if the scheduler confirms the end of each container (see AmStarted). Not journalled.
+  // True if the scheduler confirms the end of each container. AmStarted sets the value, which is not journalled.
   bool ends_are_confirmed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// The clock of a job, which all its successive AMs share. Deadlines, delays and back-offs are in the journal as points
-// on this clock, so it must neither stand still nor jump while no AM runs. Pure.
+// The clock of a job, which all its successive AMs share. The journal stores deadlines, delays and back-offs as points
+// on this clock. Therefore the clock must neither stand still nor jump while no AM runs. Pure.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct OwnClocks {
 };
 
 // Returns the time by the job's clock. On the boot where `kept` was saved, the saved clock continues. On another boot
-// wall time is used, but never a time before `newest`, the time of the newest decision. Therefore nothing that was
-// decided takes longer than intended.
+// wall time is used, but never a time before `newest`, the time of the newest decision. If the clock went back, delays
+// and limits would take longer than intended.
 inline Instant NowOfJob(const std::optional<KeptClock>& kept, const OwnClocks& own, std::optional<Instant> newest) {
   if (kept && !own.boot.empty() && kept->boot == own.boot) return Instant(own.since_boot + kept->ahead);
   return newest ? std::max(own.wall, *newest) : own.wall;

@@ -17,8 +17,8 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }
 
-// Adds `what`, a description of the processes that are left, to the message. The advice becomes "permanent", because no
-// new attempt may start next to these processes.
+// Adds `what` to the message; it describes processes that are left on the machine. The advice for a failure becomes
+// "permanent", because no new attempt may start next to these processes.
 void SetLeft(Outcome& outcome, const std::string& what) {
   if (!outcome.Succeeded()) outcome.advice = Advice::kPermanent;
   if (outcome.message.find(what) == std::string::npos)
@@ -33,8 +33,8 @@ std::string OverItsMemory(const RoleSpec& role, const std::string& error) {
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
-  // An attempt's end is judged only in the step that saw it, because later steps have other budgets. A journal of
-  // version 1 is the exception, because its last end may not be judged yet.
+  // An attempt's end is judged only in the step that saw it, because later steps have other budgets. A start on a
+  // journal of version 1 is the exception, because the last end in the journal may not be judged yet.
   const auto* started = std::get_if<AmStarted>(&observation);
   if (!started || !started->steps_may_be_torn) results_.ForgetNewestEnd();
   return std::visit(Overloaded{
@@ -140,7 +140,7 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   const Attempt* attempt = tasks_.Find(caller.attempt);
   if (!attempt || attempt->container.value.empty()) return Refusal{kUnknownAttempt, ToString(caller.attempt)};
   if (attempt->container != caller.container) return Refusal{kStaleAttempt, "another container has this attempt"};
-  // The executor of an ended attempt may be the one that runs the newest attempt.
+  // A call about an ended attempt is accepted if the same executor now runs the newest attempt.
   const Attempt* newest = tasks_.at(caller.attempt.task).newest();
   if (attempt != newest && newest->container != caller.container)
     return Refusal{kStaleAttempt, "a newer attempt has been made"};
@@ -162,8 +162,8 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
-  // An executor whose attempt has ended may register again to get its release. If the executor still works, its attempt
-  // was given up, and the call is refused.
+  // An executor whose attempt has ended may register again to receive its RELEASE command. If the executor's program
+  // still runs, the AM has given the attempt up, and the call is refused.
   if (IsFinal(attempt.state)) {
     if (call.registration.phase == Phase::kEnded) return out;
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
@@ -261,8 +261,8 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   const AttemptId& id = found->attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
     const Attempt& attempt = *tasks_.Find(id);
-    // If the scheduler is not certain of the end, a registered executor may still call, so its missed heartbeats
-    // decide. An executor that has not registered never got a START, so its attempt ends now.
+    // If the scheduler is not certain that the executor ended, a registered executor may still call, so only missed
+    // heartbeats end its attempt. An executor that has not registered never got a START, so its attempt ends now.
     if (!exited.certain && (attempt.endpoint || attempt.renewed)) return {};
     const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
@@ -281,7 +281,8 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     out.decisions.push_back(AttemptEnded{id, std::move(outcome)});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
-  // A new attempt would run at the same time as the process that is left.
+  // The task cannot restart, because its new attempt would run at the same time as the process that is left. Therefore
+  // the job stops.
   if (exited.left && !verdict_ && restarts_.Find(tasks_.at(id.task).restart)) {
     out.decisions.push_back(JobStopping{{.state = FinalState::kFailed,
                                          .cls = OutcomeClass::kInfra,
@@ -293,9 +294,9 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   return out;
 }
 
-// Adds the reason for a stop, and the newest known usage, to an outcome. The reason explains more than "killed". An
-// executor that never received STOP is ended with its container and reports nothing, so its outcome gets the reason
-// too.
+// Adds the newest known usage to an outcome. If the attempt was stopped, the outcome gets the reason for the stop,
+// which explains more than "killed". This includes an infrastructure failure, because an executor that never received
+// STOP is ended with its container and reports nothing.
 Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   if (!outcome.usage) outcome.usage = attempt.usage;
   const bool ended_as_told = outcome.cls == OutcomeClass::kKilled ||
@@ -307,8 +308,8 @@ Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   return outcome;
 }
 
-// A container that only waits for its next attempt is killed at once, because that attempt would be stopped soon after
-// its start.
+// An executor that is kept for a next attempt loses its container at once, because the next attempt would be stopped
+// soon after its start.
 Decided Job::OnPreempting(const ContainerPreempting& notice) {
   constexpr Duration kToReport{1000};
   const auto id = AttemptIn(notice.container);

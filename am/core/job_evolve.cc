@@ -40,7 +40,8 @@ JobStep StepOf(FinalState state) {
 Result<Actions> Job::Evolve(const Decision& decision) {
   Result<Actions> actions = std::visit([&](const auto& body) { return Apply(body, decision.time); }, decision.body);
   if (!actions.ok()) return Annotate(actions.error(), StrCat("decision ", seq_ + 1, " (", Name(decision), ")"));
-  // WatcherChanged does not count as news, because two watchers would wake each other for ever.
+  // WatcherChanged does not increase the number that wakes waiting clients. Otherwise two watchers would wake each
+  // other for ever.
   if (!std::holds_alternative<WatcherChanged>(decision.body)) ++seq_;
   return actions;
 }
@@ -158,8 +159,8 @@ ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   return std::make_shared<const std::string>(ToJson(cluster));
 }
 
-// A task is known by its newest address, even while it is being replaced. A task without a requested container, and a
-// task of a late role that has not started, have no address.
+// Adds the newest known address of a task to the cluster spec. A task that is being replaced keeps the address of an
+// earlier attempt. A task of a late role that has not started, and a task that has no attempt yet, are left out.
 void Job::AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const {
   const Task& task = tasks_.at(id);
   if (!task.newest() || late_roles_.Find(*task.newest())) return;
@@ -270,8 +271,8 @@ Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
   const bool was_to_wait = IsFinal(attempt.state) && container.leave_by == Instant{};
   Restart* restart = restarts_.Find(tasks_.at(attempt.id.task).restart);
   if (restart && was_to_wait) AwaitGone(*restart, attempt, time);
-  // While the job itself stops, the attempt needs no limit. Only the end of the job waits for the attempt, and that end
-  // needs the scheduler's confirmation in any case.
+  // While the job itself stops, the attempt needs no limit. Only the end of the job waits for the attempt, and the job
+  // ends only after the scheduler has confirmed the end of each container.
   if (OwesHeartbeats(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
   return Actions{StopContainer{d.container, StopMode::kKill}};
 }
@@ -383,14 +384,14 @@ void Job::ShortenGrace(Attempt& attempt, Duration grace, Instant time, Actions& 
   actions.push_back(Tell(attempt.id));
 }
 
-// Clears the limits for the end of the container's attempt and for the exit of its executor.
+// Clears both limits of the container: for the end of its attempt, and for the exit of its executor.
 void Job::ClearLimits(const ContainerId& id) {
   const Container& container = containers_.at(id);
   deadlines_.Clear(id, container, *tasks_.Find(container.attempt));
 }
 
-// Sends the executor its newest command, and limits the time for its exit unless it leaves already or its container is
-// being killed.
+// Sends the executor its newest command, and limits the time for its exit. No new limit is set if the executor has one
+// already, or if its container is being killed.
 void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions) {
   if (attempt.container.value.empty()) return;
   Container& container = containers_.at(attempt.container);
@@ -400,15 +401,16 @@ void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& act
 }
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
-  // An executor that got STOP may have called a moment ago. If it is cut off from the AM, it needs `lost_after` to stop
-  // by itself, so the limit is not shorter.
+  // An attempt that gets killed during STOP may have called a moment ago. If its executor is cut off from the AM, the
+  // executor stops by itself only after `lost_after`. Therefore the limit is at least that long.
   const bool was_silent = attempt.state != AttemptState::kStopping;
   const Duration limit = was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, time + limit);
 }
 
-// Extends the limit, because the executor has called and is alive. It may run until it notices that it is cut off. The
-// order to end it may not have been sent, because no order is sent while the journal is stuck.
+// Extends the limit, because the executor has called, so it is alive. If the executor is cut off from the AM, it runs
+// on for `lost_after`. The order to kill its container may not have been sent yet, because the AM sends no orders while
+// it cannot write the journal.
 void Job::ExtendGiveUp(Attempt& attempt, Instant heard) {
   const Duration limit = std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, std::max(attempt.give_up_at, heard + limit));
@@ -418,7 +420,7 @@ void Job::ExtendGiveUp(Attempt& attempt, Instant heard) {
 // has ended.
 void Job::AwaitGone(Restart& restart, const Attempt& ended, Instant time) {
   if (ended.container.value.empty() || containers_.at(ended.container).state == ContainerState::kGone) return;
-  // The AM has already waited for this container.
+  // The AM has already waited for this container until the limit, so it does not wait again.
   if (ended.give_up_at != Instant{} && time >= ended.give_up_at) return;
   restart.unconfirmed.insert(ended.container);
   restart.confirm_by = std::max(restart.confirm_by, time + kConfirmLimit);

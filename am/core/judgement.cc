@@ -1,9 +1,9 @@
 // The policy of first causes: which of several failures is judged, when, and what else may have caused it.
 //
-// In a collective, the end of one task makes the other tasks fail, and the AM may receive the other failures first.
-// Therefore two kinds of failures wait. A failure that would end the job waits `settle` for a failure that is charged
-// to no budget. A failure that names a broken connection to another task waits ten times as long for any other failure,
-// because the task that broke the connection may take long to die.
+// In a collective, a task that ends makes the other tasks fail, and the AM may receive their failures first. Therefore
+// two kinds of failures wait before they are judged. A failure that would end the job waits for the time `settle`, in
+// case a failure follows that is charged to no budget. A failure that names a broken connection to another task waits
+// ten times as long for any other failure, because the task that broke the connection may take long to die.
 #include "am/core/judgement.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace tony::am {
 namespace {
 
 constexpr int kPeerPatience = 10;
-// The number of ends by a signal within the window that are not blamed on the task itself.
+// A task may end by a signal this many times within the window before the task itself is blamed.
 constexpr int kFreeSignals = 2;
 
 // Returns true if `text` contains `address` without a digit after it: "127.0.0.1:80" does not match "127.0.0.1:8080".
@@ -134,7 +134,7 @@ void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optio
   }
 }
 
-// Returns the time at which the end may be judged; nullopt: now.
+// Returns the time at which the end of the attempt may be judged; nullopt: now.
 std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);
   if (!HasFormed(attempt) || !results_.IsUnjudged(attempt)) return std::nullopt;
@@ -150,9 +150,10 @@ std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   return *attempt.ended + spec_.restart.settle;
 }
 
-// Returns the failure to judge in place of `id`. If another task's end caused the failure, the first failure with
-// another source is judged. Without one, the first timed-out collective is judged, because it explains more than the
-// connections that broke when its process ended. Otherwise the first failure is judged.
+// Returns the failure to judge in place of `id`. A failure that does not blame another task is judged itself. Otherwise
+// the first failure that does not blame another task is judged. If all failures blame other tasks, the first timed-out
+// collective is judged, because it explains more than the connections that broke when its process ended. Without such a
+// timeout the first failure is judged.
 AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);
   if (attempt.outcome->source != Source::kPeer || !results_.IsUnjudged(attempt)) return id;
@@ -166,7 +167,7 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   return hung == results_.unjudged().end() ? results_.unjudged().begin()->second : hung->second;
 }
 
-// Returns true if the task itself is blamed for ending by a signal, whose sender is unknown. A program that ends itself
+// Returns true if the task itself is blamed for its end by a signal of an unknown sender. A program that kills itself
 // does so every time, so the third such end is blamed on the task. Lost nodes and containers that were taken away do
 // not count, because their cause is known.
 bool Job::IsBlamedOnTask(const Attempt& attempt) const {
@@ -183,9 +184,9 @@ bool Job::IsBlamedOnTask(const Attempt& attempt) const {
   return before >= kFreeSignals;
 }
 
-// Returns e.g. "worker:0, worker:3 on the same machine,": tasks that may have sent the signal. The kernel names the
-// sender of a signal only to the process that catches it. All tasks of one machine belong to one user and may end each
-// other's processes, as `ray stop` does.
+// Returns the other tasks on the machine, which may have sent the signal, e.g. "worker:0, worker:3 on the same
+// machine,". The kernel names the sender of a signal only to the process that catches the signal. All tasks of one
+// machine belong to one user, so they may end each other's processes, as `ray stop` does.
 std::string Job::TasksOnSameMachine(const Attempt& failed) const {
   std::vector<std::string> names;
   for (const auto& [id, task] : tasks_.all()) {
@@ -200,8 +201,8 @@ std::string Job::TasksOnSameMachine(const Attempt& failed) const {
   return names.empty() ? "" : StrCat(Join(names, ", "), " on the same machine,");
 }
 
-// Returns the tasks that a timed-out collective waited for: the tasks that its report names, or else the running
-// tracked tasks, because they did not time out.
+// Returns the tasks that a timed-out collective waited for. If its report names no task, these are the running tracked
+// tasks, because they did not time out.
 std::string Job::SilentTasks(const Attempt& failed) const {
   std::vector<std::string> names;
   const auto add = [&](const TaskId& id) {
@@ -231,13 +232,14 @@ std::string Job::SilentTasks(const Attempt& failed) const {
 std::string Job::ProbableCause(const Attempt& failed) const {
   if (IsBlamedOnTask(failed)) {
     const std::string others = TasksOnSameMachine(failed);
-    return StrCat("; earlier attempts ended in the same way: its own processes", others.empty() ? "" : ", or the processes of ", others,
-                  " may have sent the signal");
+    return StrCat("; earlier attempts ended in the same way: its own processes",
+                  others.empty() ? "" : ", or the processes of ", others, " may have sent the signal");
   }
   if (failed.outcome->source != Source::kPeer) return "";
-  if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; these tasks did not take part: ", silent);
+  if (const std::string silent = SilentTasks(failed); !silent.empty())
+    return StrCat("; these tasks did not take part: ", silent);
   const Attempt* silent = nullptr;
-  // The peer that succeeded last.
+  // `left` is the peer that succeeded last.
   const Attempt* left = nullptr;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* peer = task.newest();
@@ -247,8 +249,7 @@ std::string Job::ProbableCause(const Attempt& failed) const {
     if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
       return StrCat("; this address belongs to ", ToString(id), " (", ToString(peer->state), ")");
     if (peer->suspect) silent = peer;
-    // Times are not compared, because the peer's report may have come after the report of the failure that its end
-    // caused.
+    // Times are not compared, because a peer's end may be reported later than the failure that it caused.
     const bool well = peer->outcome && peer->outcome->Succeeded();
     if (well && (!left || *left->ended < *peer->ended)) left = peer;
   }
@@ -275,18 +276,20 @@ EarlierFailures Job::EarlierThan(const AttemptId& id) const {
   return earlier;
 }
 
-// A failure always fails the job if others wait for the task's values, because they would wait for ever.
+// Returns the verdict if the task does not restart. A failure always fails the job if others wait for the task's
+// values, because these tasks would wait for ever.
 std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
   if (!AwaitedValues(spec_, failed.attempt.task).empty()) return FailedBy(failed);
   return JudgeFailure(spec_, results_.ends(), EarlierThan(failed.attempt), failed);
 }
 
-// The decision depends on the state alone, because either a success or a tolerated failure may complete the job.
+// The decision depends only on the counts of ends, and not on the newest end, because both a success and a tolerated
+// failure may complete the job.
 std::optional<DecisionBody> Job::CompletionDecision() const {
   if (state_ != JobState::kRunning) return std::nullopt;
   for (const RoleSpec& role : spec_.roles) {
     if (!HasEnough(role, EndsOf(results_.ends(), role))) continue;
-    // The role has enough successes: tolerate its failures that are not judged yet.
+    // The role has enough successes, so its failures that are not judged yet are tolerated.
     const auto unjudged = std::ranges::find_if(
         results_.unjudged(), [&](const auto& failed) { return failed.second.task.role == role.name; });
     if (unjudged != results_.unjudged().end())
@@ -314,8 +317,8 @@ double Job::Progress() const {
   return static_cast<double>(over) / spec_.TrackedTasks();
 }
 
-// The policy of roles that run on after other roles have ended. TensorFlow's workers and evaluator may hang for ever
-// once the chief has ended.
+// The policy of roles that run on after other roles have ended. Such roles can have a time limit, because TensorFlow's
+// workers and evaluator may hang for ever once the chief has ended.
 
 // The limit counts from the end of the other roles or, if that is later, from the newest start in this role. Therefore
 // a restarted task gets its whole time again.
@@ -352,11 +355,11 @@ Result<Actions> Job::Apply(const RoleDetached& d, Instant) {
   return Actions{};
 }
 
-// The policy of hangs: which tasks stopped writing first, when a job is ended by a time limit.
+// The policy of hangs: when a time limit ends a job, its message names the tasks that stopped writing first.
 
-// Returns e.g. "; silent: worker:3 for 58.1 s". In a collective that hangs, all tasks stop writing one after the other,
-// the cause first. Therefore the report names the tasks that have been silent for at least half as long as the
-// first one.
+// Returns the tasks that have been silent longest, e.g. "; silent: worker:3 for 58.1 s". In a collective that hangs,
+// all tasks stop writing one after the other, the cause first. Therefore the report names only the tasks that have been
+// silent for at least half as long as the first one.
 std::string Job::HangReport(Instant now) const {
   std::vector<std::pair<Duration, TaskId>> silent;
   for (const auto& [id, task] : tasks_.all()) {

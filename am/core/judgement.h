@@ -1,9 +1,10 @@
-// When the job is over, and how it ended: a pure rule over roles and the outcomes of their tasks, and the ends so far
-// (Results), to which Job applies the rule in judgement.cc.
+// When a job is over, and with which verdict: pure functions over the roles and the outcomes of their tasks. Results
+// holds the ends of tasks so far. Job applies the functions to its Results in judgement.cc.
 //
-// Each role needs `min_succeeded` successes (0: each of its tasks has to end). RoleSpec::FailureLimit() is the number of
-// failures that fails the job. Only tasks that are not restarted count as failed. The job succeeds when every tracked
-// role has its successes. By TonY's rule the job also fails with the chief, and when all tracked tasks have failed.
+// A role is complete when `min_succeeded` of its tasks have succeeded; 0: when each of its tasks has ended. The job
+// succeeds when every tracked role is complete. The job fails when RoleSpec::FailureLimit() tasks of a role have
+// failed. Only tasks that are not restarted count as failed. By TonY's rule the job also fails with the chief, and when
+// all tracked tasks have failed.
 #pragma once
 
 #include <functional>
@@ -36,23 +37,23 @@ using Ends = std::map<std::string, RoleEnds, std::less<>>;
 
 RoleEnds EndsOf(const Ends& ends, const RoleSpec& role);
 
-// Returns true if the role has its required successes, so that its other tasks do not matter any more.
+// Returns true if the role has its required successes. Its other tasks do not matter any more then.
 bool HasEnough(const RoleSpec& role, const RoleEnds& ends);
 
-// Roles that the job does not wait for any more.
+// Roles that the job does not wait for any more, because they ran on for too long.
 using LeftRoles = std::set<std::string, std::less<>>;
 
-// Returns true if every tracked role has its required ends, or is in `left`.
+// Returns true if every tracked role is complete or is in `left`.
 bool IsComplete(const JobSpec& spec, const Ends& ends, const LeftRoles& left = {});
 
-// The first tolerated failures before the one that is judged; nullopt if no failure was tolerated.
+// The first tolerated failures that came before the failure that is judged; nullopt if no failure was tolerated.
 struct EarlierFailures {
   std::optional<EndedTask> first;          // first failure of any role
   std::optional<EndedTask> first_of_role;  // first failure of the judged role
 };
 
 // Returns the verdict that follows from the failure of `last`, which is not restarted; nullopt if the job continues
-// without the task. `before` are the ends without `last`.
+// without the task. `before` counts the ends without `last`.
 std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, const EarlierFailures& earlier,
                                     const EndedTask& last);
 
@@ -60,19 +61,21 @@ std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, con
 Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const std::optional<EndedTask>& first,
                   const LeftRoles& left = {});
 
-// Returns the verdict on any end before the gang has formed, because the barrier would never open.
+// Returns the verdict on a task that ended before the gang has formed. Even a success fails the job then, because the
+// barrier would never open.
 Verdict JudgeEarlyEnd(const EndedTask& last);
 
 // Returns the verdict for a job that fails because of `task` alone.
 Verdict FailedBy(const EndedTask& task);
 
-// Returns e.g. "worker:1 failed on 127.0.0.1: exit code 3 (user_error)".
+// Returns a description of the failure, e.g. "worker:1 failed on 127.0.0.1: exit code 3 (user_error)".
 std::string DescribeFailure(const EndedTask& task);
 
-// Returns e.g. "97 of 100 tasks of role worker have succeeded (tony.worker.min-succeeded=97)".
+// Returns a description of the successes that are enough for the role, e.g. "97 of 100 tasks of role worker have
+// succeeded (tony.worker.min-succeeded=97)".
 std::string DescribeEnough(const RoleSpec& role, const RoleEnds& ends);
 
-// The ends so far: counts per role, failures that are not judged yet, and tolerated failures. Part of Job.
+// The ends of tasks so far: counts per role, failures that are not judged yet, and tolerated failures. Part of Job.
 class Results {
  public:
   // The number of tasks of each role that have ended and are not being restarted.
@@ -86,7 +89,8 @@ class Results {
   // True if enough tasks of the role have succeeded, and its other tasks were stopped.
   bool IsFinished(const std::string& role) const { return finished_.contains(role); }
   const LeftRoles& left() const { return left_; }
-  // The attempt that ended in this step. Only this step judges the end, because later steps have other budgets.
+  // The attempt that ended in this step. Its end is judged in this step, because later steps have other budgets. Only
+  // the ends in unjudged() may be judged later.
   const std::optional<AttemptId>& newest_end() const { return newest_end_; }
   void ForgetNewestEnd() { newest_end_.reset(); }
 
@@ -118,8 +122,8 @@ class Results {
 // ranks that gloo's and torch's rendezvous wait for. Returns an empty list if the report names no rank.
 std::vector<int> SilentRanks(std::string_view text);
 
-// Returns the task whose processes have this rank of torch.distributed. Ranks count over the processes of all tracked
-// tasks.
+// Returns the task whose processes have this rank of torch.distributed; nullopt if the rank does not exist. The ranks
+// number the processes of all tracked tasks.
 std::optional<TaskId> TaskOfRank(const JobSpec& spec, int rank);
 
 }  // namespace tony::am

@@ -1,4 +1,4 @@
-// Roles that start late and stages: their state, and Job's policy and state changes for them.
+// Stages, and roles that start late: their state, and Job's policy and state changes for them.
 #include "am/core/late_roles.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ bool Job::HasSucceeded(const std::string& role) const {
   return results_.IsFinished(role) || ends.succeeded + ends.failed == spec_.FindRole(role)->instances;
 }
 
-// A role that only waits for others to be ready gets its containers together with them; only its start comes later.
+// A role that waits only until other roles are ready gets its containers together with these roles, and starts later.
 std::vector<AttemptId> Job::AttemptsToOpen() const {
   std::vector<AttemptId> attempts;
   for (const std::string& name : late_roles_.unopened()) {
@@ -149,7 +149,8 @@ Decided Job::OnPublish(const PublishCall& call, Instant now) {
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
   // The values come too late to count. The call is not refused, so that the executor does not repeat it.
   if (IsFinal(attempt.state)) return out;
-  if (attempt.generation.value == 0) return {.refusal = Refusal{RefusalReason::kBadRequest, "the attempt has not received START yet"}};
+  if (attempt.generation.value == 0)
+    return {.refusal = Refusal{RefusalReason::kBadRequest, "the attempt has not received START yet"}};
   ValuesPublished fresh{.attempt = attempt.id};
   for (const std::string& name : ValueNames(spec_, attempt.id.task)) {
     const auto value = call.values.find(name);
@@ -159,7 +160,7 @@ Decided Job::OnPublish(const PublishCall& call, Instant now) {
   return out;
 }
 
-// A success without the values that others wait for counts as a failure, because the others would wait for ever.
+// A success without the values that other tasks wait for counts as a failure, because these tasks would wait for ever.
 Outcome Job::WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const {
   const bool counts =
       !verdict_ && attempt.generation.value > 0 && tasks_.at(attempt.id.task).state == TaskState::kActive;
@@ -205,8 +206,8 @@ Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
   return actions;
 }
 
-// Requests containers for first attempts: of the roles that the job begins with, or later of roles that waited for the
-// success of others.
+// Requests containers for first attempts. These are attempts of the roles that the job begins with, or later of the
+// roles that waited for the success of other roles.
 Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   const bool opens = state_ == JobState::kRunning;
   if (!opens) TRY(Step(JobStep::kRequest));
@@ -236,7 +237,7 @@ void Job::NoteInOpening(const Attempt& attempt, Instant time, Actions& actions) 
   }
 }
 
-// Holds an attempt that may not start now. Another decision opens its stage or role.
+// Holds an attempt that may not start yet. The decision StageOpened starts it later.
 bool Job::StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
   const int stage = StageOf(spec_, attempt.id.task.role);
   const bool waits =

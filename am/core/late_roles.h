@@ -1,8 +1,10 @@
-// Starts that come later than the start of the gang. LateRoles: roles that wait for the success of other roles.
-// Stages: attempts that wait for values that others publish. Part of Job: no I/O, no threads, no clock.
+// Starts that come later than the start of the gang. LateRoles: roles that wait for the success of other roles. An
+// opening is the common start of the tasks of such roles. Stages: attempts that wait for values that others publish.
+// Part of Job: no I/O, no threads, no clock.
 //
-//   unopened --ContainersRequested--> an opening: its tasks start together, for the first time, in the running
-//       generation, when all of them have registered. A task that ends before that is replaced, or ends the job.
+//   unopened --ContainersRequested--> opening --all tasks have registered--> the tasks join the running generation
+//
+// While the opening waits, a task that ends is replaced, or its end stops the job.
 #pragma once
 
 #include <map>
@@ -40,14 +42,15 @@ class LateRoles {
   // Returns null if the attempt's task started with the job, or if its opening is over.
   const Opening* Find(const Attempt& attempt) const;
   Opening* Find(const Attempt& attempt);
-  // Makes an opening of tasks that start together. Returns its number, which their attempts carry; 0 if `tasks` is
-  // empty.
+  // Makes an opening for `tasks`, which start together. Returns the number of the opening, which the caller stores in
+  // each attempt; 0 if `tasks` is empty.
   int Begin(std::set<TaskId> tasks);
   // Drops all openings, because a restart of the gang takes over their tasks.
   void Clear() { openings_.clear(); }
   // Notes that the attempt has registered or ended. Returns the tasks that may start now.
   std::set<TaskId> Arrive(const Attempt& attempt);
-  // Returns an opening in which some tasks hold containers while others wait for theirs; null if none does.
+  // Returns an opening in which some tasks hold containers while other tasks still wait for one; null if no opening is
+  // in this state.
   const Opening* Stuck() const;
 
   void CheckInvariants(const Tasks& tasks) const;
@@ -61,9 +64,9 @@ class LateRoles {
 
 class Stages {
  public:
-  // Pairs of a stage and a task whose values others wait for.
+  // The tasks that have not published all values that others wait for, each with its stage.
   const std::set<std::pair<int, TaskId>>& unpublished() const { return unpublished_; }
-  // Pairs of a stage and an attempt that has registered, and waits for its stage or role to open.
+  // The attempts that have registered and wait for their stage or role to open, each with its stage.
   const std::set<std::pair<int, AttemptId>>& held() const { return held_; }
   bool IsHeld(const JobSpec& spec, const AttemptId& id) const;
 

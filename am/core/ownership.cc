@@ -10,8 +10,8 @@
 namespace tony::am {
 namespace {
 
-// A client that lost its connection to the AM retries within this time, and may void a kill that has become due
-// meanwhile.
+// A client that lost its connection to the AM retries within this time. The client may void a kill that became due in
+// the meantime.
 constexpr Duration kToComeBack{1000};
 
 bool SameCondition(const KillRequest& a, const KillRequest& b) {
@@ -42,8 +42,8 @@ KillAnswer Ownership::Judge(const KillRequest& request, Instant now) const {
   return JudgeKill(request, claim_.owner, watcher_, now);
 }
 
-// A condition names the owner or not, and the watcher or not. Only the earliest plan with each condition is kept, so
-// there are never more than four plans.
+// The condition of a kill names the owner, the watcher, both or neither. Only the earliest kill with each condition is
+// kept, so there are never more than four plans.
 std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_) {

@@ -22,22 +22,22 @@ class Ownership {
  public:
   // ---- policy
   std::vector<DecisionBody> DecideAttach(const Claim& claim) const;
-  // Also notes the time of the client activity.
+  // Returns the decisions, and notes `now` as the time of the last client activity.
   std::vector<DecisionBody> DecideClientSeen(const WatcherToken& watcher, Instant now);
   KillAnswer Judge(const KillRequest& request, Instant now) const;
   // Returns the decisions that plan a kill which is not due yet.
   std::vector<DecisionBody> DecidePlan(const KillRequest& request) const;
-  // Returns the first planned kill if it is due and allowed.
+  // Returns the planned kill that is due first; nullopt if it is not due yet or not allowed.
   std::optional<KillRequest> DueKill(Instant now) const;
   bool IsAbandoned(Instant now) const;
   std::optional<Instant> NextDeadline() const;
   // Restarts the watch timeout, because no client could reach an AM before `now`.
   void RestartWatchTimeout(Instant now);
-  // Returns KillVoided for plans whose condition does not hold: journals of version 1 may lack the decision after a
-  // crash.
+  // Returns KillVoided for each planned kill whose condition does not hold. After a crash, a journal of version 1 may
+  // lack this decision.
   std::vector<DecisionBody> DecideVoid() const;
 
-  // ---- state; Apply() returns kInvalid if the decision does not fit
+  // ---- state; Apply() returns kInvalid if the decision does not fit the state
   Status Apply(const OwnerChanged& d);
   Status Apply(const WatcherChanged& d);
   Status Apply(const KillPlanned& d);

@@ -48,7 +48,7 @@ class Planner {
     return SmallestRestart(spec_, role_, failed_.same_address);
   }
 
-  // A sidecar's ignored failure does not restart tasks that compute, so the largest scope is its role.
+  // An ignored failure of a sidecar must not restart tasks that compute, so the largest scope is the sidecar's role.
   RestartScope Largest() const {
     const bool is_ignored = role_.completion == Completion::kSidecar && failed_.gang_has_formed;
     return is_ignored ? std::max(Smallest(), RestartScope::kRole) : RestartScope::kJob;

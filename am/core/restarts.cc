@@ -13,7 +13,7 @@
 namespace tony::am {
 namespace {
 
-// After this long the checkpoint directory counts as unreachable.
+// A checkpoint directory that does not answer within this time counts as unreachable.
 constexpr Duration kLookLimit{60'000};
 
 std::string Times(int count) { return count == 1 ? "1 restart" : StrCat(count, " restarts"); }
@@ -55,7 +55,7 @@ void Restarts::Join(int number, std::vector<AttemptId> attempts) {
   joining.attempts = std::move(attempts);
 }
 
-// Returns all attempts of a restart once the last of them has registered, or has ended and never will register.
+// Returns all attempts of a restart once the last of them has registered, or has ended without registering.
 std::vector<AttemptId> Restarts::Arrive(const Attempt& attempt) {
   const auto found = joining_.find(attempt.restart);
   if (found == joining_.end()) return {};
@@ -83,8 +83,8 @@ void Checkpoints::Compare(const std::optional<Checkpoint>& newest) {
 
 // ---- policy of Job
 
-// An executor that failed itself, or is about to lose its container, is not trusted with another attempt. An executor
-// that was released may have exited.
+// An executor gets no further attempt if the executor itself failed, if its container is being ended, or if it was
+// released and may have exited.
 bool Job::CanRenew(const Attempt& ended) const {
   if (!ended.reported || ended.container.value.empty()) return false;
   const Container& container = containers_.at(ended.container);
@@ -124,7 +124,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   return RestartOrStop(ended, counts ? VerdictOn(ended) : std::nullopt, now);
 }
 
-// `verdict` is nullopt if the job can continue without the task.
+// `verdict` applies if the task does not restart; nullopt if the job can continue without the task.
 std::optional<DecisionBody> Job::RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict,
                                                Instant now) const {
   const FailedTask failed{ended, HasFormed(*tasks_.Find(ended.attempt)), CanRenew(*tasks_.Find(ended.attempt))};
@@ -174,8 +174,8 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
   if (!restart.ending.empty()) return std::nullopt;
-  // This check comes before the check of the delay. The clock of this machine may be behind the clock of the AM for
-  // which the delay was over.
+  // This check comes before the check of the delay. The delay was over when the search began, but a new AM on a machine
+  // whose clock is behind may not see that.
   if (restart.noted && ConcernsTracked(restart) && checkpoints_.without_progress() >= spec_.checkpoint.most_fruitless)
     return JobStopping{WithoutProgress(restart), spec_.timers.grace};
   if (now < restart.not_before) return std::nullopt;
@@ -190,7 +190,8 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
   return Begin(restart);
 }
 
-// The directory is listed as late as possible, because each checkpoint that appears later counts as the job's own.
+// The directory is listed as late as possible, because each checkpoint that appears after the listing counts as the
+// job's own.
 std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
   if (checkpoints_.listing_sought()) {
     if (now < *checkpoints_.listing_sought() + kLookLimit) return std::nullopt;
@@ -219,9 +220,10 @@ std::optional<Instant> Job::NextRestart() const {
   return next;
 }
 
-// While some tasks of a gang wait for containers, the containers of the others stand idle, and another gang may wait
-// for these in the same way. After the limit all containers are requested together, because the scheduler can resolve
-// such requests.
+// Returns the time at which a gang gives its containers back; nullopt if it does not wait for the rest of them. While
+// some tasks of a gang wait for containers, the containers of its other tasks stand idle. Two gangs may wait for each
+// other's containers in this way. After the limit a gang requests all its containers together, because the scheduler
+// can resolve such requests.
 std::optional<Instant> Job::GangHoldDeadline() const {
   using enum AttemptState;
   const Duration hold = spec_.ContainerHoldLimit();
@@ -232,7 +234,8 @@ std::optional<Instant> Job::GangHoldDeadline() const {
   return containers_.unplaced_since() + hold;
 }
 
-// Requests the containers of the whole gang again, or of an opening that joins a running gang.
+// Returns the restart that gives back all containers of the gang, and requests all of them again. If late roles wait
+// for containers in a running gang (an opening), only their containers are given back.
 RestartDecided Job::GiveBack(Instant now) const {
   std::vector<TaskId> tasks;
   const Opening* opening = StuckOpening();
@@ -250,9 +253,9 @@ RestartDecided Job::GiveBack(Instant now) const {
   return {.number = restarts_.next_number(),
           .scope = opening ? RestartScope::kRole : RestartScope::kJob,
           .cause = missing.front(),
-          .reason = StrCat(ToString(missing.front().task), others, " got no container for ",
-                           Seconds(spec_.ContainerHoldLimit()),
-                           " (tony.yarn.gang-hold); the containers of the other tasks are given back, and all are requested again"),
+          .reason = StrCat(
+              ToString(missing.front().task), others, " got no container for ", Seconds(spec_.ContainerHoldLimit()),
+              " (tony.yarn.gang-hold); the containers of the other tasks are given back, and all are requested again"),
           .charged = false,
           .tasks = std::move(tasks),
           .not_before = now,
@@ -399,8 +402,8 @@ Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions)
   attempt->renewed = true;
   containers_.PassOn(renewed.container, renewed.attempt);
   deadlines_.CheckSilenceBy(time + spec_.timers.suspect_after);
-  // An executor that does not know the newest attempt yet still waits with the number of an earlier attempt, so each of
-  // these attempts gets the command.
+  // An executor that does not know the newest attempt yet still waits for a command of an earlier attempt. Therefore
+  // each of these earlier attempts gets the command.
   for (AttemptId id = before; const Attempt* waiting = tasks_.Find(id); --id.number) {
     if (waiting->container != renewed.container) break;
     actions.push_back(Tell(id));

@@ -1,5 +1,6 @@
-// Restarts: whether a failed task restarts, with which other tasks, when, and which budget pays (a pure rule over the
-// spec, the end and the earlier restarts); the decided restarts; and the checkpoints that they resume from.
+// Restarts have three parts. The first is a pure rule over the spec, the failure and the earlier restarts: whether a
+// failed task restarts, when, with which other tasks, and which budget the restart uses up. The others are the restarts
+// that were decided, and the checkpoints that they resume from.
 //
 //   RestartDecided --> open: its tasks are in Backoff --all have ended with their containers, the delay is over-->
 //       RestartBegan --in a running generation--> joining: its attempts start together when all of them have an address
@@ -29,13 +30,14 @@ struct PastRestart {
   RestartScope scope;
   TaskId cause;
   bool charged;
-  // True if no task had failed: a gang gave its containers back, because some of its tasks got none.
+  // True if no task had failed: a gang gave its containers back, because some of its tasks had not received a
+  // container.
   bool gives_back = false;
 };
 
 struct FailedTask {
   EndedTask ended;
-  // True if the gang has formed and is not being restarted. Before that no task computes, so a failed task is replaced
+  // True if the gang has formed and is not being restarted. Otherwise no task computes, so a failed task is replaced
   // alone.
   bool gang_has_formed;
   // True if the task's next attempt can run in the same executor.
@@ -48,17 +50,18 @@ struct RestartPlan {
   Duration delay{0};
 };
 struct NoRestart {
-  // The reason that the verdict shows; empty if no restarts are configured.
+  // The reason for the verdict's message; empty if no restarts are configured.
   std::string why;
 };
 
-// Returns the scope that the job sets for the role, or else the default of its framework. For a sidecar that outlives
-// the gang's restarts the scope is at most the role.
+// Returns the smallest scope of a restart that a failure in the role causes: the scope that the job sets for the role,
+// or else the default of its framework. For a sidecar that outlives the gang's restarts the scope is at most the role.
 RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
-// A failure that is not charged uses the budget `restart.lost`. When that is used up, the failure uses the levels like
-// any other. The levels are tried from the smallest scope upwards. For a sidecar whose failure is ignored, the role is
-// the largest scope, unless the job sets a larger one.
+// Returns how the failed task restarts, or why it does not. A failure that the program did not cause uses the budget
+// `restart.lost`. When that budget is used up, the failure uses the budgets of the levels, as every other failure does.
+// The levels are tried from the smallest scope upwards. For a sidecar whose failure is ignored, the role is the largest
+// scope, unless the job sets a larger one.
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
                                                  std::span<const PastRestart> past, Instant now);
 
@@ -68,13 +71,13 @@ struct Restart {
   RestartScope scope = RestartScope::kTask;
   AttemptId cause;
   Instant not_before{};
-  // True if executors that can run a next attempt are kept for it.
+  // True if the restart keeps the executors that can run a next attempt.
   bool keeps = false;
   std::set<TaskId> tasks;
   // Tasks whose attempts have not ended yet.
   std::set<TaskId> ending;
-  // Containers of ended attempts whose end the scheduler has not confirmed. After `confirm_by` the restart does not
-  // wait for them, except if the scheduler confirms all ends.
+  // The containers of ended attempts that the scheduler has not confirmed as ended. After `confirm_by` the restart
+  // begins without these confirmations, except if the scheduler always confirms ends.
   std::set<ContainerId> unconfirmed;
   Instant confirm_by{};
   // The time when the search for a checkpoint began, and (`noted`) whether its result is in the journal.
@@ -109,7 +112,7 @@ class Restarts {
   void Note(const RestartDecided& d, bool gives_back, Instant time);
   void ContainerGone(const ContainerId& id);
 
-  // Lets the attempts of a restart join the running generation.
+  // Makes the attempts of a restart wait for each other, to join the running generation together.
   void Join(int number, std::vector<AttemptId> attempts);
   // Notes that an attempt has registered or ended. Returns the attempts that may start now.
   std::vector<AttemptId> Arrive(const Attempt& attempt);
@@ -131,27 +134,27 @@ class Restarts {
   std::vector<RestartStatus> shown_;
 };
 
-// The checkpoints of the job: the listing from before the job, the checkpoint that it resumes from, and whether
-// restarts make progress.
+// The checkpoints of the job: the listing made before the first generation, the checkpoint that the job resumes from,
+// and whether restarts make progress.
 class Checkpoints {
  public:
   // The directory is listed once, before the first generation.
   bool IsListed() const { return listing_.has_value(); }
   const std::optional<Instant>& listing_sought() const { return listing_sought_; }
-  // Returns the listing. Its `unknown` holds a reason if the directory was not listed.
+  // Returns the listing. If the directory was not listed, `unknown` of the listing holds the reason.
   const CheckpointListing& listing() const;
   void SeekListing(Instant time) { listing_sought_ = time; }
   void SetListing(const CheckpointListing& listing);
 
   const std::optional<Checkpoint>& newest() const { return newest_; }
   const std::optional<Checkpoint>& resumed_from() const { return resumed_from_; }
-  // Returns the checkpoint that an attempt resumes from. A first attempt resumes from the newest checkpoint from before
-  // the job, even if the attempt starts late.
+  // Returns the checkpoint that an attempt resumes from. A first attempt resumes from the newest checkpoint that
+  // existed before the job, even if the attempt starts late. A later attempt resumes from newest().
   std::optional<Checkpoint> ResumeOf(const AttemptId& id) const { return id.number > 1 ? newest_ : listing().newest; }
   void NoteResume(const AttemptId& id) { resumed_from_ = ResumeOf(id); }
   void Note(const std::optional<Checkpoint>& newest) { newest_ = newest; }
-  // Compares `newest`, found for a restart of tracked tasks, with the result of the previous search. Only a newer
-  // checkpoint counts as progress of the previous restart. The first search has nothing to compare with.
+  // Compares `newest`, found for a restart of tracked tasks, with the result of the previous search. The previous
+  // restart made progress only if `newest` is newer. The first search has nothing to compare with.
   void Compare(const std::optional<Checkpoint>& newest);
   // The number of consecutive searches that found no newer checkpoint.
   int without_progress() const { return without_progress_; }

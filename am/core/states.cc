@@ -46,8 +46,8 @@ constexpr Transition<TS, TaskStep> kTaskTransitions[] = {
     {TS::kBackoff, TaskStep::kRestart, TS::kBackoff},
     {TS::kBackoff, TaskStep::kEnd, TS::kBackoff},
     {TS::kBackoff, TaskStep::kRequest, TS::kActive},
-    // The job stops during the backoff. The last attempt of the task has ended (kGiveUp), or is still to end
-    // (kAbandon).
+    // These steps are for a task whose restart is given up during the backoff. The last attempt of the task has ended
+    // (kGiveUp), or has not ended yet (kAbandon).
     {TS::kBackoff, TaskStep::kGiveUp, TS::kDone},
     {TS::kBackoff, TaskStep::kAbandon, TS::kActive},
 };

@@ -64,7 +64,7 @@ std::span<const Transition<AttemptState, AttemptStep>> AttemptTransitions();
 std::span<const Transition<TaskState, TaskStep>> TaskTransitions();
 std::span<const Transition<JobState, JobStep>> JobTransitions();
 
-// Returns the state after `step`; nullopt if the table has no such row.
+// Returns the state after `step`; nullopt if the step is not allowed in state `from`.
 std::optional<AttemptState> Next(AttemptState from, AttemptStep step);
 std::optional<TaskState> Next(TaskState from, TaskStep step);
 std::optional<JobState> Next(JobState from, JobStep step);
@@ -72,8 +72,8 @@ std::optional<JobState> Next(JobState from, JobStep step);
 bool IsFinal(AttemptState state);
 bool IsFinal(JobState state);
 
-std::string_view ToString(AttemptState state);  // "running"
-std::string_view ToString(TaskState state);     // "active"
-std::string_view ToString(JobState state);      // "RUNNING", as workflow engines show it
+std::string_view ToString(AttemptState state);  // e.g. "running"
+std::string_view ToString(TaskState state);     // e.g. "active"
+std::string_view ToString(JobState state);      // e.g. "RUNNING", for workflow engines
 
 }  // namespace tony::am

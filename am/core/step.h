@@ -43,7 +43,7 @@ struct ClientSeen {
 // The result of listing the checkpoint directory, which happens before the first attempts start.
 struct CheckpointsFound {
   CheckpointListing listing;
-  // Another job that uses the directory and has not ended. If set, nothing was listed.
+  // A job that uses the same directory and has not ended. If set, the directory was not listed.
   std::optional<JobId> in_use_by;
 };
 
@@ -100,19 +100,21 @@ struct StopContainer {
   StopMode mode = StopMode::kTerm;
 };
 // Answers the executor's parked Await with command `number`, because the executor's command has changed. If a later
-// step has changed the command again, the action of that step answers instead, once its own decisions are on disk.
+// step has already changed the command again, this action does nothing. The later step's own action answers then, once
+// the decisions of the later step are on disk.
 struct SendCommand {
   AttemptId attempt;
   int64_t number = 0;
-  // The attempt that a NEXT command starts. Required because all NEXT commands of a generation have the same `number`.
+  // The attempt that a NEXT command starts. The field is needed because all NEXT commands of a generation have the same
+  // `number`.
   int next = 0;
-  // The checkpoint of a START command. Required because the command keeps its `number` when a newer checkpoint is
-  // noted.
+  // The checkpoint of a START command. The field is needed because the command keeps its `number` when a newer
+  // checkpoint is noted.
   std::string resume_from;
   friend bool operator==(const SendCommand&, const SendCommand&) = default;
 };
-struct ListCheckpoints {};  // answered with CheckpointsFound
-// Answered with CheckpointSearched.
+struct ListCheckpoints {};  // result: CheckpointsFound
+// Searches the newest checkpoint. The result is observed as CheckpointSearched.
 struct SearchCheckpoint {
   int restart = 0;
 };
@@ -126,7 +128,7 @@ using Actions = std::vector<Action>;
 // The result of Job::Decide() for an observation.
 struct Decided {
   std::vector<DecisionBody> decisions;
-  // Orders that are repeated. They change no state, so they need no decision.
+  // Actions that need no decision because they change no state, e.g. orders that are repeated.
   Actions actions;
   // Set if the call is refused; a refused call has no effect.
   std::optional<Refusal> refusal;

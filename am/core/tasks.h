@@ -57,7 +57,8 @@ struct Attempt {
   // The number of STOP commands so far. Each further command has a shorter grace.
   int stops = 0;
   Duration stop_grace{0};
-  // The limits that Deadlines watches; zero until they are set. A limit that has expired or was met keeps its time.
+  // The due times of the limits that Deadlines watches; zero until they are set. A limit that has expired or was met
+  // keeps its time.
   Instant allocate_by{}, register_by{}, publish_by{}, stop_by{}, give_up_at{};
   // True if `register_by` counts from the start of the container.
   bool since_launch = false;
@@ -99,7 +100,8 @@ class Tasks {
   int CountInGang(AttemptState state) const;
   // True if each task of the role has ended and will not start again.
   bool IsOver(const RoleSpec& role) const;
-  // The time when an attempt of the role ended last, and the time when an attempt was made or began to run last.
+  // LastEnd() returns when an attempt of the role ended last. LastBegin() returns when an attempt of the role was made
+  // or began to run last.
   Instant LastEnd(const std::string& role) const { return by_role_.at(role).last_end; }
   Instant LastBegin(const std::string& role) const { return by_role_.at(role).last_begin; }
 
@@ -111,7 +113,8 @@ class Tasks {
   void Start(Attempt& attempt, int64_t pid, Instant time);
   void End(Attempt& attempt, const Outcome& outcome, bool reported, Instant time);
 
-  // Persistent sidecars outlive a restart of the gang: once they have been part of a gang, it forms again without them.
+  // Persistent sidecars outlive a restart of the gang. Once they have been part of a gang, the gang forms again without
+  // them.
   const std::set<TaskId>& persistent() const { return persistent_; }
   void Persist(const TaskId& id) { persistent_.insert(id); }
   void RejoinGang(const TaskId& id) { persistent_.erase(id); }
