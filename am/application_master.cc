@@ -16,9 +16,11 @@ constexpr Duration kLookAgain{1000};
 constexpr size_t kTellsAtOnce = 64;
 constexpr Duration kBetweenReleases{50};
 constexpr size_t kMostKeptLogs = 64;  // 32 MiB of logs
-// Each log is up to 512 KiB, so that is 4 MiB of text and some seconds of HDFS' time.
+// At most this many attempts' logs are being written at the same time. Each log has up to 512 KiB, so these are 4
+// MiB of text, which take HDFS a few seconds.
 constexpr int kMostLogsUnderWay = 8;
-// An ending job may keep the checkpoint folder for this many seconds; the core waits for a minute.
+// If another job that is ending holds the checkpoint folder, this AM checks the folder again this many times, once a
+// second. The core gives up after a minute.
 constexpr int kMostFirstLooks = 40;
 
 }  // namespace
@@ -62,7 +64,7 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
   if (!decisions.empty() || timed) ScheduleTimer();
-  // A step without decisions is finished at once if no earlier step waits for the disk (heartbeats).
+  // A step without decisions is finished at once if no earlier step waits for the disk. Most heartbeats are such steps.
   if (decisions.empty() && waiting_.empty()) {
     Finish(turn);
     return refusal;
@@ -149,14 +151,17 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
 
 std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
   if (!Knows(token)) return Refusal{RefusalReason::kBadToken, "the token does not belong to this job"};
-  if (!IsLeader()) return Refusal{RefusalReason::kNotLeader, "this application master is not the leader now, because its scheduler does not answer"};
+  if (!IsLeader())
+    return Refusal{RefusalReason::kNotLeader,
+                   "this application master is not the leader now, because its scheduler does not answer"};
   return std::nullopt;
 }
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
-  // A registration would wait for the journal without an answer, and be repeated. After this refusal the executor
-  // continues its task and searches for an AM. The observed call keeps the executor from counting as silent.
+  // While the journal cannot be written, a registration is refused, because it would wait without an answer and be
+  // repeated. After the refusal the executor continues its task and searches for an AM. The observed call keeps the
+  // executor from counting as silent.
   if (!trouble_.empty()) {
     Observe(AwaitCall{caller});
     return reply.Refuse(RefusalReason::kNotLeader, trouble_);
@@ -170,7 +175,8 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
 void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command> reply) {
   if (!Admit(caller.token, reply)) return;
   if (!trouble_.empty()) return AwaitWhileDegraded(caller, since, reply);
-  // The command is read before later steps change it, because those may not be on disk when this call is answered.
+  // The command is read now, before later steps change it, because the decisions of later steps may not be on disk when
+  // this call is answered.
   const SendCommand now = job_.Tell(caller.attempt);
   Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
@@ -182,8 +188,8 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
   });
 }
 
-// Sends a command. A release is delayed while a client reads the executor's logs, because the executor takes them along
-// when it exits.
+// Sends a command. A release is delayed while a client reads the executor's logs, because they are out of reach after
+// the executor has exited.
 void ApplicationMaster::Tell(const SendCommand& order) {
   if (job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
@@ -224,7 +230,8 @@ void ApplicationMaster::ListTheCheckpoints() {
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
-    // After a retry, the reason that was set here is removed. Without a retry, any reason is the scheduler's.
+    // If the folder was in use, the pending reason was set above and is removed now. Otherwise any pending reason comes
+    // from the scheduler and stays.
     if (first_looks_ > 0) SetPendingReason("");
     if (in_use) {
       Observe(CheckpointsFound{{}, in_use->by});
@@ -251,8 +258,8 @@ void ApplicationMaster::LookForNewestCheckpoint(int restart) {
 void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
   if (!trouble_.empty()) {
-    // The answer promises nothing, because the next heartbeat repeats everything that this one reports. Without an
-    // answer the executor would leave this AM.
+    // The heartbeat is answered although nothing can be written. That is safe, because the next heartbeat repeats
+    // everything that this one reports. Without an answer the executor would leave this AM.
     Observe(HeartbeatCall{caller, progress});
     return reply.Success({});
   }
@@ -270,11 +277,12 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
   });
 }
 
-// Writes the logs of an attempt. Only the job's last records wait for these writes. If many tasks fail at once, the
-// number of writes is limited, and further logs are dropped.
+// Writes the logs of an attempt. Nothing except the job's last records waits for these writes. If many tasks fail at
+// once, the number of writes is limited, and further logs are dropped.
 void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs) {
   if (logs_under_way_ >= kMostLogsUnderWay)
-    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_, " other writes are not finished"));
+    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_,
+                          " other writes are not finished"));
   ++logs_under_way_;
   std::optional<AttemptId> oldest;
   kept_logs_.push_back(attempt);
@@ -296,8 +304,8 @@ bool ApplicationMaster::IsUnended(const AttemptId& attempt) const {
   return state != AttemptState::kNew && !IsFinal(state);
 }
 
-// Outputs are written before the attempt's success is known, so that a client that knows of the success finds them. If
-// they cannot be written, only the executor's own copy is left.
+// Outputs are written before the attempt's success is known, so that a client that knows of the success finds the
+// outputs. If they cannot be written, only the executor's own copy is left.
 void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then) {
   const bool counts = IsUnended(attempt) && IsOutputTask(job_.spec(), attempt.task);
   if (!counts || !report.outputs || !report.outcome.Succeeded()) return then();
@@ -363,10 +371,12 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
-// A plain kill takes effect even if it cannot be written: the client stays connected, and repeats the kill to a later
-// AM. For any other kill an AM that cannot write makes no plan and judges no condition, because no later AM would
-// know of it. The requests that clients recorded in the folder are decided first. Otherwise a request that is refused
-// here might be taken from the folder later, when its condition has become true.
+// A plain kill takes effect even if it cannot be written, because the client stays connected and repeats the kill to a
+// later AM. Any other kill is refused while nothing can be written, because no later AM would know of its plan or
+// condition.
+//
+// Before a kill with a condition is decided, the requests in the folder are decided. Otherwise a kill that is refused
+// here might be accepted from the folder later, when its condition has become true.
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
@@ -430,7 +440,8 @@ JobStatus ApplicationMaster::JobAndSubmission() const {
   status.request = submission_.request;
   status.number = submission_.number;
   for (TaskStatus& task : status.tasks) {
-    // The node shows only the logs of the first attempt in a container under this URL.
+    // Only the first attempt in a container gets the container's log URL, because the node shows only the logs of that
+    // attempt.
     const auto url = log_urls_.find(task.id);
     if (url != log_urls_.end() && url->second.first.number == task.attempt) task.log_url = url->second.second;
   }

@@ -40,10 +40,11 @@ struct ApplicationMasterParts {
   Epoch epoch;
   Job job;  // state after the replay
   Journal& journal;
-  RecordCalls& calls;              // access to the job's records
-  bool steps_may_be_torn = false;  // see AmStarted::turns_may_be_torn
-  // The time that the end of the job waits for a journal and a status that cannot be written; nullopt: without a limit.
-  // The time is longer if the job was not killed, because a client wants its result.
+  RecordCalls& calls;  // access to the job's records
+  // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about it.
+  bool steps_may_be_torn = false;
+  // The longest time for which the end of the job waits for a journal or status that cannot be written; nullopt: no
+  // limit. The time is longer if the job was not killed (`otherwise`), because a client wants the result of such a job.
   struct Patience {
     Duration killed, otherwise;
   };
@@ -60,7 +61,7 @@ class ApplicationMaster : public AmService {
 
   void OnScheduler(SchedulerEvent event);  // Receives the scheduler's events.
 
-  // Returns the attempt that was started in the container, until the end of the attempt is known.
+  // Returns the attempt that was started in the container; nullopt once the end of the attempt is known.
   std::optional<AttemptId> UnendedIn(const ContainerId& container) const;
 
   // Returns the status for the job's page; counts as client activity.
@@ -87,7 +88,7 @@ class ApplicationMaster : public AmService {
   struct Turn {
     CoreStepResult result;
     Answer answer;
-    // True if a decision has changed the job.
+    // True if the step has decisions, which change the job.
     bool changed = false;
   };
 
@@ -117,7 +118,8 @@ class ApplicationMaster : public AmService {
 
   // ---- calls of clients
   void Decide(const KillRequest& request, const Reply<KillReply>& reply);
-  // Returns true if clients may receive the current status. An end has to be on disk first.
+  // Returns true if clients may receive the current status. After the job has ended they may receive it once the end is
+  // on disk, or while the end cannot be written.
   bool MayShowStatus() const;
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
@@ -138,7 +140,7 @@ class ApplicationMaster : public AmService {
   void EndWithoutJournal();
   void FinishUnwritten();
   void AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply);
-  // Returns true if a step with such an action waits for the journal.
+  // Returns true if a step that waits for the journal has an action for which `match` returns true.
   template <class Match>
   bool Waits(Match match) const;
   Duration LongestWatch() const;
@@ -188,7 +190,7 @@ class ApplicationMaster : public AmService {
   // Releases that are delayed while clients read the executors' logs.
   std::vector<SendCommand> delayed_;
   int logs_under_way_ = 0;  // logs being written to the records
-  // Attempts whose logs this AM has kept, oldest first.
+  // Attempts whose logs this AM has written to the records, oldest first.
   std::deque<AttemptId> kept_logs_;
   // Steps that wait for the journal, in order.
   std::deque<Turn> waiting_;
@@ -198,7 +200,8 @@ class ApplicationMaster : public AmService {
   std::set<std::string> seen_kills_;
   // The reason why nothing can be written now; empty if writing works.
   std::string trouble_;
-  // The reason why containers are missing or the checkpoint folder is still in use; empty: none.
+  // The reason why containers are missing or the checkpoint folder is still in use; empty if the job does not wait for
+  // either.
   std::string pending_reason_;
   // The time of the newest change of `trouble_` or `pending_reason_`.
   Instant unversioned_changed_{};

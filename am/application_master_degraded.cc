@@ -3,19 +3,23 @@
 // Launches, the forming of a gang, releases and answers wait, because the AM promises nothing that the next AM would
 // not know. Stopping does not wait if the job fails or is killed: tasks that still run get STOP at once, and get it
 // again when the step is written. That is safe. A next AM that does not find those decisions finds attempts that ended
-// "killed", or receives the failure again, because its executor was not released. In both cases that AM ends the job as
-// not succeeded. All other stops wait. After a success, or for a restart, the next AM would take the stopped attempts
-// for failures. And an executor whose attempt has ended may hold the only copy of an outcome.
+// "killed", or receives the failure again, because the failed executor was not released. In both cases that AM ends the
+// job as not succeeded.
 //
-// The end of a job does not wait for ever, because its executors, its place on the machine and all waiting clients
-// would wait with it. When the verdict is known and nothing could be written for `patience`, the waiting steps are
-// performed as if they had been written, and the arbiter gets the verdict to keep. No other AM starts after that. One
-// gap remains: this AM may die within a second of its end, or within the grace of a kill. If the disk works again for
-// the next AM, that AM finds attempts that were stopped without a reason, as after the death of all processes.
+// All other stops wait. The next AM would take attempts that were stopped after a success or for a restart for
+// failures. The executor of an attempt that has ended may hold the only copy of the outcome, so its container is not
+// stopped.
 //
-// Executors continue to work. Heartbeats are answered. The lease record becomes stale, so that an executor that loses
-// its connection does not consider itself cut off. While the lease is not renewed, no executor is judged by its
-// silence.
+// The end of a job does not wait for ever, because its executors, its reservation on the machine and all waiting
+// clients would wait with it. When the verdict is known and nothing could be written for the time `patience`, the
+// waiting steps are performed as if they had been written, and the arbiter gets the verdict to keep. No other AM starts
+// after that. One gap remains: this AM may die within a second of the job's end, or within the grace of a kill. If the
+// disk works again for the next AM, that AM finds attempts that were stopped without a reason, as after the death of
+// all processes.
+//
+// Executors continue to work. Heartbeats are answered. The AM does not renew the lease record, because an executor that
+// loses its connection considers itself cut off only while the record is fresh. While the lease is not renewed, no
+// executor is judged by its silence.
 #include <algorithm>
 #include <utility>
 
@@ -41,8 +45,7 @@ void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   MakeRoomForTheEnd();
 }
 
-// Deletes the disk reserve. The tasks that filled the disk have ended, and only the job's own last records are still to
-// be written.
+// Deletes the disk reserve. All tasks have ended, so only the job's own last records use the room.
 void ApplicationMaster::MakeRoomForTheEnd() {
   if (job_.MayRunTasks() || std::exchange(room_made_, true)) return;
   calls_.Ask(
@@ -86,7 +89,8 @@ void ApplicationMaster::SetDegraded(const std::string& trouble) {
 
 void ApplicationMaster::SetPendingReason(const std::string& reason) {
   if (reason == pending_reason_) return;
-  LogInfo(reason.empty() ? "the job does not wait for containers or checkpoints any more" : StrCat("the job waits: ", reason));
+  LogInfo(reason.empty() ? "the job does not wait for containers or checkpoints any more"
+                         : StrCat("the job waits: ", reason));
   pending_reason_ = reason;
   StatusChanged();
   PushUnversionedStatus();
@@ -112,7 +116,7 @@ bool ApplicationMaster::IsUrgent(const Action& action) const {
   const auto* stop = std::get_if<StopContainer>(&action);
   const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
   if (!attempt || IsFinal(job_.StateOf(*attempt))) return false;
-  // A stop that overtakes the launch would be forgotten when the launch arrives.
+  // A stop must not overtake the launch of its container, because the stop would be forgotten when the launch arrives.
   return !Waits([&](const Action& waiting) {
     const auto* launch = std::get_if<LaunchExecutor>(&waiting);
     return launch && launch->container == stop->container;
@@ -127,7 +131,7 @@ void ApplicationMaster::PerformUrgentActions(const Turn& turn) {
 }
 
 // The call is parked at once, so that a STOP reaches it. The command is sent only if it is on disk, which means that no
-// waiting step changes it. Waiting commands for other attempts of the task count, because an executor that calls for an
+// waiting step changes it. A waiting command for any attempt of the task counts, because an executor that calls for an
 // earlier attempt would receive the newest command.
 void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);

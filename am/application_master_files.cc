@@ -1,5 +1,5 @@
-// The files that the application master keeps next to its journal: the lease record and the status document; and the
-// kill requests, which other processes write. The job does not fail because of them: a failed write is repeated.
+// The lease record, the status document, and the kill requests that other processes write. The job does not fail
+// if one of these files cannot be written, because the write is repeated.
 #include <algorithm>
 #include <utility>
 
@@ -10,19 +10,20 @@
 namespace tony::am {
 namespace {
 
-// The shortest interval between two status messages to clients. A thousand tasks that start together cause a few
-// documents, not thousands. A document of 1000 tasks takes some milliseconds to make and to read, so the interval
-// limits the work to a tenth of a core.
+// The shortest interval between two status messages to clients. Without the interval, a thousand tasks that start
+// together would cause thousands of documents. A document of 1000 tasks takes a few milliseconds to make and to
+// read, so the interval limits the work to a tenth of a core.
 Duration PushInterval(int tasks) { return std::clamp(Duration(tasks / 10), Duration(20), Duration(200)); }
 Duration StatusFileInterval(int tasks) { return std::max(Duration(500), Duration(tasks / 5)); }
-// A timer, because inotify would cost an AM 15 ms at the end of every job, when it is closed.
+// The interval at which a timer reads the kill requests. A timer is used because closing inotify would cost 15 ms at
+// the end of every job.
 constexpr Duration kKillRequestInterval{1000};
 // The pause before a failed write is repeated. A full disk may recover, and no caller needs a shorter pause.
 constexpr Duration kBetweenTries{1000};
 
 }  // namespace
 
-// Calls `then` only if the lease was written.
+// Writes the lease and schedules its next renewal. Calls `then` only if the lease was written.
 void ApplicationMaster::WriteLease(std::function<void()> then) {
   calls_.Ask([lease = lease_](const JobRecords& records) { return records.WriteLease(lease); },
              [this, then = std::move(then)](const Status& written) {
@@ -51,8 +52,8 @@ void ApplicationMaster::RenewLease() {
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 
-// A client that requests a kill also calls the AM. A file without a call comes from a client that died in between, or
-// from the keeper (the supervisor of the job on this machine).
+// Reads the kill requests regularly. Usually the client that writes a request also calls the AM. Without such a call,
+// the request comes from a client that died in between, or from the keeper (the supervisor of the job on this machine).
 void ApplicationMaster::LookForKills() {
   ReadKills();
   kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKills(); });
@@ -122,9 +123,11 @@ void ApplicationMaster::End() {
       },
       [this](const Status& written) {
         if (written.ok() || unwritten_) return TellEnd();
-        // The message starts with a file name that differs each time, so only the text behind it is used.
+        // Only the text behind the last colon is used, because the message starts with a file name that differs each
+        // time.
         const std::string& why = written.error().message;
-        SetDegraded(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), "; the job ends when the file can be written"));
+        SetDegraded(
+            StrCat("status.json: ", why.substr(why.rfind(": ") + 2), "; the job ends when the file can be written"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
       });
 }

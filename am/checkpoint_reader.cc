@@ -11,8 +11,8 @@
 namespace tony::am {
 namespace {
 
-// A file that still changes after this time is being written by a task that still runs, and is not used. The time is
-// short compared with a restart's back-off.
+// A checkpoint that changes within this time is still being written by a task, and is not used. The time is short
+// compared with a restart's back-off.
 constexpr Duration kSettle{200};
 
 bool IsEnding(const JobRecords& records) {
@@ -31,7 +31,7 @@ Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {
   return std::optional<CheckpointListing>();
 }
 
-// Returns nullopt if this job does not continue the work of `earlier`.
+// Returns the listing of the job `earlier`; nullopt if this job does not continue the work of that job.
 Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& earlier, const Submission& own,
                                                            const CheckpointSpec& spec) {
   TRY_ASSIGN(const Submission submission, earlier.ReadSubmission());
@@ -39,8 +39,8 @@ Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& ear
   TRY_ASSIGN(const JobSpec earlier_spec, earlier.ReadSpec());
   const bool same_request =
       !own.request.value.empty() && submission.request == own.request && submission.number == own.number;
-  // A job that succeeded is done, and the new job repeats its work. A listing made with another pattern names other
-  // files.
+  // A job that succeeded is not continued, because a new job repeats its work. A listing made with another pattern
+  // names other files.
   const bool succeeded = status && status->verdict && status->verdict->state == FinalState::kSucceeded;
   if (!same_request || succeeded || earlier_spec.checkpoint.pattern != spec.pattern)
     return std::optional<CheckpointListing>();

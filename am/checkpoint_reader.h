@@ -17,19 +17,20 @@ namespace tony::am {
 
 struct FolderInUse {
   JobId by;
-  // True if that job is being ended, so the folder is free soon.
+  // True if that job is being ended, so the folder will soon be free.
   bool ending = false;
 };
 using FirstLook = std::variant<CheckpointListing, FolderInUse>;
 
 // LookFirst() and LookAgain() read files and may block, so they must not be called on the loop.
 //
-// LookFirst() takes the directory for the job and lists it, before any task has started. If the previous job in the
-// directory had the same request id and submission number and did not succeed, the listing continues the listing of
-// that job.
+// LookFirst() reserves the directory for the job and lists it, before any task has started. If the previous job in the
+// directory had the same request id and submission number and did not succeed, the listing continues that job's
+// listing.
 FirstLook LookFirst(const CheckpointPlace& place, const Submission& submission, const CheckpointSpec& spec);
 
-// Returns NewestCheckpoint(). Returns an error if another job has taken the directory, except with `resume_latest`.
+// Returns the result of NewestCheckpoint(), or an error if another job has reserved the directory. With `resume_latest`
+// the reservation does not matter.
 Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const JobId& job, const CheckpointSpec& spec,
                                             const CheckpointListing& listing);
 

@@ -22,7 +22,7 @@
 namespace tony::am {
 namespace {
 
-// The pauses between repeated writes. A full disk gets room now and then, and a repeated write costs little.
+// The pauses between repeated writes. A full disk may get room at any time, and a repeated write costs little.
 constexpr Duration kFirstPause{200};
 constexpr Duration kLongestPause{2000};
 
@@ -126,7 +126,7 @@ std::string LogAndEncode(const std::vector<Decision>& decisions) {
   std::string lines;
   for (const Decision& decision : decisions) {
     const std::string json = ToJson(decision);
-    // The log shows the journal's own JSON, which is made only once.
+    // The log and the journal use the same JSON, so the JSON is made only once.
     LogDecision(json);
     lines += (lines.empty() ? "" : "\n") + json;
   }
@@ -178,7 +178,7 @@ class LocalJournal::Writer {
   };
   enum class FileState {
     kWhole,  // file holds content_
-    // file holds content_ and a torn tail
+    // The file holds content_ and a torn tail.
     kTorn,
     // A sync failed, so the content of the file is unknown; or the file has an earlier version.
     kSpoiled,
@@ -215,7 +215,7 @@ class LocalJournal::Writer {
     return true;
   }
 
-  // Writes the whole batch or nothing. May be repeated.
+  // Writes the whole batch or nothing, so a failed call can be repeated.
   Status Write(const Batch& batch) {
     const std::string bytes = content_.empty() ? EncodeHeader() + batch.bytes : batch.bytes;
     if (state_ == FileState::kSpoiled) {
@@ -277,7 +277,7 @@ class LocalJournal::Writer {
   const std::unique_ptr<JournalFile> file_;
   std::string content_;  // Everything that was written and acknowledged.
   FileState state_;
-  // Last member, because the thread uses all members above from its start.
+  // This member is the last, because the thread uses all members above from its start.
   std::thread thread_;
 };
 
@@ -313,7 +313,8 @@ Result<OpenedJournalFile> OpenJournalFile(const std::string& path) {
     return InvalidError(path, ": damaged at byte ", decoded->valid_bytes, ": the file ends here, but it had ", written,
                         " bytes");
   }
-  // Without O_APPEND, because pwrite() would append. If the disk has no room for this file, the AM runs without it.
+  // The file is opened without O_APPEND, because pwrite() would append in that mode. If the disk has no room for this
+  // file, the AM runs without it.
   UniqueFd note(open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   OpenedJournalFile opened{.torn_bytes = content.size() - decoded->valid_bytes};
   content.resize(decoded->valid_bytes);

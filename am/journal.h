@@ -16,11 +16,12 @@
 
 namespace tony::am {
 
-// The file of a journal, as its writer uses it. Error messages name only the reason, not the file: "no space left on
-// device".
+// The file of a journal, as its writer uses it. Error messages contain only the reason and not the file name, e.g. "no
+// space left on device".
 //
-// The file `journal.written` next to it holds the number of bytes that the journal had when the AM last acted on them.
-// A journal shorter than that has lost decisions, which is never the result of a torn tail.
+// The file `journal.written` next to the journal holds the journal's size when the AM last acted on a decision. A
+// journal that is shorter has lost decisions. A torn tail cannot be the cause, because the AM acts on complete writes
+// only.
 class JournalFile {
  public:
   virtual ~JournalFile() = default;
@@ -39,13 +40,13 @@ struct OpenedJournalFile {
   // The content without the torn tail, converted to this version.
   std::string content;
   size_t torn_bytes = 0;
-  // True if the file itself has an earlier version.
+  // True if the file on disk has an earlier version.
   bool outdated = false;
   std::vector<Decision> decisions;
 };
 
-// Leaves an existing file unchanged. Returns kInvalid if the journal is damaged or has a later version; the message
-// names the place and the reason.
+// Opens or creates the journal, and leaves an existing file unchanged. Returns kInvalid if the journal is damaged or
+// has a later version; the message contains the place and the reason.
 Result<OpenedJournalFile> OpenJournalFile(const std::string& path);
 
 // The place where decisions are kept: LocalJournal, or RecordJournal (record_journal.h).

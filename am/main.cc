@@ -34,11 +34,12 @@
 namespace tony::am {
 namespace {
 
-// The lock of a killed AM is free at once. An AM that is being replaced gets this long to die.
+// A new AM waits this long for the lock of the AM that it replaces. The lock of a killed AM is free at once.
 constexpr Duration kLockLimit{10000};
 
-// A full disk may get room. A dead disk stays dead, and the machine waits for the end of the job. For a kill the limit
-// is half of the keeper's ten seconds, so that the keeper has time left.
+// The time that the end of the job waits for a disk that cannot be written. A full disk may get room. A dead disk stays
+// dead, and the machine waits for the end of the job. For a kill the limit is half of the keeper's ten seconds, so that
+// the keeper has time left.
 constexpr ApplicationMasterParts::Patience kPatience{.killed = Duration(5000), .otherwise = Duration(30'000)};
 
 Result<UniqueFd> LockJob(const JobRecords& records) {
@@ -81,8 +82,8 @@ void RemoveStaleSockets(const JobRecords& records, Epoch epoch) {
   }
 }
 
-// Executors of the previous release expect a host and port in the lease record. Only the record of a job with such
-// executors has one, so the AM listens on a port only for these jobs.
+// Executors of the previous release expect a host and port in the lease record. The AM listens on a port only if the
+// previous lease record has a port, because only jobs with such executors have one.
 RpcServerOptions WhereToListen(const JobRecords& records, Epoch epoch) {
   RpcServerOptions options{.folder = records.place(), .at = {SocketOf(epoch)}};
   const auto before = records.ReadLease();
@@ -174,7 +175,7 @@ Status Rule(const JobRecords& records, Epoch epoch) {
 int Main(int argc, char** argv) {
   OpenLog("tony-am");
   signal(SIGPIPE, SIG_IGN);
-  // A write beyond the file size limit fails, as on a full disk.
+  // With SIGXFSZ ignored, a write beyond the file size limit fails with an error, as on a full disk.
   signal(SIGXFSZ, SIG_IGN);
   const auto epoch = argc == 3 ? ParseInt(argv[2]) : std::nullopt;
   if (!epoch || *epoch < 1) {

@@ -10,15 +10,17 @@ namespace {
 
 constexpr Duration kAwaitLimit{30000};
 
-// The time to collect further answers for one reply, because executors that write all the time answer within a few
-// milliseconds of each other.
+// Answers that arrive within this time after the first answer go into the same reply. Executors that write all the time
+// answer within a few milliseconds of each other.
 constexpr Duration kGather{10};
-// The smallest piece that is worth a call, if a reader wants many logs at once.
+// If a reader wants many logs at once, each request still covers at least this many bytes, because smaller pieces are
+// not worth a call.
 constexpr int64_t kLeastOfAsk = 16 << 10;
-// A reader calls again as soon as it has printed the answer, so after this time without a call it has left.
+// A reader calls again as soon as it has printed the answer, so a reader that has not called for this long counts as
+// disconnected.
 constexpr Duration kReaderIsThere{1000};
 
-// Returns true if the attempt has ended and this answer leaves nothing to read of its logs.
+// Returns true if the attempt has ended and this answer contains the rest of its logs.
 bool IsTheLast(const std::vector<LogWant>& wants, const std::vector<LogNews>& news) {
   for (size_t i = 0; i < news.size(); ++i) {
     const int64_t end = wants[i].offset + news[i].cut + static_cast<int64_t>(news[i].text.size());
@@ -106,7 +108,8 @@ void LogRelay::Read(const LogQuery& query, const Reply<LogAnswer>& reply) {
   if (calls_.size() >= kMostCalls) {
     LogAnswer refused;
     for (size_t i = 0; i < query.wants.size(); ++i)
-      refused.emplace_back(i, LogNews{.problem = StrCat(kMostCalls, " other clients are reading logs; try again later")});
+      refused.emplace_back(i,
+                           LogNews{.problem = StrCat(kMostCalls, " other clients are reading logs; try again later")});
     return reply.Success(refused);
   }
   calls_.emplace(id, Call{.wants = query.wants, .waits = query.wait > Duration(0), .reply = reply});
@@ -138,8 +141,9 @@ void LogRelay::AskOf(const TaskId& task, const std::vector<int>& places, int64_t
   Ask& ask = asks_[id] =
       Ask{.ask = {id, std::move(wants), most, wait}, .task = task, .is_given = !has_room, .calls = {call_id}};
   readers.asks.push_back(id);
-  const std::string problem = has_room ? StrCat("no executor of ", ToString(task), " is connected to the application master")
-                                       : StrCat(kMostAsksOfTask, " other clients are reading the logs of ", ToString(task), " now");
+  const std::string problem =
+      has_room ? StrCat("no executor of ", ToString(task), " is connected to the application master")
+               : StrCat(kMostAsksOfTask, " other clients are reading the logs of ", ToString(task), " now");
   ask.limit = loop_.After(patience, [this, id, problem] { Fail(id, problem); });
   if (has_room) loop_.Post([this, task] { master_.on_asks(task); });
 }
@@ -188,7 +192,7 @@ void LogRelay::Resolve(int64_t id, const std::vector<LogNews>& news) {
   std::erase(readers_.at(ask.task).asks, id);
   for (const int64_t call_id : ask.calls) {
     const auto found = calls_.find(call_id);
-    // An answer to another call may have closed this call's connection.
+    // The reply to another call may have closed this call's connection, which drops this call.
     if (found == calls_.end()) continue;
     Call& call = found->second;
     const std::vector<int> places = std::move(call.asked.at(id));

@@ -25,8 +25,8 @@ class ParkedCalls {
       EventLoop& loop, std::function<void()> on_watch_end = [] {})
       : loop_(loop), on_watch_end_(std::move(on_watch_end)) {}
 
-  // Parks one Await per attempt; an earlier one is answered "no news". After 30 s this one is also answered "no
-  // news", so that its caller notices a connection that has become silent.
+  // Parks the Await of an attempt. If the attempt has a parked Await already, that call is answered "no news". Each
+  // Await is answered "no news" after 30 s, so that its caller notices a connection that has become silent.
   void ParkAwait(const AttemptId& attempt, int64_t since, const Reply<Command>& reply);
   // Returns the newest attempt of the task with a parked Await; nullopt if no attempt has one.
   std::optional<AttemptId> AttemptAwaiting(const TaskId& task) const;
@@ -38,7 +38,7 @@ class ParkedCalls {
   // Parks a Watch. After `limit` it is answered with the result of `status`.
   void ParkWatch(int64_t since, Duration limit, const Reply<StatusAnswer>& reply, std::function<StatusAnswer()> status);
   bool AnyWatch() const { return !watches_.empty(); }
-  // Answers the calls for which this status is news.
+  // Answers the parked Watch calls for which this status is news.
   void Tell(const StatusAnswer& answer);
   void TellAll(const StatusAnswer& answer);  // answers all calls
 
@@ -64,26 +64,29 @@ class ParkedCalls {
 };
 
 // Passes logs from executors to clients. A client requests logs from the AM. The AM requests them from the executors,
-// in its answer to the Await that each has parked. The executors send the logs. Nothing is journalled, and nothing
-// outlives the AM. Loop thread only.
+// as the answers to their parked Await calls. The executors send the logs. Nothing is journalled, and nothing outlives
+// the AM. Loop thread only.
 //
 //   ReadLogs --> one request for each task --Await--> executor --SendLog--> ReadLogs is answered
 //
 // A call without a wait is answered when all its requests are answered. A call with a wait is answered when one request
-// is answered, together with answers that follow at once. The other requests stay with their executors, where the next
-// call of the reader finds them, and also a call of another reader that wants the same piece. If no executor takes or
+// is answered, together with answers that follow at once. The other requests stay with their executors. The reader's
+// next call waits for these requests, as does a call of another reader for the same piece. If no executor takes or
 // answers a request within seconds, only the logs of this request get an error.
 class LogRelay {
  public:
-  // The most ReadLogs calls of all readers together, each with at most kMostLogBytes of text.
+  // At most this many ReadLogs calls of all readers wait at the same time, each with at most kMostLogBytes of text.
   static constexpr size_t kMostCalls = 32;
-  // The most requests for a task. A further one replaces the oldest request that no call waits for.
+  // At most this many requests for one task exist at the same time. A further request replaces the oldest request that
+  // no call waits for.
   static constexpr size_t kMostAsksOfTask = 8;
-  // The limit for an executor to call Await, which executors do all the time.
+  // The time in which an executor has to call Await to receive a log request. Connected executors call Await all the
+  // time.
   static constexpr Duration kAwaitLimit{2000};
-  // The shorter limit if the attempt has ended, because its executor may have exited.
+  // The time in which the executor has to call Await if its attempt has ended. The time is shorter than kAwaitLimit,
+  // because the executor may have exited.
   static constexpr Duration kLeftLimit{200};
-  // The limit for the executor's answer, beyond the wait that was requested.
+  // The time in which an executor has to answer a log request, in addition to the wait that the request contains.
   static constexpr Duration kAnswerLimit{2000};
   static constexpr Duration kLongestDelay{3000};  // longest delay of an executor's release
 
@@ -114,7 +117,7 @@ class LogRelay {
   struct Call {
     std::vector<LogWant> wants;
     bool waits = false;
-    // By request: the indices of its logs in `wants`.
+    // The logs that each request is for, as indices into `wants`. The key is the id of the request.
     std::map<int64_t, std::vector<int>> asked;
     LogAnswer answer;
     Reply<LogAnswer> reply;
@@ -122,9 +125,9 @@ class LogRelay {
   };
   struct Readers {
     std::vector<int64_t> asks;  // oldest first
-    // time of the newest call or answer
+    // The time of the newest call or answer.
     Instant active{};
-    // True if the newest answer had the last piece of the logs.
+    // True if the newest answer contained the last piece of the logs of an attempt that has ended.
     bool has_all = false;
     int delayed = 0;  // attempt whose release is delayed
     Instant delayed_since{};

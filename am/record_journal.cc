@@ -74,7 +74,7 @@ void RecordJournal::WriteNext() {
     done_.push_back(std::move(waiting_.front().done));
     waiting_.pop_front();
   }
-  // Steps without decisions write nothing, and are answered in their order.
+  // Steps without decisions write nothing. Their callbacks are called in the order of the steps.
   if (bytes.size() == head) bytes.clear();
   writing_ = std::make_shared<const std::string>(std::move(bytes));
   state_ = State::kWriting;
@@ -105,7 +105,7 @@ void RecordJournal::TakeResult(const Result<bool>& added) {
   state_ = State::kIdle;
   const std::vector<Done> told = std::exchange(done_, {});
   if (!waiting_.empty()) WriteNext();
-  // A callback may destroy this journal.
+  // A callback may destroy this journal, so `alive` is checked before each call.
   const std::weak_ptr<bool> alive = alive_;
   TellTrouble("");
   for (const Done& done : told) {

@@ -16,8 +16,8 @@ namespace tony::am {
 
 struct OpenedRecordJournal;
 
-// Steps wait while a record is being stored. Afterwards they are stored together, as many as fit into a record of the
-// usual size.
+// While a record is being stored, further steps wait. Then the waiting steps are stored together, as many as fit into a
+// record of the usual size.
 //
 // A failing store is retried until it succeeds. The store may also report that this epoch is sealed, because another AM
 // is the leader, or because a client has finalized the job without this AM. From that time nothing is written and no
@@ -67,11 +67,11 @@ class RecordJournal : public Journal {
   std::deque<Turn> waiting_;
   std::shared_ptr<const std::string> writing_;  // the record that is being stored
   std::vector<Done> done_;                      // callbacks of the record's steps
-  std::string trouble_;                         // trouble that was reported last
+  std::string trouble_;                         // problem that was reported last
   Duration pause_;
   EventLoop::Timer again_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  // Last member, so that the thread ends before the other members are destroyed.
+  // This member is the last, so that its thread ends before the other members are destroyed.
   SideThread thread_;
 };
 

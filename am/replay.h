@@ -18,7 +18,7 @@ namespace tony::am {
 Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decisions);
 
 // Sets the RealClock to the time by the job's clock (core/job_clock.h), and saves the clock for the next AM. Errors are
-// only logged, because a job can run without that file.
+// only logged, because a job can run without a saved clock.
 void UseJobClock(const JobRecords& records, std::optional<Instant> newest);
 
 // After this call a failed CHECK ends the process with kFailedCheck, and with one line in the log that names the

@@ -1,9 +1,9 @@
 // tony-yarn-am: the application master of one job on YARN. A NodeManager starts this program, never a user. Its
 // parameters are in its container's credentials and environment (runtime/yarn/executor_context.h).
 //
-// Exit codes: 0 when the job has ended and the ResourceManager knows the end. 75 when this attempt is over without
-// that: the AM was replaced or killed, or the job was finalized without it. 79 (kFailedCheck) when a CHECK failed,
-// which the application's diagnostics name. Any other exit is a crash or an unusable file.
+// Exit codes: 0 when the job has ended and the ResourceManager knows the final status. 75 when the ResourceManager does
+// not know it: the AM was replaced or killed, or the job was finalized without this AM. 79 (kFailedCheck) when a CHECK
+// failed, which the application's diagnostics name. Any other exit is a crash or an unusable file.
 #include <unistd.h>
 
 #include <csignal>
@@ -46,20 +46,22 @@ namespace {
 constexpr int kAttemptIsOver = 75;
 constexpr const char* kEverywhere = "0.0.0.0";
 constexpr Epoch kFirstEpoch{1};  // YARN runs only one attempt
-// An AM that has nothing to write would not notice that its journal is sealed, so it checks this often.
+// The AM checks this often whether its journal is sealed, because an AM that has nothing to write would not notice the
+// seal.
 constexpr Duration kCheckInterval{10'000};
 constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 // The time that the ResourceManager gets to accept the end of an AM that failed a CHECK.
 constexpr Duration kFailedCheckLimit{10'000};
-constexpr const char* kSealed = "its journal was sealed: the job was finalized without this application master, or removed";
+constexpr const char* kSealed =
+    "its journal was sealed: the job was finalized without this application master, or removed";
 
 struct Container {
   YarnCluster cluster;
   std::string host;  // numeric address of this node
   hadoop::Token token;
-  // The other credentials, which are for the executors' tasks. The ResourceManager's token and the AM's own secrets are
-  // not among them.
+  // The other credentials, which are for the executors' tasks. They contain neither the ResourceManager's token nor the
+  // AM's own secrets.
   hadoop::Credentials others;
   MasterLaunch launch;
 };
@@ -90,9 +92,9 @@ Result<Container> ReadContainer() {
 }
 
 // ---- The page of a job on YARN. Browsers reach the page only through YARN's proxy, which sends the name of the
-// visitor. The AM queries the ResourceManager whether this visitor may see the application. Connections from elsewhere
-// are closed, as Hadoop's AmIpFilter does. The proxy passes each answer on byte for byte, but holds it until it has 4
-// KB or all of it, and uses a thread for each request. Therefore browsers poll, and no request waits for news.
+// visitor. The AM queries the ResourceManager whether this visitor may see the application. Connections from other
+// hosts are closed, as Hadoop's AmIpFilter does. The proxy passes each answer on byte for byte, but only when it has 4
+// KB or the whole answer, and uses a thread for each request. Therefore browsers poll, and no request waits for news.
 
 struct YarnPageParts {
   EventLoop& loop;
@@ -100,12 +102,12 @@ struct YarnPageParts {
   YarnCluster cluster;
   // The address of this node that the ResourceManager can reach.
   std::string host;
-  // The AM's address for the page's thread, which reads logs as every client does.
+  // The page's thread accesses the AM in this way, because it reads logs as every client does.
   AmAccess way;
 };
 
-// Returns a filter that admits only YARN's proxy. Each refused address is logged once, which shows a proxy that calls
-// from an address to which its name does not resolve.
+// Returns a filter that admits only YARN's proxy. Each refused address is logged once. The log helps if the proxy calls
+// from an address that its name does not resolve to.
 std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
   const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
   const auto proxy = std::make_shared<HostAddress>(loop, host);
@@ -139,8 +141,8 @@ PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
           }};
 }
 
-// Returns null if the page cannot be served, because a job can run without its page. Without the ResourceManager's web
-// server the AM could not check which visitors may see the page.
+// Returns null if the page cannot be served; the job then runs without a page. No page is served without the
+// ResourceManager's web server, because the AM could not check which visitors may see the page.
 std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   if (parts.cluster.rm_web.empty()) return nullptr;
   auto listening = ListenOn({kEverywhere, 0});
@@ -308,7 +310,7 @@ class Master {
 Result<int> Run() {
   TRY_ASSIGN(const Container container, ReadContainer());
   EventLoop loop;
-  // A client ends a job by a kill request. A NodeManager's TERM is followed by a KILL, so signals are ignored.
+  // A client ends a job by a kill request. A NodeManager sends KILL after TERM anyway, so signals are ignored.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
   return Master(loop, container, RecordsOf(container.cluster, container.launch.job)).Rule();
@@ -320,7 +322,7 @@ Result<int> Run() {
 int main() {
   tony::OpenLog("tony-yarn-am");
   std::signal(SIGPIPE, SIG_IGN);
-  // A write beyond the file size limit fails, as on a full disk.
+  // With SIGXFSZ ignored, a write beyond the file size limit fails with an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   const auto code = tony::WithoutThrowing([] { return tony::am::Run(); });
   if (code.ok()) return *code;

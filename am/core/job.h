@@ -26,12 +26,13 @@
 //           that misses heartbeats is suspected, and later its container is ended (MissedHeartbeats). A limit
 //           that expires stops an attempt or the job (ExpiredDeadline).
 // fail      OnOutcome() of a report, OnExited() of a container's end -> [AttemptEnded]. Judge() judges the end in the
-//           same step, or after the time `settle` if a better cause may follow (SettlesAt, FirstCauseOf). JudgeEndOf() decides:
-//   restart   If a budget allows it (PlanRestart, RestartOrStop), [RestartDecided] puts the tasks of its scope into Backoff
-//             and stops their attempts (TakeOver). When these have ended, the end of their containers is confirmed, the
-//             delay is over and the newest checkpoint is known (NextOf), [RestartBegan] makes the next attempts: in
-//             the same executor (Renew) or in a new container (Replace). A restart of gang or job goes back to
-//             allocate; a smaller restart joins the running generation (NoteInRestart).
+//           same step, or after the time `settle` if a better cause may follow (SettlesAt, FirstCauseOf). JudgeEndOf()
+//           decides:
+//   restart   If a budget allows it (PlanRestart, RestartOrStop), [RestartDecided] puts the tasks of its scope into
+//             Backoff and stops their attempts (TakeOver). When these have ended, the end of their containers is
+//             confirmed, the delay is over and the newest checkpoint is known (NextOf), [RestartBegan] makes the next
+//             attempts: in the same executor (Renew) or in a new container (Replace). A restart of gang or job goes
+//             back to allocate; a smaller restart joins the running generation (NoteInRestart).
 //   tolerate  If the role may have one more failure: [FailureTolerated]; the job continues without the task.
 //   stop      If no restart is left: [JobStopping] with the verdict that names the first cause.
 // succeed   When the tracked roles are complete (CompletionDecision, IsComplete): [JobStopping] with success. When
@@ -67,8 +68,8 @@
 #include "am/core/ownership.h"
 #include "am/core/restarts.h"
 #include "am/core/states.h"
-#include "am/core/step.h"
 #include "am/core/tasks.h"
+#include "am/core/step.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
