@@ -17,7 +17,7 @@ namespace tony::azkaban {
 namespace {
 
 constexpr Duration kAttachmentInterval{1000};
-// A part of the two seconds that Azkaban allows after SIGTERM; the kill needs another part.
+// The longest wait for the log's reader. Azkaban allows two seconds after SIGTERM, and the kill needs a part of them.
 constexpr Duration kReadLimit{500};
 // The time in which Azkaban moves a line from its buffer into its log.
 constexpr Duration kReadPause{100};
@@ -26,7 +26,7 @@ constexpr Duration kReadPause{100};
 
 void PrintInLog(std::string_view line) { PrintLine(SafeLine(line)); }
 
-// Polls, because the kernel does not notify the writer of a pipe that has been emptied.
+// The output is polled, because the kernel does not notify the writer of a pipe that the pipe is empty.
 void WaitForLogReader() {
   struct stat output {};
   if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;

@@ -16,18 +16,18 @@ namespace tony::azkaban {
 // breaks lines at some of them.
 void PrintInLog(std::string_view line);
 
-// Returns when Azkaban has read the output, or after a moment. Azkaban 2.5 closes the output of a failed step when the
-// step ends, so unread lines, among them the reason of the failure, would be lost.
+// Waits until Azkaban has read the output, but at most for a moment. Azkaban 2.5 closes the output of a failed step
+// when the step ends. Lines that were not read, such as the reason of the failure, would be lost.
 void WaitForLogReader();
 
-// The output about one job.
+// Prints the lines about one job, and writes its live status.
 class Account {
  public:
-  // `attachment` is the file for WriteAttachment(); empty: Azkaban wants no live status.
+  // `attachment` is the file for WriteAttachment(); empty if Azkaban does not request a live status.
   Account(const JobRecords& records, std::filesystem::path attachment)
       : records_(records), attachment_(std::move(attachment)) {}
 
-  // Prints the changes since the previous call.
+  // Tell() prints the changes since its previous call. TellEnd() prints the verdict.
   void Tell(JobStatus status);
   void TellEnd(const JobStatus& status);
 

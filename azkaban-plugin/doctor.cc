@@ -48,7 +48,7 @@ Check Folder(const Installation& installation) {
     return FailCheck("job types", StrCat(path, ": no such folder"), advice);
   if (sight.kind == PathVisibility::Kind::kHidden) {
     Check hidden = HiddenCheck("job types", installation.jobtypes, sight, installation.server.user);
-    // The check fails, because all further checks need this folder.
+    // The check fails even if it would be a warning elsewhere, because all further checks need this folder.
     hidden.health = Health::kFail;
     return hidden;
   }
@@ -92,11 +92,11 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
   if (!files.complete) return {};
   if (!files.ExecutesAsUser()) {
     if (names.empty()) return {};
-    return {
-        WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user has no effect"), "")};
+    return {WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user has no effect"),
+                      "")};
   }
   Checks checks;
-  // The folder for the jobs of all users; empty: each user's own home.
+  // The folder for the jobs of all users; empty if the jobs are in each user's own home.
   const auto variables = StepVariables(files);
   const auto set = variables.find("TONY_HOME");
   const fs::path home_of_all = set != variables.end() ? set->second : installation.server.Variable("TONY_HOME");
@@ -109,7 +109,7 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
   return checks;
 }
 
-// Checks the home of steps that do not run as their users, or the folder with the homes of all users.
+// Checks the home of the jobs if all steps run as one user. Otherwise checks the folder with the homes of all users.
 Checks Home(const PluginFiles& files) {
   if (!files.complete || !files.ExecutesAsUser()) return CheckHome();
   if (const char* home = std::getenv("TONY_HOME"); home != nullptr) return CheckHomeOfAll(home);
@@ -118,7 +118,7 @@ Checks Home(const PluginFiles& files) {
 
 constexpr const char* kFirstGpu = "/dev/nvidia0";
 
-// Returns the program that `command` runs, or an error that names what is wrong with `command`.
+// Returns the program that `command` runs, or an error that describes what is wrong with `command`.
 Result<fs::path> Adapter(const Installation& installation, const PluginFiles& files) {
   const auto wrong = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
   const Property* command = files.plugin.Find("command");
@@ -137,8 +137,8 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
   return fs::path(path);
 }
 
-// Checks whether the program can be run by the user of the steps: the server's user or, under execute.as.user, any
-// user.
+// Checks whether the user of the steps can run the program. Under execute.as.user that can be any user, otherwise the
+// server's user.
 Check Runnable(const std::string& name, const fs::path& program, const Installation& installation, bool as_anybody) {
   const User& user = installation.server.user;
   const PathVisibility sight = PathVisibilityOf(program);
@@ -161,7 +161,8 @@ bool IsOnYarn(const Properties& plugin) {
   return scheduler != nullptr && Trim(scheduler->value) == "yarn";
 }
 
-// Returns a failed check if every step needs a cluster. Otherwise returns a warning, because some steps might need one.
+// Returns a failed check if every step needs a cluster. Otherwise returns a warning, because some steps may need a
+// cluster.
 Check YarnCheck(const PluginFiles& files, std::string name, std::string text, std::string advice) {
   Check check = WarnCheck(std::move(name), std::move(text), std::move(advice));
   if (IsOnYarn(files.plugin)) check.health = Health::kFail;
@@ -178,8 +179,8 @@ bool MayRead(const fs::path& path, const User& user) {
          (sight.kind == PathVisibility::Kind::kThere && !Obstacle(path, user, R_OK));
 }
 
-// A missing file matters only if every step needs it. An existing file that the steps' user cannot read was installed
-// for steps on YARN, so that some of them might fail.
+// A missing file is a problem only if every step needs it. If the file exists and the steps' user cannot read it, steps
+// on YARN would fail, so the file is reported even if not every step needs it.
 std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, const PluginFiles& files) {
   const fs::path file = folder / kYarnFile;
   std::error_code error;
@@ -212,14 +213,14 @@ bool IsRefused(const std::string& name, const PluginFiles& files) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Returns true if this process can test whether the user may write to `home`. Root and the user can, except that root
-// cannot test on another machine's disk.
+// Returns true if this process can test by writing whether the user may write to `home`. The user's own processes and
+// root can do that. Root cannot if `home` is on another machine's disk.
 bool CanTry(const fs::path& home, const User& user) {
   const auto system = FileSystemOf(home);
   return geteuid() == user.uid || (geteuid() == 0 && system.ok() && !system->network);
 }
 
-// Checks that the modes of `home` allow a still unknown user to make a folder there.
+// Checks that the modes of `home` allow any user to make a folder there, including users that are not known yet.
 Checks CheckOpen(const fs::path& home) {
   const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
   const PathVisibility sight = PathVisibilityOf(home);
@@ -228,8 +229,11 @@ Checks CheckOpen(const fs::path& home) {
                       "folders above it: mode 0755")};
   struct stat info {};
   if (sight.kind == PathVisibility::Kind::kMissing || stat(home.c_str(), &info) != 0) {
-    return {FailCheck(
-        "home", StrCat(home.string(), " does not exist: the first user's job would make it, and other users could not write there"), make)};
+    return {
+        FailCheck("home",
+                  StrCat(home.string(),
+                         " does not exist: the first user's job would make it, and other users could not write there"),
+                  make)};
   }
   if (!S_ISDIR(info.st_mode)) return {FailCheck("home", home.string() + " is not a folder", make)};
   const std::string mend = StrCat("run as its owner or as root: chmod 1777 ", home.string());
@@ -244,8 +248,8 @@ Checks CheckOpen(const fs::path& home) {
                     StrCat("as root: chown root ", home.string()))};
 }
 
-// Returns a failed check for each user whose jobs are refused because another user has taken the name of the user's
-// folder.
+// Returns a failed check for each user whose jobs are refused because another user owns the folder with this user's
+// name.
 Checks CheckTaken(const fs::path& home) {
   Checks taken;
   std::error_code error;
@@ -282,7 +286,8 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
   Add(all, StepUsers(line.Values("user"), installation, files));
   BecomeLike(installation.server, StepVariables(files));
   if (installation.server.user.uid != geteuid())
-    all.push_back(WarnCheck("rights", StrCat("the following checks are made for you, not for ", installation.server.user.name),
+    all.push_back(WarnCheck("rights",
+                            StrCat("the following checks are made for you, not for ", installation.server.user.name),
                             "run the doctor as root or as that user"));
   Add(all, Home(files));
   Add(all, DefaultBackend().operations().Doctor());
@@ -318,7 +323,8 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
   if (checks.front().health == Health::kFail || PathVisibilityOf(*adapter).kind != PathVisibility::Kind::kThere)
     return checks;
   if (!IsSameProgram(SiblingProgram(kAdapter), *adapter))
-    checks.push_back(WarnCheck("command", StrCat("its build differs from the build that checks it, ", SiblingProgram(kAdapter)),
+    checks.push_back(WarnCheck("command",
+                               StrCat("its build differs from the build that checks it, ", SiblingProgram(kAdapter)),
                                "run its own doctor, or install again"));
   for (const std::string_view name : kPrograms) {
     Check check = Runnable("programs", adapter->parent_path() / name, installation, files.ExecutesAsUser());

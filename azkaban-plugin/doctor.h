@@ -17,7 +17,7 @@ namespace tony::azkaban {
 
 VerbSpec DoctorVerb();
 
-// `arguments` are the words after the verb. Prints the checks. Returns 0 if the installation is healthy, otherwise 1.
+// `arguments` are the words after the verb. Prints the checks. Returns 0 if no check fails, otherwise 1.
 Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments);
 
 // An installation of the job type, and the executor server that reads it.
@@ -27,7 +27,7 @@ struct Installation {
   std::filesystem::path folder() const;  // folder of the job type `tony`
 };
 
-// The property files of the job type, as far as they could be read.
+// The properties of the job type. A file that could not be read adds none.
 struct PluginFiles {
   Properties server;  // private.properties overrides commonprivate.properties
   Properties plugin;
@@ -35,15 +35,15 @@ struct PluginFiles {
   bool complete = false;
 
   std::string ServerValue(std::string_view key, std::string_view usual) const;
-  bool ExecutesAsUser() const;  // Azkaban's default: true
+  bool ExecutesAsUser() const;  // true if the property is missing
 };
 
 Check OkCheck(std::string name, std::string text);
 Check WarnCheck(std::string name, std::string text, std::string advice);
 Check FailCheck(std::string name, std::string text, std::string advice);
 
-// Returns the check of a path that this process cannot read. The check fails if `judged` is the user of this process.
-// Otherwise it is a warning, because `judged` may be able to read the path.
+// Returns the check of a path that this process cannot read. If `judged` is the user of this process, the check fails.
+// Otherwise the check is a warning, because `judged` may be able to read the path.
 Check HiddenCheck(std::string name, const std::filesystem::path& path, const PathVisibility& sight, const User& judged);
 
 // In doctor_plugin.cc: checks that the files are readable for the server and well-formed.
@@ -52,24 +52,25 @@ Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
 // In doctor_plugin.cc: checks the values in the files.
 Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
 Checks CheckPluginProperties(const PluginFiles& files);
-// Checks tony.* with the mapper that reads the properties of a step.
+// Checks the properties tony.* with the parser that also reads the properties of a step.
 Checks CheckSiteDefaults(const PluginFiles& files);
 
 // In doctor.cc: checks the program that `command` names, the programs next to it, the setuid program, and the
 // configuration of a cluster.
 Checks CheckCommand(const Installation& installation, const PluginFiles& files);
 Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files);
-// Checks where a step with tony.scheduler=yarn finds its cluster. Returns nothing if no step needs one.
+// Checks where a step with tony.scheduler=yarn finds the configuration of its cluster. Returns no check if no step
+// needs a cluster.
 Checks CheckHadoop(const Installation& installation, const PluginFiles& files);
 
 // In doctor_plugin.cc: checks everything else in the folder of job types and next to it.
 Checks CheckJobtypes(const Installation& installation);
 
-// In doctor.cc: checks a common home for the jobs of every user that a step may run as.
+// In doctor.cc: checks a folder that holds the jobs of all users that a step may run as.
 Checks CheckHomeOfAll(const std::filesystem::path& home);
 
-// In doctor.cc: checks a user that steps run as under execute-as-user, and the home of that user's jobs. The home is in
-// `home_of_all` or, if that is empty, in the user's own folder.
+// In doctor.cc: checks a user that steps run as under execute-as-user, and the home of that user's jobs. That home is
+// in `home_of_all`; if `home_of_all` is empty, it is in the user's own folder.
 Checks CheckStepUser(const std::string& name, const PluginFiles& files, const std::filesystem::path& home_of_all);
 
 // In doctor_plugin.cc: checks the executor server's process.

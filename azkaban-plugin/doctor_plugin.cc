@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the properties; nullopt if they cannot be read. The result of the check is added to `checks`.
+// Reads a property file and adds the result of the check to `checks`. Returns nullopt if the file cannot be read.
 std::optional<Properties> Read(const fs::path& file, const User& user, const std::string& name, Checks& checks) {
   const PathVisibility sight = PathVisibilityOf(file);
   if (sight.kind == PathVisibility::Kind::kMissing) {
@@ -74,15 +74,15 @@ std::vector<std::string> FoldersWithoutType(const fs::path& jobtypes) {
       names.push_back(entry->path().filename().string());
   }
   std::ranges::sort(names);
-  std::erase(names, kTypeName);  // other checks report these names
+  std::erase(names, kTypeName);  // Other checks report these names.
   for (const std::string_view alias : kAliases) std::erase(names, alias);
   return names;
 }
 
-constexpr int64_t kAzkabanWantsMb = 3 * 1024;  // reserve of Azkaban's memory check
+constexpr int64_t kAzkabanWantsMb = 3 * 1024;  // memory that Azkaban's check requires
 constexpr std::string_view kUsualClass = "azkaban.jobExecutor.ProcessJob";
 
-// Properties that Azkaban reads before plugin.properties, so that they have no effect in that file.
+// Azkaban reads these properties before plugin.properties, so they have no effect in that file.
 constexpr std::string_view kReadTooEarly[] = {
     "retries",        "retry.backoff",  "type",          "working.dir",   "user.to.proxy",          "dependencies",
     "failure.emails", "success.emails", "notify.emails", "job.log.level", "azkaban.job.log.layout",
@@ -116,7 +116,8 @@ void WarnOfKeys(Checks& checks, std::string_view file, const std::vector<std::st
     checks.push_back(WarnCheck(std::string(file), StrCat(Join(keys, ", "), ": ", what), std::string(advice)));
 }
 
-// Returns the names in ${...} that are not certain to be defined. Azkaban takes ${a-b} for plain text.
+// Returns each property whose value contains ${name} with a name that may not be defined. Azkaban treats ${a-b} as
+// plain text.
 std::vector<std::string> OpenVariables(const Properties& properties) {
   std::vector<std::string> open;
   const auto is_variable = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
@@ -132,7 +133,7 @@ std::vector<std::string> OpenVariables(const Properties& properties) {
   return open;
 }
 
-// Returns the role in the name of a key; empty: the key does not belong to a role.
+// Returns the role in the name of a key; empty if the key does not belong to a role.
 std::string RoleOf(const std::string& key) {
   const Key* row = FindKey(key);
   return row != nullptr && row->name.starts_with("tony.<role>.") ? Split(key, '.')[1] : "";
@@ -142,7 +143,8 @@ bool IsSecret(const std::string& key, const std::string& value) { return !value.
 
 Check Process(const ExecutorServer& server) {
   if (server.pid == 0)
-    return OkCheck("executor", StrCat("no server was named with --executor: the checks are made for you, ", server.user.name));
+    return OkCheck("executor",
+                   StrCat("no server was named with --executor: the checks are made for you, ", server.user.name));
   const std::string who = StrCat("process ", server.pid, " of ", server.user.name);
   if (!server.IsJava())
     return FailCheck("executor",
@@ -225,9 +227,9 @@ Checks CheckJobtypes(const Installation& installation) {
                                       kPrivateFile, ": Azkaban ignores them"),
                                ""));
   for (const fs::path& leftover : Leftovers(installation.jobtypes))
-    checks.push_back(WarnCheck("leftovers",
-                               StrCat(leftover.string(), ": left by an installation that was killed, or used by a running one"),
-                               "the next installation removes it"));
+    checks.push_back(WarnCheck(
+        "leftovers", StrCat(leftover.string(), ": left by an installation that was killed, or used by a running one"),
+        "the next installation removes it"));
   return checks;
 }
 
@@ -238,8 +240,9 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
     checks.push_back(FailCheck("jobtype.class", "not set: Azkaban does not start with such a job type",
                                StrCat("jobtype.class=", kUsualClass, " in ", kPrivateFile)));
   } else if (type != kUsualClass) {
-    checks.push_back(
-        WarnCheck("jobtype.class", StrCat(type, " runs the step; the doctor does not know whether it does what ", kUsualClass, " does"), ""));
+    checks.push_back(WarnCheck(
+        "jobtype.class",
+        StrCat(type, " runs the step; the doctor does not know whether it does what ", kUsualClass, " does"), ""));
   } else {
     checks.push_back(OkCheck("jobtype.class", type));
   }
@@ -280,8 +283,8 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   return checks;
 }
 
-// Parses the site's defaults for an example step, which adds only a command, and one task for each role that the
-// defaults name.
+// Parses the site's defaults as if they were part of an example step. The example adds only a command, and one task for
+// each role that the defaults contain.
 Checks CheckSiteDefaults(const PluginFiles& files) {
   Properties step;
   step.Set("tony.worker.instances", "1", "the doctor");
@@ -328,7 +331,8 @@ Checks CheckServer(const ExecutorServer& server) {
   if (server.environment_known) {
     checks.push_back(KillProgram(server));
   } else {
-    checks.push_back(WarnCheck("environment", StrCat("the environment of process ", server.pid, " is not visible to you"),
+    checks.push_back(WarnCheck("environment",
+                               StrCat("the environment of process ", server.pid, " is not visible to you"),
                                "run the doctor as root or as that user"));
   }
   return checks;

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 bool Has(const User& user, gid_t group) { return std::ranges::count(user.groups, group) > 0; }
 
-// Judges by file modes, as the kernel does. Access lists and capabilities are ignored.
+// Returns true if the modes of a file allow the access, by the rules of the kernel. Access lists and capabilities are
+// ignored.
 bool May(const struct stat& status, const User& user, int wanted) {
   if (!user.is_anybody && user.uid == 0)
     return (wanted & X_OK) == 0 || S_ISDIR(status.st_mode) || (status.st_mode & 0111) != 0;
@@ -56,7 +57,8 @@ void ReadEnvironment(const std::string& text, ExecutorServer& server) {
   server.environment_known = true;
 }
 
-// Reads the effective ids of "Uid:" and "Gid:", and all ids of "Groups:".
+// Reads a user from /proc/PID/status: the effective ids in the lines "Uid:" and "Gid:", and all ids in the line
+// "Groups:".
 User ReadUser(const std::string& status) {
   User user;
   for (const std::string& line : Split(status, '\n')) {
@@ -73,7 +75,7 @@ User ReadUser(const std::string& status) {
   return user;
 }
 
-// A step ignores a HOME that belongs to another user, and uses the home of its own user.
+// Returns false for a HOME that belongs to another user, because a step ignores it and uses its own user's home.
 bool IsOwn(std::string_view name, const std::string& value, const User& user) {
   struct stat status = {};
   return name != "HOME" || (stat(value.c_str(), &status) == 0 && status.st_uid == user.uid);
@@ -135,7 +137,7 @@ Result<ExecutorServer> ReadExecutorServer(pid_t pid, const fs::path& proc) {
   ExecutorServer server;
   server.pid = pid;
   server.user = ReadUser(*status);
-  // Set if the process belongs to another user and this process does not run as root.
+  // read_symlink() fails if the process belongs to another user and this process does not run as root.
   std::error_code hidden;
   server.folder = fs::read_symlink(folder / "cwd", hidden);
   if (const auto words = ReadFile(folder / "cmdline"); words.ok()) server.command_line = SplitAtNul(*words);
@@ -147,7 +149,7 @@ Result<ExecutorServer> ReadExecutorServer(pid_t pid, const fs::path& proc) {
 fs::path JobtypesOf(const ExecutorServer& server) {
   constexpr std::string_view kUsual = "plugins/jobtypes";
   if (server.folder.empty()) return {};
-  // Azkaban's start scripts name the folder with -conf; the default is `conf`.
+  // Azkaban's start scripts pass the folder of the configuration with -conf; the default is `conf`.
   const auto& words = server.command_line;
   const auto option = std::ranges::find(words, "-conf");
   const bool is_named = option != words.end() && option + 1 != words.end();

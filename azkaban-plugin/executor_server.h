@@ -1,4 +1,4 @@
-// Azkaban's executor server as the doctor sees it: the user whose rights it has, the place of its files, and the
+// Azkaban's executor server, as the doctor needs it: the user that it runs as, the place of its files, and the
 // environment that its child processes inherit.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tony::azkaban {
 
-// The user whose rights are judged.
+// A user whose access rights are checked.
 struct User {
   uid_t uid = 0;
   std::vector<gid_t> groups;
@@ -24,22 +24,21 @@ struct User {
 };
 User Anybody();
 
-// Returns the obstacle that denies `user` the access `wanted` (R_OK, W_OK, X_OK) to `path`, according to the modes of
-// the path and of the folders above it: "/x has mode 0700 and belongs to root". Returns nullopt if the access is
-// allowed.
+// Returns what denies `user` the access `wanted` (R_OK, W_OK, X_OK) to `path`, e.g. "/x has mode 0700 and belongs to
+// root". Returns nullopt if the access is allowed. Only the modes of the path and of the folders above it count.
 std::optional<std::string> Obstacle(const std::filesystem::path& path, const User& user, int wanted);
 
-// The visibility of a path for this process, which may run as a user other than the judged one.
+// The visibility of a path for this process, which may run as another user than the user whose rights are checked.
 struct PathVisibility {
   enum class Kind { kThere, kMissing, kHidden };
   Kind kind = Kind::kThere;
-  // The obstacle if `kind` is kHidden, e.g. "/x has mode 0700 and belongs to root".
+  // If `kind` is kHidden, the reason, e.g. "/x has mode 0700 and belongs to root".
   std::string closed;
 };
 PathVisibility PathVisibilityOf(const std::filesystem::path& path);
 
 struct ExecutorServer {
-  // 0 if no server was named, so that this process is judged in its place.
+  // The process id; 0 if no server was named. This process is checked in place of the server then.
   pid_t pid = 0;
   User user;
   std::filesystem::path folder;  // working folder; empty: not visible
@@ -60,8 +59,8 @@ Result<ExecutorServer> ReadExecutorServer(pid_t pid, const std::filesystem::path
 // plugins/jobtypes. Returns an empty path if the server's working folder is not visible.
 std::filesystem::path JobtypesOf(const ExecutorServer& server);
 
-// Makes this process similar to a child of the server, for checks that examine this process: takes over the server's
-// limits, variables and, as root, its user. The change cannot be undone.
+// Makes this process similar to a child of the server, for checks that examine this process. This process gets the
+// server's limits and variables. If it runs as root, it also gets the server's user. The change cannot be undone.
 void BecomeLike(const ExecutorServer& server, const std::map<std::string, std::string>& more_variables);
 
 }  // namespace tony::azkaban

@@ -82,8 +82,8 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
-// An installation reads the existing entries, refuses entries that are not TonY's, builds the new ones outside the
-// folder of job types, and renames them into place.
+// An installation reads the existing entries and refuses entries that are not TonY's. It builds the new entries outside
+// the folder of job types, and renames them into place.
 
 struct Options {
   bool with_programs = false;
@@ -230,8 +230,9 @@ Result<Plan> MakePlan(const fs::path& jobtypes, const Options& options) {
   for (const std::string_view name : names) {
     TRY_ASSIGN(Existing existing, LookAt(jobtypes, name));
     if (existing.kind == Existing::Kind::kForeign && !options.replace)
-      return Error{ErrorCode::kCannotWrite, StrCat((jobtypes / name).string(), ": not installed by TonY (", existing.why,
-                                                   "); --replace moves it to ", FreeAside(jobtypes, name).string())};
+      return Error{ErrorCode::kCannotWrite,
+                   StrCat((jobtypes / name).string(), ": not installed by TonY (", existing.why,
+                          "); --replace moves it to ", FreeAside(jobtypes, name).string())};
     const bool ours = existing.kind == Existing::Kind::kOurs;
     plan.parts.push_back({std::string(name), std::move(existing), ours});
   }
@@ -241,7 +242,7 @@ Result<Plan> MakePlan(const fs::path& jobtypes, const Options& options) {
   return plan;
 }
 
-// Returns the keys that the administrator added, and keys whose value differs from that of a new installation.
+// Returns the keys that a new installation would not contain, or would contain with another value.
 std::string KeptKeys(const std::string& text, const std::string& fresh) {
   const auto now = ParseServerProperties(text, ""), first = ParseServerProperties(fresh, "");
   std::vector<std::string> keys;
@@ -254,7 +255,7 @@ std::string KeptKeys(const std::string& text, const std::string& fresh) {
 }
 
 void SayKept(const Plan& plan, const Existing& old) {
-  // The text is compared with the old `command`, because an upgrade sets `command` anyway.
+  // The old text is compared with a new text that has the old `command`, because every upgrade sets `command`.
   const std::string command = ParseServerProperties(old.plugin_text, "")->Find("command")->value;
   const std::string plugin = KeptKeys(old.plugin_text, FirstPluginText(command));
   const std::string server = KeptKeys(old.private_text, FirstPrivateText());
@@ -271,9 +272,9 @@ Status Make(const Plan& plan, const Part& part, const fs::path& made) {
   return Ok();
 }
 
-// Replaces a foreign entry in two steps. First the new entry is moved to the name where the old entry will stay; next,
-// the two are exchanged. Therefore the job type exists at every moment, and the old entry never has the name of a
-// leftover.
+// Replaces a foreign entry in two steps. First the new entry gets the name under which the old entry will stay. Then
+// the two entries are exchanged. Therefore the job type exists at every moment, and the old entry never has a name that
+// a later installation removes.
 Status Carry(const Plan& plan, const Part& part, const fs::path& work) {
   fs::path made = work / part.name;
   const fs::path place = plan.jobtypes / part.name;
@@ -358,8 +359,8 @@ Result<UniqueFd> LockBeside(const fs::path& jobtypes) {
   const fs::path parent = jobtypes.parent_path();
   UniqueFd fd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return FileError(ErrorCode::kNotPermitted, "open", parent, errno);
-  // A file system that cannot lock folders is accepted, because two installations at once are rare, and each rename is
-  // atomic.
+  // A file system that cannot lock folders is accepted, because two installations at the same time are rare, and each
+  // rename is atomic.
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Error{ErrorCode::kUnavailable, StrCat(parent.string(), ": another installation is at work there")};
   return fd;
@@ -370,9 +371,10 @@ Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
   struct stat inner = {}, outer = {};
   if (stat(jobtypes.c_str(), &inner) != 0 || stat(parent.c_str(), &outer) != 0) return CannotWrite("read", jobtypes);
   if (inner.st_dev != outer.st_dev)
-    return Error{ErrorCode::kCannotWrite,
-                 StrCat(jobtypes.string(), ": is on another file system than its parent folder; the job type is made in ", parent.string(),
-                        " and renamed into it, which needs one file system for both")};
+    return Error{
+        ErrorCode::kCannotWrite,
+        StrCat(jobtypes.string(), ": is on another file system than its parent folder; the job type is made in ",
+               parent.string(), " and renamed into it, which needs one file system for both")};
   fs::path path = parent / StrCat(kWorkPrefix, RandomHex(6));
   if (mkdir(path.c_str(), 0700) != 0) {
     Error error = CannotWrite("make", path);
@@ -384,7 +386,7 @@ Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
 }
 
 WorkFolder::~WorkFolder() {
-  // On an error the next installation removes the folder.
+  // If the folder cannot be removed, the next installation removes it.
   if (!path_.empty()) (void)RemoveTree(path_).ok();
 }
 

@@ -1,5 +1,5 @@
 // The file operations of an installation. Every file that they make is readable for all users, whatever the umask, and
-// is on disk before it gets its final name.
+// is synced to disk before it gets its final name.
 #pragma once
 
 #include <filesystem>
@@ -16,24 +16,24 @@ namespace tony::azkaban {
 struct PluginContent {
   std::string private_text, plugin_text;
   std::vector<std::filesystem::path> programs;  // copied to the folder bin
-  // An installation whose further files are carried over; empty: none.
+  // An existing installation whose further files are copied; empty if no installation exists.
   std::filesystem::path old;
 };
 
-// Returns the names in `old` that an installation does not write itself.
+// Returns the names of the files in `old` that an installation does not write itself.
 std::vector<std::string> FurtherFiles(const std::filesystem::path& old);
 
-// Returns true if both are the same file or have the same bytes.
+// Returns true if both paths lead to the same file, or to files with the same bytes.
 bool IsSameProgram(const std::filesystem::path& one, const std::filesystem::path& other);
 
 bool IsBuilt(const std::filesystem::path& folder, const PluginContent& content);  // Compares texts, programs and modes.
 Status BuildPlugin(const std::filesystem::path& folder, const PluginContent& content);
 
-// Takes the lock that only one installation next to `jobtypes` can hold at a time. Returns kUnavailable if another
-// installation holds it.
+// Takes a lock that prevents two installations next to `jobtypes` at the same time. Returns kUnavailable if another
+// installation holds the lock.
 Result<UniqueFd> LockBeside(const std::filesystem::path& jobtypes);
 
-// A new folder next to `jobtypes`, on the same file system; removed with the object.
+// A new folder next to `jobtypes`, on the same file system. The destructor removes the folder.
 class WorkFolder {
  public:
   static Result<WorkFolder> Make(const std::filesystem::path& jobtypes);
@@ -49,22 +49,23 @@ class WorkFolder {
 // Returns the folders that killed installations left next to `jobtypes`.
 std::vector<std::filesystem::path> Leftovers(const std::filesystem::path& jobtypes);
 
-// Gives `made` the name `place`. An existing `place` is exchanged with `made` in one step, so that the old content is
-// at `made` afterwards. If `place` does not exist, `made` is renamed.
+// Puts `made` into `place`. If `place` exists, the two are exchanged in one step, so the old content is at `made`
+// afterwards. Otherwise `made` is renamed.
 Status PutInPlace(const std::filesystem::path& made, const std::filesystem::path& place);
 
-// Returns the first free name next to `jobtypes` for an entry `name` that is replaced: NAME.replaced-1, and so on.
+// Returns the first free name next to `jobtypes` for an entry `name` that is being replaced: NAME.replaced-1,
+// NAME.replaced-2, and so on.
 std::filesystem::path FreeAside(const std::filesystem::path& jobtypes, std::string_view name);
 
-// `tony-azkaban install JOBTYPES_FOLDER`: makes `tony` and its aliases job types of an executor server, or upgrades
-// them.
+// `tony-azkaban install JOBTYPES_FOLDER`: installs the job type `tony` and its aliases for an executor server, or
+// upgrades them.
 
 VerbSpec InstallVerb();
 
-// `arguments` are the words after the verb. Prints what was done. Returns the exit code, or an error that left
-// everything unchanged. A kill at any moment leaves each job type in its old or its new state, and at most a folder
-// next to JOBTYPES_FOLDER, which the next run removes. That folder is outside, because Azkaban reads every folder in
-// JOBTYPES_FOLDER and does not start with a broken one.
+// `arguments` are the words after the verb. Prints what was done. Returns the exit code, or an error if nothing was
+// changed. A kill at any moment leaves each job type in its old or its new state. It may also leave a folder next to
+// JOBTYPES_FOLDER, which the next run removes. That folder is not inside JOBTYPES_FOLDER, because Azkaban reads every
+// folder there and does not start if one of them is incomplete.
 Result<int> RunInstall(const std::vector<std::string>& arguments);
 
 }  // namespace tony::azkaban

@@ -45,10 +45,10 @@ tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string
 
 int main(int argc, char** argv) {
   tony::ReserveOutputs();
-  // A log reader that disconnects must not end the step.
+  // SIGPIPE is ignored, because a log reader that disconnects must not end the step.
   signal(SIGPIPE, SIG_IGN);
   if (argc < 2) {
-    // Both outputs go into one log, in their order.
+    // Both outputs go into one pipe, so the lines appear in the log in their order.
     dup2(STDOUT_FILENO, STDERR_FILENO);
     const auto ran = tony::WithoutThrowing([] { return tony::Result<int>(tony::azkaban::RunStep()); });
     return ran.ok() ? *ran : tony::Fail(ran.error(), /*json=*/false);

@@ -29,7 +29,7 @@ bool IsCommentOrBlank(std::string_view line) {
   return start == std::string_view::npos || std::string_view("#!\r\n").find(line[start]) != std::string_view::npos;
 }
 
-// Returns the logical lines, each with its continuation lines and line ends, so that joined they are `text`.
+// Returns the logical lines. Each contains its continuation lines and line ends, so that all of them joined are `text`.
 std::vector<std::string_view> LogicalLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -99,7 +99,7 @@ std::string WithValue(std::string_view text, std::string_view key, std::string_v
       continue;
     }
     open = false;
-    // Only one line of the key is kept, because Java takes the last of several lines.
+    // Further lines of the key are dropped, because Java would use the last of them.
     if (!done) out += line;
     done = true;
   }

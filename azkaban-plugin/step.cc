@@ -25,7 +25,7 @@ namespace tony::azkaban {
 namespace {
 
 constexpr int kOwnerBytes = 16;
-// The time that an AM gets to answer a kill. An AM that does not answer finds the request in the job's folder.
+// The time that an AM gets to answer a kill. An AM that answers later finds the kill request in the job's folder.
 constexpr Duration kTellLimit{1000};
 constexpr Duration kUsageInterval{5000};
 
@@ -70,13 +70,15 @@ class StepRun {
   }
 
  private:
-  // Submitting makes these checks anyway. Here the messages can use the words of Azkaban's users.
+  // Reports what the submission does about older executions. The submission makes the same checks, but the messages
+  // here use the words of Azkaban's users.
   Status LookAtOlderExecutions() const {
     TRY_ASSIGN(const auto index, backend_.Requests(step_.job.site_files));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));
     if (record && record->newest_number > step_.request.submission)
-      return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has already run this step; with ",
-                                                    kReplaceOlder, "=true an older execution must not run at the same time")};
+      return Error{ErrorCode::kNotPermitted,
+                   StrCat("an execution that started later has already run this step; with ", kReplaceOlder,
+                          "=true an older execution must not run at the same time")};
     TRY_ASSIGN(const auto older, FindIfExists(record ? record->job : std::nullopt));
     if (!older || record->job_number == step_.request.submission) return Ok();
     if (const auto status = StoredStatus(*older); status.ok() && !HasEnded(*status))
@@ -113,11 +115,12 @@ class StepRun {
     }
     if (watched.signal != 0) return Cancel(records, watched.signal);
     return Exit{static_cast<int>(ErrorCode::kUnavailable),
-                StrCat("the process that started this step has ended; job ", records.job().value, " continues, and another attempt can attach to it")};
+                StrCat("the process that started this step has ended; job ", records.job().value,
+                       " continues, and another attempt can attach to it")};
   }
 
-  // The AM ends the job even if no client waits for the end. If the submit was not complete, the kill is also recorded
-  // for the request, so that a job that is still created does not run.
+  // Kills the job and returns at once, because the AM ends the job even if no client waits. If no job is known yet, the
+  // kill is recorded for the request. A job that is still being created does not run then.
   Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!records) {
@@ -150,7 +153,8 @@ class StepRun {
 
   Status LeaveOutputs(const JobRecords& records, const JobStatus& status) const {
     const auto outputs = ReadOutputs(records, status);
-    // The account has already printed an error of kind kInvalid, and the job has succeeded despite this error.
+    // An error of kind kInvalid is ignored, because TellEnd() has already printed it, and the job has succeeded despite
+    // this error.
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
     const OutputProperties properties =
@@ -162,18 +166,19 @@ class StepRun {
 
   const StepPlace place_;
   const Step step_;
-  // Watched from the start, because the parent may die while files are staged.
+  // The parent process, which is watched from the start because it may die while files are staged.
   const HeldProcess parent_{getppid()};
   const RequestedJob asked_;
   ClientNotes notes_ = TerminalNotes();
   EventLoop loop_;
   const Backend& backend_;
   const std::unique_ptr<AmLauncher> launcher_;
-  // After this member exists, a signal kills the job, so that no job is left without an AM.
+  // While this member exists, a signal kills the job before this process exits, so that no job is left without an AM.
   Interrupts interrupts_;
 };
 
-// Sets HOME, because Azkaban's setuid helper changes the user and keeps the server's HOME.
+// Sets HOME to the home of this process's user, because Azkaban's setuid helper changes the user and keeps the server's
+// HOME.
 void UseOwnHome() {
   const char* home = std::getenv("HOME");
   struct stat about {};

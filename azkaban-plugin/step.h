@@ -1,13 +1,13 @@
-// A step of `type=tony`, which Azkaban's ProcessJob starts. Reads the step's properties, submits the job under the
-// request id of the step, follows the job, and exits according to its verdict. All output goes to standard output.
+// A step of `type=tony`, which Azkaban's ProcessJob starts. The step reads its properties, submits the job under its
+// request id, follows the job, and exits according to the job's verdict. All output goes to standard output.
 //
 //   read -> submit (create, attach or adopt) -> follow -> verdict -> output properties -> exit 0
 //                |                               |            \-> failure report -----> exit 1
 //                \-- SIGTERM: revoke, kill ------+-- SIGTERM: record the kill --------> exit 143
 //                                                \-- Azkaban's server has died -------> exit 69
 //
-// After exit 143 the job ends by itself. After exit 69 the job continues: a later attempt attaches to the job, or its
-// watch timeout ends it.
+// After exit 143 the recorded kill ends the job. After exit 69 the job continues: a later attempt of the step attaches
+// to the job, or the job's watch timeout ends it.
 #pragma once
 
 #include <filesystem>
@@ -22,10 +22,10 @@ struct StepPlace {
   std::filesystem::path directory;   // the step's working folder
 };
 
-// Reads the place from the environment variables that Azkaban sets, and from the current folder.
+// Reads the place of the step from the environment variables that Azkaban sets, and from the current folder.
 Result<StepPlace> PlaceOfStep();
 
-// Prints the reason for the exit code, and returns the code.
+// Runs the step. Prints the reason for the exit code, and returns the code.
 int RunStep();
 
 }  // namespace tony::azkaban

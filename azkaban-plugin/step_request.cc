@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::string_view kAsk = "the job asks for ";  // start of CheckEverFits()'s message
 
-// Returns e.g. "tony.worker.memory=8g (the step's properties)"; empty if the key is not set and has no default.
+// Returns the setting of a key with its source, e.g. "tony.worker.memory=8g (the step's properties)"; empty if the key
+// is not set and has no default.
 std::string Told(const Configuration& configuration, const std::string& key) {
   const auto found = std::ranges::find(configuration, key, &ConfiguredValue::key);
   if (found == configuration.end()) return "";
@@ -48,10 +49,10 @@ constexpr std::string_view kProjectNumber = "azkaban.flow.projectid";
 constexpr std::string_view kUuid = "azkaban.flow.uuid";
 constexpr std::string_view kExecution = "azkaban.flow.execid";
 constexpr std::string_view kStart = "azkaban.flow.start.timestamp";
-// The part of an id in place of the execution, if all executions share the id.
+// The part of an id that replaces the execution if all executions share the id.
 constexpr std::string_view kAnyExecution = "-";
-// The last digits of a submission number come from the execution's number, so that two executions that start in the
-// same millisecond have different numbers.
+// The last three digits of a submission number come from the execution's number. Therefore two executions that start in
+// the same millisecond have different numbers.
 constexpr int64_t kExecutionDigits = 1000;
 
 Result<std::string> Required(const Properties& properties, std::string_view key) {
@@ -80,15 +81,16 @@ std::string HostPart(const Properties& properties) {
   return Encoded(address.empty() ? HostName() : address, ":[]");
 }
 
-// The project's number replaces a missing name. A number never equals another project's name, because names begin with
-// a letter.
+// Returns the part of an id for the project. If the project's name is missing, its number is used. The number never
+// equals another project's name, because names begin with a letter.
 std::string ProjectPart(const Properties& properties) {
   for (const std::string_view key : {kProject, kProjectNumber})
     if (const std::string value = StepProperty(properties, key); !value.empty()) return Encoded(value);
   return "-";
 }
 
-// Returns "/FLOW/JOB". A step of an embedded flow has a path, e.g. "sub:train", whose parts replace JOB.
+// Returns the part "/FLOW/JOB" of an id. A step of an embedded flow has a path, e.g. "sub:train"; each part of the path
+// becomes a part of the id in place of JOB.
 Result<std::string> PlaceInFlow(const Properties& properties) {
   TRY_ASSIGN(const std::string flow, Required(properties, "azkaban.flow.flowid"));
   std::string path = StepProperty(properties, "azkaban.flow.nested.path");
@@ -118,8 +120,8 @@ std::optional<Instant> InstantFromJoda(std::string_view text) {
   return zone[0] == '+' ? *local - ahead : *local + ahead;
 }
 
-// Returns a number that grows with the start time of executions, because execution numbers start over with a new
-// database. All attempts of an execution have the same start time.
+// Returns a submission number that grows with the start time of executions. Execution numbers alone do not suffice,
+// because they start over with a new database. All attempts of an execution have the same start time.
 Result<int64_t> SubmissionOf(const Properties& properties) {
   TRY_ASSIGN(const std::string text, Required(properties, kStart));
   const auto start = InstantFromJoda(text);
@@ -135,8 +137,8 @@ Status CheckIsKnown(const PropertyValues& values, std::string_view key, bool is_
   return values.Bad(kReplaceOlder, StrCat("needs ", key, ", which this Azkaban does not pass to a step; ", advice));
 }
 
-// Requires the properties without which the job of another installation or project could be taken for the job of an
-// older execution.
+// Checks the properties that a shared id needs. Without them, a job of another installation or project could be taken
+// for the job of an older execution.
 Status CheckSharedIdIsSafe(const PropertyValues& values) {
   const Properties& properties = values.properties();
   TRY(CheckIsKnown(values, kUrl, !AzkabanAddress(properties).empty(),
@@ -156,8 +158,8 @@ std::vector<std::string> Notes(const Properties& properties) {
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
   if (StepProperty(properties, kProject).empty()) missing.emplace_back(kProject);
   if (missing.empty()) return {};
-  return {StrCat("this Azkaban does not pass to a step: ", Join(missing, " and "), "; its executions are distinguished by ",
-                 kUuid, " alone")};
+  return {StrCat("this Azkaban does not pass to a step: ", Join(missing, " and "),
+                 "; its executions are distinguished by ", kUuid, " alone")};
 }
 
 }  // namespace
@@ -190,7 +192,7 @@ Status WriteOutputProperties(const std::filesystem::path& file, std::string_view
 Result<Step> ReadStep(const std::filesystem::path& property_file, const std::filesystem::path& directory) {
   std::error_code error;
   const auto type = std::filesystem::status(property_file, error).type();
-  // A pipe without a writer would block the step for ever.
+  // Only a regular file is read, because a pipe without a writer would block the step for ever.
   if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular)
     return Error{ErrorCode::kInvalid, StrCat("JOB_PROP_FILE ", property_file.string(), ": not a file")};
   const SubmitOptions options = {.spec_file = property_file.string(), .spec_name = "the step's properties"};
