@@ -11,23 +11,24 @@ namespace tony {
 
 class AmLauncher : public Arbiter {
  public:
-  // Starts the AM, or the process that starts it. Returns once that process runs, which is before the AM answers.
-  // False: nothing was started, because a process of the job lives or is starting, or because the job has ended. After
-  // a start, Look() returns kStarting to every caller until the started process holds its lock, which may take long on
-  // a busy machine.
+  // Starts the AM, or the process that starts the AM. Returns true once that process runs, which is before the AM
+  // answers. Returns false if nothing was started, because a process of the job lives or is starting, or because the
+  // job has ended. After a start, Look() returns kStarting to every caller until the started process holds its lock,
+  // which may take long on a busy machine.
   virtual Result<bool> Start(const JobRecords& records) = 0;
 
   // The result of LookAfter(), which checks an arbiter that may hang.
   struct Pulse {
     bool silent = false;    // alive, but does not respond
     bool hopeless = false;  // killed, but still alive
-    // A text for people, reported once: which process it is, since when it is silent, and what is done about it.
+    // A text for people, which is reported once: which process does not respond, since when, and what is done about
+    // this process.
     std::string note = {};
   };
-  // Checks the arbiter; a waiting client calls this about once a second. An arbiter that is silent for too long is
-  // killed, so that another can be started.
+  // Checks the arbiter. A client that waits for the job calls this function about once a second. An arbiter that does
+  // not respond for too long is killed, so that another arbiter can be started.
   virtual Pulse LookAfter(const JobRecords&) { return {}; }
-  // Returns, for people, the process that keeps the job from its end. Empty: no such process is visible from here.
+  // Describes for people the process that prevents the end of the job; empty if no such process is visible from here.
   virtual std::string DescribeBlocker(const JobRecords&) const { return {}; }
 };
 

@@ -1,10 +1,11 @@
-// The view of a job's supervision from outside: which of its processes live, and whether it is lost. Verbs and adapters
-// use it, so they need no knowledge of locks and processes. Interface; implemented by LocalArbiter, and by AmLauncher,
-// which can also start an AM.
+// The view of a job's supervision from outside: which of its processes live, and whether the job is lost. Verbs and
+// adapters use this interface, so they need no knowledge of locks and processes. LocalArbiter implements it, and so
+// does AmLauncher, which can also start an AM.
 //
-// The process that finalizes a job also writes its records elsewhere: its line in ended.log and the files of TonY's
-// history. That process is the arbiter (on one machine the keeper, just before it exits), or Settle() if no arbiter
-// lives. No AM, verb or adapter writes these records. `tony gc` and `tony history --export` add the missing ones.
+// The process that finalizes a job also writes the job's records in other places: its line in ended.log and the
+// files of TonY's history. That process is the arbiter (on one machine the keeper, just before it exits), or the
+// caller of Settle() if no arbiter lives. No AM, verb or adapter writes these records. `tony gc` and `tony history
+// --export` add missing records.
 #pragma once
 
 #include <optional>
@@ -18,13 +19,13 @@
 namespace tony {
 
 struct ArbiterView {
-  // The supervision of a job. It does not show whether the job has ended; the status of the job does.
+  // The supervision of a job. The kind does not show whether the job has ended; the job's status does.
   enum class Kind {
     // The keeper (supervisor) of the job lives and restarts an AM that dies.
     kKept,
-    // A keeper was started, by any process, and does not hold its lock yet.
+    // A process has started a keeper, which does not hold its lock yet.
     kStarting,
-    // the AM lives and restarts the keeper
+    // The AM lives and restarts the keeper.
     kAmAlone,
     // No process of the job lives, and the job may be restarted.
     kNobody,
@@ -32,9 +33,9 @@ struct ArbiterView {
     kLost,
   };
   Kind kind = Kind::kNobody;
-  // True for an ended job for which no process will be started anymore, not even for its cleanup.
+  // True if the job has ended and no process will be started for it any more, not even for its cleanup.
   bool swept = false;
-  // Why a supervised job has no AM yet, for people; empty: it has an AM, or the reason is unknown.
+  // Why a supervised job has no AM yet, as a text for people; empty if the job has an AM or the reason is unknown.
   std::string waits = {};
 
   bool IsKept() const { return kind == Kind::kKept; }
@@ -43,29 +44,32 @@ struct ArbiterView {
   bool HasLiveProcess() const { return WillBeKept() || kind == Kind::kAmAlone; }
 };
 
-// Calls do not block, except Settle() and calls to the store of the records.
+// The calls do not block, except Settle() and calls that wait for the store of the records.
 class Arbiter {
  public:
   virtual ~Arbiter() = default;
   virtual ArbiterView Look(const JobRecords& records) const = 0;
-  // Returns how the job ended if that is not recorded; nullopt: the job may continue, or its end is recorded. Writes
-  // nothing.
+  // Returns how the job ended if its end is not recorded. Returns nullopt if the job may continue, or if its end is
+  // recorded. Writes nothing.
   virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const = 0;
-  // Finalizes a job that ended without a record: writes that end permanently. Ok if the job has no such end, or if
-  // another process does the same now.
+  // Finalizes a job that ended without a record: writes the final status permanently. Returns Ok if the job's end is
+  // recorded or has not happened, or if another process is finalizing the job now.
   virtual Status Settle(const JobRecords& records) const = 0;
-  // Returns how a client reaches the job's AM at a host and port; empty: the job has no AM there.
+  // Returns the channel through which a client reaches the job's AM at a host and port; empty if the job has no such
+  // AM.
   virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
-  // Executes a kill of a job that waits for its first AM, because that wait may be long. False: nothing was done,
-  // because the AM or the keeper of the job decides about the kill.
+  // Executes a kill of a job that still waits for its first AM, because that wait may be long. Returns false if nothing
+  // was done, because the AM or the keeper of the job decides about the kill.
   virtual Result<bool> EndBeforeFirstAm(const JobRecords&, const KillRequest&) const { return false; }
   // Ends a job whose records cannot be read or written, as a kill without a condition would. Waits up to `limit` until
-  // none of its processes is left. Returns how the job ended, or a status without a verdict if it is still ending.
-  // nullopt: this backend cannot do that without records. kUnavailable: no process was found that could end the job.
+  // no process of the job is left. Returns how the job ended, or a status without a verdict if the job is still ending.
+  // Returns nullopt if this backend cannot do that without records, and kUnavailable if no process was found that could
+  // end the job.
   virtual Result<std::optional<JobStatus>> EndWithoutRecords(const JobId&, Duration /*limit*/) const {
     return std::optional<JobStatus>();
   }
-  // Returns, for people, where to find out why the job's keeper does not stay alive, and its last log line.
+  // Returns a text for people: where to find out why the job's keeper does not stay alive, and the keeper's last log
+  // line.
   virtual std::string KeeperFailureHint(const JobRecords& records) const = 0;
 };
 

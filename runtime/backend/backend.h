@@ -23,24 +23,26 @@ namespace tony {
 // A Backend has no state of its own and may be used by any thread.
 class Backend {
  public:
-  // `keeps_programs`: jobs run programs of this machine, so each job keeps the programs that it was submitted with.
+  // `keeps_programs` is true if jobs run programs of this machine. Each job then keeps the programs that it was
+  // submitted with.
   explicit Backend(bool keeps_programs) : keeps_programs_(keeps_programs) {}
   virtual ~Backend() = default;
   bool keeps_programs() const { return keeps_programs_; }
 
-  // Returns the jobs of this user, and the jobs by request id. Errors: the place is unknown or cannot be reached.
+  // Jobs() returns the jobs of this user, and Requests() the index that finds jobs by request id. Both fail if the
+  // place of the records is unknown or cannot be reached.
   virtual Result<std::unique_ptr<JobStore>> Jobs(const ClusterOf& of) const = 0;
   virtual Result<std::unique_ptr<RequestIndex>> Requests(const ClusterOf& of) const = 0;
   virtual const Arbiter& arbiter() const = 0;
-  // Returns an arbiter that can also restart a job's AM. The loop must outlive it.
+  // Returns an arbiter that can also restart a job's AM. The loop must outlive the arbiter.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
-  // Checks whether the scheduler can ever run the job, before anything is staged or started. The error says why not.
-  // The value has additional notes for people, one per line.
+  // Checks whether the scheduler can ever run the job, before anything is staged or started. The error contains the
+  // reason why it cannot. The value contains further notes for people, one per line.
   virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const = 0;
-  // Returns what a submit would request, upload and start; empty if the spec already shows all of that.
+  // Returns what a submit would request, upload and start; empty if the spec already shows all these steps.
   virtual Result<PlannedSteps> Plan(const ParsedJobSpec&) const { return PlannedSteps(); }
   virtual const JobLogs& logs() const = 0;
-  // null: the scheduler has no file system
+  // Returns null if the scheduler has no file system.
   virtual const ClusterFiles* cluster_files() const { return nullptr; }
   virtual const Operations& operations() const = 0;
 

@@ -18,11 +18,12 @@ namespace tony {
 class ClusterFiles {
  public:
   virtual ~ClusterFiles() = default;
-  // Returns the file of a source, or the files in it if it is a folder, for a job with these site files. Errors do not
-  // name the source. kInvalid: the source does not exist; kNotPermitted: this user may not read it.
+  // Returns the file of a source for a job with these site files. If the source is a folder, the files in the folder
+  // are returned. Error messages do not contain the source. The code is kInvalid if the source does not exist, and
+  // kNotPermitted if this user may not read it.
   virtual Result<std::vector<RemoteFile>> LookAt(const SiteFiles& site_files, const FileSpec& file) const = 0;
-  // Returns the whole content of a source that is read before the job exists, from the cluster that is known without a
-  // job.
+  // Returns the whole content of a source that is read before its job exists. The cluster is the one that is configured
+  // for this user.
   virtual Result<std::string> Read(const std::string& source) const = 0;
   // Returns a writer for the history files of the job in this folder.
   virtual Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,

@@ -1,4 +1,5 @@
-// The order and the result of `tony gc` for places other than this machine. Values.
+// The garbage in places other than this machine: GarbageOrder selects what `tony gc` may remove there, and Garbage is
+// what it removed.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@
 namespace tony {
 
 struct GarbageOrder {
-  // True for a whole job that may be removed: it ended long ago, and none of its processes runs.
+  // Returns true if a whole job may be removed: it ended long ago, and none of its processes runs.
   std::function<bool(const JobRecords&)> may_go;
-  // Called once before the first job is removed, if any is.
+  // Called once before the first job is removed; not called if no job is removed.
   std::function<Status()> before_jobs_go;
-  // `not_since`: other garbage may be removed if it was written before that time.
+  // The current time, and the time before which garbage other than jobs must have been written to be removed.
   Instant now{}, not_since{};
-  // Reports what would be removed, and removes nothing.
+  // True if the garbage is only reported and nothing is removed.
   bool dry_run = false;
 };
 
@@ -27,13 +28,13 @@ struct Garbage {
   std::vector<std::string> jobs;        // job ids
   std::vector<std::string> staged;      // names of staged content
   std::vector<std::string> unfinished;  // incomplete uploads and jobs
-  // Ids of removed jobs elsewhere about which this machine had notes.
+  // Ids of jobs that were removed elsewhere and about which this machine had notes.
   std::vector<std::string> notes;
-  // Entries that are old enough and stay nevertheless, with the reason, for people.
+  // Entries that are old enough to be removed but are not, with the reason, as texts for people.
   std::vector<std::string> kept;
   int64_t bytes = 0;  // size of the staged content
   int requests = 0;   // number of removed request ids
-  // Set if something could not be removed; the rest was removed.
+  // The error if something could not be removed. Everything else was removed.
   Status failure = {};
 };
 

@@ -15,10 +15,12 @@ namespace tony {
 class JobLogs {
  public:
   virtual ~JobLogs() = default;
-  // Returns a source for the logs of the job. kUnavailable names the place where the logs can be read instead.
+  // Returns a source for the logs of the job. If the logs cannot be read through TonY, the message of kUnavailable
+  // contains the place where they can be read.
   virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;
   virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people, e.g. a folder
-  // Returns the address of the page of a job that has no AM yet, or has ended; empty: only an AM serves a page.
+  // Returns the address of the page of a job that has no AM yet, or has ended; empty if pages exist only while an AM
+  // runs.
   virtual std::string PageWithoutMaster(const JobId&) const { return ""; }
 };
 

@@ -23,7 +23,7 @@ struct QueuedJob {
   std::string why;  // the pending reason
 };
 
-// A rejected entry, with the reason for its rejection.
+// An entry that the queue rejected, with the reason.
 struct DoubtedJob {
   std::string file, user, why;
 };
@@ -54,7 +54,7 @@ struct QueueView {
   std::vector<int> gpus, free_gpus;
   std::vector<QueueShare> queues;
   std::vector<QueuedJob> jobs;  // in queue order
-  // Number of entries that are ignored, because no process of their jobs lives.
+  // The number of entries that are ignored, because no process of their jobs lives.
   int dead = 0;
   std::vector<DoubtedJob> doubted;
   std::vector<QueueBlocker> blockers;

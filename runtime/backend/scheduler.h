@@ -1,7 +1,7 @@
-// The source of an AM's containers. Interface; implemented by LocalScheduler, YarnScheduler and the simulator.
+// The source of an AM's containers. LocalScheduler, YarnScheduler and the simulator implement this interface.
 //
-// Used on the loop thread only. Calls return at once; results are sent to the sink, never inside a call. Every call may
-// be repeated after a restart of the AM: a container is known by its id, and a repeated request changes nothing.
+// Loop thread only. Calls return at once; results are sent to the sink, never inside a call. A new AM may repeat every
+// call: a container is known by its id, and a repeated request changes nothing.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,23 @@ class Scheduler {
  public:
   using Sink = std::function<void(SchedulerEvent)>;
   virtual ~Scheduler() = default;
-  // Returns true if the arbiter was reached within am_lease before this call. After the process was stopped, this is
-  // false even before the SchedulerLost event.
+  // Returns true if the arbiter was reached within am_lease before this call. After this process was suspended, the
+  // result is false even before the SchedulerLost event.
   virtual bool Holds() const = 0;
   // Returns true if the scheduler sees each process of a container and therefore reports each end. A silent attempt
   // then counts as alive until the end of its container is reported.
   virtual bool ConfirmsEnds() const { return false; }
   virtual void Request(const std::vector<ContainerRequest>& asks) = 0;
-  // Withdraws the requests for these attempts, which have no container yet. A container that is granted nevertheless is
-  // sent to the sink.
+  // Withdraws the requests for these attempts, which have no container yet. If a container is granted nevertheless, the
+  // sink still receives it.
   virtual void Withdraw(const std::vector<AttemptId>& attempts) = 0;
   virtual void Launch(const ContainerId& container, const ExecutorLaunch& what) = 0;
-  // A container that was not launched yet never starts.
+  // Stops a container. A container that was not launched yet never starts.
   virtual void Stop(const ContainerId& container, StopMode mode) = 0;
   // Reports the progress of the job, from 0 to 1, for people who watch the scheduler and not the job.
   virtual void TellProgress(double done) = 0;
-  // Ends the rest of a job with this verdict, and lets no AM start again. `done` is called when that is recorded.
+  // Ends everything that is left of the job with this verdict, and prevents that an AM starts again. `done` is called
+  // when the end is recorded.
   virtual void Finish(const Verdict& verdict, std::function<void()> done) = 0;
 };
 

@@ -19,7 +19,7 @@ namespace {
 // A process that survives SIGKILL this long is blocked in the kernel.
 constexpr Duration kDying{10'000};
 
-// Programs that another user may have put there are not run.
+// Returns true if the folder contains all programs of a job, and no other user can have changed them.
 bool HasAll(const std::filesystem::path& programs) {
   return IsPrivateToUser(programs.parent_path()) && IsPrivateToUser(programs) &&
          std::ranges::all_of(kJobPrograms, [&](std::string_view name) {
@@ -27,23 +27,25 @@ bool HasAll(const std::filesystem::path& programs) {
          });
 }
 
-// Returns the keeper of the job's own programs, even if this program's folder has another one. If the job's programs
-// are missing, the keeper from this program's folder is used, because that is better than to lose the job.
+// Returns the path of the job's own keeper program, even if this program's folder contains another keeper. If the job's
+// own programs are missing, the keeper in this program's folder is used, because the job would be lost otherwise.
 std::string KeeperOf(const JobRecords& records) {
   const std::string beside = SiblingProgram("tony-keeper");
   const auto submission = records.ReadSubmission();
   if (!submission.ok() || submission->programs.empty()) return beside;
   const std::filesystem::path name = std::filesystem::path(submission->programs).filename();
-  // This program may be the job's own AM, which may know the job's folder by another path than its home's.
+  // This program may be the job's own AM, which may reach the folder of programs through another path. Therefore only
+  // the names of the folders are compared.
   if (std::filesystem::path(beside).parent_path().filename() == name) return beside;
   const std::filesystem::path own = JobFolder(records).home() / "programs" / name;
   if (HasAll(own)) return (own / "tony-keeper").string();
-  LogWarn(
-      StrCat("job ", records.job().value, ": its own programs are missing in ", own.string(), ": continuing with ", beside));
+  LogWarn(StrCat("job ", records.job().value, ": its own programs are missing in ", own.string(), ": continuing with ",
+                 beside));
   return beside;
 }
 
-// A finished job needs no keeper, except if its AM lives: the AM may still wait for a reply of a keeper that has died.
+// Returns true if the job needs no keeper any more: it is finished and no AM lives. A living AM may still wait for a
+// reply of a keeper that has died.
 bool IsOver(const JobFolder& folder) {
   std::error_code error;
   return std::filesystem::exists(folder.finished(), error) && !folder.IsLocked("am.lock");
@@ -51,8 +53,9 @@ bool IsOver(const JobFolder& folder) {
 
 }  // namespace
 
-// The lock keeper.start is held from before the keeper exists until the keeper has ended: first by this process, then
-// by the keeper, which inherits it. The keeper need not know the lock; a keeper of an earlier release does not.
+// Starts a keeper under the lock keeper.start, which prevents two starts at the same time. This process holds the lock
+// first. The keeper inherits it and holds it until the keeper exits, even if the keeper does not know the lock, as in
+// earlier releases.
 Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
   const JobFolder folder(records);
   const auto lock = folder.Lock("keeper.start");

@@ -10,10 +10,10 @@
 
 namespace tony {
 
-// Starts keepers of jobs. A keeper runs detached, with the environment that was stored with the job. It survives the
-// end of the caller, whatever signal the caller's terminal or process group gets. A second keeper of a job exits at
-// once. The keeper comes from the programs that the job was submitted with, and so do all programs that it starts. A
-// job of an earlier release names no programs, and gets the keeper from the folder of the calling program.
+// Starts keepers of jobs. A keeper runs detached, with the environment that was stored with the job. The keeper
+// survives the exit of the caller, and every signal to the caller's terminal or process group. A second keeper of a job
+// exits at once. The keeper and all programs that it starts are the ones that the job was submitted with. A job of an
+// earlier release has no programs of its own, and gets the keeper from the folder of the calling program.
 class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
@@ -22,16 +22,16 @@ class LocalAmLauncher : public AmLauncher {
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
   std::string KeeperFailureHint(const JobRecords& records) const override;
-  Pulse LookAfter(const JobRecords& records) override;  // for one job
+  Pulse LookAfter(const JobRecords& records) override;  // remembers only one job
   std::string DescribeBlocker(const JobRecords& records) const override;
 
  private:
   ProcessRunner& runner_;
   const LocalArbiter arbiter_;
   std::optional<KeeperPulse> pulse_;
-  // Start of the silence that was already reported; the epoch: not reported.
+  // The start of the silence that was already reported; the epoch if none was reported.
   Instant silent_since_{};
-  // A silent keeper was killed, and no keeper has responded since.
+  // True if a keeper that did not respond was killed, and no keeper has responded since.
   bool ended_ = false;
 };
 

@@ -43,7 +43,7 @@ bool EndsWithin(const HeldProcess& process, Duration limit) {
 
 }  // namespace
 
-// `swept` is read after the locks, because the keeper writes `finished` before it releases them.
+// `swept` is read after the locks, because the keeper writes the file `finished` before it releases them.
 ArbiterView LocalArbiter::Look(const JobRecords& records) const {
   const ArbiterView::Kind kind = KindOf(records);
   std::error_code error;
@@ -58,12 +58,13 @@ Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobRecords& re
 
 Status LocalArbiter::Settle(const JobRecords& records) const { return FinalizeIfLost(records); }
 
-// Returns the status that the keeper leaves in the ledger's folder if it cannot write the job's folder.
+// If the keeper cannot write the job's folder, it leaves the final status in the ledger's folder, where this function
+// reads it.
 Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, Duration limit) const {
   const auto keeper = FindKeeper(job, geteuid());
   const std::string who = keeper ? StrCat("its keeper, ", Describe(*keeper)) : "";
   const HeldProcess held = keeper ? HeldProcess(static_cast<pid_t>(keeper->pid)) : HeldProcess();
-  // The process is held first and checked afterwards, because the pid may have been reused in between.
+  // The process is compared again after `held` refers to it, because the pid may have been reused in between.
   const auto now = held.valid() ? ReadVisibleProcess(keeper->pid) : std::nullopt;
   if (now && now->start == keeper->start) {
     if (!held.Signal(SIGTERM) && errno != ESRCH) return UnavailableError("signal ", who, ": ", ErrnoText(errno));

@@ -11,8 +11,8 @@ class LocalArbiter : public Arbiter {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
-  // Sends SIGTERM to the job's keeper. The keeper is found among the processes of this user, without any file of the
-  // job.
+  // Sends SIGTERM to the job's keeper. The keeper is found in the list of this user's processes, without any file of
+  // the job.
   Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, Duration limit) const override;
   std::string KeeperFailureHint(const JobRecords& records) const override;
 };

@@ -20,7 +20,7 @@ struct OwnRunner {
   BoostProcessRunner runner;
 };
 
-// A launcher that owns its runner. The base class makes the runner first and destroys it last.
+// A launcher that owns its runner. The runner is in a base class, so it is made first and destroyed last.
 class OwningLauncher : private OwnRunner, public LocalAmLauncher {
  public:
   explicit OwningLauncher(EventLoop& loop) : OwnRunner{BoostProcessRunner(loop)}, LocalAmLauncher(runner) {}
@@ -30,7 +30,7 @@ struct OwnLauncher {
   OwningLauncher launcher;
 };
 
-// A scheduler that owns its launcher, in the same way.
+// A scheduler that owns its launcher. The launcher is in a base class, so it is made first and destroyed last.
 class OwningScheduler : private OwnLauncher, public LocalScheduler {
  public:
   explicit OwningScheduler(MasterSide& side)
@@ -49,8 +49,8 @@ class OwningScheduler : private OwnLauncher, public LocalScheduler {
   }
 };
 
-// The jobs of a home folder that several machines share: a job that has not ended is available on the machine that runs
-// it.
+// The jobs of a home folder that several machines may share. A job that has not ended is available only on the machine
+// that runs it.
 class JobsOfThisMachine : public LocalJobStore {
  public:
   using LocalJobStore::LocalJobStore;
@@ -58,7 +58,7 @@ class JobsOfThisMachine : public LocalJobStore {
     TRY_ASSIGN(JobRecords records, LocalJobStore::Find(job));
     const auto submission = records.ReadSubmission();
     if (!submission.ok()) {
-      // If the disk fails, the end may be stored in the ledger's folder.
+      // If the disk fails, the final status may be stored in the ledger's folder.
       const auto end = LocalArbiter().UnwrittenEnd(records);
       return end.ok() && *end ? Result<JobRecords>(std::move(records)) : submission.error();
     }

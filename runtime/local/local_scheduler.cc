@@ -17,14 +17,15 @@
 namespace tony {
 namespace {
 
-// A new keeper listens within some milliseconds. A keeper that hangs must not cause a busy loop.
+// The pauses before a connection to the keeper is retried. A new keeper listens within a few milliseconds. The pauses
+// grow, because a keeper that hangs must not cause a busy loop.
 constexpr Duration kFirstRetry{10};
 constexpr Duration kLongestRetry{500};
-// The time that a started keeper gets to take its lock, so that no second one is started without need.
+// A started keeper gets this long to take its lock, so that no second keeper is started without need.
 constexpr Duration kBetweenLaunches{1000};
-// The interval of checks of a keeper that does not renew the lease.
+// The interval of checks whether a keeper that does not renew the lease still responds.
 constexpr Duration kPulse{1000};
-// Two renewals may be late before the lease ends.
+// With this number, two renewals may be late before the lease ends.
 constexpr int kRenewalsPerLease = 3;
 
 }  // namespace
@@ -32,7 +33,7 @@ constexpr int kRenewalsPerLease = 3;
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch) {
   const std::filesystem::path logs = AttemptFolder(records.place(), launch.attempt).logs;
-  // The executor's own error is clearer if it cannot write there.
+  // An error is ignored, because the executor reports its own clearer error if it cannot write there.
   (void)MakeFolder(logs);
   return {.argv = {executor_program, records.place().string(), ToString(launch.attempt.task),
                    StrCat(launch.attempt.number), container.value, kLoopback},
@@ -97,8 +98,8 @@ void LocalScheduler::Stop(const ContainerId& container, StopMode mode) {
   Send(StopContainer{container, wanted});
 }
 
-// The verdict is in the job's folder, where clients find it. It is sent to the keeper if the folder could not be
-// written.
+// Usually the verdict is in the job's folder, where clients find it. Only if the folder could not be written, the
+// verdict is sent to the keeper.
 void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) {
   finished_ = std::move(done);
   JobStatus end{.job = records_.job()};
@@ -132,8 +133,8 @@ void LocalScheduler::ConnectLater() {
 
 void LocalScheduler::OnClosed() {
   if (link_ == Link::kNotNeeded) return channel_.reset();
-  // A connection may be refused at the greeting, because another AM leads or the keeper is about to end. It is retried
-  // later and not at once, to avoid a busy loop.
+  // The keeper refuses an AM by closing the connection, because another AM leads or because the keeper is about to
+  // exit. The connection is retried later and not at once, to avoid a busy loop.
   if (link_ == Link::kGreeting) return ConnectLater();
   LogWarn("connection to the keeper lost");
   link_ = Link::kDown;
@@ -159,7 +160,7 @@ void LocalScheduler::CheckLease() {
   if (standing_ != Standing::kLost && !LeaseHolds()) {
     standing_ = Standing::kLost;
     Tell(SchedulerLost{StrCat("no answer from the keeper for ", am_lease_.count(), " ms")});
-    // The connection is closed, so that the reports of a keeper that returns begin with its inventory.
+    // The connection is closed, because the reports of a keeper that returns must begin with its inventory.
     ConnectLater();
     CheckKeeper();
   }
@@ -191,7 +192,8 @@ void LocalScheduler::On(const KeeperInventory& part) {
 
 void LocalScheduler::On(const KeeperRenewed& renewed) {
   contact_ = std::max(contact_, FromMillis(renewed.stamp));
-  // An answer that took longer than the lease does not prove that the keeper still counts on this AM.
+  // If the answer took longer than the lease, the keeper may have replaced this AM already, so the answer does not
+  // count.
   if (link_ == Link::kGreeting && inventory_.last && LeaseHolds()) GoUp();
 }
 
@@ -230,7 +232,8 @@ void LocalScheduler::On(const JobQueued& queued) {
   ApplyQueueState();
 }
 
-// Without a keeper the last report is void, because the next keeper may have to queue the job again.
+// Applies the job's state in the ledger that the keeper reported last. Without a connected keeper that report does not
+// count, because the next keeper may have to queue the job again.
 void LocalScheduler::ApplyQueueState() {
   if (link_ != Link::kUp) return;
   switch (turn_) {

@@ -1,5 +1,5 @@
-// The AM's side of the local scheduler: communicates with the keeper (supervisor) of its job, and restarts a keeper
-// that has died.
+// The AM's side of the local scheduler. This side communicates with the keeper (supervisor) of its job, and restarts a
+// keeper that has died.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct MasterSide {
   Scheduler::Sink sink;
   // Returns the attempt that was started in a container and whose end is unknown yet.
   std::function<std::optional<AttemptId>(const ContainerId&)> unended_in;
-  // The socket of the job's page, for the next AM; invalid: the job has no page.
+  // The socket of the job's page, which the next AM will inherit; invalid if the job has no page.
   UniqueFd page_socket = {};
 };
 
@@ -38,17 +38,17 @@ std::unique_ptr<Scheduler> MakeLocalScheduler(MasterSide side);
 // address.
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);
-// Returns the outcome that an executor kept of its attempt. nullopt: the executor kept none, or it cannot be read,
-// which the log reports.
+// Returns the outcome that the executor of an attempt has stored; nullopt if no outcome is stored, or if it cannot be
+// read. A failed read is logged.
 std::optional<KeptOutcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt);
 
-// Grants every requested container on this machine, once the ledger of the machine has admitted the job. Launches and
-// stops that cannot reach the keeper, or are lost with it, are repeated when a keeper is reached. The references
-// outlive this object.
+// Grants every requested container on this machine, once the ledger of the machine has admitted the job. A launch or
+// stop that does not reach the keeper, or that the keeper loses when it dies, is repeated when a keeper is reached. The
+// references passed to the constructor must outlive this object.
 class LocalScheduler : public Scheduler {
  public:
   using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;
-  // Called for a container that has ended.
+  // Returns the outcome that is stored for the attempt in a container. Called when the container has ended.
   using OutcomeKeptIn = std::function<std::optional<KeptOutcome>(const ContainerId&)>;
   LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease, AmLauncher& launcher,
                  MakeLaunch make_launch, OutcomeKeptIn outcome_kept_in, Sink sink);
@@ -72,7 +72,7 @@ class LocalScheduler : public Scheduler {
   enum class Standing { kNew, kReached, kLost };  // state last reported to the sink
   // The connection to the keeper. kNotNeeded: the job has ended.
   enum class Link { kDown, kGreeting, kUp, kNotNeeded };
-  // The job's state in the ledger, as last reported by the keeper.
+  // The job's position in the ledger's queue, as the keeper reported it last.
   enum class Turn { kUnknown, kWaiting, kAdmitted };
 
   void Connect();
@@ -107,7 +107,7 @@ class LocalScheduler : public Scheduler {
   const Sink sink_;
 
   Standing standing_ = Standing::kNew;
-  // Send time of the newest request that the keeper answered.
+  // The time at which the newest answered request to the keeper was sent.
   Instant contact_;
   int64_t granted_ = 0;
 
@@ -126,7 +126,7 @@ class LocalScheduler : public Scheduler {
   std::map<ContainerId, LaunchSpec> launches_;  // start not confirmed yet
   std::map<ContainerId, StopMode> stops_;       // end not confirmed yet
   std::set<ContainerId> ended_;                 // end reported to the sink
-  // The message that Finish() has sent.
+  // The message that Finish() sends, again to each new keeper.
   FinishJob finish_;
   std::function<void()> finished_;  // set until the end is recorded
   EventLoop::Timer retry_timer_, renew_timer_, lease_timer_, pulse_timer_;

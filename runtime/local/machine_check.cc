@@ -26,10 +26,11 @@
 namespace tony {
 namespace {
 
-// The AM has a connection to each executor, and the keeper (supervisor) a descriptor of each. Each of the two needs
-// some twenty more.
+// The AM has a connection to each executor, and the keeper (supervisor) a descriptor for each. The AM and the keeper
+// each need about twenty more descriptors.
 constexpr int64_t kFilesBesideTasks = 32;
-// The processes of client, keeper and AM, with their threads; for each task an executor and the user's process.
+// The processes that a job needs: client, keeper and AM, with their threads, and for each task an executor and the
+// user's process.
 constexpr int64_t kProcessesBesideTasks = 7, kProcessesOfTask = 2;
 
 std::string Needs(const JobSpec& spec, int64_t needed) {
@@ -37,13 +38,13 @@ std::string Needs(const JobSpec& spec, int64_t needed) {
   return StrCat(", and a job of ", tasks, tasks == 1 ? " task" : " tasks", " needs ", needed);
 }
 
-// A job that would fail after many retries is refused instead.
+// Refuses a job that would fail after many retries, because the limits of this process are too low.
 Status CheckOwnLimits(const JobSpec& spec) {
   rlimit files{}, processes{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || getrlimit(RLIMIT_NPROC, &processes) != 0) return Ok();
   const int64_t needed_files = kFilesBesideTasks + spec.TotalTasks();
   const int64_t needed_processes = kProcessesBesideTasks + kProcessesOfTask * spec.TotalTasks();
-  // Keeper and AM raise their own limits as far as permitted.
+  // The hard limit counts, because the keeper and the AM raise their own limits as far as permitted.
   if (files.rlim_max < static_cast<rlim_t>(needed_files) || files.rlim_cur < static_cast<rlim_t>(kFilesBesideTasks))
     return UnavailableError("at most ", files.rlim_cur, " open files are allowed here (ulimit -n)",
                             Needs(spec, needed_files));
@@ -53,14 +54,14 @@ Status CheckOwnLimits(const JobSpec& spec) {
   return Ok();
 }
 
-// Adds the warnings, because they may explain the refusal.
+// Adds the warnings to the message of a refusal, because they may explain it.
 Status WithWarnings(const Status& refusal, const std::vector<std::string>& warnings) {
   if (refusal.ok() || warnings.empty()) return refusal;
   return Error{refusal.error().code, StrCat(refusal.error().message, "; ", Join(warnings, "; "))};
 }
 
-// Returns the job in whose task this process runs. The job is found by the environment. If the environment was emptied,
-// it is found by the keeper among the ancestors of this process.
+// Returns the job in whose task this process runs; null if this process runs in no task. The environment names the job.
+// If the environment was emptied, the job is found by its keeper among the ancestors of this process.
 const LedgerEntry* JobAbove(const Ledger& ledger, const std::vector<std::string>& environment) {
   std::set<int64_t> ancestors;
   for (pid_t pid = getpid(); pid > 1 && ancestors.insert(pid).second;) {
@@ -85,7 +86,8 @@ Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<
   return UnavailableError(WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine)));
 }
 
-// Returns a note if the job ignores the GPUs that the shell selected; empty if it uses them.
+// Returns a note if the job does not use the GPUs that the shell selected with CUDA_VISIBLE_DEVICES; empty if it uses
+// them or none were selected.
 std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vector<std::string>& environment) {
   const std::string pin = VariableOf(environment, kVisibleGpus).value_or("");
   if (pin.empty() || machine.gpus.empty() || VariableOf(environment, kJobMark)) return {};
@@ -126,7 +128,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The AM has a connection to each executor, and the keeper a descriptor of each: enough for a job of 1000 tasks.
+// This number is enough for a job of 1000 tasks. The AM has a connection to each executor, and the keeper a descriptor
+// for each.
 constexpr int64_t kEnoughFiles = 4096;
 constexpr int64_t kEnoughProcesses = 4096;
 // Each command that follows a job and each waiting keeper has one inotify instance.
@@ -183,12 +186,13 @@ Check Queue(const LedgerView& view) {
   return {"queue", Health::kOk, text, wait > 0 ? "\"tony list --queue\" shows them" : ""};
 }
 
-// TonY's default for a task is made for clusters, and may be too much for one machine.
+// Checks how many tasks of default size fit into this machine. TonY's default for a task is made for clusters, and may
+// be too large for one machine.
 Check DefaultTask(const Machine& machine) {
   const int64_t memory = Resources().memory_mb;
   const int64_t fit = machine.memory_mb / memory;
-  const std::string text = StrCat("a task requests ", memory, " MB by default; ", fit,
-                                  fit == 1 ? " fits" : " fit", " here at once");
+  const std::string text =
+      StrCat("a task requests ", memory, " MB by default; ", fit, fit == 1 ? " fits" : " fit", " here at once");
   if (fit >= 2) return {"defaults", Health::kOk, text, ""};
   return {"defaults", Health::kWarn, text,
           "state what a task needs: -conf tony.worker.memory=512m (a job without roles: tony.am.memory)"};

@@ -11,22 +11,23 @@
 
 namespace tony {
 
-// The check for submit. kInvalid: the job requests more than the machine has, or the ledger has no place. kUnavailable:
-// the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks, or the job would have to
-// wait although a task of another job submits it. kNotPermitted: in this user namespace a job's processes could not
-// distinguish their user from others. Otherwise the result has notes for people, one per line, e.g. that the ledger is
-// private or that machine.json cannot be used.
+// The check for submit. The result contains notes for people, one per line, e.g. that the ledger is private or that
+// machine.json cannot be used. Errors:
+// kInvalid: the job requests more than the machine has, or the ledger has no place.
+// kUnavailable: the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks. Or the job
+// would have to wait although a task of another job submits it.
+// kNotPermitted: in this user namespace a job's processes could not distinguish their user from others.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 
-// The check for plan, which makes nothing: only the refusals that do not depend on this process.
+// The check for plan, which creates nothing. Only errors that do not depend on the limits of this process are returned.
 Status CheckMachineForPlan(const JobSpec& spec);
 
-// The checks of `tony doctor` for this machine. They only read: nothing is made or removed.
+// The checks of `tony doctor` for this machine. They only read, and create or remove nothing.
 
 // Checks the ledger, the machine and its jobs, and then the limits of this user and this system.
 Checks CheckMachineHealth();
 
-// The ledger of the machine, for `tony list --queue`.
+// Returns the state of the machine's ledger, for `tony list --queue`.
 
 Result<QueueView> LookAtQueue();
 

@@ -34,7 +34,8 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
                            ", of an earlier release: a job's token is not sent over TCP");
 }
 
-// Root may manage another user's job, whose AM runs as that user.
+// Returns the users that may listen. Root also accepts the owner of the folder, because root may manage another user's
+// job.
 std::vector<uid_t> OwnUsers(const std::filesystem::path& folder) {
   std::vector<uid_t> users = {::geteuid()};
   struct stat file = {};
@@ -71,12 +72,13 @@ Duration QueuePause::Next() {
 
 namespace {
 
-// A cluster spec of ten thousand tasks is about 300 KiB; the status of these tasks is some megabytes.
+// A cluster spec of ten thousand tasks is about 300 KiB. The status of these tasks is a few megabytes.
 constexpr FrameConnection::Limits kLimits{64 << 20, 16 << 20};
-// The AM answers an Await sooner than this.
+// The limit of an Await is longer by this time. The AM answers sooner.
 constexpr Duration kParked = std::chrono::seconds(60);
 
-// An AM accepts no larger first call from a stranger. The limit is RpcServerOptions::stranger_frame, less the names.
+// The longest reason of a kill that may be the first call of a connection. The limit is
+// RpcServerOptions::stranger_frame, less the names in the call.
 constexpr size_t kLongestFirstReason = 2048;
 
 using tony::FromThrift;
@@ -95,7 +97,7 @@ Result<AttachedAnswer> FromThrift(const rpc::AttachReply& reply) {
 // Passes a received answer to the caller's callback.
 using Delivery = std::function<void()>;
 
-// Returns the answer in a generated result struct; kInvalid if the AM does not speak this protocol.
+// Returns the answer in a generated result struct; kInvalid if the answer does not fit this protocol.
 template <class T, class ResultStruct>
 Result<Answer<T>> AnswerIn(MessageReader& message) {
   ResultStruct result;
@@ -252,7 +254,7 @@ class ThriftConnection : public AmConnection {
     waiting_ = loop_.After(pause_.Next(), [this] { Send(); });
   }
 
-  // Leaves `connection_` null without an error if the AM's queue is full.
+  // Connects if necessary. If the AM's queue of connections is full, `connection_` stays null and no error is returned.
   Status Connect() {
     if (connection_) return Ok();
     TRY_ASSIGN(auto channel, ReachAm(folder_, am_, tls_));
@@ -291,8 +293,8 @@ class ThriftConnection : public AmConnection {
     return delivery;
   }
 
-  // Closes the connection, because every Disconnected answer means that the connection is closed. Callbacks run later,
-  // unless this object is destroyed first.
+  // Closes the connection and ends all open calls, because a Disconnected answer means that the connection is closed.
+  // The callbacks run later, unless this object is destroyed first.
   void Drop(Disconnected why) {
     why.crowded = waiting_ != nullptr;
     waiting_.reset();
@@ -312,7 +314,7 @@ class ThriftConnection : public AmConnection {
   const MakeChannel tls_;
   Address am_;
   std::string unsent_;  // calls that wait for the connection
-  // waits while the AM's queue is full
+  // Runs while the AM's queue of connections is full.
   EventLoop::Timer waiting_;
   QueuePause pause_;
   std::shared_ptr<FrameConnection> connection_;  // null: the next call connects

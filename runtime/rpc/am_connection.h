@@ -1,8 +1,9 @@
 // The connection to an AM, for its executors and clients.
 //
-// The job's token is sent with the first call, so the identity of the listener matters. Only the job's user can listen
-// in the job's folder (0700), and the kernel reports the listener's user. A TCP port becomes free for any user when an
-// AM dies. Therefore nothing is sent to a port except through TLS, after the AM has shown its certificate.
+// The first call already contains the job's token, so a connection first checks which process listens. In the job's
+// folder (0700) only the job's user can listen, and the kernel reports the listener's user. A TCP port, however,
+// becomes free for any user when an AM dies. Therefore nothing is sent to a port except through TLS, after the AM has
+// shown its certificate.
 #pragma once
 
 #include <filesystem>
@@ -24,17 +25,17 @@
 
 namespace tony {
 
-// Connects to the AM of the job in `folder`. A host and port is reached through `tls`, and its connect() may still be
-// under way on return. Never blocks. Returns null if the AM's queue is full, which does not mean that the AM is dead;
-// the caller tries again after a QueuePause. Returns kUnavailable if no process listens at the address. Returns
-// kNotPermitted if the listener may not receive the token: its user is not this process's user, the folder's owner or
-// root, or it listens at a port without TLS.
+// Connects to the AM of the job in `folder`. Never blocks: `tls` makes the connection to a host and port, and its
+// connect() may still be under way on return. Returns null if the AM's queue of connections is full; the AM may be
+// alive, so the caller tries again after a QueuePause. Returns kUnavailable if no process listens at the address.
+// Returns kNotPermitted if the listener may not receive the token: its user is not this process's user, the folder's
+// owner or root, or the address is a port and `tls` is empty.
 Result<std::unique_ptr<Channel>> ReachAm(const std::filesystem::path& folder, const Address& am,
                                          const MakeChannel& tls);
 
-// The pauses before the next attempt at a full queue. Each pause is longer than the one before, up to a limit, and
-// differs between processes. Ten thousand executors join within a second, and the queue holds some thousands
-// (net.core.somaxconn).
+// The pauses between attempts to connect while the AM's queue of connections is full. Each pause is longer than the one
+// before, up to a limit, and differs between processes. Ten thousand executors may connect within a second, and the
+// queue holds a few thousand (net.core.somaxconn).
 class QueuePause {
  public:
   QueuePause();
@@ -53,11 +54,11 @@ class QueuePause {
 
 struct Disconnected {
   std::string reason;
-  // True if the AM's queue was full all the time: the AM runs, and other connections came first.
+  // True if the AM's queue of connections was full all the time. The AM runs, and other connections came first.
   bool crowded = false;
-  // True if the listener may not receive the token, and did not receive it; see ReachAm().
+  // True if the listener may not receive the token, as ReachAm() describes. The token was not sent.
   bool untrusted_listener = false;
-  // True if the AM's answer was not understood, because the AM is of another release.
+  // True if the AM's answer was not understood, because the AM has another release.
   bool misunderstood = false;
 };
 struct Acknowledged {};
@@ -107,16 +108,16 @@ class ClientCalls {
 
 class AmConnection : public ExecutorCalls, public ClientCalls {};
 
-// `call_limit`: a call that is not answered within this time ends as Disconnected, even if it still waits for room in
-// the AM's queue. Await gets 60 s more, Watch its limit, ReadLogs its wait. Only the AM of the job in `folder` receives
-// the token, see ReachAm(). `tls` is for an AM at a (numeric) host and port, see runtime/net/tls.h; without it such an
-// AM is not called.
+// A call that is not answered within `call_limit` ends as Disconnected, even if it still waits for room in the AM's
+// queue. The limit is longer for three calls: by 60 s for Await, by the call's limit for Watch, and by the call's wait
+// for ReadLogs. Only the AM of the job in `folder` receives the token, as ReachAm() describes. `tls`
+// (runtime/net/tls.h) is for an AM at a numeric host and port; without `tls` such an AM is not called.
 std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
                                                MakeChannel tls = {});
 
-// Returns an error with a message for people. kNotPermitted: a wrong token, or a listener that may not receive the
-// token. kInvalid: a request that makes no sense. kInternal: an answer that was not understood. kUnavailable: any other
-// reason.
+// Returns an error with a message for people. Codes: kNotPermitted for a wrong token, or for a listener that may not
+// receive the token; kInvalid for a request that makes no sense; kInternal for an answer that was not understood;
+// kUnavailable for any other reason.
 Error ErrorOf(const Refusal& refusal);
 Error ErrorOf(const Disconnected& disconnected);
 

@@ -12,7 +12,8 @@
 namespace tony {
 namespace {
 
-// Written by hand, because Thrift 0.17 declares setters for result structs and never defines them.
+// Puts a reply into a generated result struct. The fields are set directly, because Thrift 0.17 declares setters for
+// result structs and never defines them.
 template <class T, class ResultStruct>
 class ThriftSink : public Reply<T>::Sink {
  public:
@@ -48,8 +49,8 @@ const std::string& TokenIn(const Args& args) {
   }
 }
 
-// Adds a method to the dispatcher. `method` returns kInvalid for invalid arguments, as long as it has not passed
-// `reply` on. It may have the call as a further parameter, to know its origin.
+// Adds a method to the dispatcher. `method` returns kInvalid for invalid arguments, but only before it has passed
+// `reply` on. A `method` with a further parameter also gets the call, which shows the caller.
 template <class Args, class ResultStruct, class T, class... Origin>
 void Add(Dispatcher& dispatcher, const std::string& name, AmService& service,
          Status (*method)(AmService&, const Args&, const Reply<T>&, const Origin&...)) {

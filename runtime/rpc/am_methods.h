@@ -6,7 +6,7 @@
 
 namespace tony {
 
-// Returns the dispatcher of all methods. `service` must outlive it.
+// Returns the dispatcher of all methods. `service` must outlive the dispatcher.
 Dispatcher MakeAmDispatcher(AmService& service);
 
 }  // namespace tony

@@ -13,7 +13,8 @@ namespace {
 using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::transport::TMemoryBuffer;
 
-// Much longer than the names of TonY's methods. The name of an unknown method is sent back, so it is limited.
+// The most bytes of a method's name, because the name of an unknown method is sent back. The names of TonY's methods
+// are much shorter.
 constexpr size_t kLongestMethod = 64;
 
 std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {
@@ -24,7 +25,8 @@ std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {
 
 }  // namespace
 
-// Without limits Thrift would allocate and clear any length that a few bytes of garbage announce.
+// The sizes are limited to the frame. Without limits Thrift would allocate and clear any length that a few bytes of
+// garbage announce.
 MessageReader::MessageReader(std::string_view frame)
     : buffer_(Observe(frame)),
       protocol_(buffer_, static_cast<int32_t>(frame.size()), static_cast<int32_t>(frame.size()), true, true) {}

@@ -1,5 +1,5 @@
-// Thrift messages in frames: the strict binary protocol, with sizes limited by the frame. Only for the sources of this
-// folder, because no other code knows Thrift.
+// Thrift messages in frames: the strict binary protocol, with sizes limited by the frame. Only the sources of this
+// folder include this file, because no other code knows Thrift.
 #pragma once
 
 #include <thrift/protocol/TBinaryProtocol.h>
@@ -22,8 +22,8 @@ struct MessageHeader {
   int32_t seq = 0;
 };
 
-// Reads a message: the header, followed by the body. The frame must outlive the reader. The functions return kInvalid
-// if the bytes are not such a message.
+// Reads a message: the header, followed by the body. The frame must outlive the reader. Both functions return kInvalid
+// if the bytes are malformed.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view frame);
@@ -49,7 +49,8 @@ class MessageReader {
   apache::thrift::protocol::TBinaryProtocol protocol_;
 };
 
-// Builds a frame, which begins with its length, in one buffer, so that one write to the socket is enough.
+// Builds a frame, which begins with its length. The whole frame is in one buffer, so that one write to the socket is
+// enough.
 class MessageWriter {
  public:
   explicit MessageWriter(const MessageHeader& header);
@@ -79,11 +80,11 @@ class Call;
 class CallOrigin {
  public:
   virtual ~CallOrigin() = default;
-  // Called at the end of a call. `message` is the answer; empty if the call was dropped without an answer.
+  // Called when a call has ended. `message` is the answer; empty if the call was dropped without an answer.
   virtual void CallEnded(Call& call, std::string message) = 0;
-  // Called when a call has had the job's token, so that the caller is not a stranger any more.
+  // Called when a call has contained the job's token, so the connection does not belong to a stranger any more.
   virtual void CallerKnown() {}
-  // Returns the user at the other end, unless that is this process's user; see OtherUser().
+  // Returns the name of the caller's user if this is not the process's own user; empty otherwise (OtherUser()).
   virtual std::string PeerUserIfOther() const { return ""; }
 };
 
@@ -102,7 +103,8 @@ class Call {
   }
   enum class Fault { kUnknownMethod, kInternal };
   void Fail(Fault fault, const std::string& message);  // Answers with a TApplicationException.
-  // Sets `fn`, which runs once if an answer is not possible any more; see Reply. `fn` never runs inside OnAbandoned().
+  // Sets `fn`, which runs once if an answer is not possible any more, as Reply::OnAbandoned() describes. `fn` never
+  // runs inside this function.
   void OnAbandoned(std::function<void()> fn);
   void Abandon();  // Called before the origin is destroyed.
 

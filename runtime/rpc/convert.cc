@@ -11,7 +11,7 @@
 
 namespace tony {
 
-// Rows in the order of the enums' values on the wire.
+// The rows are in the order of the enums' values on the wire.
 constexpr std::array<std::pair<int, Phase>, 4> kPhases = {{
     {rpc::WAITING, Phase::kWaiting},
     {rpc::RUNNING, Phase::kRunning},
@@ -64,9 +64,9 @@ constexpr Duration kLongestGrace = std::chrono::hours(24);
 constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
 constexpr Between kAnyInt{0, kHighestInt};
 
-// Returns as many of the problems as fit, and the number of the others.
+// Returns as many of the problems as fit, followed by the number of further problems.
 std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
-  // 256 bytes are left for the text around the problems, and for the last entry.
+  // 256 bytes are reserved for the text around the problems, and for the last entry.
   constexpr size_t kRoom = kLongestText - 256;
   std::vector<OutputProblem> told;
   size_t size = 0;

@@ -1,4 +1,4 @@
-// Conversions between the wire's types and TonY's types. Data from the wire is not trusted: an invalid value results in
+// Conversions between the wire's types and TonY's types. Data from the wire is not trusted. An invalid value results in
 // kInvalid, with the field's name at the start of the message ("port: 70000, expected 1 to 65535").
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tony {
 
-namespace rpc {  // generated; see tony.thrift
+namespace rpc {  // generated from tony.thrift
 class AttachReply;
 class Caller;
 class Command;
@@ -33,8 +33,8 @@ class TaskOutcome;
 Result<Caller> FromThrift(const rpc::Caller& wire);
 Result<Registration> FromThrift(const rpc::Registration& wire);  // the caller checks `protocol`
 Result<Progress> FromThrift(const rpc::Progress& wire);
-// Bytes of the texts that are not UTF-8 become '?', because the texts go into JSON, and the output of a user's program
-// must not make an outcome invalid.
+// Bytes in the texts of an outcome that are not UTF-8 become '?', because the texts go into JSON. Whatever a user's
+// program prints, its outcome stays valid.
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
 Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wire);
 Result<Command> FromThrift(const rpc::Command& wire);
@@ -43,13 +43,14 @@ Result<KillRequest> FromThrift(const rpc::KillOrder& wire);
 Result<KillAnswer> AnswerOf(const rpc::KillReply& wire);
 Result<LogAnswer> FromThrift(const rpc::LogReply& wire);
 Result<std::vector<LogExcerpt>> ExcerptsFromThrift(const rpc::TaskOutcome& wire);
-// An unknown reason becomes kBadRequest, and the message names the reason.
+// Converts a refusal. An unknown reason becomes kBadRequest, and the message contains the reason's number.
 Refusal FromThrift(const rpc::Refused& wire);
 
 rpc::Caller ToThrift(const Caller& caller);
 rpc::Registration ToThrift(const Registration& what);  // sets this release's PROTOCOL_VERSION
 rpc::Progress ToThrift(const Progress& progress);
-// Cuts the texts to the sizes that FromThrift() accepts, so that an outcome always arrives.
+// Converts an outcome. The texts are cut to the sizes that FromThrift() accepts, so that the AM never rejects an
+// outcome.
 rpc::TaskOutcome ToThrift(const Outcome& outcome);
 void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs);
 void AddExcerpts(rpc::TaskOutcome& wire, const std::vector<LogExcerpt>& excerpts);
@@ -73,7 +74,7 @@ Result<Duration> CheckedTimeout(int64_t timeout_ms);  // cut to 60 s
 Result<Duration> CheckedWatchTimeout(int64_t timeout_ms);
 Result<LogQuery> CheckedQuery(const std::vector<rpc::LogWant>& wants, int64_t most, int64_t wait_ms);
 Result<std::vector<LogNews>> CheckedNews(const std::vector<rpc::LogNews>& wire);
-// A grace below 0 becomes -1 ms, which means the job's own grace.
+// Checks a grace period. A negative value becomes -1 ms, which means the job's own grace.
 Result<Duration> CheckedGrace(int64_t grace_ms);
 
 }  // namespace tony

@@ -17,11 +17,12 @@ namespace tony {
 namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(1);
-// A stranger's time is counted in checks. Therefore a server that was suspended reads the calls that have arrived
-// meanwhile before it drops their senders.
+// The time of a stranger is counted in checks by the event loop and not by the clock. If the server was suspended, it
+// reads the calls that have arrived in the meantime before it drops their senders.
 constexpr int kLooks = 5;
-// A handshake takes the server a millisecond, and its client as long, so this number at a time keeps both busy. Beyond
-// it, kBeyond new connections are admitted in each interval, which any server can handle unless it is hopelessly late.
+// A handshake takes the server a millisecond, and the client as long. With this number of handshakes at a time, both
+// sides are always busy. Above this number, kBeyond further connections are admitted in each interval, which even a
+// slow server can handle.
 constexpr size_t kMostHandshakes = 256;
 constexpr int kBeyond = 64;
 constexpr Duration kBeyondInterval{500};
@@ -44,7 +45,7 @@ class LoopRpcServer : public RpcServer {
     CloseListeners();
     looking_.reset();
     stopped_.push_back(std::move(done));
-    // The callback of an abandoned call may call Stop() again.
+    // A copy is used, because the callback of an abandoned call may call Stop() again.
     const auto connections = connections_;
     for (const auto& [key, connection] : connections) connection->Stop();
     if (!stopping_) stopping_ = loop_.After(connections_.empty() ? Duration(0) : kStopLimit, [this] { Stopped(); });
@@ -106,9 +107,9 @@ class LoopRpcServer : public RpcServer {
     if (!looking_) LookSoon();
   }
 
-  // When thousands of executors join at once, most of them wait in the kernel's queue. If all handshakes began, each
-  // executor would be dropped as the oldest stranger before its handshake is complete. Strangers that do not complete
-  // their handshakes delay the others only for a short time.
+  // Returns true if another handshake may begin now. When thousands of executors connect at once, most of them wait in
+  // the kernel's queue. If all handshakes began at once, each executor would be dropped as the oldest stranger before
+  // its handshake is complete. Strangers that never complete their handshakes delay the others only for a short time.
   bool MayBeginHandshake() {
     if (strangers_.size() < kMostHandshakes) return true;
     if (const Instant now = loop_.Now(); now >= next_beyond_) {
@@ -140,7 +141,7 @@ class LoopRpcServer : public RpcServer {
     return true;
   }
 
-  // Called only if there are too many connections, because it walks through all of them.
+  // Called only if there are too many connections, because DropMostSilent() walks through all of them.
   bool MakeRoom() { return DropOldestStranger() || DropMostSilent(); }
 
   bool DropMostSilent() {
@@ -176,7 +177,7 @@ class LoopRpcServer : public RpcServer {
   bool refusal_told_ = false;
   uint64_t last_key_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<ServerConnection>> connections_;
-  // Strangers by age, with the number of checks.
+  // The keys of strangers, oldest first, with the number of checks so far.
   std::map<uint64_t, int> strangers_;
   Instant next_beyond_{};
   int beyond_left_ = 0;

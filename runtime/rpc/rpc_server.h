@@ -1,5 +1,5 @@
 // A small framed Thrift server on the event loop. Handlers get the plain generated argument structs, and may answer at
-// any later time. See tony.thrift for the services. Loop thread only.
+// any later time. The services are in tony.thrift. Loop thread only.
 //
 // A Unix socket accepts only the job's user and root. A port with TLS accepts only the job's executors and clients.
 // Each connection is a stranger until a call with the job's token has arrived. Only a limited number of strangers is
@@ -8,8 +8,8 @@
 //
 // The server limits the frame size, string and container sizes (never above the frame), open calls per connection,
 // connections, unsent bytes of a peer that does not read, and bytes of unfinished frames. Invalid data closes its
-// connection and has no other effect. If descriptors run short, the oldest strangers are dropped first, and after them
-// the connections that have been silent longest and do not wait for an answer.
+// connection and has no other effect. If descriptors run short, the oldest strangers are dropped first. Next come the
+// connections that have been silent longest and do not wait for an answer.
 #pragma once
 
 #include <cstdint>
@@ -32,28 +32,29 @@ namespace tony {
 
 struct RpcServerOptions {
   std::filesystem::path folder;  // folder of the sockets
-  // addresses to listen at; port 0: any
+  // The addresses to listen at. Port 0 stands for any free port.
   std::vector<Address> at;
-  // TLS for the ports. Without TLS a port is plain, and allowed only on this machine. See runtime/net/tls.h.
+  // Makes the TLS channels of the ports (runtime/net/tls.h). If `tls` is empty, ports are plain, and only loopback
+  // addresses are allowed.
   MakeChannel tls;
-  // The limit in bytes. The largest call is an outcome with the outputs of a chief (1 MiB), its logs (512 KiB) and
-  // texts of 64 KiB.
+  // The largest frame in bytes. The largest call is an outcome with the outputs of a chief (1 MiB), its logs (512 KiB)
+  // and texts of 64 KiB.
   uint32_t max_frame = 2 << 20;
   int max_open_calls = 16;  // per connection
   int max_connections = 20000;
   size_t max_unsent = 16 << 20;  // bytes per connection
-  // The limit for bytes of unfinished frames, over all connections.
+  // The most bytes of unfinished frames, over all connections.
   size_t max_partial = 64 << 20;
 
-  // The limit in bytes for a stranger. The largest first call of TonY's programs is Register: four names of up to 255
-  // bytes, a role, and numbers. A client whose first call may be larger (a kill with a long reason) requests the status
-  // before.
+  // The largest frame in bytes from a stranger. The largest first call of TonY's programs is Register: four names of up
+  // to 255 bytes, a role, and numbers. If a client's first call may be larger, such as a kill with a long reason, the
+  // client requests the status first.
   uint32_t stranger_frame = 4 << 10;
   size_t stranger_unsent = 64 << 10;
-  // A further stranger replaces the oldest one. TonY's programs send their first call at once, and an iteration of the
-  // loop accepts at most 64 connections.
+  // The most strangers at the same time. A further stranger replaces the oldest one. TonY's programs send their first
+  // call at once, and an iteration of the loop accepts at most 64 connections.
   int max_strangers = 1024;
-  // The time from the accept of a connection to its first call with the token.
+  // The longest time from the accept of a connection to its first call with the token.
   Duration stranger_limit{5000};
 };
 
@@ -73,8 +74,8 @@ class Reply {
   explicit Reply(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
   void Success(const T& value) const { sink_->Success(value); }
   void Refuse(RefusalReason reason, const std::string& message) const { sink_->Refuse({reason, message}); }
-  // Sets `fn`, which runs if the caller disconnects or the server stops before an answer was given; replaces an earlier
-  // `fn`.
+  // Sets `fn`, which runs if the caller disconnects or the server stops before an answer was given. An earlier `fn` is
+  // replaced.
   void OnAbandoned(std::function<void()> fn) const { sink_->OnAbandoned(std::move(fn)); }
 
  private:
@@ -98,8 +99,8 @@ struct AttachReply {
   StatusAnswer status;
 };
 
-// The AM's handlers for the calls. Requests have TonY's own types; BAD_PROTOCOL and malformed fields have been refused
-// already. Tokens have not been checked.
+// The AM's handlers for the calls. The server has already refused calls with a wrong protocol version or malformed
+// fields, so handlers get TonY's own types. The server has not checked tokens.
 class AmService {
  public:
   virtual ~AmService() = default;
@@ -124,13 +125,13 @@ class RpcServer {
   // The addresses to which the server listens, with the actual port in place of port 0.
   virtual const std::vector<Address>& addresses() const = 0;
   virtual size_t connections() const = 0;
-  // Closes the listeners and removes their sockets, sends the answers already given, abandons open calls, and closes
-  // the connections. `done` is called when all connections are closed, or after a second.
+  // Closes the listeners and removes their sockets, sends the answers that were already given, abandons open calls, and
+  // closes the connections. `done` is called when all connections are closed, or after a second.
   virtual void Stop(std::function<void()> done) = 0;
 };
 
-// The service must outlive the server. Returns kUnavailable if an address cannot be bound, and kNotPermitted if an
-// address can be reached from other machines without TLS.
+// Starts a server. The service must outlive the server. Returns kUnavailable if an address cannot be bound, and
+// kNotPermitted if an address without TLS can be reached from other machines.
 Result<std::unique_ptr<RpcServer>> StartRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service);
 
 }  // namespace tony

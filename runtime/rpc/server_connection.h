@@ -1,4 +1,4 @@
-// Finds the handler of a method and passes it the arguments. Independent of sockets.
+// Finds the handler of a method and passes it the arguments. A Dispatcher does not depend on sockets.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,9 @@ namespace tony {
 
 class Dispatcher {
  public:
-  // Sets the handler of a method. `handle` answers now, or keeps the call and answers later. An exception from `handle`
-  // becomes the answer. `Args` is the generated struct of the arguments; the handler may move from it.
+  // Sets the handler of a method. `handle` answers now, or keeps the call and answers later. If `handle` throws an
+  // exception, the call is answered with its text. `Args` is the generated struct of the arguments; the handler may
+  // move from it.
   template <class Args>
   void On(const std::string& method, std::function<void(Args&, const std::shared_ptr<Call>&)> handle) {
     handlers_[method] = [handle = std::move(handle)](MessageReader& message,
@@ -29,8 +30,8 @@ class Dispatcher {
     };
   }
 
-  // `message` is positioned behind the header. Returns kInvalid if the bytes are malformed; no handler has run in this
-  // case.
+  // Runs the handler of a call. `message` is positioned behind the header. If the bytes are malformed, returns kInvalid
+  // without running a handler.
   Status Dispatch(const MessageHeader& header, MessageReader& message, const std::shared_ptr<Call>& call) const;
   std::vector<std::string> methods() const;
 
@@ -43,7 +44,7 @@ class Dispatcher {
 
 // A peer of the server and its open calls. Loop thread only.
 
-// Owned by a shared_ptr, because calls refer to the connection weakly. The destructor closes the connection and
+// A shared_ptr must own a connection, because calls refer to it weakly. The destructor closes the connection and
 // abandons its open calls.
 class ServerConnection : public CallOrigin, public std::enable_shared_from_this<ServerConnection> {
  public:
@@ -54,19 +55,19 @@ class ServerConnection : public CallOrigin, public std::enable_shared_from_this<
     FrameConnection::ReadBudget& budget;
   };
   struct Events {
-    // Called once, when a call has had the job's token.
+    // Called once, when a call has contained the job's token.
     std::function<void()> on_known;
     // Called when the connection is closed; may drop the last reference to it.
     std::function<void()> on_closed;
   };
-  // `other_user`: the result of OtherUser().
+  // `other_user` is the result of OtherUser() for the peer.
   ServerConnection(const Context& context, std::unique_ptr<Channel> channel, std::string other_user, Events events);
   ~ServerConnection() override;
 
-  // Sends the answers already given, abandons the open calls, and closes the connection.
+  // Sends the answers that were already given, abandons the open calls, and closes the connection.
   void Stop();
   bool AwaitsAnAnswer() const { return !open_calls_.empty(); }
-  // The time of the last frame; without a frame the start of the connection.
+  // The time of the last frame, or of the connection's start if no frame has arrived.
   Instant heard() const { return heard_; }
 
   void CallEnded(Call& call, std::string message) override;

@@ -4,8 +4,8 @@
 //     io.Field("parts.first", wire.first, span.begin, Between{0, kLargestLog});
 //   }
 //
-// `io` is ToWire or FromWire. Enums are converted with the rows of RowsOf(), or with their names if the wire has a
-// text. Only for the sources of this folder.
+// `io` is ToWire or FromWire. An enum is converted with the rows of RowsOf(), or by its names if the field on the wire
+// is a text. Only the sources of this folder include this file.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace tony {
 
-// The limit for names of jobs and containers, tokens, and hosts (a DNS name is not longer).
+// The most bytes in a name of a job or container, a token, or a host (a DNS name is not longer).
 inline constexpr size_t kLongestName = 255;
 inline constexpr size_t kLongestText = 64 << 10;
 inline constexpr size_t kLongestStreamName = 32;
@@ -33,7 +33,8 @@ inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 // ---- forms of texts and numbers; a text without a form is accepted unchanged
 
-// A name, which is written into logs and messages unchanged.
+// A name, which is written into logs and messages unchanged. The name must not be empty, and must be printable ASCII
+// without blanks.
 struct Name {
   size_t longest = kLongestName;
 };
@@ -88,8 +89,8 @@ Status CheckText(std::string_view field, const std::string& text, const Form& fo
   return Ok();
 }
 
-// The generated enums hold any number that was received. Reading an unknown number as an enum would be undefined
-// behavior.
+// Returns the number in a generated enum, which holds any number that was received. Reading an unknown number as an
+// enum would be undefined behavior.
 template <class WireEnum>
 int NumberOf(const WireEnum& value) {
   static_assert(sizeof(WireEnum) == sizeof(int));
@@ -183,7 +184,7 @@ class FromWire {
     Field(name, wire, value.emplace(), form);
     path_ = before;
   }
-  // An earlier release does not send the text, so an empty text leaves `value` unchanged.
+  // Reads a text that earlier releases do not send. An empty text leaves `value` unchanged.
   template <class T>
   void Newer(std::string_view name, const std::string& wire, T& value) {
     if (!wire.empty()) Field(name, wire, value);
