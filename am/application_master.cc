@@ -59,7 +59,7 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   Turn turn{RunCoreStep(job_, observation, loop_.Now()), std::move(answer)};
   const std::vector<Decision> decisions = std::exchange(turn.result.decisions, {});
   const std::optional<Refusal> refusal = turn.result.refusal;
-  // A heartbeat only moves deadlines later, so the timer stays. When the timer fires, it finds nothing due and is set
+  // A heartbeat only moves deadlines later, so the timer stays. When the timer fires and nothing is due, it is set
   // again.
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
@@ -188,8 +188,8 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
   });
 }
 
-// Sends a command. A release is delayed while a client reads the executor's logs, because they are out of reach after
-// the executor has exited.
+// Sends a command. A release is delayed while a client reads the executor's logs, because the logs are out of reach
+// after the executor has exited.
 void ApplicationMaster::Tell(const SendCommand& order) {
   if (job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
@@ -305,7 +305,7 @@ bool ApplicationMaster::IsUnended(const AttemptId& attempt) const {
 }
 
 // Outputs are written before the attempt's success is known, so that a client that knows of the success finds the
-// outputs. If they cannot be written, only the executor's own copy is left.
+// outputs. If the outputs cannot be written, only the executor's own copy is left.
 void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then) {
   const bool counts = IsUnended(attempt) && IsOutputTask(job_.spec(), attempt.task);
   if (!counts || !report.outputs || !report.outcome.Succeeded()) return then();
@@ -365,8 +365,8 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   Observe(ClientSeen{watcher});
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayShowStatus() && news) return reply.Success(CurrentStatus());
-  // While an end is being written, even a caller that does not want to wait is parked until the end is on disk. That
-  // takes one sync.
+  // While the end of the job is being written, even a caller that does not want to wait is parked until the end is on
+  // disk. That takes one sync.
   const Duration wait = MayShowStatus() ? std::min(limit, LongestWatch()) : LongestWatch();
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
@@ -424,7 +424,7 @@ JobStatus ApplicationMaster::ShowStatus() {
   return Snapshot();
 }
 
-// While an end cannot be written, clients get a status without the end, which is better than no answer.
+// While the end of the job cannot be written, clients get a status without the end, which is better than no answer.
 bool ApplicationMaster::MayShowStatus() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
 
 void ApplicationMaster::AnswerWatches() {

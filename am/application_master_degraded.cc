@@ -6,16 +6,16 @@
 // "killed", or receives the failure again, because the failed executor was not released. In both cases that AM ends the
 // job as not succeeded.
 //
-// All other stops wait. The next AM would take attempts that were stopped after a success or for a restart for
+// All other stops wait. If tasks were stopped after a success or for a restart, the next AM would count their ends as
 // failures. The executor of an attempt that has ended may hold the only copy of the outcome, so its container is not
 // stopped.
 //
 // The end of a job does not wait for ever, because its executors, its reservation on the machine and all waiting
 // clients would wait with it. When the verdict is known and nothing could be written for the time `patience`, the
-// waiting steps are performed as if they had been written, and the arbiter gets the verdict to keep. No other AM starts
-// after that. One gap remains: this AM may die within a second of the job's end, or within the grace of a kill. If the
-// disk works again for the next AM, that AM finds attempts that were stopped without a reason, as after the death of
-// all processes.
+// waiting steps are performed as if they had been written, and the arbiter receives and keeps the verdict. No other AM
+// starts after that. One gap remains: this AM may die within a second of the job's end, or within the grace of a kill.
+// If the disk works again for the next AM, that AM finds attempts that were stopped without a reason, as after the
+// death of all processes.
 //
 // Executors continue to work. Heartbeats are answered. The AM does not renew the lease record, because an executor that
 // loses its connection considers itself cut off only while the record is fresh. While the lease is not renewed, no

@@ -26,7 +26,7 @@ namespace {
 constexpr Duration kFirstPause{200};
 constexpr Duration kLongestPause{2000};
 
-// The line is cut, because an outcome's stderr tail would fill most of it.
+// Logs a decision. The line is cut, because an outcome's stderr tail would fill most of it.
 void LogDecision(std::string_view json) {
   constexpr size_t kLongest = 400;
   LogInfo(json.size() > kLongest ? StrCat(json.substr(0, kLongest), "...") : std::string(json));

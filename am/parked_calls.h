@@ -35,7 +35,7 @@ class ParkedCalls {
   // Answers the attempt's Await if the command's number is greater than its `since`.
   void Tell(const AttemptId& attempt, const Command& command);
 
-  // Parks a Watch. After `limit` it is answered with the result of `status`.
+  // Parks a Watch. After `limit` the call is answered with the result of `status`.
   void ParkWatch(int64_t since, Duration limit, const Reply<StatusAnswer>& reply, std::function<StatusAnswer()> status);
   bool AnyWatch() const { return !watches_.empty(); }
   // Answers the parked Watch calls for which this status is news.
@@ -102,8 +102,8 @@ class LogRelay {
   std::vector<LogAsk> TakeAsks(const TaskId& task);
   // Takes an executor's answer. An answer from another task, or to an unknown request, is ignored.
   void Take(const TaskId& task, int64_t id, std::vector<LogNews> news);
-  // Returns true if a client is about to read the rest of the attempt's logs, so that its executor should stay for a
-  // moment.
+  // Returns true if a client is about to read the rest of the attempt's logs. The executor should stay for a moment
+  // then.
   bool DelaysRelease(const AttemptId& attempt);
 
  private:

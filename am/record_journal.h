@@ -31,7 +31,7 @@ class RecordJournal : public Journal {
   static constexpr Duration kFirstPause{200};
 
   // Takes over the journal for an AM of this epoch, and reads the valid records of earlier epochs. Blocks until the
-  // store answers. Returns the errors of TakeOverJournal, or kInvalid, which names the damaged record.
+  // store answers. Returns the errors of TakeOverJournal, or kInvalid with the name of the damaged record.
   static Result<OpenedRecordJournal> Open(EventLoop& loop, std::shared_ptr<const JournalStore> store, Epoch epoch);
 
   // `records` is the number of records in the store, all of earlier epochs. `pause` is the first pause before a failed

@@ -14,7 +14,8 @@
 
 namespace tony::am {
 
-// Returns the job after all `decisions`. kInvalid names the decision that does not follow from the earlier ones.
+// Returns the job after all `decisions`. Returns kInvalid if a decision does not follow from the earlier ones; the
+// message contains that decision.
 Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decisions);
 
 // Sets the RealClock to the time by the job's clock (core/job_clock.h), and saves the clock for the next AM. Errors are
@@ -22,8 +23,8 @@ Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decis
 void UseJobClock(const JobRecords& records, std::optional<Instant> newest);
 
 // After this call a failed CHECK ends the process with kFailedCheck, and with one line in the log that names the
-// expression and the job. The supervisor of the AM ends the job with that line, because the next AM would fail again.
-// `before` is called with the line before the process ends.
+// expression and the job. The supervisor of the AM then ends the job with that line as the reason, because the next AM
+// would fail again. `before` is called with the line before the process ends.
 void LeaveOnFailedCheck(const JobId& job, std::function<void(const std::string& line)> before = nullptr);
 
 }  // namespace tony::am

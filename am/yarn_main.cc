@@ -216,8 +216,8 @@ class Master {
          .lost_after = spec.timers.lost_after});
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
-    // The loop runs again below the failed CHECK until the ResourceManager has accepted the end. The code that failed
-    // never resumes.
+    // A failed CHECK runs the loop again until the ResourceManager has accepted the end. The code that failed never
+    // resumes.
     LeaveOnFailedCheck(records_.job(), [&, own = std::this_thread::get_id()](const std::string& line) {
       if (std::this_thread::get_id() != own) return;
       scheduler.Finish({.state = FinalState::kFailed, .cls = OutcomeClass::kInfra, .message = line},
@@ -234,8 +234,8 @@ class Master {
   }
 
  private:
-  // The start of the history is written in a separate thread, because nothing waits for it. Its end is written when
-  // everything else has ended.
+  // The history gets an entry for the start of the job from a separate thread, because nothing waits for this entry.
+  // The entry for the end is written when everything else has ended.
   void RunWithHistory() {
     {
       SideThread beside(loop_);
@@ -278,8 +278,8 @@ class Master {
     return shipment;
   }
 
-  // The check also runs while this AM is not the leader, because the AM may be on a node that no other process can
-  // reach to stop it.
+  // Checks regularly whether the journal is sealed. The check also runs while this AM is not the leader, because the AM
+  // may be on a node that no other process can reach to stop it.
   void LookForSeal(RecordCalls& calls, const std::shared_ptr<const JournalStore>& journal) {
     look_timer_ = loop_.After(kCheckInterval, [this, &calls, journal] {
       calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },

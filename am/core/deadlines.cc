@@ -175,7 +175,7 @@ std::optional<Instant> Job::TimeLimit() const {
   return *accepted_at_ + spec_.timeout;
 }
 
-// A silent executor does not end its attempt directly. Its container is killed first, because the outcome may still be
+// Missed heartbeats do not end an attempt directly. The container is killed first, because the outcome may still be
 // kept there and the process may still run.
 std::vector<DecisionBody> Job::MissedHeartbeats(Instant now) const {
   std::vector<DecisionBody> silent;

@@ -17,12 +17,12 @@ namespace tony::am {
 // container is ended. An executor needs well under a second to kill its processes, to reap them and to send a report.
 // The rest is a reserve for a busy machine.
 inline constexpr Duration kLeaveLimit{5000};
-// The scheduler gets this long to confirm the end of a container, after the container was ordered killed or its
-// executor was released.
+// The scheduler gets this long to confirm the end of a container, after the order to kill it or after the release of
+// its executor.
 inline constexpr Duration kConfirmLimit{15'000};
 
 // The limits of an attempt. Each limits the time until an event: kAllocate until its container is granted, kRegister
-// until its executor registers, kPublish until it has published the values that others wait for, and kGiveUp until its
+// until its executor registers, kPublish until its values that others wait for are published, and kGiveUp until its
 // container has ended after the order to kill it.
 enum class Limit { kAllocate, kRegister, kPublish, kGiveUp };
 // The limits of a container. kStop limits the time until the stopped attempt in the container ends, and kLeave the time

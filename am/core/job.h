@@ -164,7 +164,8 @@ class Job {
   // The time limit of the whole job; nullopt if the job has no limit, is not accepted yet, or has a verdict.
   std::optional<Instant> TimeLimit() const;
   Outcome Silence(const std::string& more = "") const;
-  // Names the tasks without a container (`container` is true), or the tasks that have not registered, for a message.
+  // Returns the names of the tasks without a container if `container` is true, otherwise of the tasks that have not
+  // registered. The names are used in messages.
   std::string Missing(bool container) const;
 
   // ---- late_roles.cc: stages, and roles that start late

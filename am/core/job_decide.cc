@@ -17,8 +17,8 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }
 
-// Adds `what` to the message; it describes processes that are left on the machine. The advice for a failure becomes
-// "permanent", because no new attempt may start next to these processes.
+// `what` describes processes that are left on the machine. This text is added to the message. The advice for a failure
+// becomes "permanent", because no new attempt may start next to these processes.
 void SetLeft(Outcome& outcome, const std::string& what) {
   if (!outcome.Succeeded()) outcome.advice = Advice::kPermanent;
   if (outcome.message.find(what) == std::string::npos)
@@ -33,8 +33,8 @@ std::string OverItsMemory(const RoleSpec& role, const std::string& error) {
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
-  // An attempt's end is judged only in the step that saw it, because later steps have other budgets. A start on a
-  // journal of version 1 is the exception, because the last end in the journal may not be judged yet.
+  // An attempt's end is judged only in the step that saw it, because the budgets may have changed in later steps. A
+  // start on a journal of version 1 is the exception, because the last end in the journal may not be judged yet.
   const auto* started = std::get_if<AmStarted>(&observation);
   if (!started || !started->steps_may_be_torn) results_.ForgetNewestEnd();
   return std::visit(Overloaded{
@@ -271,7 +271,8 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     Outcome outcome = believable                 ? WithoutValues(attempt, exited.kept->outcome, OutcomeClass::kInfra)
                       : given_up && !exited.left ? Silence()
                                                  : OutcomeOfSilentEnd(state, exited);
-    // An executor that was ordered to exit does not know the reason; the scheduler may know it.
+    // An executor that was ordered to exit does not know the reason. The scheduler may know it, so its class replaces a
+    // vague class.
     const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
     if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;
     if (outcome.cls == OutcomeClass::kOom && !exited.error.empty())

@@ -123,8 +123,8 @@ std::optional<Instant> Job::NextJudgement() const {
   return next;
 }
 
-// Visits only the first of the failures that wait for another task's failure, because all of them wait equally long and
-// there may be thousands.
+// Visits the failures that are not judged yet. If several failures blame other tasks, only the first of these is
+// visited, because they all wait equally long and there may be thousands.
 void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const {
   bool peer_seen = false;
   for (const auto& [ended, id] : results_.unjudged()) {
@@ -150,9 +150,9 @@ std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   return *attempt.ended + spec_.restart.settle;
 }
 
-// Returns the failure to judge in place of `id`. A failure that does not blame another task is judged itself. Otherwise
+// Returns the failure to judge in place of `id`. If `id` does not blame another task, this is `id` itself. Otherwise
 // the first failure that does not blame another task is judged. If all failures blame other tasks, the first timed-out
-// collective is judged, because it explains more than the connections that broke when its process ended. Without such a
+// collective is judged, because a timeout explains more than the broken connections that follow it. Without such a
 // timeout the first failure is judged.
 AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);
@@ -201,8 +201,8 @@ std::string Job::TasksOnSameMachine(const Attempt& failed) const {
   return names.empty() ? "" : StrCat(Join(names, ", "), " on the same machine,");
 }
 
-// Returns the tasks that a timed-out collective waited for. If its report names no task, these are the running tracked
-// tasks, because they did not time out.
+// Returns the tasks that a timed-out collective waited for. If the report of the timeout names no task, the running
+// tracked tasks are returned, because they did not time out.
 std::string Job::SilentTasks(const Attempt& failed) const {
   std::vector<std::string> names;
   const auto add = [&](const TaskId& id) {

@@ -1,10 +1,10 @@
 // When a job is over, and with which verdict: pure functions over the roles and the outcomes of their tasks. Results
 // holds the ends of tasks so far. Job applies the functions to its Results in judgement.cc.
 //
-// A role is complete when `min_succeeded` of its tasks have succeeded; 0: when each of its tasks has ended. The job
-// succeeds when every tracked role is complete. The job fails when RoleSpec::FailureLimit() tasks of a role have
-// failed. Only tasks that are not restarted count as failed. By TonY's rule the job also fails with the chief, and when
-// all tracked tasks have failed.
+// A role is complete when `min_succeeded` of its tasks have succeeded. If `min_succeeded` is 0, each of its tasks has
+// to end. The job succeeds when every tracked role is complete. The job fails when RoleSpec::FailureLimit() tasks of a
+// role have failed. Only tasks that are not restarted count as failed. By TonY's rule the job also fails with the
+// chief, and when all tracked tasks have failed.
 #pragma once
 
 #include <functional>
@@ -84,13 +84,13 @@ class Results {
   // their end.
   const std::set<std::pair<Instant, AttemptId>>& unjudged() const { return unjudged_; }
   bool IsUnjudged(const Attempt& attempt) const { return unjudged_.contains({*attempt.ended, attempt.id}); }
-  // Failed attempts whose tasks the job continues without, in the order of the decisions.
+  // The attempts whose failure is tolerated, in the order of the decisions. The job continues without their tasks.
   const std::vector<AttemptId>& tolerated() const { return tolerated_; }
   // True if enough tasks of the role have succeeded, and its other tasks were stopped.
   bool IsFinished(const std::string& role) const { return finished_.contains(role); }
   const LeftRoles& left() const { return left_; }
-  // The attempt that ended in this step. Its end is judged in this step, because later steps have other budgets. Only
-  // the ends in unjudged() may be judged later.
+  // The attempt that ended in this step. Its end is judged in this step, because the budgets may have changed in later
+  // steps. Only the ends in unjudged() may be judged later.
   const std::optional<AttemptId>& newest_end() const { return newest_end_; }
   void ForgetNewestEnd() { newest_end_.reset(); }
 

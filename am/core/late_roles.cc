@@ -58,7 +58,8 @@ bool Stages::IsHeld(const JobSpec& spec, const AttemptId& id) const {
   return held_.contains({StageOf(spec, id.task.role), id});
 }
 
-// Called when the next attempt of a task begins, because the values of the previous attempt are void.
+// Notes that others wait for the values of the task. Called for each new attempt of the task, because the values of the
+// previous attempt are void.
 void Stages::AwaitValues(const JobSpec& spec, const TaskId& id) {
   if (!AwaitedValues(spec, id).empty()) unpublished_.emplace(StageOf(spec, id.role), id);
 }

@@ -21,9 +21,10 @@
 namespace tony::am {
 
 struct Opening {
-  // The tasks that start together, and (`missing`) the tasks among them that have not registered.
+  // `tasks` start together. `missing` are those tasks that have not registered.
   std::set<TaskId> tasks, missing;
-  // The number of tasks that have a container, and of tasks whose container is requested and not granted.
+  // `placed` is the number of tasks that have a container. `unplaced` is the number of tasks whose container is
+  // requested and not granted.
   int placed = 0, unplaced = 0;
 };
 

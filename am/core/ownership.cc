@@ -43,7 +43,7 @@ KillAnswer Ownership::Judge(const KillRequest& request, Instant now) const {
 }
 
 // The condition of a kill names the owner, the watcher, both or neither. Only the earliest kill with each condition is
-// kept, so there are never more than four plans.
+// kept, so never more than four kills are planned.
 std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_) {

@@ -105,7 +105,7 @@ bool Job::MustList() const {
 
 std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) const {
   const Task& task = tasks_.at(id.task);
-  // An attempt that ends while its task is being restarted was judged before.
+  // An attempt that ends while its task is being restarted is not judged, because the restart is already decided.
   if (task.state != TaskState::kDone || task.newest()->id != id) return std::nullopt;
   const Attempt& attempt = *task.newest();
   if (attempt.tolerated || results_.IsFinished(id.task.role)) return std::nullopt;
@@ -220,7 +220,7 @@ std::optional<Instant> Job::NextRestart() const {
   return next;
 }
 
-// Returns the time at which a gang gives its containers back; nullopt if it does not wait for the rest of them. While
+// Returns the time at which a gang gives its containers back; nullopt if it does not wait for further containers. While
 // some tasks of a gang wait for containers, the containers of its other tasks stand idle. Two gangs may wait for each
 // other's containers in this way. After the limit a gang requests all its containers together, because the scheduler
 // can resolve such requests.

@@ -59,9 +59,9 @@ struct NoRestart {
 RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
 // Returns how the failed task restarts, or why it does not. A failure that the program did not cause uses the budget
-// `restart.lost`. When that budget is used up, the failure uses the budgets of the levels, as every other failure does.
-// The levels are tried from the smallest scope upwards. For a sidecar whose failure is ignored, the role is the largest
-// scope, unless the job sets a larger one.
+// `restart.lost`. When that budget is used up, the failure uses the budgets of the levels (task, role, gang, job), as
+// every other failure does. The levels are tried from the smallest scope upwards. For a sidecar whose failure is
+// ignored, the role is the largest scope, unless the job sets a larger one.
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
                                                  std::span<const PastRestart> past, Instant now);
 
@@ -80,7 +80,8 @@ struct Restart {
   // begins without these confirmations, except if the scheduler always confirms ends.
   std::set<ContainerId> unconfirmed;
   Instant confirm_by{};
-  // The time when the search for a checkpoint began, and (`noted`) whether its result is in the journal.
+  // `sought` is the time when the search for a checkpoint began. `noted` is true once the result of the search is in
+  // the journal.
   std::optional<Instant> sought;
   bool noted = false;
 

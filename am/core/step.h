@@ -114,7 +114,7 @@ struct SendCommand {
   friend bool operator==(const SendCommand&, const SendCommand&) = default;
 };
 struct ListCheckpoints {};  // result: CheckpointsFound
-// Searches the newest checkpoint. The result is observed as CheckpointSearched.
+// Searches for the newest checkpoint. The result is observed as CheckpointSearched.
 struct SearchCheckpoint {
   int restart = 0;
 };

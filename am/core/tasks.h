@@ -105,7 +105,7 @@ class Tasks {
   Instant LastEnd(const std::string& role) const { return by_role_.at(role).last_end; }
   Instant LastBegin(const std::string& role) const { return by_role_.at(role).last_begin; }
 
-  // The only functions that change a state. They return kInvalid if the transition tables have no such row.
+  // Only these two functions change a state. They return kInvalid if the transition tables do not allow the step.
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(const TaskId& id, TaskStep step);
   // Makes the next attempt of a task. `how` is kRequest or kRenew.
