@@ -119,8 +119,8 @@ class StepRun {
                        " continues, and another attempt can attach to it")};
   }
 
-  // Kills the job and returns at once, because the AM ends the job even if no client waits. If no job is known yet, the
-  // kill is recorded for the request. A job that is still being created does not run then.
+  // Kills the job without waiting for its end, because the AM ends the job even if no client waits. If no job is known
+  // yet, the kill is recorded for the request. A job that is still being created does not run then.
   Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!records) {

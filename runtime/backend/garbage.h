@@ -1,5 +1,5 @@
-// The garbage in places other than this machine: GarbageOrder selects what `tony gc` may remove there, and Garbage is
-// what it removed.
+// The garbage in places other than this machine. GarbageOrder selects the garbage that `tony gc` may remove there, and
+// Garbage lists the garbage that it removed.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct GarbageOrder {
   std::function<bool(const JobRecords&)> may_go;
   // Called once before the first job is removed; not called if no job is removed.
   std::function<Status()> before_jobs_go;
-  // The current time, and the time before which garbage other than jobs must have been written to be removed.
+  // `now` is the current time. Garbage other than jobs is removed only if it was written before `not_since`.
   Instant now{}, not_since{};
   // True if the garbage is only reported and nothing is removed.
   bool dry_run = false;

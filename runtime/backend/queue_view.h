@@ -13,11 +13,12 @@ namespace tony {
 struct QueuedJob {
   JobId job;
   std::string user;
-  std::string queue;    // a cluster's queue; empty: only one
+  // The name of a cluster's queue; empty if the scheduler has only one queue.
+  std::string queue;
   int64_t process = 0;  // pid on this machine; 0: none
   bool runs = false;    // false: waits
   int64_t priority = 0;
-  int64_t memory_mb = 0, vcores = 0, gpus = 0;  // for all its tasks
+  int64_t memory_mb = 0, vcores = 0, gpus = 0;  // sums over all its tasks
   std::vector<int> held_gpus;
   Instant since{};
   std::string why;  // the pending reason

@@ -22,14 +22,15 @@ class LocalAmLauncher : public AmLauncher {
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
   std::string KeeperFailureHint(const JobRecords& records) const override;
-  Pulse LookAfter(const JobRecords& records) override;  // remembers only one job
+  // A launcher may call this function for only one job.
+  Pulse LookAfter(const JobRecords& records) override;
   std::string DescribeBlocker(const JobRecords& records) const override;
 
  private:
   ProcessRunner& runner_;
   const LocalArbiter arbiter_;
   std::optional<KeeperPulse> pulse_;
-  // The start of the silence that was already reported; the epoch if none was reported.
+  // The start of the silence that was already reported; the zero Instant if none was reported.
   Instant silent_since_{};
   // True if a keeper that did not respond was killed, and no keeper has responded since.
   bool ended_ = false;

@@ -64,7 +64,8 @@ Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& jo
   const auto keeper = FindKeeper(job, geteuid());
   const std::string who = keeper ? StrCat("its keeper, ", Describe(*keeper)) : "";
   const HeldProcess held = keeper ? HeldProcess(static_cast<pid_t>(keeper->pid)) : HeldProcess();
-  // The process is compared again after `held` refers to it, because the pid may have been reused in between.
+  // The start time of the process is compared again after `held` refers to it, because the pid may have been reused in
+  // between.
   const auto now = held.valid() ? ReadVisibleProcess(keeper->pid) : std::nullopt;
   if (now && now->start == keeper->start) {
     if (!held.Signal(SIGTERM) && errno != ESRCH) return UnavailableError("signal ", who, ": ", ErrnoText(errno));

@@ -25,7 +25,7 @@ constexpr Duration kLongestRetry{500};
 constexpr Duration kBetweenLaunches{1000};
 // The interval of checks whether a keeper that does not renew the lease still responds.
 constexpr Duration kPulse{1000};
-// With this number, two renewals may be late before the lease ends.
+// The number of renewals during one lease. Two renewals may be late before the lease ends.
 constexpr int kRenewalsPerLease = 3;
 
 }  // namespace
@@ -98,8 +98,8 @@ void LocalScheduler::Stop(const ContainerId& container, StopMode mode) {
   Send(StopContainer{container, wanted});
 }
 
-// Usually the verdict is in the job's folder, where clients find it. Only if the folder could not be written, the
-// verdict is sent to the keeper.
+// Usually the verdict is in the job's folder, where clients find it. The verdict is sent to the keeper only if the
+// folder could not be written.
 void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) {
   finished_ = std::move(done);
   JobStatus end{.job = records_.job()};

@@ -72,7 +72,7 @@ class LocalScheduler : public Scheduler {
   enum class Standing { kNew, kReached, kLost };  // state last reported to the sink
   // The connection to the keeper. kNotNeeded: the job has ended.
   enum class Link { kDown, kGreeting, kUp, kNotNeeded };
-  // The job's position in the ledger's queue, as the keeper reported it last.
+  // The job's state in the ledger, as the keeper reported it last.
   enum class Turn { kUnknown, kWaiting, kAdmitted };
 
   void Connect();
@@ -119,7 +119,8 @@ class LocalScheduler : public Scheduler {
   UniqueFd page_socket_;
   Link link_ = Link::kDown;
   std::unique_ptr<MessageChannel> channel_;
-  KeeperInventory inventory_;  // kGreeting: the parts received so far
+  // The parts of the inventory received so far, while `link_` is kGreeting.
+  KeeperInventory inventory_;
   Duration retry_{0};
   Instant next_launch_;  // earliest next start of a keeper
 

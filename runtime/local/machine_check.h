@@ -13,8 +13,8 @@ namespace tony {
 
 // The check for submit. The result contains notes for people, one per line, e.g. that the ledger is private or that
 // machine.json cannot be used. Errors:
-// kInvalid: the job requests more than the machine has, or the ledger has no place.
-// kUnavailable: the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks. Or the job
+// kInvalid: the job requests more than the machine has, or the ledger has no folder.
+// kUnavailable: the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks, or the job
 // would have to wait although a task of another job submits it.
 // kNotPermitted: in this user namespace a job's processes could not distinguish their user from others.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);

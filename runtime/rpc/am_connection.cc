@@ -74,7 +74,8 @@ namespace {
 
 // A cluster spec of ten thousand tasks is about 300 KiB. The status of these tasks is a few megabytes.
 constexpr FrameConnection::Limits kLimits{64 << 20, 16 << 20};
-// The limit of an Await is longer by this time. The AM answers sooner.
+// The limit of an Await is longer by this time, because the AM may answer an Await later. The AM answers sooner than
+// this.
 constexpr Duration kParked = std::chrono::seconds(60);
 
 // The longest reason of a kill that may be the first call of a connection. The limit is

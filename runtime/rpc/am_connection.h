@@ -72,7 +72,7 @@ class ExecutorCalls {
  public:
   virtual ~ExecutorCalls() = default;
   // Drops an existing connection (its open calls end as Disconnected) and uses `am` from now on. The first call
-  // connects. After a Disconnected answer the next call connects again. A failed call is never repeated here.
+  // connects. After a Disconnected answer the next call connects again. This class never repeats a failed call.
   virtual void Use(const Address& am) = 0;
   virtual void Register(const Caller& caller, const Registration& what, OnAnswer<Epoch> done) = 0;
   virtual void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) = 0;

@@ -50,7 +50,7 @@ const std::string& TokenIn(const Args& args) {
 }
 
 // Adds a method to the dispatcher. `method` returns kInvalid for invalid arguments, but only before it has passed
-// `reply` on. A `method` with a further parameter also gets the call, which shows the caller.
+// `reply` on. If `method` has a further parameter, it also gets the call, whose origin shows the caller's user.
 template <class Args, class ResultStruct, class T, class... Origin>
 void Add(Dispatcher& dispatcher, const std::string& name, AmService& service,
          Status (*method)(AmService&, const Args&, const Reply<T>&, const Origin&...)) {

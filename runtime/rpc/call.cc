@@ -25,8 +25,8 @@ std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {
 
 }  // namespace
 
-// The sizes are limited to the frame. Without limits Thrift would allocate and clear any length that a few bytes of
-// garbage announce.
+// Thrift's limits for strings and containers are set to the size of the frame. Without limits Thrift would allocate and
+// clear any length that a few bytes of garbage announce.
 MessageReader::MessageReader(std::string_view frame)
     : buffer_(Observe(frame)),
       protocol_(buffer_, static_cast<int32_t>(frame.size()), static_cast<int32_t>(frame.size()), true, true) {}

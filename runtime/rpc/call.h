@@ -88,8 +88,8 @@ class CallOrigin {
   virtual std::string PeerUserIfOther() const { return ""; }
 };
 
-// A call is open until it is answered, abandoned or destroyed. It does not keep its origin alive, and the origin may be
-// destroyed first.
+// A call is open until it is answered, abandoned or destroyed. A Call does not keep its origin alive, and the origin
+// may be destroyed first.
 class Call {
  public:
   Call(EventLoop& loop, std::weak_ptr<CallOrigin> origin, std::string method, int32_t seq)

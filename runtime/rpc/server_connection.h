@@ -17,8 +17,8 @@ namespace tony {
 class Dispatcher {
  public:
   // Sets the handler of a method. `handle` answers now, or keeps the call and answers later. If `handle` throws an
-  // exception, the call is answered with its text. `Args` is the generated struct of the arguments; the handler may
-  // move from it.
+  // exception, the call is answered with the exception's text. `Args` is the generated struct of the arguments; the
+  // handler may move from it.
   template <class Args>
   void On(const std::string& method, std::function<void(Args&, const std::shared_ptr<Call>&)> handle) {
     handlers_[method] = [handle = std::move(handle)](MessageReader& message,

@@ -1,4 +1,4 @@
-// How executors and clients talk to the application master (AM). Framed transport, binary protocol, one Unix socket.
+// How executors and clients talk to the application master (AM). Framed transport, binary protocol.
 // Only executors and clients connect; the AM never opens a connection. Instead of a push, the AM answers a call later
 // (Await, Watch). Every call may be repeated with the same result.
 namespace cpp tony.rpc
