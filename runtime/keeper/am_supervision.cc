@@ -24,7 +24,8 @@ constexpr Duration kLongestDelay{5000};
 
 std::filesystem::path DeathsFile(const JobRecords& records) { return records.place() / "am.deaths"; }
 
-// A time after `now` was recorded before the clock was set back. It would never become old.
+// Removes the times that no longer count: those older than the window, and those later than `now`. The clock was set
+// back after a later time was recorded.
 void Forget(std::deque<Instant>& times, Instant now) {
   std::erase_if(times, [now](Instant time) { return time > now || now - time > DeathBudget::kWindow; });
 }
@@ -84,18 +85,22 @@ void PageHolder::Take(UniqueFd socket) {
 
 namespace {
 
-// The retry interval of a start that fails because the disk is full.
+// The interval between attempts to start an AM while the disk is full.
 constexpr Duration kBetweenStarts{1000};
 
-// A timer that is this late shows that the keeper itself was stopped, and very likely the AM too.
+// If a timer fires this late, the keeper was stopped meanwhile, and very likely its AM was stopped with it. The
+// silence of the AM is then measured from now on.
 constexpr Duration kOverslept{1000};
 
-// A process that survives SIGKILL this long is blocked in the kernel by a disk. The job ends without waiting for it.
+// An AM that survives SIGKILL this long is blocked in the kernel by a disk. The job then ends without waiting for the
+// AM.
 constexpr Duration kDying{10000};
 
-// The exit status of an AM that cannot read the job's own files. The next AM could not read them either.
+// The exit status of an AM that cannot read the job's own files. The next AM could not read them either, so none is
+// started.
 constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
-// The exit status of an AM that failed a CHECK. The next AM would replay the same decisions and fail too.
+// The exit status of an AM that failed a CHECK. The next AM would replay the same decisions and fail as well, so none
+// is started.
 constexpr ExitStatus kInternalError{ExitStatus::Kind::kExited, kFailedCheck};
 
 Epoch NewestEpoch(const JobRecords& records) {
@@ -108,7 +113,7 @@ Epoch NewestEpoch(const JobRecords& records) {
   return newest;
 }
 
-// Classifies an end that this keeper did not cause.
+// Classifies the exit of an AM that this keeper did not kill.
 AmDeath::Kind KindOf(const std::optional<ExitStatus>& status) {
   const bool killed = !status || *status == ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL};
   return killed ? AmDeath::Kind::kKilled : AmDeath::Kind::kCrashed;
@@ -140,7 +145,8 @@ AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRe
 }
 
 void AmSupervision::Begin() {
-  if (epoch_.value == 0) return Start();  // new job: skips the process search
+  // A new job cannot have a living AM, so no search for one is needed.
+  if (epoch_.value == 0) return Start();
   const auto alive = Alive();
   if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
   LogInfo(StrCat("an AM is alive; waiting for its hello of epoch ", epoch_.value));
@@ -158,7 +164,8 @@ void AmSupervision::Start() {
   const Status started = StartNext();
   if (started.ok()) return;
   const Error& error = started.error();
-  // A full disk is not a crash of the AM, and may pass. A removed folder does not come back.
+  // A full disk is not a crash of the AM and may get space again, so the start is retried. If the job's folder was
+  // removed, no retry can succeed.
   const auto is_there = TryIsThere(records_.place());
   const bool is_gone = is_there.ok() && !*is_there;
   if (error.code != ErrorCode::kCannotWrite || is_gone) return OnDeath(AmDeath::Kind::kCrashed, error.message);
@@ -170,7 +177,8 @@ void AmSupervision::Start() {
 }
 
 Status AmSupervision::StartNext() {
-  // The lock shows that an AM of an earlier epoch lives. Its keeper died before the mark of the AM was visible.
+  // If am.lock is held, an AM of an earlier epoch lives. The search by its mark (an environment variable) may have
+  // missed this AM, because its keeper died before the mark was visible.
   if (JobFolder(records_).IsLocked("am.lock")) KillMarked();
   const Epoch next = epoch_.Next();
   TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
@@ -199,7 +207,8 @@ void AmSupervision::BeRunning() {
   CheckSilence(renewed_);
 }
 
-// Watches an AM that is not our child. `pid_` stays 0 if the AM has exited already, or if no file descriptor is free.
+// Watches an AM that is not a child of this process. `pid_` stays 0 if the AM has exited already, or if no file
+// descriptor is free.
 void AmSupervision::Watch(pid_t pid) {
   watch_.reset();
   process_ = HeldProcess(pid);
@@ -208,8 +217,8 @@ void AmSupervision::Watch(pid_t pid) {
   watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
 }
 
-// Watches an AM that was found by its mark. The process is held first and checked afterwards, so a reused pid is
-// noticed.
+// Watches an AM that was found by its mark. The process is held first (HeldProcess) and its mark is checked
+// afterwards, so a reused pid is noticed.
 void AmSupervision::WatchMarked(pid_t pid) {
   Watch(pid);
   if (HasEnvironmentSetting(pid, Mark())) return;
@@ -222,7 +231,7 @@ bool AmSupervision::OnHello(Epoch epoch, pid_t pid) {
   if (epoch != epoch_) return false;
   switch (state_) {
     case State::kAwaited:
-      if (pid_ == 0) Watch(pid);  // its mark was not visible
+      if (pid_ == 0) Watch(pid);  // the AM's mark was not visible
       if (pid_ == 0) return false;
       LogInfo(StrCat("AM adopted: epoch ", epoch_.value, ", pid ", pid_));
       BeRunning();
@@ -330,7 +339,7 @@ void AmSupervision::Kill() {
   if (process_.valid()) {
     (void)process_.Signal(SIGKILL);
   } else if (pid_ > 0) {
-    // The pid cannot be reused, because our child is not reaped yet.
+    // The pid cannot be reused, because this AM is our child and not reaped yet.
     kill(pid_, SIGKILL);
   } else {
     KillMarked();

@@ -1,5 +1,5 @@
-// The recent deaths of a job's AMs (application masters), and the decision when they are too many. Deaths are recorded
-// on disk, because the keeper (supervisor of the job) may die together with an AM.
+// Records the recent deaths of a job's AMs (application masters), and decides when they are too many. The record is on
+// disk, because the keeper (supervisor of the job) may die together with an AM.
 #pragma once
 
 #include <sys/types.h>
@@ -30,18 +30,18 @@ struct AmDeath {
   Kind kind = Kind::kCrashed;
 };
 
-// Decides whether and when an AM is restarted after a death. Pure. A crash with an outside cause passes after a few
-// retries; a crash caused by the journal never does. A kill is not the fault of the AM, but repeated kills (no memory
-// left) need a limit too.
+// Decides whether and when an AM is restarted after a death. Pure. If a crash has an outside cause, a few restarts
+// help. If the journal causes the crash, no restart helps. A kill is not the fault of the AM, but repeated kills, e.g.
+// for lack of memory, also need a limit.
 class DeathBudget {
  public:
   static constexpr size_t kMostCrashes = 5;
   static constexpr size_t kMostKills = 200;
   static constexpr Duration kWindow = std::chrono::minutes(5);
 
-  // Returns the delay between the newest death and the next start; nullopt: no further start.
+  // Counts a death. Returns the delay until the next start; nullopt: no AM may be started anymore.
   std::optional<Duration> Died(const AmDeath& death);
-  // Counts the deaths that an earlier keeper recorded, as Died() would have counted them.
+  // Counts the deaths that an earlier keeper recorded, as if each had been passed to Died().
   void Restore(const std::vector<AmDeath>& earlier);
 
  private:
@@ -51,19 +51,20 @@ class DeathBudget {
 Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appends to am.deaths
 std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // skips unreadable lines
 
-// Keeps the listening socket of the job's page open across AMs. Otherwise another process could bind the port of a dead
-// AM, and a browser that reloads the page would send that process the page's token. The keeper accepts no connections
-// on the socket, but passes it to each AM that it starts. A browser that connects in between waits in the kernel's
-// queue.
+// Keeps the listening socket of the job's page open while AMs come and go. Otherwise another process could bind the
+// port of a dead AM, and a browser that reloads the page would send that process the page's token. The keeper accepts
+// no connections on the socket, but passes the socket to each AM that it starts. A browser that connects while no AM
+// runs waits in the kernel's queue.
 
 class PageHolder {
  public:
   explicit PageHolder(const JobRecords& records) : records_(records) {}
 
-  // Returns the socket for an AM that is about to start, and opens one at a new address if none is open. nullopt: the
-  // job has no page, or none can be opened; the log has the reason, and the job runs without a page.
+  // Returns the page's socket for an AM that is about to start. If no socket is open, opens one at a new address.
+  // nullopt: the job has no page, or no socket can be opened; in the second case the log has the reason. The job then
+  // runs without a page.
   std::optional<int> SocketForMaster();
-  // Adopts the socket of an AM that outlived the previous keeper. Ignored if this keeper has a socket already.
+  // Adopts the socket of an AM that outlived the previous keeper. Does nothing if this keeper already has a socket.
   void Take(UniqueFd socket);
   void LetGo() { socket_.Reset(); }  // called when no further AM starts
 
@@ -84,20 +85,21 @@ class PageHolder {
 
 struct AmOptions {
   std::string program;  // absolute path
-  // An AM without a renewal for this long hangs. The value is above every am_lease, so such an AM has already stopped
-  // leading.
+  // If an AM has not renewed its lease for this long, it counts as hung. The value is above every am_lease, so such an
+  // AM has already stopped leading the job.
   Duration silence{30000};
-  // How long an AM that outlived an earlier keeper may take to say hello.
+  // The time within which an AM that outlived an earlier keeper must send its Hello message.
   Duration adoption{10000};
   // How long an AM may take to exit after it has finished the job.
   Duration farewell{5000};
-  // How long a start of an AM, and the end of the job, are retried if the job's folder cannot record them.
+  // If the job's folder cannot record the start of an AM, the start is retried for `unstartable`. If the folder cannot
+  // record the end of the job, that record is retried for `unwritable`.
   Duration unstartable{60000}, unwritable{5000};
-  // The time beyond the grace of the tasks in which the AM must end the job after a stop signal to the keeper. A
-  // service manager that allows the grace plus twenty seconds sees a clean stop.
+  // After a stop signal to the keeper, the AM must end the job within the grace of the tasks plus this margin. If a
+  // service manager allows the grace plus twenty seconds, it therefore sees a clean stop.
   Duration stop_margin{10000};
-  // The patience of the containers (containers.h). With the grace of the tasks and the limits of the AM included, a job
-  // ends within half a minute.
+  // The limit of the wait for processes that SIGKILL does not end (`patience` of Containers). A job ends within half a
+  // minute, with the grace of the tasks and the limits of the AM included.
   Duration patience{10000};
 };
 
@@ -106,13 +108,14 @@ class AmSupervision {
  public:
   struct Listener {
     std::function<void()> on_start;  // an AM was started
-    // Reads messages that the AM may have sent while this process was stopped.
+    // Called before the AM is judged to be silent. Reads the messages that the AM may have sent while this process was
+    // stopped.
     std::function<void()> before_judging;
     // Called with the reason after too many deaths or an internal error of the AM. No AM runs anymore, and the job must
     // end.
     std::function<void(const std::string&)> on_gave_up;
-    // Called with the reason if the next AM would fare no better: the job's files are damaged, or its folder cannot
-    // record a start. No AM runs anymore.
+    // Called with the reason if the next AM would fail in the same way: the job's files are damaged, or its folder
+    // cannot record a start. No AM runs anymore.
     std::function<void(const std::string&)> on_unreadable;
     std::function<void()> on_retired;  // no AM runs anymore
   };
@@ -120,13 +123,15 @@ class AmSupervision {
                 AmOptions options, Listener listener);
 
   void Begin();  // adopts or starts an AM
-  // Returns false if the connection must be closed: the AM is not the newest, or the keeper could not notice its end.
-  // In the second case the AM may say hello again.
+  // Handles the Hello message of an AM. Returns false if the connection must be closed, because the AM is not the
+  // newest one, or because the keeper could not notice the exit of the AM. In the second case the AM may send another
+  // Hello.
   bool OnHello(Epoch epoch, pid_t pid);
-  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // the socket came with the hello
+  // Takes the page's socket that came with the Hello message.
+  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }
   void OnRenewed();
-  // Stops the supervision because the job has ended: no AM is started anymore. The running AM gets its farewell to
-  // exit, or is killed at once. Both functions may be called twice, and without Begin().
+  // Stops the supervision because the job has ended: no AM is started anymore. Retire() gives the running AM the time
+  // `farewell` to exit, and RetireAtOnce() kills it at once. Both functions may be called twice, and without Begin().
   void Retire() { RetireWithin(options_.farewell); }
   void RetireAtOnce() { RetireWithin(Duration(0)); }
   bool Gone() const { return state_ == State::kGone; }
@@ -165,10 +170,10 @@ class AmSupervision {
   Instant renewed_;
   // The time of the first start that the job's folder could not record.
   std::optional<Instant> unstarted_since_;
-  // The pid of the AM, whether it is our child or adopted; 0: none, or unknown.
+  // The pid of the AM, which is a child of this process or was adopted; 0: no AM runs, or its pid is unknown.
   pid_t pid_ = 0;
-  HeldProcess process_;  // an adopted AM
-  // Notices the end of `process_`. Declared after it, so that the watch is released first.
+  HeldProcess process_;  // handle on an adopted AM
+  // Notices the exit of `process_`. Declared after `process_`, so it is destroyed first.
   EventLoop::FdWatch watch_;
   EventLoop::Timer timer_;  // timeout of the current state
 };

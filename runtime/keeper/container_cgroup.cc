@@ -25,15 +25,16 @@ namespace fs = std::filesystem;
 
 // cpu.weight of cgroup v2: the default and the maximum.
 constexpr int64_t kUsualWeight = 100, kHighestWeight = 10000;
-// The number of moves of KeepCgroupsWarm(). An application master takes some 10 ms to start, and longer if many start
-// at once.
+// The number of moves that KeepCgroupsWarm() makes. They last for the start of an application master, which takes some
+// 10 ms, and longer if many start at once.
 constexpr int kWarmings = 12;
 constexpr std::chrono::milliseconds kBetweenWarmings{5};
-// How many levels below a container's cgroup are visited. Only the user's program can make cgroups there.
+// The depth to which the cgroups below a container's cgroup are visited. Only the user's program can make cgroups
+// there.
 constexpr int kDeepest = 16;
 
 constexpr const char* kProcesses = "cgroup.procs";
-// The number of SIGSTOP passes of KillOneByOne(), as for a process tree in process_tree.h.
+// The number of SIGSTOP passes of KillOneByOne(). KillDescendants() (process_tree.h) makes as many for a process tree.
 constexpr int kStoppingPasses = 10;
 
 bool Exists(const fs::path& path) { return access(path.c_str(), F_OK) == 0; }
@@ -44,7 +45,8 @@ Result<UniqueFd> OpenForWriting(const fs::path& file) {
   return fd;
 }
 
-// Writes a value. cgroupfs takes one value per write and reports errors at that write. The file is never created.
+// Writes a value with a single write, because cgroupfs takes one value per write and reports errors at that write.
+// Never creates the file.
 Status Set(const fs::path& file, int64_t value) {
   TRY_ASSIGN(const UniqueFd fd, OpenForWriting(file));
   const std::string text = std::to_string(value);
@@ -64,7 +66,8 @@ int64_t LimitOf(const Resources& resources) { return std::max<int64_t>(resources
 
 Status SetTwo(const fs::path& cgroup, const Resources& resources) {
   if (resources.memory_mb > 0) TRY(Set(cgroup / LimitFile(CgroupVersion::kTwo), LimitOf(resources)));
-  // A kernel without swap has no memory.swap.max, and a cgroup without the cpu controller has no cpu.weight.
+  // Each file is set only if it exists. A kernel without swap has no memory.swap.max, and a cgroup without the cpu
+  // controller has no cpu.weight.
   TRY(SetIfThere(cgroup / "memory.swap.max", 0));
   return SetIfThere(cgroup / "cpu.weight", std::clamp<int64_t>(kUsualWeight * resources.vcores, 1, kHighestWeight));
 }
@@ -72,7 +75,7 @@ Status SetTwo(const fs::path& cgroup, const Resources& resources) {
 Status SetOne(const fs::path& cgroup, const Resources& resources) {
   if (resources.memory_mb <= 0) return Ok();
   TRY(Set(cgroup / LimitFile(CgroupVersion::kOne), LimitOf(resources)));
-  // The file limits memory and swap together, so the same limit leaves no swap.
+  // memory.memsw.limit_in_bytes limits memory and swap together. Set to the memory limit, it leaves no swap.
   return SetIfThere(cgroup / "memory.memsw.limit_in_bytes", LimitOf(resources));
 }
 
@@ -81,7 +84,8 @@ struct Wanted {
   const char* what;  // name of the feature, for people
 };
 
-// Returns Ok if cgroups can be made in `folder`, if they have what is wanted, and if processes can be moved there.
+// Returns Ok if cgroups can be made in `folder`, if these cgroups have the wanted file, and if processes can be moved
+// there.
 Status TryPlace(const Wanted& wanted, const fs::path& folder) {
   const auto procs = folder / kProcesses;
   if (access(procs.c_str(), W_OK) != 0) return FileError(ErrorCode::kUnavailable, "write to", procs, errno);
@@ -94,8 +98,8 @@ Status TryPlace(const Wanted& wanted, const fs::path& folder) {
   return UnavailableError("cgroups in ", folder.string(), " have no ", wanted.what);
 }
 
-// On v1 only the own cgroup is tried, because a limit for this process is set there. A cgroup above would escape the
-// limit.
+// Finds the nearest usable cgroup: on v2 from `own` upwards, on v1 only `own`. A v1 limit for this process is set on
+// `own`, and a cgroup made above would escape that limit.
 Result<CgroupPlace> NearestPlace(const OwnCgroup& own, const Wanted& wanted) {
   std::optional<Error> nearest;
   for (fs::path folder = own.folder;; folder = folder.parent_path()) {
@@ -155,16 +159,16 @@ int64_t CountOomKills(CgroupVersion version, const fs::path& cgroup, int depth) 
   return kills;
 }
 
-// Returns true if the cgroup has processes. On v2 the file cgroup.events shows that, for the cgroups below too. On v1
-// the process list is read, which the kernel builds at each open.
+// Returns true if the cgroup or a cgroup below it has processes. On v2 the file cgroup.events shows that. On v1 the
+// process lists are read, which the kernel builds at each open.
 bool HoldsProcesses(const fs::path& cgroup) {
   const auto events = ReadFile(cgroup / "cgroup.events");
   if (events.ok()) return events->find("populated 1") != std::string::npos;
   return !ProcessesInCgroup(cgroup).empty();
 }
 
-// Signals all processes in the cgroup. Each is held first and then found in the cgroup again, so a reused pid is not
-// signalled.
+// Signals all processes in the cgroup. Each process is held first and then found in the cgroup again, so a reused pid
+// is not signalled. Returns the signalled processes.
 std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
   std::map<pid_t, HeldProcess> held;
   for (const pid_t pid : ProcessesInCgroup(cgroup)) held.try_emplace(pid, pid);
@@ -176,7 +180,8 @@ std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
   return signalled;
 }
 
-// If new processes appear meanwhile, all are stopped before they are killed, as in KillDescendants().
+// Kills the processes of a cgroup without cgroup.kill. If new processes appear meanwhile, all are stopped before they
+// are killed, as KillDescendants() does with a process tree.
 void KillOneByOne(const fs::path& cgroup) {
   std::set<pid_t> before = SignalAllIn(cgroup, SIGKILL);
   std::set<pid_t> now = SignalAllIn(cgroup, SIGSTOP);
@@ -240,7 +245,7 @@ Result<UniqueFd> MakeCgroup(const fs::path& cgroup, const Resources& resources) 
 bool KillCgroup(const fs::path& cgroup) {
   if (!HoldsProcesses(cgroup)) return false;
   if (Set(cgroup / "cgroup.kill", 1).ok()) {
-    // cgroup.kill misses a process whose first thread has ended alone.
+    // cgroup.kill misses a process whose first thread has ended while other threads still run.
     SignalAllIn(cgroup, SIGKILL);
   } else {
     KillOneByOne(cgroup);

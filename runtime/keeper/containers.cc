@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLongestName = 64;
 
-// Returns "exited 3", "signaled 9" or "unknown 0", and the error, if any, up to the end of the line.
+// Returns the line that records an exit: "exited 3", "signaled 9" or "unknown 0", and the error text, if any, up to the
+// end of the line.
 std::string ExitLine(const ContainerExited& exited) {
   std::string error = exited.error;
   std::ranges::replace(error, '\n', ' ');
@@ -42,7 +43,8 @@ std::optional<ContainerExited> ParseExit(const ContainerId& id, const std::vecto
   return exited;
 }
 
-// Returns e.g. "launching 0,1 /sys/fs/cgroup/x"; "-" means none. The path is last, because it may contain blanks.
+// Returns the line that records a launch, e.g. "launching 0,1 /sys/fs/cgroup/x": the GPU numbers and the cgroup; "-"
+// means none. The path is last, because it may contain blanks.
 std::string LaunchingLine(const std::vector<int>& gpus, const fs::path& cgroup) {
   return StrCat("launching ", gpus.empty() ? "-" : NumberList(gpus), " ", cgroup.empty() ? "-" : cgroup.string());
 }
@@ -126,7 +128,8 @@ std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machi
   if (gpus.empty())
     return machine_has_gpus ? std::vector<std::string>{"CUDA_VISIBLE_DEVICES="} : std::vector<std::string>();
   const std::string list = NumberList(gpus);
-  // By default CUDA numbers the fastest GPU first. The numbers of this machine follow the PCI bus.
+  // The GPU numbers here follow the PCI bus. CUDA by default gives the lowest number to the fastest GPU, so
+  // CUDA_DEVICE_ORDER sets the same order.
   return {StrCat("CUDA_VISIBLE_DEVICES=", list), StrCat("NVIDIA_VISIBLE_DEVICES=", list),
           "CUDA_DEVICE_ORDER=PCI_BUS_ID"};
 }
@@ -139,8 +142,8 @@ std::string NumberList(const std::vector<int>& numbers) {
 
 namespace {
 
-// The limit is far above the need of the largest job. It is far below the billion that some machines allow and some
-// programs iterate over.
+// The highest limit that RaiseOpenFiles() sets. It is far above the need of the largest job, and far below the billion
+// that some machines allow. Some programs iterate over all numbers up to their limit.
 constexpr rlim_t kEnough = 65536;
 
 }  // namespace
@@ -163,7 +166,8 @@ void LimitOpenFiles(pid_t process, int64_t soft) {
 
 namespace {
 
-// Reads the line "flags:\t0100001" of /proc/PID/fdinfo/1, an octal number.
+// Returns true if descriptor `fd` of the process is open for writing. Reads the octal number in a line such as
+// "flags:\t0100001" of /proc/PID/fdinfo/FD.
 bool IsOpenForWriting(pid_t process, int fd) {
   const auto info = ReadFile(StrCat("/proc/", process, "/fdinfo/", fd));
   if (!info.ok()) return false;
@@ -189,7 +193,8 @@ bool WritesBelow(pid_t process, const std::filesystem::path& folder) {
 
 namespace {
 
-// Finds an executor that was forked and whose pid was not recorded: the topmost of the processes with the mark.
+// Finds an executor whose pid was not recorded after the fork: the topmost process with the container's mark. Returns 0
+// if no process has the mark.
 Result<pid_t> FindExecutor(const std::string& mark) {
   TRY_ASSIGN(const auto processes, TryListProcesses());
   const auto is_marked = [&](const ProcessEntry& p) { return VariableIn(p.environment, kContainerMark) == mark; };
@@ -201,8 +206,8 @@ Result<pid_t> FindExecutor(const std::string& mark) {
   return 0;
 }
 
-// Returns false if file descriptors are short, because a live process then looks like an ended one. A check of a
-// process takes two descriptors, and so does this function.
+// Returns false if too few file descriptors are free to check a process. A live process would then look like an
+// ended one. This function takes two descriptors, as many as such a check.
 bool CanLookAtProcesses() {
   const HeldProcess self(getpid());
   return self.valid() && ReadStat(getpid());
@@ -288,7 +293,8 @@ void Containers::StartWaiting() {
     if (MayStart(launch)) StartExecutor(launch);
 }
 
-// Picks the GPUs of the launch. They are short while a container that is being killed still holds its own.
+// Picks the GPUs of the launch. If too few are free, because a container that is being killed still holds its GPUs, the
+// launch waits.
 bool Containers::MayStart(const LaunchContainer& launch) {
   const int asked = launch.what.resources.gpus;
   auto gpus = PickGpus(admission_->gpus, TakenGpus(), asked);
@@ -323,8 +329,10 @@ void Containers::StartExecutor(const LaunchContainer& launch) {
     container.exited.error = started.error().message;
     return End(id, container);
   }
-  WarnUnless(started);                                              // the mark still identifies the executor
-  if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);  // long before the first task starts
+  // A missing record of the pid is only a warning, because the mark still identifies the executor.
+  WarnUnless(started);
+  // The executor starts its first task long after this call, so the task gets the limit.
+  if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);
   LogInfo(StrCat("container ", id.value, " started: pid ", container.pid));
   listener_.on_started(id);
 }
@@ -377,7 +385,7 @@ void Containers::Terminate(const Container& container) {
   if (container.process.valid()) {
     (void)container.process.Signal(SIGTERM);
   } else {
-    // The pid cannot be reused, because our child is not reaped yet.
+    // The pid cannot be reused, because this executor is our child and not reaped yet.
     kill(container.pid, SIGTERM);
   }
 }
@@ -389,11 +397,12 @@ void Containers::StopAll() {
 
 void Containers::StopIdle() {
   const auto processes = TryListProcesses();
-  // An executor that cannot be checked does not count as idle; the next call decides.
+  // If the processes cannot be listed, no executor counts as idle, and the next call decides.
   if (!processes.ok()) return;
   for (const auto& [id, container] : containers_)
     if (!idle_.contains(id) && DescendantsIn(*processes, container.pid).empty()) {
-      // A repeated signal would make the executor wait again for an answer to its last report.
+      // Each executor is signalled once, because a repeated signal would make it wait again for an answer to its last
+      // report.
       idle_.insert(id);
       Terminate(container);
     }

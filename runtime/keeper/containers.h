@@ -1,4 +1,5 @@
-// The record of a container on disk, containers/<id>. A later keeper (supervisor of the job) adopts containers from it.
+// The record of a container on disk, in the file containers/<id>. A later keeper (supervisor of the job) adopts
+// containers with the help of these records.
 #pragma once
 
 #include <sys/types.h>
@@ -28,22 +29,22 @@ namespace tony::keeper {
 
 struct ContainerRecord {
   ContainerId id;
-  // The pid of the executor; 0: the keeper died between the fork and the record of the pid.
+  // The pid of the executor; 0: no pid is recorded, because the keeper died between the fork and the record.
   pid_t pid = 0;
-  std::string start_time;  // start time of that process
+  std::string start_time;  // start time of the executor
   std::vector<int> gpus;   // GPU numbers of the container
   // The cgroup that was made for the container, or was about to be made; empty: none.
   std::filesystem::path cgroup;
   std::optional<ContainerExited> exited;
 };
 
-// Appends lines and never syncs them, because after a power cut no container is left to adopt. A torn last line is
-// ignored.
+// Reads and writes the container records of a job. Lines are appended and never synced, because no container survives a
+// power cut. A torn last line is ignored.
 class ContainerRecords {
  public:
   explicit ContainerRecords(const JobRecords& records) : folder_(records.place() / "containers") {}
 
-  // Records a launch. Call this before the fork, and before the cgroup is made.
+  // Records a launch. Call this before the cgroup is made and before the executor is forked.
   Status Launching(const ContainerId& id, const std::vector<int>& gpus, const std::filesystem::path& cgroup) const;
   Status Started(const ContainerId& id, pid_t pid, const std::string& start_time) const;
   Status Exited(const ContainerExited& exited) const;
@@ -57,26 +58,27 @@ class ContainerRecords {
 // Returns true if the id, which comes from the AM, is safe as a file name.
 bool IsContainerName(const ContainerId& id);
 
-// The GPUs that a container gets from its job, and the environment that shows them to its processes. Pure.
+// The following functions choose the GPUs of a container and build the environment that shows these GPUs to its
+// processes. Pure.
 
 // Returns the `count` lowest numbers of `all` that are not in `taken`; nullopt if too few are left.
 std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std::vector<int>& taken, int count);
 
-// Returns the GPU variables for a container's processes. `machine_has_gpus`: a container without GPUs gets an empty
-// CUDA_VISIBLE_DEVICES, because without the variable CUDA shows the GPUs of other containers.
+// Returns the GPU variables for a container's processes. If the machine has GPUs and the container has none,
+// CUDA_VISIBLE_DEVICES is set to an empty value. Without that variable CUDA would show the GPUs of other containers.
 std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus);
 
 std::string NumberList(const std::vector<int>& numbers);  // e.g. "0,3"
 
-// The limits of open files for keeper, AM and tasks. An AM has a connection to each executor and the keeper has a
-// descriptor of each, so their limits are raised. A task keeps the limit of its submitter, because programs that use
-// select() break above 1024.
+// The limits of open files for keeper, AM and tasks. An AM has a connection to each executor, and the keeper has a
+// descriptor for each executor, so their limits are raised. A task keeps the limit of its submitter, because programs
+// that use select() break above 1024.
 
 void RaiseOpenFiles();                             // for this process and its children
 void LimitOpenFiles(pid_t process, int64_t soft);  // for a child process
 
-// Finding a daemon of a task that has cut all other ties: no mark in its environment, and none of our processes among
-// its ancestors.
+// A daemon of a task may have neither a mark in its environment nor one of our processes among its ancestors. The
+// following function finds such a daemon by the job's logs to which it still writes.
 
 // Returns true if standard output or error of the process is open for writing on a file below `folder`, an absolute
 // path without links. Only processes of the job write to its logs. Processes that read them do not count.
@@ -97,48 +99,52 @@ bool WritesBelow(pid_t process, const std::filesystem::path& folder);
 // send SIGKILL to all processes that are found, and search again, until none is found. In the usual case an executor
 // leaves nothing, and no search through all processes is needed.
 
-// Used on the loop thread only. Ended containers stay known until the end of the job.
+// A Containers object is used on the loop thread only. Ended containers stay known until the end of the job.
 class Containers {
  public:
   // The share of this machine that the job holds.
   struct Admission {
-    // The lock of the job's reservation. Executors inherit it, so that the reservation lives as long as they do.
+    // The descriptor that locks the job's reservation in the ledger. Executors inherit the descriptor, so the
+    // reservation lives as long as any of them.
     int lock = -1;
     std::vector<int> gpus;
     bool machine_has_gpus = false;
   };
   struct Listener {
     std::function<void(const ContainerId&)> on_started;
-    // Called when no process of the container is left, or when the rest cannot be ended (ContainerExited::left).
+    // Called when no process of the container is left, or when the remaining processes cannot be ended
+    // (ContainerExited::left).
     std::function<void(const ContainerExited&)> on_exited;
   };
   // `environment` is the environment of every executor; the variables of a launch override it.
-  // `patience` limits the wait for processes that SIGKILL does not end. It is below the time that an AM waits for the
-  // end of a container that it ordered killed.
+  // `patience` limits the wait for processes that SIGKILL does not end. An AM waits longer than that for the end of a
+  // container whose kill it ordered.
   Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
              std::vector<std::string> environment, Listener listener, Duration patience = Duration(10'000));
 
   // Adopts the containers of an earlier keeper: watches live executors, and cleans up after the others. kUnavailable:
-  // it cannot be found out now which executors live, and another keeper has to try again.
+  // which executors live cannot be found out now, and another keeper has to try again.
   Status Adopt();
   void FindCgroups(bool with_limits);  // call shortly before the first launch
   void Admit(Admission admission);
-  // Starts the container. If it is known already, only its state is reported again.
+  // Starts the container. If the container is already known, only reports its state again.
   void Launch(const LaunchContainer& launch);
-  // Stops the container. If it was never launched, it ends at once.
+  // Stops the container. A container that was never launched ends at once.
   void Stop(const StopContainer& stop);
-  void StopAll();  // Stop() with kTerm for all
-  // Stops, once, each executor that has no process below it, because such an executor has no task to look after.
+  void StopAll();  // sends SIGTERM to all executors
+  // Sends SIGTERM to each executor that has no descendants, because it has no task to look after. Each executor is
+  // signalled only once.
   void StopIdle();
   void KillAll();
-  // Returns true if the end of some container was not reported yet.
+  // Returns true if a container exists whose end was not reported yet.
   bool AnyToEnd() const;
-  // Returns the processes that remain of containers whose end was reported, for people; empty: none.
+  // Returns a text for people about the processes that remain of containers whose end was reported; empty: no such
+  // process.
   std::string Left() const;
   size_t Running() const;
   KeeperInventory Inventory() const;
-  // Sends SIGKILL to all processes of the job that are found. For the end of the job, when no AM is left. Returns what
-  // is left in addition to Left(), for people; empty: nothing.
+  // Sends SIGKILL to all processes of the job that are found. Called at the end of the job, when no AM is left. Returns
+  // a text for people about the processes that are left in addition to Left(); empty: none.
   std::string KillAllOfJob();
   // Removes cgroups that could not be removed when their containers ended, and forgotten cgroups of any job.
   void RemoveCgroups();
@@ -147,11 +153,12 @@ class Containers {
   enum class State { kRunning, kKilling, kSweeping, kLeft, kEnded };
   struct Container {
     State state = State::kRunning;
-    // Started by an earlier keeper: neither the executor nor the orphans that it leaves are our children.
+    // True if an earlier keeper started the executor. Then neither the executor nor the orphans that it leaves are
+    // children of this keeper.
     bool adopted = false;
     pid_t pid = 0;
-    HeldProcess process;  // an adopted executor
-    // Notices the end of `process`. Declared after it, so that the watch is released first.
+    HeldProcess process;  // handle on an adopted executor
+    // Notices the exit of `process`. Declared after `process`, so it is destroyed first.
     EventLoop::FdWatch watch;
     std::vector<int> gpus;
     std::filesystem::path cgroup;  // empty: none, or removed
@@ -162,7 +169,8 @@ class Containers {
 
   Status AdoptOne(const ContainerRecord& record);
   void StartWaiting();
-  bool MayStart(const LaunchContainer& launch);  // false: waiting, or failed
+  // Returns false if the launch still waits for GPUs, or has failed.
+  bool MayStart(const LaunchContainer& launch);
   std::vector<int> TakenGpus() const;
   void StartExecutor(const LaunchContainer& launch);
   ProcessSpec ExecutorOf(const LaunchContainer& launch, const Container& container) const;
@@ -179,7 +187,7 @@ class Containers {
   void SweepSoon();
   static void WarnUnless(const Status& status);
 
-  // Defined in containers_end.cc.
+  // The following functions are defined in containers_end.cc.
   UniqueFd MakeCgroupFor(const LaunchContainer& launch, Container& container);
   void CheckThatItsCgroupHasIt(Container& container);
   void DoWithoutCgroups(Container& container, const std::string& why);
@@ -215,7 +223,7 @@ class Containers {
   std::vector<LaunchContainer> waiting_;
   std::map<ContainerId, Container> containers_;
   std::set<ContainerId> idle_;  // already stopped by StopIdle()
-  SharedMemory shared_memory_;  // shared memory of killed processes
+  SharedMemory shared_memory_;  // files in /dev/shm of killed processes
   Duration sweep_delay_{0}, since_sweep_{0};
   Instant swept_at_{};
   EventLoop::Timer sweep_timer_;

@@ -1,4 +1,5 @@
-// The end of a container: which processes its executor leaves, and when none of them is left.
+// The end of a container: finds and kills the processes that its executor leaves, and detects when none of them is
+// left.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,14 +18,17 @@
 namespace tony::keeper {
 namespace {
 
-// Killed processes exit within some milliseconds; a process that the kernel holds may take seconds.
+// The delays between searches grow from the first to the longest. Killed processes exit within some milliseconds; a
+// process that the kernel holds may take seconds.
 constexpr Duration kFirstSweepDelay{2};
 constexpr Duration kLongestSweepDelay{100};
-// Orphans of an adopted executor belong to init, so the kernel's list of our children does not show that none is left.
-// A process that calls exec just then shows no mark. Therefore this many searches in a row must find nothing.
+// The number of searches in a row that must find nothing if the executor was adopted. The orphans of an adopted
+// executor are children of init, so the list of our own children does not include them. A single search may miss an
+// orphan, because a process that is calling exec at that moment shows no mark.
 constexpr int kEmptyLooks = 3;
 constexpr int kMostChases = 100;
-// A process that we can end, e.g. one that forks without pause, gets this many times the patience.
+// If this user may end the processes and they still survive, e.g. by forking without pause, the wait `patience_` is
+// multiplied by this factor.
 constexpr int kMorePatience = 3;
 constexpr Duration kBetweenLooksAtLeft{1000};
 
@@ -46,7 +50,8 @@ void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus
 void Containers::End(const ContainerId& id, Container& container) {
   container.state = State::kEnded;
   if (std::exchange(container.exited.left, false)) container.exited.error.clear();
-  // The cgroup is removed first, because a later keeper does not check a container whose end is recorded.
+  // The cgroup is removed before the end is recorded, because a later keeper does not check a container whose end is
+  // recorded.
   RemoveCgroupOf(container);
   if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));
   if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));
@@ -58,15 +63,15 @@ void Containers::WarnUnless(const Status& status) {
   if (!status.ok()) LogWarn(status.error().message);
 }
 
-// A single search through all processes serves every container that ended in this turn of the loop.
+// A single search through all processes serves every container that ended in the same turn of the event loop.
 void Containers::SweepSoon() {
   sweep_delay_ = Duration(0);
   swept_at_ = loop_.Now();
   sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
 }
 
-// Returns true if no container can have left a process. The orphans of an executor become children of its subreaper,
-// which is this keeper if the executor was its child.
+// Returns true if no container can have left a process. The orphans of an executor become children of its nearest
+// subreaper. That is this keeper if the executor was its child, so the list of our own children is enough.
 bool Containers::NothingCanBeLeft() const {
   for (const auto& [id, container] : containers_)
     if (container.state == State::kKilling || (container.state == State::kSweeping && container.adopted)) return false;
@@ -87,12 +92,13 @@ SweepScope Containers::Scope() const {
   return scope;
 }
 
-// Returns true if this child of the keeper lives on, with all processes below it: the AM, an executor that is not being
-// killed, and a process with the mark of a running container.
+// Returns true if a child of the keeper must be spared, with all processes below it. The AM is spared, an executor that
+// is not being killed, and a process with the mark of a running container.
 bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
   if (runner_.Started(child)) return !doomed.contains(child);
   const auto environment = TryEnvironmentOf(child);
-  if (!environment) return true;  // may belong to a live container
+  // The process may belong to a live container.
+  if (!environment) return true;
   const auto id = ContainerOf(*environment, job_);
   const auto container = id ? containers_.find(*id) : containers_.end();
   return container != containers_.end() && container->second.state == State::kRunning;
@@ -105,7 +111,7 @@ std::set<pid_t> Containers::Doomed() const {
   return doomed;
 }
 
-// Adds children that no search of /proc has found and that the kernel still lists as ours.
+// Adds the children of the keeper that no search of /proc has found and that the kernel still lists.
 void Containers::AddStrayChildren(Victims& victims) const {
   const std::set<pid_t> left = LeftAlive();
   for (const pid_t child : OwnChildren().value_or(std::vector<pid_t>())) {
@@ -133,8 +139,9 @@ std::set<pid_t> Containers::LeftAlive() const {
   return alive;
 }
 
-// Kills the processes that have started since the newest of `killed`. A process that forks and exits faster than a whole
-// search takes has exited before its signal; the search for its children reads only a few processes.
+// Kills the processes that have started since the newest of `killed`. A process that forks and exits faster than a
+// whole search takes has exited before its signal arrives. The search for its children reads only a few processes and
+// is therefore faster.
 void Containers::Chase(std::vector<pid_t> killed) const {
   for (int chases = 0; chases < kMostChases && !killed.empty(); ++chases) {
     const auto young = TryListProcesses(*std::ranges::max_element(killed));
@@ -153,7 +160,8 @@ Victims Containers::KillLeftovers() {
   Victims victims;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
     auto processes = TryListProcesses();
-    victims.strays = !processes.ok();  // may belong to any container
+    // If the search fails, a process of any container may remain.
+    victims.strays = !processes.ok();
     if (!processes.ok()) continue;
     std::erase_if(*processes, [&](const ProcessEntry& process) { return left.contains(process.pid); });
     victims = FindLeftovers(*processes, Scope());
@@ -165,12 +173,13 @@ Victims Containers::KillLeftovers() {
   return victims;
 }
 
-// Gives up on processes that SIGKILL does not end, so that the end of the container is reported in bounded time. A
-// process that cannot be seen is still waited for. An executor that does not die counts as left too.
+// Gives up on processes that SIGKILL does not end, so that the end of the container is reported in bounded time. An
+// executor that does not die is treated like any other process. The keeper continues to wait for a process that is not
+// visible.
 void Containers::JudgeLeft(const ContainerId& id, Container& container, const std::set<pid_t>& victims) {
   container.killed_for += since_sweep_;
   if (container.killed_for < patience_) return;
-  // Processes that other containers have left. The next sweep ignores them.
+  // The processes that other containers have left. The next sweep ignores them.
   const std::set<pid_t> known = LeftAlive();
   std::string first;
   for (const pid_t pid : victims) {
@@ -184,7 +193,7 @@ void Containers::JudgeLeft(const ContainerId& id, Container& container, const st
   for (const pid_t pid : victims) container.left.push_back({pid, 0, "", StartTime(pid)});
   LogError(StrCat("container ", id.value, ": ", first));
   container.state = State::kLeft;
-  // The text about memory stays in front, because it says why the executor ended.
+  // The text about memory stays in front, because it explains why the executor ended.
   container.exited.error += StrCat(container.exited.error.empty() ? "" : "; ", first);
   container.exited.left = true;
   listener_.on_exited(container.exited);
@@ -197,9 +206,9 @@ void Containers::LookAtLeft(const ContainerId& id, Container& container) {
 }
 
 void Containers::Sweep() {
-  // The time during which the keeper itself was stopped does not count towards the patience.
+  // The time during which the keeper itself was stopped does not count as time that a killed process survived.
   since_sweep_ = std::min(loop_.Now() - std::exchange(swept_at_, loop_.Now()), kBetweenLooksAtLeft);
-  (void)runner_.ReapAllChildren();  // reaped processes are not strays
+  (void)runner_.ReapAllChildren();  // reaped children are not strays
   Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();
   std::set<pid_t> alive(victims.pids.begin(), victims.pids.end());
   for (const auto& [id, container] : containers_) {
@@ -229,8 +238,8 @@ void Containers::Sweep() {
 
 std::string Containers::KillAllOfJob() {
   (void)runner_.ReapAllChildren();
-  // The AM and the executors have exited. Processes that the runner still has write the history, and may wait for its
-  // file system; they are spared.
+  // The AM and the executors have exited. Processes that the runner still has are writers of the history. They are
+  // spared, because they may be waiting for the file system of the history.
   const auto writes = [this, is_left = LeftAlive()](pid_t pid) {
     return runner_.Started(pid) || is_left.contains(pid);
   };
@@ -251,17 +260,20 @@ std::string Containers::KillAllOfJob() {
                           : StrCat(left.size(), " processes, ", DescribeWithState(left[0]), ", for example");
 }
 
-// The cgroups of the containers. Containers run without cgroups too, but then nothing limits their memory.
+// The cgroups of the containers. Without cgroups, containers run without a memory limit.
 
 void Containers::FindCgroups(bool with_limits) {
-  auto place = with_limits ? FindCgroupPlace() : Result<CgroupPlace>(UnavailableError("the job turned them off (tony.local.memory-limits)"));
+  auto place = with_limits
+                   ? FindCgroupPlace()
+                   : Result<CgroupPlace>(UnavailableError("the job turned them off (tony.local.memory-limits)"));
   if (place.ok()) {
     LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
   } else {
     LogInfo(StrCat("no memory limits: ", place.error().message));
     place = FindPlaceWithoutLimits();
     if (!place.ok()) return LogInfo(StrCat("no cgroups for containers: ", place.error().message));
-    LogInfo(StrCat("the processes of a container are grouped by cgroup v2, without limits, below ", place->folder.string()));
+    LogInfo(StrCat("the processes of a container are grouped by cgroup v2, without limits, below ",
+                   place->folder.string()));
   }
   cgroups_ = *place;
   warmth_ = KeepCgroupsWarm();
@@ -277,14 +289,16 @@ UniqueFd Containers::MakeCgroupFor(const LaunchContainer& launch, Container& con
   return UniqueFd();
 }
 
-// If the first container cannot enter its cgroup, cgroups are turned off for all. If it can, the others can too.
+// Checks whether the executor has entered its cgroup. If the first container cannot enter its cgroup, cgroups are
+// turned off for all. If it can, the other containers can enter theirs, and no further check is made.
 void Containers::CheckThatItsCgroupHasIt(Container& container) {
   if (container.cgroup.empty() || cgroups_work_) return;
   cgroups_work_ = !ProcessesInCgroup(container.cgroup).empty();
   if (cgroups_work_) return;
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(container.pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  if (info.si_pid != 0) return;  // already ended, so nothing was visible
+  // An executor that has already ended is not in the cgroup anymore, which proves nothing.
+  if (info.si_pid != 0) return;
   DoWithoutCgroups(container, StrCat(container.cgroup.string(), " does not accept the executor"));
 }
 
@@ -295,10 +309,10 @@ void Containers::DoWithoutCgroups(Container& container, const std::string& why) 
   container.cgroup.clear();
 }
 
-// Sets the error of an executor that the kernel killed for lack of memory. Called before any remaining process of the
-// container is killed. The kernel may choose the executor at the container's limit, because a file in /dev/shm keeps
-// its memory whichever process is killed first. If the kernel has killed another process of the container before, a
-// SIGKILL from a different sender cannot be distinguished, and counts as the kernel's.
+// Sets the error text if the kernel killed the executor for lack of memory. Called before any remaining process of the
+// container is killed. At the container's limit the kernel may choose the executor: a file in /dev/shm keeps its
+// memory, whichever process is killed first. If the kernel has already killed another process of the container, a
+// SIGKILL from another sender cannot be distinguished, and counts as the kernel's.
 void Containers::JudgeMemory(Container& container, const std::optional<ExitStatus>& status) {
   const bool seen = status.has_value();
   if (seen && *status != ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}) return;

@@ -23,10 +23,10 @@
 namespace tony::keeper {
 namespace {
 
-// The limit allows the connection of the leading AM, and some of AMs that are about to be refused.
+// The limit is enough for the connection of the leading AM and for a few AMs that are about to be refused.
 constexpr size_t kMostConnections = 16;
-// Returns true if the job has finished, or was about to when its AM or keeper died. A published verdict does not
-// change.
+// Returns true if the job has finished, or if its verdict is published and only `finished` is missing because the AM or
+// the keeper died. A published verdict does not change.
 bool IsOver(const JobRecords& records) {
   std::error_code error;
   return std::filesystem::exists(JobFolder(records).finished(), error) || records.HasVerdict();
@@ -82,7 +82,7 @@ Status Keeper::Begin() {
       am_lease_ = spec->timers.am_lease;
       LimitStart(spec->startup_timeout);
     }
-    am_heard_ = loop_.Now();  // gives the AM time to start
+    am_heard_ = loop_.Now();  // gives the AM time to connect
     LookForKills();
     containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }
@@ -117,7 +117,8 @@ void Keeper::OnMessage(Peer from, std::string_view message) {
 
 void Keeper::OnRequest(Peer from, const AmHello& hello) {
   if (!am_.OnHello(hello.epoch, peers_.at(from)->PeerProcess())) {
-    LogWarn(StrCat("hello of epoch ", hello.epoch.value, " refused: this AM is not the leader, or its end could not be noticed"));
+    LogWarn(StrCat("hello of epoch ", hello.epoch.value,
+                   " refused: this AM is not the leader, or its end could not be noticed"));
     return Drop(from);
   }
   HearAm();
@@ -141,7 +142,7 @@ void Keeper::OnRequest(Peer, const LaunchContainer& launch) {
 
 void Keeper::OnRequest(Peer, const StopContainer& stop) { containers_.Stop(stop); }
 
-// An AM that could not write the end sends its status, and the keeper writes the end.
+// If the AM could not write the end of the job, it sends its status, and the keeper writes the end.
 void Keeper::OnRequest(Peer, const FinishJob& finish) {
   if (phase_ != Phase::kServing) {
     if (phase_ != Phase::kRecording && phase_ != Phase::kEndingTasks) Report(JobFinished{});
@@ -212,8 +213,9 @@ void Keeper::OnQueued(const std::string& why) {
   if (above_ && !nested_timer_) nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
 }
 
-// Ends a waiting job that a task of another job submitted, because that task may wait for it and keep what it needs.
-// `tony submit` refuses such a job, so another job must have been admitted in between.
+// Ends a waiting job that a task of another job submitted. That task may be waiting for this job while it keeps what
+// this job needs. `tony submit` already refuses a nested job that would have to wait, so another job must have been
+// admitted in between.
 void Keeper::EndIfNested() {
   nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
   const auto* queued = turn_ ? std::get_if<JobQueued>(&*turn_) : nullptr;

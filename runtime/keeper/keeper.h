@@ -53,15 +53,16 @@
 
 namespace tony::keeper {
 
-// Used on the loop thread only. The caller holds keeper.lock, is a subreaper, and stops the loop in `on_done`.
+// A Keeper is used on the loop thread only. Its caller holds keeper.lock, is a subreaper, and stops the loop in
+// `on_done`.
 class Keeper {
  public:
   Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> environment, AmOptions am,
          EventLoop::Callback on_done);
 
   Status Begin();
-  // The result, valid once `on_done` was called. kNotFound: the job's folder was removed; kCannotWrite: the folder
-  // could not record the end.
+  // Returns the result of the supervision, valid once `on_done` was called. kNotFound: the job's folder was removed.
+  // kCannotWrite: the folder could not record the end.
   const Status& end() const { return end_; }
 
  private:
@@ -99,7 +100,7 @@ class Keeper {
   void OnAdmitted();
   void ReportQueueState(KeeperReport turn);
   void LeaveLedger();
-  // Ends the job at the run limit of its user (run_minutes in machine.json).
+  // WatchRunTime() ends the job when its user's run limit is reached (run_minutes in machine.json).
   void WatchRunTime();
   void EndAtRunLimit(int64_t minutes);
   void EndBecause(const std::string& reason);
@@ -145,7 +146,7 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  // The verdict of a job whose end the keeper writes.
+  // The verdict of the job, if the keeper and not the AM writes the end of the job.
   Verdict verdict_;
   std::string stop_reason_;  // empty: no signal to stop
   // The number of running containers when the degraded status was last written.
@@ -153,12 +154,12 @@ class Keeper {
   FolderPresence presence_;
   // The status at the start of the keeper, without tasks.
   JobStatus first_status_;
-  // A failing record of the end is retried until this time.
+  // The time until which a failed record of the job's end is retried; nullopt: no record has failed.
   std::optional<Instant> unwritten_end_;
   Duration grace_{0};                     // from the job spec
   Duration am_lease_{Timers().am_lease};  // from the job spec
   Instant am_heard_{};                    // last message of a leading AM
-  std::optional<Instant> unheard_kill_;   // when a kill was first found
+  std::optional<Instant> unheard_kill_;   // when an unanswered kill was found
   Status end_;
   // Set once the job was entered into the ledger.
   std::optional<LedgerFolder> ledger_;
@@ -176,7 +177,8 @@ class Keeper {
   Peer newest_peer_ = 0;
   Peer am_peer_ = 0;  // the leading AM; 0: none connected
   EventLoop::FdWatch accepting_, signals_;
-  EventLoop::Timer timer_, stop_timer_, presence_timer_;  // `timer_`: the phase; `stop_timer_`: SIGTERM
+  // `timer_` belongs to the current phase; `stop_timer_` limits the end of the job after a stop signal.
+  EventLoop::Timer timer_, stop_timer_, presence_timer_;
   EventLoop::Timer unheard_timer_, start_timer_;
 };
 

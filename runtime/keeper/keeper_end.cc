@@ -1,4 +1,4 @@
-// The end of a job, with an AM and without one.
+// The end of a job, both with and without an AM.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,24 +21,25 @@ namespace tony::keeper {
 namespace {
 
 constexpr Duration kBetweenSweeps{5};
-// A process that survives SIGKILL this long is blocked in the kernel, and dies when the kernel releases it.
+// The limit of the wait for processes of the job at its end. A process that survives SIGKILL this long is blocked in
+// the kernel, and dies when the kernel releases it.
 constexpr Duration kLongestSweep{30000};
 // The interval at which kHolding checks whether processes of the job remain.
 constexpr Duration kBetweenHolds{1000};
-// The interval at which kRunningOut checks for ended tasks and for kills. Azkaban's adapter waits a second for the
-// result of its kill.
+// The interval at which kRunningOut checks for ended tasks and for kills. It is short, because Azkaban's adapter waits
+// only a second for the result of its kill.
 constexpr Duration kCheckInterval{250};
-// The limit for the line in the log of ended jobs. It is above the time that the writer waits for other writers
-// (ended_log.cc).
+// The time limit for writing the job's line in the log of ended jobs. It is longer than the writer waits for other
+// writers (ended_log.cc).
 constexpr Duration kRecordLimit{3000};
-// The limit for the history. Some thousand attempts take less on a disk that responds. Clients that wait for the job
-// wait for the history too.
+// The time limit for writing the history. The history of a few thousand attempts takes less on a disk that responds.
+// Clients that wait for the job wait for its history, too.
 constexpr Duration kHistoryLimit{2000};
 // The time that an executor has to clean up after the grace of its task, before the keeper kills it.
 constexpr Duration kExecutorMargin{2000};
 
-// Releases the locks that clients wait for. The function finds their descriptors in /proc, because the process that
-// started this one opened one of them.
+// Releases the locks that clients wait for. The function finds the descriptors of the locks in /proc, because one of
+// them was inherited: the process that started this keeper opened it.
 void ReleaseClientLocks(const JobRecords& records) {
   std::vector<int> locks;
   std::error_code error;
@@ -63,7 +64,7 @@ Verdict Killed(const std::string& reason) {
 
 }  // namespace
 
-// Treats a stop signal as a kill: the AM ends the job, and then the keeper exits. If the request cannot be written, or
+// Treats a stop signal as a kill: the AM ends the job, and then the keeper exits. If the kill cannot be recorded, or
 // the AM does not end the job in time, the keeper kills the AM and ends the job itself.
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
@@ -97,9 +98,9 @@ bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on
 void Keeper::Finish() {
   records_.FreeReserve();
   phase_ = Phase::kRecording;
-  // The line in the log of ended jobs is written before `finished`. Without `finished`, a job whose keeper dies now
-  // gets another keeper, which writes the line too. A job never fails because of its line, and waits for it no longer
-  // than the limit.
+  // The line in the log of ended jobs is written before `finished`. If the keeper dies in between, the job has no
+  // `finished`, so another keeper is started and writes the line. A job never fails because of its line, and waits for
+  // the line at most kRecordLimit.
   timer_ = loop_.After(kRecordLimit, [this] {
     LogWarn("writing the log of ended jobs takes too long: going on without it");
     WriteFinished();
@@ -115,7 +116,7 @@ void Keeper::WriteFinished() {
   TakeLeave();
 }
 
-// Ends the job although its end cannot be recorded, so that such a job does not run longer than others.
+// Ends the job although its end cannot be recorded. Otherwise such a job would run longer than others.
 void Keeper::LeaveUnwritten(const Error& error) {
   if (!ledger_) {
     if (auto found = LedgerFolder::FindFor(records_); found.ok()) ledger_ = *std::move(found);
@@ -125,11 +126,11 @@ void Keeper::LeaveUnwritten(const Error& error) {
   const Result<std::filesystem::path> kept =
       ledger_ ? KeepUnwrittenEnd(ledger_->path(), status.ok() ? *status : first_status_)
               : Result<std::filesystem::path>(Error{ErrorCode::kCannotWrite, "the ledger was not found"});
-  end_ =
-      Error{ErrorCode::kCannotWrite, StrCat("the end of the job, ", ToString(verdict_.state), " (", verdict_.message,
-                                            "), is not recorded: ", error.message,
-                                            kept.ok() ? "; the next tony command for the job reads it from " : "; it is lost: ",
-                                            kept.ok() ? kept->string() : kept.error().message)};
+  end_ = Error{ErrorCode::kCannotWrite,
+               StrCat("the end of the job, ", ToString(verdict_.state), " (", verdict_.message,
+                      "), is not recorded: ", error.message,
+                      kept.ok() ? "; the next tony command for the job reads it from " : "; it is lost: ",
+                      kept.ok() ? kept->string() : kept.error().message)};
   LogError(end_.error().message);
   TakeLeave();
 }
@@ -177,7 +178,7 @@ void Keeper::LookAtTasks() {
     if (!kills.ok()) LogWarn(kills.error().message);
     if (const auto kill = kills.ok() ? KillToExecute(*kills) : std::nullopt) return EndForKill(*kill);
     if (kills.ok()) Refuse(*kills);
-    // An executor whose task has ended, or was never started, would wait for an AM.
+    // An executor whose task has ended, or was never started, would otherwise wait for an AM.
     containers_.StopIdle();
     if (containers_.Running() != running_told_) WriteDegradedStatus();
     LookAtTasks();
@@ -263,7 +264,7 @@ void Keeper::SweepJob() {
   WriteHistory();
 }
 
-// The last step. `tony history --export` completes what is missing.
+// Writes the history as the last step. `tony history --export` completes a history that is missing.
 void Keeper::WriteHistory() {
   phase_ = Phase::kWritingHistory;
   const auto history = HistoryFolder(records_);
@@ -300,13 +301,14 @@ void Keeper::HoldReservation() {
 void Keeper::EnterDone() {
   if (phase_ == Phase::kDone) return;
   LeaveLedger();
-  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the reservation is given back after a stop signal" : "no process of the job is left");
+  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the reservation is given back after a stop signal"
+                                                             : "no process of the job is left");
   phase_ = Phase::kDone;
   on_done_();
 }
 
-// Retries a failed step. The reservation is given back as soon as no process of the job is left, so that other jobs do
-// not wait for a disk.
+// Retries a failed step. The reservation is given back as soon as no process of this job is left, so that other jobs do
+// not have to wait for the disk of this one.
 void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   LogWarn(error.message);
   if (am_.Gone() && !containers_.AnyToEnd() && containers_.Left().empty() && containers_.KillAllOfJob().empty())
@@ -316,18 +318,18 @@ void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   timer_ = loop_.At(std::min(loop_.Now() + kBetweenTries, *unwritten_end_), [this, step] { (this->*step)(); });
 }
 
-// Silent AMs: a kill to which the AM does not react, and the limit of its first start. The keeper executes such a kill
-// long before the silence counts as a hang.
+// Silent AMs. The keeper executes a kill to which the AM does not react, long before the silence of the AM counts as a
+// hang. The keeper also limits the start of the first AM.
 
 namespace {
 
-// An AM without a connection is starting, which takes some 50 ms, or hangs. A connected AM finds a kill within a second
-// by itself, and sends a message each third of its lease.
+// The time that the AM has to react to a kill. An AM without a connection is either starting, which takes some 50 ms,
+// or hanging. A connected AM finds a kill within a second by itself, and sends a message every third of its lease.
 constexpr Duration kPatienceUnconnected{1500};
 constexpr Duration kPatienceConnected{2000};
 constexpr Duration kUnheardLook{250};
 constexpr Duration kUnheardLookAtConnected{1000};
-// A timer that is this late shows that this process, or the whole machine, was stopped.
+// If a timer fires this late, this process or the whole machine was stopped meanwhile.
 constexpr Duration kSleptThrough{1000};
 
 }  // namespace
@@ -345,7 +347,7 @@ void Keeper::CheckUnansweredKill(bool overslept) {
   const auto kills = records_.ReadKills();
   const auto kill = kills.ok() ? KillToExecute(*kills) : std::nullopt;
   if (!kill) return unheard_kill_.reset();
-  // Reads messages that arrived while this process was stopped.
+  // Reads messages of the AM that arrived while this process was stopped, because they show that the AM is not silent.
   if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();
   const Instant now = loop_.Now();
   if (!unheard_kill_ || overslept) unheard_kill_ = now;
@@ -355,9 +357,10 @@ void Keeper::CheckUnansweredKill(bool overslept) {
   EndForKill(*kill);
 }
 
-// Returns the kill to execute, the one with the shortest grace. A kill without a condition is always executed. A
-// conditional kill by the owner who submitted the job is executed until an AM has led, because the owner cannot have
-// changed before. The file of such a kill stays, so that the next keeper finds it too.
+// Returns the kill to execute; of several, the kill with the shortest grace. A kill without a condition is always
+// executed. A kill on condition of the owner is executed if that owner submitted the job and no AM has led the job yet,
+// because until then the owner cannot have changed. The file of a kill stays, so that the next keeper finds the kill,
+// too.
 std::optional<KillRequest> Keeper::KillToExecute(const std::vector<RecordedKill>& kills) const {
   if (kills.empty()) return std::nullopt;
   const auto lease = records_.ReadLease();
@@ -395,7 +398,7 @@ void Keeper::HearAm() {
   start_timer_.reset();
 }
 
-// Limits the time until the first AM has said hello, to this or an earlier keeper.
+// Limits the time until the first AM has sent its Hello message, to this keeper or to an earlier one.
 void Keeper::LimitStart(Duration limit) {
   const auto lease = records_.ReadLease();
   const auto submission = records_.ReadSubmission();

@@ -8,7 +8,8 @@
 namespace tony {
 namespace {
 
-// Container names are short and error texts are cut, so a part stays far below kMaxKeeperMessage.
+// The number of containers in one part of an inventory. Container names are short and error texts are cut, so a part
+// stays far below kMaxKeeperMessage.
 constexpr size_t kEntriesPerPart = 100;
 constexpr size_t kMaxErrorText = 1000;
 

@@ -23,21 +23,22 @@
 
 namespace tony {
 
-// Fits the smallest usual send buffer of a socket (208 KiB), with room for the kernel's overhead.
+// The greatest size of a message. It fits the smallest usual send buffer of a socket (208 KiB), with room for the
+// kernel's overhead.
 inline constexpr size_t kMaxKeeperMessage = 128 * 1024;
 
 struct AmHello {
-  // The keeper closes the connection of every AM except the newest.
+  // The epoch of the AM. The keeper closes the connection of every AM except the newest.
   Epoch epoch;
 };
 struct AmRenew {
-  // The AM's time of the request, which KeeperRenewed returns.
+  // The time of the request by the AM's clock. KeeperRenewed returns the same value.
   int64_t stamp = 0;
 };
 // The program to start in a container.
 struct LaunchSpec {
   std::vector<std::string> argv;
-  // "NAME=value" for each variable, in addition to those that the keeper gives to every process.
+  // The variables of the program, each as "NAME=value". The keeper adds the variables that it gives to every process.
   std::vector<std::string> env;
   std::string log_file;  // for stdout and stderr
   Resources resources;   // limits of the container
@@ -51,7 +52,7 @@ struct StopContainer {
   StopMode mode = StopMode::kTerm;
 };
 struct FinishJob {
-  // The status with its verdict and without tasks, for a keeper that cannot find it in the job's folder. Empty: the
+  // The final status with its verdict and without tasks, if the AM could not write it into the job's folder. Empty: the
   // folder has the status.
   std::string status_json;
 };
@@ -66,12 +67,12 @@ struct KeeperInventory {
 struct KeeperRenewed {
   int64_t stamp = 0;
 };
-// The end is recorded: no AM is started again.
+// The end of the job is recorded, and no AM is started again.
 struct JobFinished {};
-// The job holds what it requests of this machine: containers start.
+// The job now holds what it requests of this machine, so its containers start.
 struct JobAdmitted {};
 struct JobQueued {  // Sent again when the reason changes.
-  // The pending reason: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it".
+  // The pending reason, e.g. "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it".
   std::string why;
 };
 using KeeperReport = std::variant<KeeperInventory, KeeperRenewed, ContainerStarted, ContainerExited, JobFinished,

@@ -21,7 +21,8 @@
 namespace tony {
 namespace {
 
-// A process whose main thread has ended is a zombie while the kernel holds another of its threads.
+// Returns true if the process is in state D, or in state Z without being dead. In the second case its main thread has
+// ended, and the kernel still holds another of its threads.
 bool IsHeldByKernel(const ProcessStat& stat) { return !stat.dead && (stat.state == 'D' || stat.state == 'Z'); }
 
 bool IsStopped(const ProcessStat& stat) { return stat.state == 'T' || stat.state == 't'; }
@@ -79,7 +80,8 @@ namespace fs = std::filesystem;
 
 constexpr Duration kOverslept{3000};
 
-// Compares the file names in /proc, because access to the file itself might wait for its disk.
+// Returns true if the process has the file open. Compares file names in /proc, because access to the file itself might
+// wait for its disk.
 bool HasOpen(int64_t pid, const fs::path& file) {
   std::error_code error;
   fs::directory_iterator fd(StrCat("/proc/", pid, "/fd"), error);
@@ -90,7 +92,8 @@ bool HasOpen(int64_t pid, const fs::path& file) {
   return false;
 }
 
-// Each process is held before it is checked, so that `fn` never gets a reused pid.
+// Calls `fn` for each tony-keeper that has the job's keeper.lock open. Each process is held before it is checked, so
+// that `fn` never gets a reused pid.
 void ForEachHolder(const JobRecords& records, const std::function<void(pid_t, const HeldProcess&)>& fn) {
   std::error_code error;
   const fs::path lock = fs::canonical(records.place(), error) / "keeper.lock";
@@ -118,7 +121,8 @@ Duration KeeperPulse::Silence(Instant now) {
   return Duration(0);
 }
 
-// If the queue was full, no connection was made. The keeper has responded when the queue has room again.
+// Returns true if the keeper has responded to the last query. If its queue of connections was full at that time, no
+// connection was made. In that case room in the queue shows that the keeper has responded.
 bool KeeperPulse::HasAnswered() {
   if (!question_.valid()) {
     const auto again = ReachKeeper(records_);

@@ -30,8 +30,8 @@ void WarnUnless(const Status& status) {
   if (!status.ok()) LogWarn(status.error().message);
 }
 
-// Redirects the output of the writer. Otherwise a process that reads the caller's output to its end would wait for a
-// blocked writer.
+// Redirects the output of the writer to the log of the job's keeper. Otherwise a process that reads the caller's output
+// to its end would wait for a blocked writer.
 void WriteToLogOf(const JobRecords& records) {
   const UniqueFd log(open((records.place() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -44,7 +44,7 @@ void WriteToLogOf(const JobRecords& records) {
 
 void WriteHistoryBegin(const JobRecords& records) {
   WarnUnless(BeginHistory(records));
-  // The job may have ended while this process waited for the disk.
+  // The job may have ended while this process waited for the disk, so the end is written now.
   if (records.HasVerdict()) WriteHistoryEnd(records);
 }
 
@@ -92,7 +92,7 @@ void CatchUp(const JobRecords& records, JobStatus& status) {
   }
 }
 
-// Ends tasks whose executor kept an outcome, so that no exit code is lost.
+// Marks a task as ended if its executor has stored the outcome, so that the task's exit code is not lost.
 void EndTasksWithKeptOutcome(const JobRecords& records, JobStatus& status, Instant now) {
   for (auto& task : status.tasks) {
     if (task.state != "active") continue;
@@ -192,7 +192,8 @@ void ForgetUnwrittenEnd(const fs::path& ledger, const JobId& job) {
 
 namespace {
 
-// If the job's folder cannot be read, the ledger of this process is the best guess.
+// Returns the folder of the job's ledger. If the job's folder cannot be read, returns the ledger of this process as the
+// best guess.
 std::optional<std::filesystem::path> LedgerOf(const JobRecords& records) {
   auto ledger = LedgerFolder::FindFor(records);
   if (!ledger.ok()) ledger = LedgerFolder::FindHere();
@@ -204,7 +205,7 @@ std::optional<JobStatus> EndInLedger(const JobRecords& records) {
   return ledger ? FindUnwrittenEnd(*ledger, records.job()) : std::nullopt;
 }
 
-// How long a client that finds a lost job waits for the records of its end.
+// How long a client that finalizes a lost job waits for each writer of its records.
 constexpr Duration kHistoryPatience{3000};
 
 }  // namespace
@@ -213,8 +214,8 @@ bool HasEndedUnrecorded(const JobRecords& records) {
   return JobFolder(records).IsOfEarlierBoot() || EndInLedger(records).has_value();
 }
 
-// The locks are checked first, because the kernel guarantees them. A boot id can change under living processes (a
-// virtual machine or container that was moved).
+// The locks are checked first, because a held lock proves that a process lives. A boot id can change under living
+// processes, e.g. when a virtual machine or container is moved.
 bool IsLost(const JobRecords& records) {
   const JobFolder folder(records);
   return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") && HasEndedUnrecorded(records);
@@ -223,7 +224,7 @@ bool IsLost(const JobRecords& records) {
 Result<JobStatus> LostStatus(const JobRecords& records) {
   if (auto kept = EndInLedger(records)) {
     auto status = EndedStatus(records, *kept->verdict, *kept->ended);
-    // The job's folder may be unreadable.
+    // If the job's folder cannot be read, the stored end is returned as it is.
     return status.ok() ? std::move(status) : *std::move(kept);
   }
   const Instant restart = BootTime(RealClock().Now());

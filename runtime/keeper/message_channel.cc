@@ -19,7 +19,8 @@ SocketPlace PlaceIn(const JobRecords& records) { return {records.place(), "keepe
 }  // namespace
 
 Result<UniqueFd> ListenAsKeeper(const JobRecords& records) {
-  constexpr int kBacklog = 16;  // at worst one AM reconnects repeatedly
+  // The queue is long enough, because at worst one AM reconnects repeatedly.
+  constexpr int kBacklog = 16;
   return ListenAt(PlaceIn(records), SocketKind::kMessages, kBacklog);
 }
 
@@ -114,7 +115,8 @@ void MessageChannel::SendQueued() {
 }
 
 void MessageChannel::ReadNow() {
-  // The limit keeps a busy peer from blocking the loop. The socket stays readable if messages are left.
+  // The limit per turn keeps a busy peer from blocking the loop. If messages are left, the socket stays readable and
+  // they are read in the next turn.
   constexpr int kMessagesPerTurn = 64;
   for (int i = 0; i < kMessagesPerTurn && ReadOne(); ++i) {
   }
@@ -130,7 +132,7 @@ bool MessageChannel::ReadOne() {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   received_ = size > 0 ? envelope.Descriptor() : UniqueFd();
   if (size > 0 && static_cast<size_t>(size) <= kMaxKeeperMessage) {
-    // A copy, because the call may destroy this channel.
+    // The callback is copied, because the call may destroy this channel.
     const auto on_message = on_message_;
     on_message(std::string(buffer_, 0, size));
     return *alive;

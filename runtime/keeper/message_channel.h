@@ -25,21 +25,22 @@ Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records);
 Result<UniqueFd> ConnectToKeeper(const JobRecords& records);
 void RemoveKeeperSocket(const JobRecords& records);
 
-// Whole messages over a connected SOCK_SEQPACKET socket.
+// A MessageChannel sends and receives whole messages over a connected SOCK_SEQPACKET socket.
 
-// Used on the loop thread only. The owner may destroy the channel in any callback. Messages that the peer does not read
-// are queued without a bound, because AM and keeper send a number bounded by the job's containers.
+// A channel is used on the loop thread only. The owner may destroy the channel in any callback. Messages that the peer
+// does not read are queued without a limit, because the job's containers bound the number of messages between AM and
+// keeper.
 class MessageChannel {
  public:
   using OnMessage = std::function<void(std::string_view)>;
-  // `on_closed`: the peer has closed the connection, or has sent a message that is too long. Called once, never inside
-  // a call.
+  // `on_closed` is called once, when the peer has closed the connection or has sent a message that is too long. It is
+  // called by the loop, never from inside a call of this class.
   MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_message, EventLoop::Callback on_closed);
   ~MessageChannel() { *alive_ = false; }
 
   void Send(std::string message, UniqueFd with = {});  // `with`: a descriptor to pass along
-  // Returns the descriptor that came with the message, once; invalid: none came. For use in `on_message`; the call is
-  // optional.
+  // Returns the descriptor that came with the message; invalid: none came, or it was already taken. Call this in
+  // `on_message` only; the call is optional.
   UniqueFd TakeDescriptor() { return std::move(received_); }
   void ReadNow();             // delivers received messages at once
   pid_t PeerProcess() const;  // pid of the connected process

@@ -20,7 +20,7 @@
 
 namespace tony {
 
-// The version without the later fields, which a keeper or an AM of an earlier release understands.
+// The version that a keeper or an AM of an earlier release understands. Its messages lack the fields with Later().
 inline constexpr char kFirstMessageVersion = 1;
 inline constexpr char kMessageVersion = 2;
 
@@ -110,7 +110,8 @@ class PacketReader {
   }
   template <class T>
   void Read(std::vector<T>& list) {
-    const size_t size = Length(sizeof(int64_t));  // at least one number per item
+    // each item has at least one number
+    const size_t size = Length(sizeof(int64_t));
     for (size_t i = 0; ok_ && i < size; ++i) Read(list.emplace_back());
   }
   template <class T>
@@ -154,7 +155,7 @@ std::string EncodeMessage(const std::variant<Messages...>& message, char version
   return out;
 }
 
-// Returns kInvalid for a damaged message. `what` begins each error text.
+// Decodes a message. kInvalid: the message is damaged. `what` is the beginning of each error text.
 template <class Variant>
 Result<Variant> DecodeMessage(std::string_view text, std::string_view what) {
   if (text.size() < 2 || text[0] < kFirstMessageVersion || text[0] > kMessageVersion)

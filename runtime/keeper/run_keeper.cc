@@ -19,19 +19,22 @@ namespace tony::keeper {
 
 Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   std::signal(SIGPIPE, SIG_IGN);
-  // The inherited lock keeper.start (local_am_launcher.cc) must not pass on to the processes that this one starts.
+  // Processes that the keeper starts must not inherit keeper.start, a lock that this process has inherited
+  // (local_am_launcher.cc).
   (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   const JobRecords records = LocalJobRecords(path);
   const JobFolder folder(path);
   auto lock = folder.Lock("keeper.lock");
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return Ok();
   if (!lock.ok()) return lock.error();
-  // The kernel releases the lock when this process has ended, so waiting for the lock means waiting for that end.
+  // The descriptor is never closed, so the kernel releases the lock when this process has ended. Another process that
+  // waits for the lock therefore waits for the exit of the keeper.
   (void)lock->Release();
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   if (HasEndedUnrecorded(records)) return EndLostJob(records);
   if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
-  // The folder of an earlier release has no limit to restore for the tasks, so the limit is not raised.
+  // The limit is raised only if the folder records the submitter's limit, to which the limit of the tasks is set back.
+  // A folder of an earlier release lacks that record.
   if (const auto submission = records.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
   BecomeSubreaper();
   EventLoop loop;

@@ -16,8 +16,8 @@ std::optional<ContainerId> ContainerOf(const std::string& environment, const Job
 
 namespace {
 
-// Returns true if the list has all ancestors of the process, up to init. A parent may have ended while the list was
-// made.
+// Returns true if the list has all ancestors of the process, up to init. An ancestor that ended while the list was made
+// may be missing.
 bool DescentIsKnown(const std::vector<ProcessEntry>& processes, const ProcessEntry& process) {
   const ProcessEntry* at = &process;
   for (size_t steps = 0; at->parent > 1; ++steps) {
@@ -44,7 +44,8 @@ std::set<pid_t> LogWriters(const std::vector<ProcessEntry>& processes, const Swe
   return writers;
 }
 
-// Returns orphans that came to the keeper, and writers of its job's logs, with all processes below them.
+// Returns the orphans that became children of the keeper, and the processes that write to the job's logs, with all
+// processes below them.
 std::set<pid_t> Strays(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
   std::set<pid_t> tops = LogWriters(processes, scope);
   for (const auto& process : processes)

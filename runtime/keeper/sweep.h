@@ -19,10 +19,11 @@ struct SweepScope {
   JobId job;
   pid_t keeper = 0;            // never a victim
   std::set<ContainerId> live;  // containers whose processes are spared
-  // True for a process that the keeper itself started: the AM and the executors.
+  // Returns true for a process that the keeper itself started: the AM and the executors.
   std::function<bool(pid_t)> is_own_child;
-  // Set if executors were adopted, because their orphans do not become children of the keeper. A process for which
-  // `writes_logs` is true is a stray, except below the `live_executors`. Null: no executor was adopted.
+  // Returns true for a process that writes to the job's logs. Such a process is a stray (it has no mark and must be
+  // killed), except below the `live_executors`. Set if executors were adopted, because their orphans do not become
+  // children of the keeper; otherwise null.
   std::function<bool(pid_t)> writes_logs = nullptr;
   std::set<pid_t> live_executors = {};
 };
@@ -44,8 +45,8 @@ std::optional<ContainerId> ContainerOf(const std::string& environment, const Job
 // found by its ancestors, or by the logs that it still writes to.
 Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
-// Finds all processes at the end of the job: those with the job's mark, those below the keeper, and writers of its
-// logs.
+// Finds all processes at the end of the job: those with the job's mark, those below the keeper, and those that write to
+// the job's logs.
 std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
 }  // namespace tony::keeper
