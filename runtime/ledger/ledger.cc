@@ -12,7 +12,7 @@ namespace tony {
 
 namespace {
 
-// "4096 of 24000 MB are free", "1 of 4 is free"
+// Returns how much is free, e.g. "4096 of 24000 MB are free" or "1 of 4 is free".
 std::string FreeOf(int64_t free, int64_t all, std::string_view unit) {
   return StrCat(free, " of ", all, unit, free == 1 && unit.empty() ? " is free" : " are free");
 }
@@ -22,7 +22,7 @@ bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
   return a.priority != b.priority ? a.priority > b.priority : IsBefore(a, b);
 }
 
-// Returns e.g. "CUDA_VISIBLE_DEVICES=2,3" for a request that allows only some GPUs.
+// Returns the setting by which a request allows only some GPUs, e.g. "CUDA_VISIBLE_DEVICES=2,3".
 std::string GpuPin(const LedgerRequest& ask) {
   std::vector<std::string> numbers;
   for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
@@ -171,13 +171,13 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   return StrCat("waits for ", Join(lacks, " and "), queue);
 }
 
-// Requests: what a job requests, and whether that can ever be admitted.
+// Functions for the resources that a job requests, and for whether such a request can ever be admitted.
 
 namespace {
 
 constexpr int64_t kHighestGpu = 1023;
 
-// "5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB"
+// Explains a sum over all tasks for people, e.g. "5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB".
 std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view unit) {
   std::vector<std::string> roles;
   int64_t tasks = 0;
@@ -189,7 +189,7 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
   return StrCat(Counted(tasks, "task"), ": ", Join(roles, ", "));
 }
 
-// Returns the keys of the role that requests the most.
+// Returns the keys by which the role that requests the most can be changed.
 std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
   const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
   const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);
@@ -299,7 +299,8 @@ QueueAction Waits(std::string why, std::vector<LedgerEntry> waits_for) {
 
 QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   if (!EverFits(mine.ask, ledger.machine(), mine.user)) return Waits(ledger.WhyItWaits(mine, 0), {});
-  // The last of the entries that go before this one. Only a change of that entry lets this one continue.
+  // The last of the deferred entries of the same user that go before this one. This entry can continue only after a
+  // change of that entry.
   std::optional<LedgerEntry> next;
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kDeferred)) {
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;
@@ -310,7 +311,7 @@ QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& 
   QueueAction join{.kind = QueueAction::Kind::kJoin, .number = ledger.NextNumber()};
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kQueued)) {
     if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
-    // A keeper that does not know priorities keeps its queue position.
+    // A job whose keeper does not know priorities (an earlier release, pid 0) keeps its queue position.
     if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
       return Waits(StrCat("waits for its turn; its user's job ", other.job.value, " is queued"), {other});
     join.displaced = other;
@@ -414,8 +415,8 @@ std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, c
   return "";
 }
 
-// Sorts the names of one file: the name that holds the most comes first, so that admitted resources are not given away
-// twice.
+// Sorts entries so that those that hold the most come first. If one file has several names, only the first is accepted.
+// Admitted resources are therefore not given away twice.
 bool HoldsMore(const UncheckedEntry& a, const UncheckedEntry& b) {
   if (a.entry.place != b.entry.place) return a.entry.place > b.entry.place;
   return IsBefore(b.entry, a.entry);

@@ -62,15 +62,15 @@ struct Machine {
 enum class Place {
   // Deferred: another job of its user goes first, or its user has reached a limit. A deferred job blocks no other job.
   kDeferred,
-  kQueued,    // queued
+  kQueued,    // in the queue, not admitted yet
   kAdmitted,  // holds what it requested
 };
 
-// The keeper process behind an entry. Others use it to check that the job of the entry really runs. pid 0: written by a
-// keeper of an earlier release, which does not record itself.
+// The keeper process of an entry's job. Other processes use it to check that the job really runs. pid 0: a keeper of an
+// earlier release wrote the entry and did not record itself.
 struct LedgerKeeper {
   int64_t pid = 0;
-  // Field 22 of /proc/PID/stat, the start time. It detects a pid that was reused.
+  // The start time of the process (field 22 of /proc/PID/stat), which reveals a pid that was reused.
   std::string start;
   // The pid namespace in which `pid` is valid, e.g. "pid:[4026531836]".
   std::string namespace_;
@@ -84,11 +84,11 @@ struct LedgerEntry {
   LedgerRequest ask;
   Instant since{};
   Place place = Place::kQueued;
-  // The GPU numbers that the job holds: as many as it requests, once it is admitted.
+  // The numbers of the GPUs that the job holds. An admitted job holds as many as it requests.
   std::vector<int> gpus = {};
   // The order among the jobs of one user; the highest value goes first.
   int64_t priority = 0;
-  Instant admitted_at{};  // the epoch: unknown, or not admitted
+  Instant admitted_at{};  // Instant(): unknown, or not admitted
   LedgerKeeper keeper = {};
   bool operator==(const LedgerEntry&) const = default;
 
@@ -106,13 +106,13 @@ class Ledger {
   Ledger(Machine machine, std::vector<LedgerEntry> entries);  // entries in any order
 
   const Machine& machine() const { return machine_; }
-  const std::vector<LedgerEntry>& entries() const { return entries_; }  // in queue order, see IsBefore()
+  const std::vector<LedgerEntry>& entries() const { return entries_; }  // in queue order (IsBefore)
   int64_t NextNumber() const;                                           // for a new entry
   const LedgerEntry* Find(const JobId& job, int64_t user) const;        // null: no such entry
 
-  // The memory and the GPUs that are free. The results are never negative, even if the entries together hold more than
-  // the machine has. The share of one user counts only up to the limits of the user, because no user can have received
-  // more.
+  // Return the memory in MB and the GPUs that are free. The memory is never negative, even if the entries together hold
+  // more than the machine has. The jobs of one user count only up to the limits of the user, because no user can have
+  // received more.
   int64_t FreeMemory() const;
   std::vector<int> FreeGpus() const;
   std::vector<int> FreeGpus(const LedgerRequest& ask) const;  // only GPUs that `ask` allows
@@ -123,20 +123,21 @@ class Ledger {
   bool IsOverLimit(const LedgerEntry& entry) const;
   // Returns true if `entry` fits into the free resources and into its user's limits. The queue is ignored.
   bool Fits(const LedgerEntry& entry) const { return IsFree(entry.ask) && !IsOverLimit(entry); }
-  // Returns the queued entries ahead of `entry`: all of its own user that go before it, and the first one of each other
-  // user. Entries for which CanBlockOthers() is false are left out.
+  // Returns the queued entries ahead of `entry`: all entries of the same user that go before it, and the first entry of
+  // each other user. Entries for which CanBlockOthers() is false are left out.
   std::vector<LedgerEntry> Before(const LedgerEntry& entry) const;
   // Returns true if `entry` can block other entries and can be blocked by them: it is queued, it fits the machine, and
   // it would not exceed the limits of its user.
   bool CanBlockOthers(const LedgerEntry& entry) const;
 
-  // Returns true if `entry` may be admitted now, judged by the current entries alone. LedgerQueueStep also knows the past.
+  // Returns true if `entry` may be admitted now, judged by the current entries alone. LedgerQueueStep also
+  // considers what earlier reads of the ledger showed.
   bool MayBeAdmitted(const LedgerEntry& entry) const { return Before(entry).empty() && Fits(entry); }
   // Returns the free GPUs with the lowest numbers that `entry` may use. The result is shorter than requested only if
   // `entry` may not be admitted.
   std::vector<int> GpusFor(const LedgerEntry& entry) const;
-  // Returns the pending reason for people: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 2 jobs are before
-  // it".
+  // Returns the pending reason for people, e.g. "waits for 8192 MB of memory: 4096 of 24000 MB are free; 2 jobs are
+  // before it". `before` is the number of jobs before this one.
   std::string WhyItWaits(const LedgerEntry& entry) const { return WhyItWaits(entry, Before(entry).size()); }
   std::string WhyItWaits(const LedgerEntry& entry, size_t before) const;
 
@@ -153,31 +154,31 @@ bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
 // Returns true if the request can ever be admitted: it fits the whole machine and the limits of `user`.
 bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user);
 
-// Returns the error text for a job that would have to wait and that a task of job `above` submits. Such a job is not
-// queued. `why` comes from WhyItWaits().
+// Returns the error text for a nested job, which a task of job `above` submits, if that nested job would have to wait.
+// Such a job is not queued. `why` comes from WhyItWaits().
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
 
-// Returns kInvalid if the job can never be admitted. The message has both numbers and the key to change: "the job asks
-// for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 MB; set
-// tony.worker.memory or tony.worker.instances".
+// Returns kInvalid if the job can never be admitted. The message has the requested amount, the available amount and the
+// keys to change, e.g. "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine
+// has 7800 MB; set tony.worker.memory or tony.worker.instances".
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment = {});
 
-// The next step of one job in the ledger, as a pure core that remembers which jobs were ahead of the job.
+// Decides the next step of one job in the ledger, as a pure core that remembers which jobs were ahead of that job.
 //
-// The job records once, when it enters the queue, which entries are ahead of it: the first of each other user. A job
-// that comes later never goes before it, whatever number its owner chooses. A job that could be admitted and does not
-// admit itself is skipped after a while. Therefore a job waits for at most one job of each other user. A keeper that is
-// stopped, or only pretends to wait, does not block it.
+// When a job enters the queue, it records once which entries are ahead of it: the first entry of each other user. A
+// job that enters later never goes before this job, whatever number its owner chooses. If a job could be admitted and
+// does not admit itself, other jobs skip it after a while. Therefore a job waits for at most one job of each other
+// user, and a keeper that is stopped or only pretends to wait does not block other jobs.
 //
 //   kDeferred --first of its user, and within the limits--> kQueued --first in the queue, and all is free--> kAdmitted
 //      ^------ another job of the user goes first, or a limit is reached ------'
 
-// How long a job that could be admitted may take to admit itself, before others skip it: ten times the time that was
-// measured for a keeper on a busy machine.
+// How long a job that could be admitted may take to admit itself, before other jobs skip it. The value is ten
+// times what was measured for a keeper on a busy machine.
 inline constexpr Duration kTurnPatience{5000};
-// Additional time for each position further back, because that job itself has to wait until it may skip the jobs
-// ahead of it.
+// The additional time for each further position in the queue, because a job at a later position must itself wait until
+// it may skip the jobs ahead of it.
 inline constexpr Duration kTurnPatienceMore{500};
 
 struct QueueAction {
@@ -195,7 +196,8 @@ struct QueueAction {
   std::vector<int> gpus;
   // The entries that block this one. No new step is needed while one of them keeps its queue position.
   std::vector<LedgerEntry> waits_for;
-  // The time of the next step if nothing changes, because a blocking job may be skipped then.
+  // The time at which a blocking job may be skipped. The next step is due at that time even if the ledger does not
+  // change.
   std::optional<Instant> look_again;
 };
 
@@ -205,13 +207,13 @@ class LedgerQueueStep {
   QueueAction Next(const Ledger& ledger, const LedgerEntry& mine, Instant now);
   // Forgets which entries were ahead, because the entry of the job was lost.
   void Forget() { earlier_.reset(); }
-  // Returns the jobs that the last Next() skipped because they did not admit themselves.
+  // Returns the jobs that the last Next() skipped, because they did not admit themselves.
   std::vector<LedgerEntry> Passed() const;
 
  private:
   struct Earlier {
     LedgerEntry entry;
-    // Since when this entry could be admitted; nullopt: it cannot be admitted now.
+    // The time since which this entry could be admitted; nullopt: it cannot be admitted now.
     std::optional<Instant> could_since;
     bool passed = false;
   };
@@ -220,13 +222,13 @@ class LedgerQueueStep {
   void LookAtEarlier(const Ledger& ledger, const LedgerEntry& mine, Instant now);
   std::vector<LedgerEntry> Blocking(const Ledger& ledger, QueueAction& step) const;
 
-  // Entries of other users that were ahead when this job entered the queue, in queue order.
+  // Entries of other users that were ahead when this job entered the queue, in queue order; nullopt: not recorded yet.
   std::optional<std::vector<Earlier>> earlier_;
 };
 
-// Returns true if `mine` and all other admitted entries fit the machine together. A job calls this after its own
-// admission is visible to all. If two jobs are admitted at the same time, the later call sees both entries, so at
-// least one of the two jobs notices. False if `mine` is not in the ledger.
+// Returns true if `mine` and all other admitted entries fit the machine together; false if they do not, or if `mine` is
+// not in the ledger. A job calls this after its own admission is visible to all. If two jobs are admitted at the same
+// time, the later call sees both entries, so at least one of the two jobs notices.
 bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
 
 // Validation of ledger entries, as a pure core. Any user may put any file into the folder, so an entry counts only as
@@ -243,17 +245,17 @@ enum class ProcessCheck {
   kCannotTell,  // the owner's processes are not visible
 };
 
-// An entry as read from its file, and what the file shows besides.
+// An entry as it was read from its file, with the properties of the file that validation needs.
 struct UncheckedEntry {
   std::string name;  // file name
   LedgerEntry entry;
-  // The job that the content of the file names; empty: the content names none.
+  // The job id in the content of the file; empty: the content has no job id.
   std::string content_job;
   uint64_t file = 0;  // inode; hard links share it
-  // True if others can write to the file. The lock on it may then belong to another user.
+  // True if users other than the owner can write to the file. The lock on the file may then be held by another user.
   bool writable_by_others = false;
-  // True if the file has several names and its content says that it was never admitted. Other users may have made the
-  // additional names (fs.protected_hardlinks=0).
+  // True if the file has several names (hard links) and its content shows that the entry was never admitted. Other
+  // users may have made the additional names if fs.protected_hardlinks is 0.
   bool content_never_admitted = false;
   ProcessCheck witness = ProcessCheck::kRuns;
 };
@@ -270,12 +272,12 @@ struct ValidatedEntries {
   std::vector<Doubt> doubts;
 };
 
-// Splits the sightings into accepted entries and doubts. `machine` is what jobs may use, `detected` what the hardware
-// has. An entry that was admitted before machine.json lowered the memory is still accepted.
+// Splits the entries into accepted and rejected ones. `machine` is what jobs may use, and `detected` is what the
+// hardware has. An entry that was admitted before machine.json lowered the memory is still accepted.
 ValidatedEntries Judge(std::vector<UncheckedEntry> sightings, const Machine& machine, const Machine& detected);
 
-// Returns true if the entry passes all checks that work without a process check. The process check is skipped for other
-// entries, because they are rejected anyway.
+// Returns true if the entry passes all checks except the process check. An entry that fails one of them is rejected
+// anyway, so the process check is skipped for it.
 bool IsPlausible(const UncheckedEntry& sighting, const Machine& machine, const Machine& detected);
 
 }  // namespace tony

@@ -24,12 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keepers of earlier releases know the first two endings only and ignore other files.
+// The endings of file names, by state. Keepers of earlier releases know only the first two endings and ignore other
+// files.
 constexpr std::pair<Place, std::string_view> kEndings[] = {
     {Place::kQueued, ".waiting"}, {Place::kAdmitted, ".running"}, {Place::kDeferred, ".aside"}};
 constexpr std::string_view kUnfinished = ".new-";
 constexpr int64_t kLongestEntry = 64 << 10;
-constexpr size_t kDigits = 10;  // makes ls show the queue order
+// Numbers are padded to this many digits, so that ls shows the queue order.
+constexpr size_t kDigits = 10;
 // The highest number in a name. A name with a longer number is not an entry's name.
 constexpr int64_t kLastNumber = 999'999'999'999'999;
 constexpr int64_t kLastMillisecond = int64_t{1} << 52;
@@ -176,12 +178,12 @@ Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
 namespace {
 
 constexpr const char* kMachine = "machine.json";
-// The number of entries that are read per user. No machine runs that many keepers, and reading them takes twenty
-// milliseconds.
+// The greatest number of entries that are read per user, except for root and this user. No machine runs that many
+// keepers, and reading them takes twenty milliseconds.
 constexpr int64_t kMostOfOneUser = 4096;
-// The number of warnings per user. Thousands of files of one user do not hide the files of others.
+// The greatest number of warnings per user. Therefore thousands of files of one user do not hide the files of others.
 constexpr int64_t kMostWarnings = 10;
-// The number of attempts to read a malformed file, because its owner may be writing it.
+// The number of attempts to read a malformed file, which its owner may be writing at that moment.
 constexpr int kReads = 3;
 
 std::string LeftOut(const fs::path& path, const std::string& why) {
@@ -241,8 +243,9 @@ class Look {
     }
   }
 
-  // A malformed file is its owner's problem, so it is skipped with a warning. A shortage in this process (kUnavailable)
-  // proves nothing about the file. Skipping the file then could give its resources away twice, so the whole read fails.
+  // A malformed file is a fault of its owner, so it is skipped with a warning. A shortage in this process
+  // (kUnavailable) proves nothing about the file. If the file were skipped then, its resources could be given away
+  // twice, so the whole read fails.
   Status LeaveOut(const fs::path& path, const Error& error, std::optional<int64_t> user = std::nullopt) {
     if (error.code == ErrorCode::kUnavailable) return error;
     user ? WarnOf(*user, LeftOut(path, error.message)) : Warn(LeftOut(path, error.message));
@@ -268,7 +271,8 @@ class Look {
     if (file.ok() && *file && MayRemove((*file)->owner) && !IsHeld((*file)->fd.get())) unlink((folder_ / name).c_str());
   }
 
-  // The sticky folder does not let us remove files of other users, and thousands of attempts would cost time.
+  // Returns true if this process may remove files of `owner`. In the sticky folder only root and the owner may, and
+  // thousands of failing attempts would cost time.
   static bool MayRemove(uid_t owner) { return geteuid() == 0 || owner == geteuid(); }
 
   void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }

@@ -33,9 +33,9 @@ std::string EntryJson(const LedgerEntry& entry);
 // Returns all names in the folder; kNotFound if the folder does not exist.
 Result<std::vector<std::string>> NamesIn(const std::filesystem::path& folder);
 
-// Returns true if another open file description holds a write lock on the file. The lock belongs to the owner if only
-// the owner may write to the file. Read locks are ignored, because every user who can read the file may take one. The
-// result is also true if the kernel does not answer, because a file without a lock gets removed.
+// Returns true if another open file description holds a write lock on the file. If only the owner may write to the
+// file, this lock is the owner's. Read locks are ignored, because every user who can read the file may take one. If the
+// kernel does not answer, the result is also true, because a file without a lock gets removed.
 bool IsHeld(int fd);
 // Takes a write lock on the first byte that is free. kUnavailable: other processes hold read locks on all bytes. `path`
 // is for the message.
@@ -60,12 +60,12 @@ Result<std::string> ReadSmall(const OpenEntry& file);
 Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
-// Reading all files of a ledger's folder. The work is bounded whatever other users put there. A file that is not an
-// entry costs the time to read its name. Entries of one other user beyond kMostOfOneUser are not opened, and files
-// above 64 KiB are not read.
+// Reads all files of a ledger's folder, with bounded work whatever other users put there. Of a file that is not an
+// entry, only the name is read. Entries of one other user beyond kMostOfOneUser are not opened, and files above 64 KiB
+// are not read.
 
-// Returns the entries in the folder. `remove_dead` also removes files that no process holds and that we may remove; it
-// needs the ledger's lock.
+// Returns the entries in the folder. `remove_dead` also removes files that no process has locked and that this process
+// may remove; it needs the ledger's lock.
 Result<LedgerView> ReadLedgerFolder(const std::filesystem::path& folder, bool remove_dead);
 
 // Returns the content of machine.json in the folder, or `detected` if that file does not exist. kInvalid: the file

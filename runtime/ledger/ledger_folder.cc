@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 
 constexpr Duration kLook{2};
 
-// Locks the folder. `shared`: together with other readers. kUnavailable: another process holds the lock; kNotFound: the
-// folder does not exist.
+// Locks the folder. `shared` lets other readers lock it at the same time. kUnavailable: another process holds the lock;
+// kNotFound: the folder does not exist.
 // flock(2) on the folder needs no write permission. No other user can remove the lock, because it is not a separate
 // file.
 Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
@@ -89,20 +89,20 @@ Result<LedgerSession> LedgerFolder::GoWithoutLock() const { return LedgerSession
 
 void LedgerFolder::Remove(HeldEntry held) const { unlink((path_ / NameOf(held.entry)).c_str()); }
 
-// Finding the ledger.
+// The following functions find the place of the ledger.
 
 namespace {
 
 constexpr std::string_view kVariable = "TONY_LEDGER";
 constexpr const char* kShared = "/var/lib/tony/ledger";
 
-// Returns why the shared ledger cannot be used there; empty: it can.
+// Returns why the shared ledger (kShared) cannot be used; empty: it can be used.
 std::string WhyNotShared() {
   const fs::path there = NearestExisting(kShared);
   struct stat status = {};
   if (stat(there.c_str(), &status) != 0 || access(there.c_str(), R_OK | W_OK | X_OK) != 0)
     return StrCat(kShared, " may not be ", there == kShared ? "written" : "made", ": ", ErrnoText(errno));
-  // The owner of a folder may remove every entry in it.
+  // If another user owned the folder, that user could remove every entry in it.
   if (status.st_uid != 0 && status.st_uid != geteuid()) return StrCat(kShared, " belongs to another user");
   return "";
 }
@@ -179,8 +179,8 @@ Status LedgerFolder::Make() const {
 
 namespace {
 
-// Overwrites the existing content, which already has its space on the disk. Therefore a full disk does not destroy an
-// entry.
+// Overwrites the file in place. The existing content already has its space on the disk, so a full disk does not destroy
+// an entry.
 Status Write(int fd, const LedgerEntry& entry, const fs::path& path) {
   const std::string content = EntryJson(entry);
   if (lseek(fd, 0, SEEK_SET) != 0) return FileError(ErrorCode::kCannotWrite, "write", path, errno);
@@ -223,8 +223,8 @@ void LedgerSession::RemoveOtherNames(const HeldEntry& held) const {
 // locks of its own.
 Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
   const fs::path made = folder_.path() / UnfinishedName(), path = folder_.path() / NameOf(entry);
-  // Messages name `path`, because the temporary name differs at each retry and a changed reason would be reported
-  // again.
+  // Messages name `path` and not the temporary file. The temporary name differs at each retry, and a changed message
+  // would be reported again.
   UniqueFd fd(open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
   Status added = LockFreeByte(fd.get(), path);
@@ -264,13 +264,14 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0 && errno != ENOENT)
     return FileError(ErrorCode::kCannotWrite, "look at", path, errno);
-  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::optional<HeldEntry>();  // another user's
+  // not a file of this user
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::optional<HeldEntry>();
   TRY_ASSIGN(auto file, OpenFile(path, O_RDWR));
   if (!file || file->owner != geteuid()) return std::optional<HeldEntry>();
   auto entry = EntryFrom(*ParseEntryName(name), *file);
   // An entry that cannot be read for the moment is neither removed nor replaced.
   if (!entry.ok() && entry.error().code == ErrorCode::kUnavailable) return Annotate(entry.error(), path.string());
-  // The entry is invalid: a full disk cut it short, or another user chose its number or linked it elsewhere.
+  // The entry is invalid: a full disk cut it short, or another user chose its number or gave the file another name.
   if (!entry.ok() || entry->number > kMostNumber) {
     unlink(path.c_str());
     return std::optional<HeldEntry>();
@@ -283,7 +284,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   if (taken.ok()) {
     TRY(Write(held.lock.get(), held.entry, path));
   } else {
-    // A new file replaces the one on which read locks of others prevent our lock.
+    // Read locks of other users prevent our lock on this file, so a new file replaces it.
     TRY_ASSIGN(held, Make(*entry));
   }
   // An entry without a lock was not counted, so its resources may have been given to other jobs meanwhile.
@@ -303,7 +304,7 @@ Status LedgerSession::Admit(HeldEntry& held, const std::vector<int>& gpus, Insta
   entry.gpus = gpus;
   entry.admitted_at = now;
   const Status written = Write(held.lock.get(), entry, folder_.path() / NameOf(held.entry));
-  // A full disk may lose the admission time, which is harmless; the GPU numbers must be written.
+  // If the disk is full, the admission time may be lost, which is harmless. The GPU numbers must be written.
   if (!written.ok() && gpus != held.entry.gpus) return written;
   TRY(Rename(entry, Place::kAdmitted, entry.number));
   held.entry = std::move(entry);
@@ -320,7 +321,8 @@ Result<bool> LedgerSession::ConfirmAdmission(HeldEntry& held) {
   return false;
 }
 
-// The content is changed too, so that another name of the same file cannot claim the admission.
+// Queues the entry again. The admission time in the file's content is cleared as well, so that another name of the same
+// file cannot claim the admission.
 Status LedgerSession::Withdraw(HeldEntry& held) {
   TRY(Rename(held.entry, Place::kQueued, held.entry.number));
   held.entry.admitted_at = Instant();
@@ -334,7 +336,7 @@ Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
   renamed.number = number;
   const fs::path to = folder_.path() / NameOf(renamed);
   if (rename(from.c_str(), to.c_str()) != 0) return FileError(ErrorCode::kCannotWrite, "rename", from, errno);
-  // If both names are hard links of one file, rename() does nothing.
+  // If both names are hard links of one file, rename() does nothing, so the old name is removed here.
   struct stat old = {}, now = {};
   if (from != to && lstat(from.c_str(), &old) == 0 && lstat(to.c_str(), &now) == 0 && old.st_ino == now.st_ino)
     unlink(from.c_str());

@@ -41,7 +41,7 @@ inline constexpr Duration kLockPatience{1000};
 
 struct LedgerView {
   Ledger ledger;
-  int dead = 0;                       // ignored entries without a lock
+  int dead = 0;                       // number of ignored entries without lock
   std::vector<std::string> warnings;  // each names a malformed file
   std::vector<Doubt> doubts;          // rejected entries; `warnings` names them too
   // Processes that held the lock before and after a wait of kLockPatience. Only LedgerFolder::Read() sets this.
@@ -71,20 +71,21 @@ class LedgerFolder {
   // Returns one line for the submitter if the ledger is private: which folder, why, and what to do.
   std::string Announcement() const;
 
-  // Makes the folder if it does not exist. kCannotWrite: also if it exists and may not be written.
+  // Makes the folder if it does not exist. kCannotWrite: the folder cannot be made, or it exists and is not writable.
   Status Make() const;
 
-  // Returns the current entries; a folder that does not exist is an empty ledger. For commands: waits up to
-  // kLockPatience for the lock and then reads without it.
+  // Returns the current entries; a folder that does not exist is an empty ledger. Used by commands: waits up to
+  // kLockPatience for the lock, and then reads without the lock.
   Result<LedgerView> Read() const;
-  // Returns what machine.json lets jobs use now, or the detected machine.
+  // Returns the resources that machine.json lets jobs use now. Without a usable machine.json, returns the detected
+  // machine.
   Machine ReadMachine() const;
-  // Returns true if the entry is still there, unchanged and locked. Cheap and without the ledger's lock, because all
-  // waiting jobs call it often.
+  // Returns true if the entry's file still has this name and is still locked. Cheap and without the ledger's lock,
+  // because all waiting jobs call it often.
   bool IsUnchanged(const LedgerEntry& entry) const;
 
-  // Takes the ledger's lock, which is held until the session is destroyed; keep that short. kUnavailable: another
-  // process holds the lock; kNotFound: the folder does not exist.
+  // Takes the ledger's lock, which is held until the session is destroyed. Keep the session short. kUnavailable:
+  // another process holds the lock; kNotFound: the folder does not exist.
   Result<LedgerSession> Lock() const;
   // Returns a session without the lock, for a process that has waited kLockPatience for it.
   Result<LedgerSession> GoWithoutLock() const;
@@ -99,16 +100,18 @@ class LedgerFolder {
   std::string why_private_;
 };
 
-// Returns kInvalid if a ledger cannot be on this file system. The message has the path, the type and what to set.
+// Returns kInvalid if a ledger cannot be on this file system. The message has the path, the type of file system and the
+// variable to set.
 Status CheckLedgerPlace(const std::filesystem::path& path, const FileSystem& file_system);
 
 // Reads the ledger and changes it, with the ledger's lock or without it.
 class LedgerSession {
  public:
-  Result<LedgerView> Read();  // with the lock, removes dead entries
+  // Returns the current entries. With the lock, also removes entries that no process has locked.
+  Result<LedgerView> Read();
   // Removes all other names of the entry's file. Other users may have made them if fs.protected_hardlinks is 0.
   void RemoveOtherNames(const HeldEntry& held) const;
-  // Adds the entry under its number, locked by this process. kCannotWrite leaves nothing behind.
+  // Adds the entry under its number, locked by this process. After kCannotWrite no file is left behind.
   Result<HeldEntry> Add(const LedgerEntry& entry);
   // Adopts the entry that an earlier keeper of the job left; nullopt if there was no such entry. An entry without a
   // lock keeps its number and its GPU numbers, but is queued again if it was admitted.
@@ -140,13 +143,14 @@ class LedgerSession {
 // the folder may take it. The lock prevents conflicts between processes that change the ledger; correctness does not
 // depend on it.
 
-// Returns the processes that took the lock, except this one. A process that ended while a child of it keeps the lock is
-// not visible, nor is a process of another container.
+// Returns the processes that took the lock, except this one. A process that ended while one of its children kept the
+// lock is not visible; neither is a process of another container.
 std::vector<int64_t> LockHolders(const std::filesystem::path& folder);
 // Returns the holders in `locks`, the text of /proc/locks. `device` and `inode` are those of the folder.
 std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode);
 
-// Returns e.g. "process 1234 (python3) of mallory". If no holder is visible, the text says so.
+// Describes the holders of the lock for people, e.g. "process 1234 (python3) of mallory". If no holder is visible, the
+// text says that instead.
 std::string DescribeHolders(const std::vector<int64_t>& holders);
 
 }  // namespace tony

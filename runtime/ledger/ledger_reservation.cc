@@ -26,25 +26,28 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// A process holds the ledger's lock for about a millisecond, or longer if it is stopped meanwhile.
+// The delays between attempts to get the ledger's lock. A process holds the lock for about a millisecond, or longer if
+// the process is stopped meanwhile.
 constexpr Duration kBusyFirst{1}, kBusyMost{50};
-// Two jobs that were admitted at the same time and withdrew retry after different random delays.
+// The limits of the random delay after a withdrawn admission. Two jobs that were admitted at the same time and withdrew
+// retry after different delays.
 constexpr Duration kMetFirst{4}, kMetMost{256};
 constexpr Duration kTroubleFirst{500}, kTroubleMost{10'000};
 // The kernel releases a lock just after the close event. Therefore the ledger is read again at growing intervals, the
 // last one longer than the pauses of a busy machine.
 constexpr Duration kRecheckFirst{1}, kRecheckLast{1024};
 constexpr int kRecheckGrowth = 4;
-// For a job that is not next, only the text changes. A hundred waiting jobs need not all read the ledger after each
-// change.
+// The interval at which a job that is not next reads the ledger after changes, only to update its text. A hundred
+// waiting jobs need not all read the ledger after each change.
 constexpr Duration kTextAge{1000};
-// A step that changes the ledger is followed by the next step at once. The number is bounded, because other processes
-// may keep changing the ledger.
+// The greatest number of steps in a row. A step that changes the ledger is followed by the next step at once, and other
+// processes may keep changing the ledger.
 constexpr int kMostSteps = 4;
 // After a read, events are ignored for this many times the duration of the read. A user who creates thousands of files
 // or events therefore costs each waiting job at most a fifth of a core.
 constexpr int kQuiet = 4;
-// Read intervals for changes without an event: the machine's limits changed, or the event queue overflowed.
+// The intervals of reads without a folder watch and with one. Even with a watch some changes cause no event: the
+// machine's limits changed, or the event queue overflowed.
 constexpr Duration kUnwatched{1000}, kWatched{15'000};
 
 // Wakes waiting jobs when the ledger changes (inotify).
@@ -63,12 +66,12 @@ constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO | IN_DELET
 
 LedgerChange ChangeOf(uint32_t mask) {
   if (mask & kGoneEvents) return LedgerChange::kGone;
-  // An event queue that overflowed may have dropped a close.
+  // An overflow of the event queue counts as a close, because a close event may have been dropped.
   return mask & (IN_CLOSE_WRITE | IN_Q_OVERFLOW) ? LedgerChange::kClosed : LedgerChange::kEntries;
 }
 
-// Calls `on_change` on the loop; a process that only reads entries causes no call. The watch ends with the handle.
-// kUnavailable: the user's limit of inotify instances is reached.
+// Watches the ledger's folder and calls `on_change` on the loop. A process that only reads entries causes no call. The
+// watch ends with the handle. kUnavailable: the user's limit of inotify instances is reached.
 Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const std::filesystem::path& folder,
                                                        std::function<void(LedgerChange)> on_change) {
   return WatchFolderEvents(loop, folder, kEvents, [on_change = std::move(on_change)](uint32_t shown, uint32_t hidden) {
@@ -76,7 +79,7 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const st
   });
 }
 
-constexpr size_t kMostNamed = 3;  // how many names each text lists
+constexpr size_t kMostNamed = 3;  // number of entries that texts list
 
 // Returns the text that follows the pending reason of `job`: which jobs hold what, which jobs were skipped, and which
 // entries are rejected. Each part begins with "; ". The result may be empty.
@@ -133,7 +136,7 @@ class FolderClaim : public LedgerReservation {
       watch_.reset();
       timer_.reset();
       patience_timer_.reset();
-      // A copy, because the call may destroy this object.
+      // The callback is copied, because the call may destroy this object.
       const auto on_admitted = listener_.on_admitted;
       return on_admitted();
     }
@@ -176,7 +179,8 @@ class FolderClaim : public LedgerReservation {
     return why;
   }
 
-  // Other keepers of the same user may have moved the entry. If it is missing, it was removed, and a new one is added.
+  // Updates the entry if other keepers of the same user have moved it. If the entry is missing, it was removed, and a
+  // new one is added later.
   void FollowEntry(const Ledger& ledger) {
     if (!held_ || folder_.IsUnchanged(held_->entry)) return;
     const LedgerEntry* now = ledger.Find(entry_.job, held_->entry.user);
@@ -204,7 +208,7 @@ class FolderClaim : public LedgerReservation {
     return Ok();
   }
 
-  // Returns true if another step can follow at once.
+  // Executes a step. Returns true if another step can follow at once.
   Result<bool> Take(LedgerSession& session, const QueueAction& step) {
     switch (step.kind) {
       case QueueAction::Kind::kWait:
@@ -224,7 +228,8 @@ class FolderClaim : public LedgerReservation {
     return false;
   }
 
-  // If another keeper of the same user moved the entry meanwhile, the next read shows that.
+  // Returns the error of a failed move, except if another keeper of the same user moved the entry meanwhile. In that
+  // case the next read shows the new place.
   Result<bool> GoOnAfter(const Status& moved) const {
     if (!moved.ok() && folder_.IsUnchanged(held_->entry)) return moved.error();
     return true;
@@ -259,7 +264,8 @@ class FolderClaim : public LedgerReservation {
       auto watch = WatchLedger(loop_, folder_.path(), [this](LedgerChange change) { OnChange(change); });
       if (watch.ok()) {
         watch_ = *std::move(watch);
-        return LookAfter(Duration(0));  // for changes before the watch began
+        // The ledger may have changed before the watch began, so it is read again.
+        return LookAfter(Duration(0));
       }
       Warn({watch.error().message});
     }
@@ -303,7 +309,7 @@ class FolderClaim : public LedgerReservation {
       busy_ = std::clamp(busy_ * 2, kBusyFirst, kBusyMost);
       return LookAfter(busy_);
     }
-    // The folder may have been replaced by the time of the retry.
+    // The watch is dropped, because the folder may have been replaced by the time of the retry.
     watch_.reset();
     trouble_ = std::clamp(trouble_ * 2, kTroubleFirst, kTroubleMost);
     LookAfter(trouble_);
@@ -317,7 +323,7 @@ class FolderClaim : public LedgerReservation {
 
   void Tell(const std::string& why, const std::string& besides = "") {
     if (!news_.IsNew(why, besides, loop_.Now())) return;
-    // A copy, because the call may destroy this object.
+    // The callback is copied, because the call may destroy this object.
     const auto on_waiting = listener_.on_waiting;
     on_waiting(why + besides);
   }
@@ -338,9 +344,10 @@ class FolderClaim : public LedgerReservation {
   std::string besides_;  // text after the pending reason
   LedgerNews news_;
   Duration busy_{0}, trouble_{0}, recheck_{0};  // the next delay; 0: none
-  // Since when this process waits for the ledger's lock.
+  // The time since which this process waits for the ledger's lock; nullopt: it does not wait.
   std::optional<Instant> locked_out_since_;
-  bool without_lock_ = false;  // the last read had no lock
+  // true if the last read was unlocked
+  bool without_lock_ = false;
   Duration met_{0};
   std::minstd_rand random_{std::random_device{}()};
   Steady::time_point quiet_until_{};

@@ -39,7 +39,7 @@ class LedgerReservation {
   virtual const std::vector<int>& gpus() const = 0;
   // True if jobs may use GPUs of this machine, free or not; valid once the job is admitted.
   virtual bool MachineHasGpus() const = 0;
-  // The time of the admission, also by an earlier keeper of the job; the epoch: unknown.
+  // The time of the admission, which an earlier keeper of the job may have recorded; Instant(): unknown.
   virtual Instant admitted_at() const = 0;
   virtual int lock() const = 0;  // the descriptor that executors inherit
   // Frees what the job holds and wakes the waiting jobs.
@@ -48,15 +48,16 @@ class LedgerReservation {
 
 // Texts about the ledger for people: which jobs hold what, and which process holds the lock.
 
-// Returns the largest holders except `job`, at most three: "alice holds 600 MB with local-... (process 12)". The result
-// is empty if no other job is admitted.
+// Returns a text that names the jobs with the most memory except `job`, at most three, e.g. "alice holds 600 MB with
+// local-... (process 12)". The result is empty if no other job is admitted.
 std::string WhoHolds(const Ledger& ledger, const JobId& job);
 
-// Returns a warning for commands that names the process that holds the ledger's lock; empty if the lock was free.
+// Returns a warning for the output of commands that names the process that holds the ledger's lock. The warning is
+// empty if the command got the lock.
 std::string LockWarning(const LedgerView& view);
 
-// Decides which texts of a waiting job are new, because each is a line in a log. A text that other users can change at
-// will is new at most every ten seconds, and at most 200 different warnings are new.
+// Decides which texts of a waiting job are new, because each new text becomes a line in a log. A text that other users
+// can change at will is new at most every ten seconds, and at most 200 different warnings are new.
 class LedgerNews {
  public:
   bool IsNew(const std::string& why, const std::string& besides, Instant now);

@@ -51,7 +51,8 @@ std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
   for (fs::path folder = own->folder; folder.native().size() >= own->mount.native().size();
        folder = folder.parent_path()) {
     const auto text = ReadFile(folder / file);
-    // "max" is not a number and means no limit, as does a number near 2^63.
+    // "max" is not a number and means no limit. A number near 2^63 also means no limit, because it exceeds the
+    // machine's memory.
     const auto limit = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
     if (limit && (!least || *limit < *least)) least = limit;
   }
@@ -61,7 +62,8 @@ std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
 int64_t UsableCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return std::max(1U, std::thread::hardware_concurrency());  // the set has too few bits
+  // The call fails on a machine with more processors than the set has bits.
+  return std::max(1U, std::thread::hardware_concurrency());
 }
 
 std::vector<int> NvidiaGpus(const fs::path& root) {

@@ -58,7 +58,7 @@ std::optional<VisibleProcess> ReadVisibleProcess(int64_t pid) {
   const size_t name = stat->find('('), end = stat->rfind(')');
   if (end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields = Split(stat->substr(std::min(end + 2, stat->size())), ' ');
-  // The index after the name: the state is 0 here and field 3 in proc(5).
+  // Indexes of the fields after the name. The state has index 0 here and is field 3 in proc(5).
   constexpr size_t kState = 0, kStart = 19;
   if (!user || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
   return VisibleProcess{.pid = pid,
@@ -92,7 +92,8 @@ bool Runs(const VisibleProcess& process, const LedgerEntry& entry) {
 
 std::optional<VisibleProcess> FindKeeper(const JobId& job, int64_t user) {
   std::string folder = StrCat("/", job.value);
-  // The id must end the argument, because "jobs" is part of every job's folder.
+  // The job id must be at the end of the argument. Otherwise the id "jobs" would match every job, because "jobs" is
+  // part of every job's folder.
   folder.push_back('\0');
   for (VisibleProcess& process : ProgramsOfTony()) {
     const bool keeps = process.name == "tony-keeper" && process.command_line.find(folder) != std::string::npos;
@@ -110,7 +111,8 @@ ProcessCheck ProcessChecker::Of(const LedgerEntry& entry) {
   if (entry.user == 0 || entry.user == geteuid()) return ProcessCheck::kRuns;
   if (!sees_all_users_) return ProcessCheck::kCannotTell;
   const bool here = entry.keeper.namespace_.empty() || entry.keeper.namespace_ == namespace_;
-  // Only the initial namespace shows the processes of other containers, and under other numbers.
+  // The entry's keeper is in another pid namespace. Only the initial namespace shows the processes of other namespaces,
+  // and under other numbers.
   if (!here && namespace_ != kFirstNamespace) return ProcessCheck::kCannotTell;
   if (here && entry.keeper.pid > 0) {
     const auto keeper = ReadVisibleProcess(entry.keeper.pid);

@@ -22,7 +22,8 @@ struct VisibleProcess {
   std::string command_line;  // NUL after each argument
 };
 std::optional<VisibleProcess> ReadVisibleProcess(int64_t pid);  // nullopt: not found, or a zombie
-// Returns e.g. "process 1234 (python3) of mallory". A "?" replaces each character that cannot be printed.
+// Describes the process for people, e.g. "process 1234 (python3) of mallory". A "?" replaces each character that cannot
+// be printed.
 std::string Describe(const VisibleProcess& process);
 
 // Returns true if the process is a keeper or an executor of the job, judged by its user, name and command line.
@@ -31,8 +32,8 @@ bool Runs(const VisibleProcess& process, const LedgerEntry& entry);
 // Returns the keeper of the job among the processes of `user`; nullopt: not found.
 std::optional<VisibleProcess> FindKeeper(const JobId& job, int64_t user);
 
-// Checks processes of the machine, and reads /proc only as far as needed. Entries of this user and of root are accepted
-// without a check, because these users could do anything to us anyway.
+// Makes the process check for ledger entries. Reads /proc only as far as needed. Entries of this user and of root are
+// accepted without a check, because these users could do anything to us anyway.
 class ProcessChecker {
  public:
   ProcessChecker();
