@@ -59,7 +59,7 @@ Result<ChildFiles> OpenFiles(const ProcessSpec& spec) {
   return files;
 }
 
-// Calls `on_each` for every descriptor above the standard streams. For kernels without close_range(2): Linux before
+// Calls `on_each` for every descriptor above the standard streams. Used on kernels without close_range(2): Linux before
 // 5.9, or a container whose filter does not know the call. Makes system calls only, because it runs in a forked child.
 template <class OnEach>
 bool ForOwnDescriptors(OnEach on_each) {
@@ -82,7 +82,8 @@ bool ForOwnDescriptors(OnEach on_each) {
 
 bool CloseDescriptors() {
   if (close_range(3, ~0U, 0) == 0) return true;
-  close(3);  // frees a descriptor for the list
+  // Descriptor 3 is closed first, so that a descriptor is free for listing the others.
+  close(3);
   return ForOwnDescriptors([](int fd) { close(fd); });
 }
 
@@ -103,7 +104,7 @@ struct ChildSetup {
     if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0 &&
         !ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }))
       return false;
-    // The child joins the cgroup itself, not the parent on its behalf, so no process that the child starts can be left
+    // The child itself enters the cgroup before the exec. Therefore no process that the child starts can be left
     // outside.
     if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
     if (!spec.oom_score_adj.empty()) {
@@ -117,7 +118,8 @@ struct ChildSetup {
   }
 };
 
-// Blocks all signals, so that no signal handler of the parent runs in the child on the parent's memory.
+// Blocks all signals for the lifetime of the object. Otherwise a signal handler of the parent could run in the child,
+// on the parent's memory.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -145,9 +147,10 @@ class SignalsBlocked {
   _exit(127);
 }
 
-// Boost's default launcher calls fork: that copies all page tables and causes a page fault, in both processes, for each
-// page written later. Its vfork_launcher lets the child reset the descriptors of the io_context, which belong to the
-// parent, too. Its process handle opens a pidfd, and throws if the kernel has no pidfds.
+// Replaces Boost's launchers. The default launcher calls fork, which copies all page tables and causes a page fault, in
+// both processes, for each page that is written later. Boost's vfork_launcher lets the child reset the descriptors of
+// the io_context, which the parent still uses. Boost's process handle opens a pidfd, and throws if the kernel has no
+// pidfds.
 struct VforkLauncher : process::posix::default_launcher {
   // Returns 0 if `pid` runs, otherwise the errno of the failure.
   int Launch(const std::vector<std::string>& arguments, const ChildSetup& setup) {
@@ -308,7 +311,8 @@ pid_t BoostProcessRunner::EndedChild() const {
   siginfo_t info{};
   if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
   if (children_.contains(info.si_pid)) return info.si_pid;
-  // The ended child was not started here. The runner must not reap it, and it may hide ended children of the runner.
+  // The ended child was not started here, so the runner must not reap it. While it is not reaped, it may hide ended
+  // children of the runner, so each of these is checked.
   const auto ended = std::ranges::find_if(children_, [](const auto& child) { return ChildHasEnded(child.first); });
   return ended == children_.end() ? 0 : ended->first;
 }

@@ -1,5 +1,5 @@
-// The ProcessRunner for real processes. Boost.Process v2 starts a process; a HeldProcess on the event loop reports its
-// end.
+// The ProcessRunner for real processes. Boost.Process v2 starts a process, and a HeldProcess on the event loop reports
+// when the process has exited.
 #pragma once
 
 #include <sys/types.h>
@@ -13,9 +13,9 @@
 
 namespace tony {
 
-// Loop thread only. Processes survive the destructor of the runner; their `on_exit` is then never called. The runner
-// reaps its own children one by one and aborts if other code has reaped one. Other code in this process that reaps
-// children must therefore call ReapAllChildren() instead of waitpid(-1).
+// A runner is used on the loop thread only. Processes survive the destructor of the runner; their `on_exit` is then
+// never called. The runner reaps its own children one by one and aborts if other code has reaped one of them. Other
+// code in this process that reaps children must therefore call ReapAllChildren() instead of waitpid(-1).
 class BoostProcessRunner : public ProcessRunner {
  public:
   explicit BoostProcessRunner(EventLoop& loop);
@@ -31,14 +31,15 @@ class BoostProcessRunner : public ProcessRunner {
   // `work`.
   Result<pid_t> StartCopy(const std::function<void()>& work, OnExit on_exit);
 
-  // True if this runner started or adopted `pid` and has not reaped it yet.
+  // Returns true if this runner started or adopted `pid` and has not reaped it yet.
   bool Started(pid_t pid) const { return children_.contains(pid); }
 
  private:
   struct Child {
-    // Holds no process on kernels without pidfds; look_ then finds the end.
+    // Holds the child. On kernels without pidfds it holds no process, and the timer `look_` finds the exit of the
+    // child.
     HeldProcess process;
-    // Reports the child's end. Declared after `process`, so it is released first.
+    // Reports the exit of the child. Declared after `process`, so it is destroyed first.
     EventLoop::FdWatch watch;
     OnExit on_exit;
   };

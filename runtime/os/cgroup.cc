@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The paths of this process in the v1 hierarchy with the controller `memory`, and in the v2 hierarchy. Empty: not in
-// that hierarchy.
+// The paths of this process in the v1 hierarchy with the controller `memory`, and in the v2 hierarchy. Empty: the
+// process is not in that hierarchy.
 struct CgroupPaths {
   std::string v1_memory, v2;
 };
@@ -35,7 +35,7 @@ CgroupPaths ReadCgroupPaths(const fs::path& root) {
 OwnCgroup At(CgroupVersion version, const fs::path& mount, const std::string& path) {
   const std::string below = path.substr(std::min(path.find_first_not_of('/'), path.size()));
   std::error_code error;
-  // "/../x" is a cgroup outside of this process's cgroup namespace.
+  // A path such as "/../x" is a cgroup outside of this process's cgroup namespace.
   const bool seen = !below.empty() && !below.starts_with("..") && fs::is_directory(mount / below, error);
   return {version, mount, seen ? mount / below : mount};
 }
@@ -127,7 +127,7 @@ std::string DescribeOom(const MemoryOfCgroup& memory, const std::string& whose, 
     use.push_back(StrCat(memory.shared_mb, " MB in /dev/shm and other shared memory"));
   const std::string used = use.empty() ? "" : StrCat(" (", Join(use, ", "), ")");
   const std::string killed = StrCat(kills, kills == 1 ? " process was" : " processes were", " killed by the kernel");
-  // A cgroup above may have reached its own limit, by the memory of others.
+  // If this limit was not reached, a cgroup above may have reached its own limit, by the memory of other processes.
   if (!ReachedItsLimit(memory)) return StrCat(kOutOfMemory, ", but not because of ", limit, used, ": ", killed);
   return StrCat(kOutOfMemory, ": ", limit, " was reached", used, ", ", killed);
 }

@@ -42,23 +42,23 @@ std::optional<CgroupVersion> MemoryCgroupVersion(const std::filesystem::path& cg
 
 // Returns how many processes in the cgroup the kernel has killed for lack of memory so far. v2 reads `memory.events`,
 // which includes the cgroups below; v1 reads `memory.oom_control`, which does not. nullopt: the kernel does not report
-// the number, as v1 before Linux 4.13.
+// the number, e.g. v1 before Linux 4.13.
 std::optional<int64_t> OomKillsIn(CgroupVersion version, const std::filesystem::path& cgroup);
 
 struct MemoryOfCgroup {
   std::optional<int64_t> limit_mb;  // nullopt: the cgroup sets no limit
-  // Highest use so far. nullopt: the kernel does not report it, as v2 before Linux 5.19.
+  // The highest use so far. nullopt: the kernel does not report it, e.g. v2 before Linux 5.19.
   std::optional<int64_t> peak_mb;
-  // Memory charged now for files in /dev/shm and other shared memory, including what ended processes left.
+  // The memory that is charged now for files in /dev/shm and other shared memory, including files of ended processes.
   int64_t shared_mb = 0;
 };
 MemoryOfCgroup MemoryOf(CgroupVersion version, const std::filesystem::path& cgroup);
 
 // Prefix of the text that DescribeOom() returns.
 inline constexpr std::string_view kOutOfMemory = "out of memory";
-// Returns e.g. "out of memory: the container's limit of 2048 MB was reached (peak 2047 MB), 1 process was killed by the
-// kernel". Mentions shared memory from a tenth of the limit on. `whose` is the owner of the limit, e.g. "the
-// container's". Returns "" if the cgroup has no limit.
+// Describes why processes were killed for lack of memory, e.g. "out of memory: the container's limit of 2048 MB was
+// reached (peak 2047 MB), 1 process was killed by the kernel". Mentions shared memory if it is at least a tenth of the
+// limit. `whose` is the owner of the limit, e.g. "the container's". Returns "" if the cgroup has no limit.
 std::string DescribeOom(const MemoryOfCgroup& memory, const std::string& whose, int64_t kills);
 // Returns true if the cgroup has a limit and reached it: its peak is at least 90 % of the limit, or is unknown. False
 // means that a cgroup above ran out of memory.

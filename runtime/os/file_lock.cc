@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Interval between attempts. The kernel's own wait for a lock could not be abandoned when a person interrupts the
+// The interval between attempts to get a lock. A wait in the kernel could not be abandoned when a person interrupts the
 // program.
 constexpr Duration kLook{10};
 
-// Open file description locks: they belong to the open file, not to the process. Forked children inherit them, and
-// closing another descriptor of the file does not release them. Unlike flock's locks they can be queried without being
-// taken.
+// Describes a lock of the whole file that belongs to the open file description, not to the process. Forked children
+// inherit such a lock, and closing another descriptor of the file does not release it. Unlike a lock of flock(2), it
+// can be queried without being taken.
 struct flock WholeFile(LockKind kind) {
   struct flock lock = {};
   lock.l_type = kind == LockKind::kExclusive ? F_WRLCK : F_RDLCK;
@@ -103,7 +103,8 @@ class InotifyWatch : public EventLoop::Handle {
       }
     }
     if ((shown | hidden) == 0) return;
-    const auto on_events = on_events_;  // the callback may destroy this handle
+    // The callback is copied, because the call may destroy this handle.
+    const auto on_events = on_events_;
     on_events(shown, hidden);
   }
 

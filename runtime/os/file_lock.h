@@ -15,14 +15,14 @@ namespace tony {
 
 enum class LockKind { kShared, kExclusive };
 
-// Creates the file if it is missing, and waits for the lock until `give_up` returns true. After success the locked file
-// is the one that has this name now. kUnavailable: `give_up` returned true. kCannotWrite: the file cannot be opened or
-// locked.
+// Creates the file if it is missing, and waits for the lock until `give_up` returns true. After success the file at
+// `path` is the locked file, even if the file was replaced during the wait. kUnavailable: `give_up` returned true.
+// kCannotWrite: the file cannot be opened or locked.
 Result<UniqueFd> LockFile(const std::filesystem::path& path, LockKind kind, const std::function<bool()>& give_up);
 
-// Takes an exclusive lock without waiting; creates the file if it is missing. kUnavailable: the lock is held, by this
-// process or another. The lock lasts until the descriptor is closed, and each copy of the descriptor in forked
-// children. IsFileLocked() checks the lock without taking it, so it never makes a TryLockFile() in another process fail.
+// Takes an exclusive lock without waiting; creates the file if it is missing. kUnavailable: this process or another one
+// holds the lock. The lock lasts until the descriptor and all its copies in forked children are closed. IsFileLocked()
+// checks the lock without taking it, so it never makes a TryLockFile() in another process fail.
 Result<UniqueFd> TryLockFile(const std::filesystem::path& path);
 bool IsFileLocked(const std::filesystem::path& path);
 
@@ -30,12 +30,13 @@ bool IsFileLocked(const std::filesystem::path& path);
 // the message.
 Status ShareLock(const UniqueFd& lock, const std::filesystem::path& path);
 
-// Notifications when files in a folder appear, are replaced or grow (inotify), so that callers need not poll.
+// The following functions report when files in a folder appear, are replaced or grow (inotify), so that callers need
+// not poll.
 
 // Calls `on_events` on the loop with the masks of inotify(7) that occurred. `hidden` collects the events of entries
-// with a leading dot, which are mostly temporary files. `shown` collects all others, including the end of the folder
-// itself and an overflow of the queue. Destroying the handle ends the watch. kNotFound: the folder does not exist.
-// kUnavailable: e.g. the user's limit of watches is reached (128 on many machines).
+// with a leading dot, which are mostly temporary files. `shown` collects all other events, including the removal of the
+// folder itself and an overflow of the event queue. Destroying the handle ends the watch. kNotFound: the folder does
+// not exist. kUnavailable: e.g. the user's limit of watches is reached (128 on many machines).
 using OnFolderEvents = std::function<void(uint32_t shown, uint32_t hidden)>;
 Result<std::unique_ptr<EventLoop::Handle>> WatchFolderEvents(EventLoop& loop, const std::filesystem::path& folder,
                                                              uint32_t events, OnFolderEvents on_events);

@@ -27,8 +27,8 @@ Status Sync(int fd, const fs::path& path) {
   return Ok();
 }
 
-// Creates one folder. Another process may remove the folder, which is still empty, before it has its mode. The function
-// then tries again, at most ten times, because more collisions must have another cause.
+// Creates one folder. Another process may remove the still empty folder before its mode is set. The function then tries
+// again, at most ten times, because more collisions must have another cause.
 Status MakeOneFolder(const fs::path& path) {
   for (int tries = 10; tries > 0; --tries) {
     if (mkdir(path.c_str(), 0700) == 0) {
@@ -47,7 +47,7 @@ Status MakeOneFolder(const fs::path& path) {
 
 Error FileError(ErrorCode code, std::string_view what, const fs::path& path, int error) {
   const std::string text = StrCat(what, " ", path.string(), ": ", ErrnoText(error));
-  // Too many descriptors are open: the path is not the cause, and a retry may succeed.
+  // If too many descriptors are open, the path is not the cause, and a retry may succeed.
   if (error == EMFILE || error == ENFILE) return UnavailableError(text + LimitNote(error));
   return {code, text};
 }
@@ -188,7 +188,8 @@ Status SyncInParallel(const std::vector<fs::path>& paths) {
 
 Status SyncHome(const fs::path& home, std::vector<fs::path> folders) {
   folders.push_back(home);
-  // A user who may not read the folder above has not created `home` there, so its names need no sync.
+  // If this user may not read the folder above, another user created `home` there, so the names in that folder need no
+  // sync.
   if (const fs::path above = home / ".."; access(above.c_str(), R_OK) == 0) folders.push_back(above);
   return SyncInParallel(folders);
 }
@@ -201,12 +202,12 @@ std::string RandomHex(int bytes) {
 
 namespace {
 
-// Bytes per call: large enough that the number of calls does not matter, small enough that progress is reported every
-// few milliseconds.
+// The number of bytes per call. It is large enough that the number of calls does not matter, and small enough that
+// progress is reported every few milliseconds.
 constexpr size_t kStep = 8 << 20;
 constexpr size_t kBuffer = 1 << 18;
 
-// Returns true for the errors by which copy_file_range(2) refuses these two files, or is missing in this kernel.
+// Returns true if the error means that copy_file_range(2) refuses these two files, or that this kernel lacks the call.
 bool IsNotSupported(int error) {
   return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM ||
          error == EBADF || error == ETXTBSY;
@@ -233,8 +234,8 @@ Status CopyContent(int from, const fs::path& from_path, int to, const fs::path& 
   }
   for (bool any = false;; any = true) {
     const ssize_t size = copy_file_range(from, nullptr, to, nullptr, kStep, 0);
-    // A first result of 0 may be an empty file, or one on a file system that reports no sizes, as /proc. Reading the
-    // file decides.
+    // If the first call returns 0, the file is empty, or its file system reports no sizes, e.g. /proc. Reading the file
+    // decides.
     if (size == 0 && any) return Ok();
     if (size == 0 || (size < 0 && IsNotSupported(errno))) return CopyByHand(from, from_path, to, to_path, on_copied);
     if (size < 0 && errno == EINTR) continue;
@@ -246,7 +247,7 @@ Status CopyContent(int from, const fs::path& from_path, int to, const fs::path& 
 
 namespace {
 
-// Limit of passes over a folder in which another process creates or removes entries.
+// The greatest number of passes over a folder in which another process creates or removes entries.
 constexpr int kMostPasses = 100;
 
 // Returns the number of the mount that the file is on. st_dev does not suffice: a folder that is mounted a second time
@@ -299,9 +300,9 @@ class Remover {
     KeepErrno(path, ENOTEMPTY);
   }
 
-  // Removes everything in the folder; returns true if nothing is left. If its owner may not write or read the folder,
-  // it is made accessible first. That goes through the descriptor, because another process may have put a link in the
-  // folder's place.
+  // Removes everything in the folder; returns true if nothing is left. If this user may not write or read the folder,
+  // it is made accessible first. That change goes through the descriptor, because another process may have replaced the
+  // folder by a link.
   bool Empty(int folder, const fs::path& path) {
     if (faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
       (void)chmod(StrCat("/proc/self/fd/", folder).c_str(), S_IRWXU);
@@ -331,7 +332,7 @@ class Remover {
 
   const std::optional<std::string> mount_;
   Status result_ = Ok();
-  // Files and folders that stay, except folders that stay only because of their content.
+  // The number of files and folders that stay. A folder that stays only because of its content is not counted.
   int kept_ = 0;
 };
 

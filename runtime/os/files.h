@@ -20,7 +20,7 @@ namespace tony {
 // Returns an error with `code`. If `error` means that too many descriptors are open, returns kUnavailable instead.
 Error FileError(ErrorCode code, std::string_view what, const std::filesystem::path& path, int error);
 
-// Errors: kNotFound, kNotPermitted, otherwise kUnavailable.
+// Returns the content of the file. Errors: kNotFound, kNotPermitted, otherwise kUnavailable.
 Result<std::string> ReadFile(const std::filesystem::path& path);
 
 struct RegularFile {
@@ -33,8 +33,8 @@ struct RegularFile {
 // file. Other errors: kNotPermitted, kUnavailable. The message gives the reason without the path.
 Result<RegularFile> OpenRegularFile(const std::filesystem::path& path, int access, int folder = AT_FDCWD);
 
-// Creates a file of mode 0600; kCannotWrite, e.g. if the file exists. `durable`, here and below: the file survives a
-// power failure.
+// Creates a file of mode 0600 with the content. kCannotWrite: e.g. the file exists. In this function and the next one,
+// `durable` makes the file survive a power failure.
 Status WriteNewFile(const std::filesystem::path& path, std::string_view content, bool durable);
 // Replaces the file by a rename. Readers see the old content or the new, never a part, also when two processes write at
 // once. A writer that dies leaves at most a temporary file with a leading dot in its name.
@@ -44,14 +44,14 @@ Status WriteFileByRename(const std::filesystem::path& path, std::string_view con
 // writer may have left, so that it neither spoils the new line nor counts as a line. Only one writer at a time.
 Status AppendLine(const std::filesystem::path& path, std::string_view line);
 
-// Returns true if `path` is a folder or regular file of this user, not a link, that other users may not write. Only
-// this user and root can have replaced it or put something into it.
+// Returns true if `path` is a folder or a regular file, not a link, that belongs to this user and that other users may
+// not write. Only this user and root can have replaced it or put something into it.
 bool IsPrivateToUser(const std::filesystem::path& path);
 
 // Returns true if the name exists, also for a symbolic link that leads nowhere.
 bool IsThere(const std::filesystem::path& path);
-// Like IsThere(), for callers that a wrong "no" would harm. kNotPermitted, kUnavailable: the file system does not give
-// an answer.
+// Like IsThere(), for callers that a wrong "no" would harm. kNotPermitted, kUnavailable: the file system does not
+// answer whether the name exists.
 Result<bool> TryIsThere(const std::filesystem::path& path);
 
 // Creates the folder and the missing folders above it, mode 0700 each; does nothing if the folder exists.
@@ -61,20 +61,21 @@ Status SyncPath(const std::filesystem::path& path);
 // Syncs files or folders in parallel. Their file system commits them together, which takes the time of one or two
 // syncs.
 Status SyncInParallel(const std::vector<std::filesystem::path>& paths);
-// Makes the names in `folders` (below `home`), in `home` and in the folder above `home` durable, because the process
-// that created them may have died before it synced them.
+// Makes the names in `folders` (below `home`), in `home` and in the folder above `home` durable. The process that
+// created them may have died before it synced them.
 Status SyncHome(const std::filesystem::path& home, std::vector<std::filesystem::path> folders);
 // Reads `fd` to its end; `path` is for messages. Error: kUnavailable.
 Result<std::string> ReadAll(int fd, const std::filesystem::path& path);
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
-// `bytes` random bytes from the kernel, as hexadecimal digits.
+// Returns `bytes` random bytes from the kernel, as hexadecimal digits.
 std::string RandomHex(int bytes);
 
-// Copies one file's content in the cheapest way that the file system supports: shared blocks (FICLONE),
-// copy_file_range(2), or read and write.
+// CopyContent() copies the content of a file in the cheapest way that the file system supports: shared blocks
+// (FICLONE), copy_file_range(2), or read and write.
 
-// Receives the number of bytes copied since the last call. An error ends the copy and becomes its result.
+// A function that receives the number of bytes copied since its last call. If it returns an error, the copy ends with
+// that error.
 using OnCopied = std::function<Status(int64_t bytes)>;
 
 // Copies the content of `from`, which must be at its beginning, into the empty file `to`. kInvalid: `from` cannot be
@@ -82,9 +83,9 @@ using OnCopied = std::function<Status(int64_t bytes)>;
 Status CopyContent(int from, const std::filesystem::path& from_path, int to, const std::filesystem::path& to_path,
                    const OnCopied& on_copied);
 
-// Helpers for files that are read whole and parsed. Error messages name the path.
+// The following functions read a whole file and parse its content. Their error messages name the path.
 
-// `parse` turns the content into a Result.
+// Returns the Result of `parse` for the content of the file.
 template <class Parse>
 auto ReadParsed(const std::filesystem::path& path, Parse parse) -> decltype(parse(std::string_view())) {
   TRY_ASSIGN(const std::string content, ReadFile(path));
@@ -100,7 +101,7 @@ Result<std::optional<T>> ReadOptional(const std::filesystem::path& path, Result<
   return parsed.error();
 }
 
-// Removal of folders with all their content, also where the folders are not writable.
+// Removal of folders with all their content, even if the folders are not writable.
 
 // Removes a file, or a folder with all its content; makes folders writable first. Links are removed and never followed.
 // Content of other file systems, which are mounted at or below the path, stays. Does nothing if the path does not

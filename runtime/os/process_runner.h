@@ -1,5 +1,5 @@
-// Interface for starting processes and being notified of their ends. Implementations: BoostProcessRunner, and a fake in
-// tests.
+// Interface for starting processes and for being notified of their exit. Implementations: BoostProcessRunner, and a
+// fake in tests.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ struct ProcessSpec {
   std::string directory;         // absolute path
   std::string stdout_file;       // appended to, created 0600; "": /dev/null
   std::string stderr_file;       // may equal stdout_file
-  // Calls setsid(): the pid is also the session ID and the process group ID.
+  // True: the process calls setsid(), so its pid is also the session ID and the process group ID.
   bool own_session = true;
   // Descriptors above 2 that the process receives under the same numbers; the caller still owns them.
   std::vector<int> inherited = {};
@@ -37,10 +37,10 @@ class ProcessRunner {
  public:
   using OnExit = std::function<void(ExitStatus)>;
   virtual ~ProcessRunner() = default;
-  // Standard input is /dev/null. All descriptors except the standard streams and the inherited ones are closed. Signal
-  // mask and handlers are the defaults. A program that cannot be started (missing, not executable, arguments too long,
-  // bad directory) is an error here with a message that names it, never an exit code. `on_exit` is called once, on the
-  // loop, after the process has been reaped.
+  // Starts a process and returns its pid. Standard input is /dev/null. All descriptors except the standard streams and
+  // the inherited ones are closed. Signal mask and handlers are the defaults. If the program cannot be started
+  // (missing, not executable, arguments too long, bad directory), the result is an error whose message names the
+  // program, never an exit code. `on_exit` is called once, on the loop, after the process has been reaped.
   virtual Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) = 0;
 
   // For a subreaper: watches a child of this process that was not started here. The child may have ended, but must not

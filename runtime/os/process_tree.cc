@@ -37,8 +37,9 @@ std::optional<std::string> ReadProcFile(pid_t pid, const char* name) {
   return fd.valid() ? std::optional(ReadAll(fd.get())) : std::nullopt;
 }
 
-std::vector<std::string> StatFields(std::string_view text) {  // proc(5), from field 3 (state) on
-  const size_t end_of_name = text.rfind(')');                 // names may contain blanks and parentheses
+// Returns the fields of /proc/PID/stat from field 3 (state) on; proc(5) describes them.
+std::vector<std::string> StatFields(std::string_view text) {
+  const size_t end_of_name = text.rfind(')');  // names may contain blanks and parentheses
   if (end_of_name == std::string_view::npos) return {};
   return Split(Trim(text.substr(end_of_name + 1)), ' ');
 }
@@ -83,9 +84,9 @@ class ProcessNumbers {
     }
   }
 
-  // Call this if the last process has ended since it was found. The kernel had already chosen the next entry by then.
-  // That entry may be an old process with a high pid, and children that the ended process has forked since come before
-  // it.
+  // Makes Next() list again from the last pid. Call this if the process with that pid has ended since it was found. The
+  // kernel had already chosen the next entry by then, which may be an old process with a high pid. Children that the
+  // ended process has forked since come before that entry.
   void LookAgain() {
     lseek(folder_.get(), begin_, SEEK_SET);
     // Room for two entries, because the ended process may still be listed as a zombie.
@@ -93,7 +94,7 @@ class ProcessNumbers {
   }
 
  private:
-  // The size of a directory entry: 19 bytes and up to seven digits, in units of eight.
+  // The size of a directory entry in bytes: 19 bytes and up to seven digits, rounded up to a multiple of eight.
   static constexpr size_t kOneNumber = 32;
 
   const UniqueFd folder_;
@@ -126,7 +127,8 @@ Listing List(bool with_environment, pid_t above = 0) {
   return listing;
 }
 
-// Like ChildrenOf(); nullopt if a shortage of descriptors or memory prevents reading all of them.
+// Like ChildrenOf(), except that the result is nullopt if a shortage of descriptors or memory prevents reading all
+// children.
 std::optional<std::vector<pid_t>> TryChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
   const std::string folder = StrCat("/proc/", pid, "/task/");
@@ -230,7 +232,7 @@ void SignalIfUnchanged(const ProcessEntry& seen, int signal) {
   if (process.valid()) {
     (void)process.Signal(signal);
   } else if (stat->parent == getpid()) {
-    // Our own child, not reaped yet: no other process can have its pid.
+    // This is our own child and not reaped yet, so no other process can have its pid.
     kill(seen.pid, signal);
   }
 }
@@ -290,7 +292,7 @@ std::optional<ProcessStat> LookAt(int file) {
   const ssize_t size = pread(file, text, sizeof text, 0);
   if (size < 0) return std::nullopt;
   auto stat = ParseStat({text, static_cast<size_t>(size)});
-  // EIO, so that the failure is not mistaken for the end of the process.
+  // The error is EIO, so that the failure is not mistaken for the end of the process.
   if (!stat) errno = EIO;
   return stat;
 }
@@ -313,7 +315,7 @@ class EndPoll : public EventLoop::Handle {
   void Look() {
     LookLater();
     if (!HasEnded(file_)) return;
-    // A copy, because the call may destroy this object.
+    // The callback is copied, because the call may destroy this object.
     const EventLoop::Callback fn = fn_;
     fn();
   }
@@ -327,8 +329,8 @@ class EndPoll : public EventLoop::Handle {
 }  // namespace
 
 HeldProcess::HeldProcess(pid_t pid) : fd_(pidfd_open(pid, 0)) {
-  // pidfd_open is not available: an old kernel reports ENOSYS, a filter EPERM. The call itself never reports EPERM
-  // (pidfd_open(2)).
+  // Two errors mean that pidfd_open is not available: ENOSYS from an old kernel, and EPERM from a filter. The call
+  // itself never reports EPERM (pidfd_open(2)).
   if (fd_.valid() || (errno != ENOSYS && errno != EPERM)) return;
   fd_ = UniqueFd(open(StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd_.valid() && errno == ENOENT) errno = ESRCH;
@@ -351,12 +353,14 @@ EventLoop::FdWatch HeldProcess::WhenEnded(EventLoop& loop, EventLoop::Callback f
 
 namespace {
 
-// Each level of the tree keeps two descriptors open. Deeper processes move up when the processes above them end.
+// The greatest depth of a walk, because each level of the tree keeps two descriptors open. Deeper processes move up
+// when the processes above them end.
 constexpr int kDeepest = 200;
-// Each pass stops the processes that were forked during the pass before. A fork bomb without a limit has to wait for
-// the next call.
+// The greatest number of passes with SIGSTOP. Each pass stops the processes that were forked during the pass before. A
+// fork bomb without a limit is left to the next call.
 constexpr int kStoppingPasses = 10;
-// Several rounds in one call, because a process that escapes would have forked as many again before the next call.
+// The number of rounds in one call. With a single round, a process that escapes would have forked as many processes
+// again before the next call.
 constexpr int kRounds = 3;
 
 class Walk {
@@ -377,10 +381,10 @@ class Walk {
   void Visit(pid_t pid, pid_t parent, const HeldProcess* held_parent, int depth) {
     const HeldProcess process(pid);
     const auto stat = ReadStat(pid);
-    // If the process has another parent, its old parent has ended meanwhile, and the process is our own child by now.
+    // If the process has another parent, its old parent has ended meanwhile, and the process is now our own child.
     if (!stat || stat->parent != parent || (held_parent && !held_parent->Signal(0))) return;
     Meet(pid, *stat);
-    // Our own child, not reaped yet: no other process can have its pid.
+    // This is our own child and not reaped yet, so no other process can have its pid.
     if (signal_ != 0 && !held_parent) kill(pid, signal_);
     if (signal_ != 0 && held_parent) (void)process.Signal(signal_);
     if (depth == kDeepest) return;
@@ -394,8 +398,8 @@ class Walk {
     met_.uninterruptible += stat.state == 'D';
   }
 
-  // For kernels that do not list the children of a process: uses a list of all processes. The list is older than a walk
-  // when the signals are sent.
+  // Signals by a list of all processes, for kernels that do not list the children of a process. By the time of the
+  // signals, such a list is older than a walk.
   void RunWithoutTheirHelp() {
     const auto processes = ListProcesses();
     std::vector<ProcessEntry> meant;
@@ -429,8 +433,7 @@ bool HasNew(const TreeWalk& walk, const TreeWalk& before) {
 }  // namespace
 
 std::string TreeWalk::Describe() const {
-  return StrCat(living.size(), living.size() == 1 ? " process" : " processes", ", e.g. process ", *living.begin(),
-                "");
+  return StrCat(living.size(), living.size() == 1 ? " process" : " processes", ", e.g. process ", *living.begin(), "");
 }
 
 TreeWalk SignalDescendants(int signal, const IsSparedChild& spared) {

@@ -28,19 +28,20 @@ struct ProcessEntry {
   std::string environment;
   std::string start_time = {};  // as StartTime() returns it
 };
-// Returns all processes of this machine except zombies, by ascending pid. Each process is read as soon as it is
-// listed, so a process that forks and exits again and again is found, unless its new pid is below the pids that were
-// already read. Processes with a pid up to `above` are left out. kUnavailable: descriptors or memory are short, and some
-// living processes could not be read.
+// Returns all processes of this machine except zombies, by ascending pid. Each process is read as soon as it is listed.
+// Therefore a process that forks and exits again and again is found, unless its new pid is below the pids that were
+// already read. Processes with a pid up to `above` are left out. kUnavailable: descriptors or memory are short, and
+// some living processes could not be read.
 Result<std::vector<ProcessEntry>> TryListProcesses(pid_t above = 0);
 // Like TryListProcesses(), but without the processes that could not be read.
 std::vector<ProcessEntry> ListProcesses();
-// Returns the value of `name` in `environment`, which has the form above; "" if it is not set.
+// Returns the value of `name` in `environment`, a text of the form of ProcessEntry::environment; "" if the name is not
+// set.
 std::string_view VariableIn(std::string_view environment, std::string_view name);
 
 // Returns the children of this process, zombies included. Cheap, because it reads one file per thread of this process,
-// not one per process of the machine. Every child that exists at the end is in the list if no thread reaps children
-// meanwhile, because the kernel adds new children at the end of its list. nullopt: the kernel lacks
+// not one per process of the machine. If no thread reaps children meanwhile, every child that still exists at the
+// return is in the list, because the kernel adds new children at the end of its list. nullopt: the kernel lacks
 // CONFIG_PROC_CHILDREN, or descriptors are short.
 std::optional<std::vector<pid_t>> OwnChildren();
 // Returns the children of all threads of `pid`. Some may be missing if children are reaped meanwhile.
@@ -64,7 +65,7 @@ struct ProcessStat {
   bool dead = false;
   std::string start_time;
 };
-// Returns nullopt if the process does not exist, or cannot be read.
+// Reads /proc/pid/stat; nullopt if the process does not exist or cannot be read.
 std::optional<ProcessStat> ReadStat(pid_t pid);
 // Parses the text of /proc/pid/stat; nullopt if it is incomplete.
 std::optional<ProcessStat> ParseStat(std::string_view text);
@@ -74,8 +75,8 @@ std::optional<ProcessStat> ParseStat(std::string_view text);
 void SignalIfUnchanged(const ProcessEntry& seen, int signal);
 // Sends `signal` to each of `pids` that is listed in `seen` and is still the same process.
 void SignalIfUnchanged(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
-// Returns the environment of a process, in the form of ProcessEntry. Waits up to about 0.2 s for a process that is just
-// becoming another program (execve).
+// Returns the environment of a process, in the form of ProcessEntry::environment. Waits up to about 0.2 s for a process
+// that is just becoming another program (execve).
 std::string EnvironmentOf(pid_t pid);
 // Like EnvironmentOf(); nullopt if descriptors or memory are too short to read it.
 std::optional<std::string> TryEnvironmentOf(pid_t pid);
@@ -89,13 +90,13 @@ void SignalAll(const std::vector<pid_t>& pids, int signal);
 
 // A handle on another process: a signal through it cannot reach a later process with the same pid.
 
-// Interval of the checks for an end that no descriptor reports. People do not notice a delay this short.
+// The interval at which a process is checked if no descriptor reports its end. People do not notice a delay this short.
 inline constexpr Duration kCheckInterval{20};
 
 // Holds a process by a pidfd. Without pidfds (Linux before 5.3, or a container whose filter does not know the call) the
-// open file /proc/PID/stat takes their place: it describes this process only, never a later one with the same pid. In
-// that case Signal() reads the file before it sends, and the end is found by polling. Neither opens a descriptor, so a
-// shortage of descriptors is not mistaken for an end.
+// open file /proc/PID/stat takes the place of the pidfd. This file describes only this process, never a later one with
+// the same pid. In that case Signal() reads the file before it sends the signal, and WhenEnded() polls. Neither
+// function opens a descriptor, so a shortage of descriptors is not mistaken for an end.
 //
 // If Signal() succeeds, everything that was read about the pid since this object was made belongs to this process. Any
 // thread may use this object; the watch belongs to the loop thread.
@@ -104,12 +105,13 @@ class HeldProcess {
   HeldProcess() = default;  // holds no process
   explicit HeldProcess(pid_t pid);
 
-  // False: the process is not held, and errno says why. ESRCH: the process does not exist.
+  // Returns false if the process is not held; errno then gives the reason. ESRCH: the process does not exist.
   bool valid() const { return fd_.valid(); }
-  bool ReportsEnd() const { return valid() && pid_ == 0; }  // False: WhenEnded() has to poll.
-  // Sends `signal`; 0 only checks the process. False: the signal was not sent, and errno says why. ESRCH: the process
-  // has been reaped. EPERM: this user may not signal it. Other values, e.g. ENOMEM: the process cannot be checked at
-  // the moment and may be alive.
+  // Returns false if WhenEnded() has to poll.
+  bool ReportsEnd() const { return valid() && pid_ == 0; }
+  // Sends `signal`; 0 only checks the process. Returns false if the signal was not sent; errno then gives the reason.
+  // ESRCH: the process has been reaped. EPERM: this user may not signal it. Other values, e.g. ENOMEM: the process
+  // cannot be checked at the moment and may be alive.
   bool Signal(int signal) const;
   // Calls `fn` each time the process is found to have ended, until the returned handle is destroyed. Destroy the handle
   // before this object.
@@ -122,36 +124,38 @@ class HeldProcess {
 
 // Signals and ends all processes below this one, which must be a subreaper. Linux only.
 //
-// A process that ends hands its children to its nearest subreaper before its parent can reap it. A process without any
-// child, living or zombie, therefore has no descendants: waitid() alone proves that all have ended
+// When a process ends, its children are handed to its nearest subreaper before its parent can reap it. If a process has
+// no child, living or zombie, it therefore has no descendants: waitid() alone proves that all have ended
 // (ProcessRunner::ReapAllChildren). A scan of /proc proves nothing, because a process that forks and exits every few
 // milliseconds is dead or not yet listed whenever the scan reaches it.
 //
-// Loop thread only, which must be the main thread: a thread that reaps children meanwhile would make a walk miss some.
+// Call these functions on the loop thread only, which must be the main thread. A thread that reaps children meanwhile
+// would make a walk miss some.
 
 // The processes that a walk down the tree found.
 struct TreeWalk {
   std::set<pid_t> living;  // without zombies
-  // The number of these that cannot end before the kernel releases them (state D).
+  // The number of processes in `living` that cannot end before the kernel releases them (state D).
   size_t uninterruptible = 0;
 
-  // Returns e.g. "3 processes, process 4711 for one".
+  // Returns the number of living processes and one of them, e.g. "3 processes, e.g. process 4711".
   std::string Describe() const;
 };
 
-// Returns true for children of this process that are left alone, with all processes below them. An empty function
-// spares no child.
+// Returns true for children of this process that are spared, with all processes below them. An empty function spares no
+// child.
 using IsSparedChild = std::function<bool(pid_t)>;
 
-// Lists all processes below this one before it signals the first, and then signals them from the top down. Children of
-// a process that ends at once are therefore signalled; a process that a signal handler starts is not, because it may be
-// about to save something. Each process is held, and checked to be the listed one, before it is signalled. No thread
-// may reap children of this process meanwhile.
+// Signals all processes below this one, from the top down. All processes are listed before the first is signalled, so
+// the children of a process that ends at once are signalled, too. A process that a signal handler starts is not
+// signalled, because it may be about to save something. Each process is held, and checked to be the listed one, before
+// it is signalled. No thread may reap children of this process meanwhile.
 TreeWalk SignalDescendants(int signal, const IsSparedChild& spared = nullptr);
 
-// Sends SIGKILL to all. If new processes appear meanwhile, stops all processes before it kills them: a stopped process
-// does not fork, and a program that keeps up a number of processes finds none missing. A process may still escape, so
-// call this again until no child is left. Returns the processes that the last walk met; most of them are about to end.
+// Sends SIGKILL to all processes below this one. If new processes appear meanwhile, stops all processes before it kills
+// them. A stopped process does not fork, and a program that replaces missing processes finds none missing. A process
+// may still escape, so call this again until no child is left. Returns the processes that the last walk met; most of
+// them are about to end.
 TreeWalk KillDescendants(const IsSparedChild& spared = nullptr);
 
 }  // namespace tony

@@ -51,7 +51,7 @@ bool HasFilesOfOurs() {
 }
 
 // Adds the files in /dev/shm that `pid` has open. The link of a descriptor reads e.g. "/dev/shm/psm_1f2e3d". If the
-// file has no name any more, the kernel appends " (deleted)", and the text is the name of no file.
+// file has lost its name, the kernel appends " (deleted)", and the text then matches no file.
 void AddOpen(pid_t pid, dev_t device, Files& found) {
   const std::string path = StrCat("/proc/", pid, "/fd");
   const Folder folder = Open(path);
@@ -82,8 +82,8 @@ void AddMapped(pid_t pid, dev_t device, Files& found) {
   }
 }
 
-// Each file, with the first process that was found to use it. nullopt: a shortage of descriptors or memory prevents the
-// search.
+// Maps the inode of each used file to the first process that was found to use it. nullopt: a shortage of descriptors or
+// memory prevents the search.
 using Users = std::optional<std::map<ino_t, pid_t>>;
 Users UsedByAnybody(dev_t device) {
   const Folder processes = Open("/proc");

@@ -15,17 +15,17 @@
 
 namespace tony {
 
-// Loop thread only. A call reads /proc/PID/maps and /proc/PID/fd once for each process, and nothing if this user has no
-// file in /dev/shm.
+// Used on the loop thread only. A call reads /proc/PID/maps and /proc/PID/fd once for each process. It reads nothing if
+// this user has no file in /dev/shm.
 class SharedMemory {
  public:
   // Call this right before the processes are ended. Notes the files in /dev/shm that each process has open or mapped.
   // `processes` is called only if this user has files there.
   void Note(const std::function<std::set<pid_t>()>& processes);
   // Call this once the processes have ended. Removes the noted files that no readable process has open or mapped, and
-  // forgets the others. Returns lines for the log: which files were removed, which were left, and why. A process that
-  // is just opening a file by its name keeps the open file, without the name. If descriptors are short, no file is
-  // removed.
+  // forgets the others. Returns lines for the log: which files were removed, which were left, and why. If a process
+  // opens a file during its removal, the process keeps the open file, which then has no name. If descriptors are short,
+  // no file is removed.
   std::vector<std::string> Free();
 
  private:

@@ -54,7 +54,8 @@ Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* e
 
 namespace {
 
-constexpr size_t kMostOutput = 1 << 20;  // bytes; a user in 65,536 groups
+// The greatest size of an output in bytes, enough for the groups of a user in 65,536 groups.
+constexpr size_t kMostOutput = 1 << 20;
 
 Error NoAnswer(const std::vector<std::string>& words, const std::string& why) {
   return UnavailableError(Join(words, " "), ": ", why);
@@ -77,9 +78,9 @@ std::optional<std::string> ReadAll(int from, std::chrono::steady_clock::time_poi
   return std::nullopt;
 }
 
-// Returns the exit code. Other code in this process that waits for all children may have reaped this one; its exit code
-// is then lost. The output decides in its place: 0 if the program printed something, else 2, by which getent reports an
-// unknown key.
+// Returns the exit code of the child. If other code in this process waits for all children, it may have reaped this
+// child, and the exit code is lost. In that case the output decides: the result is 0 if the program printed something,
+// and otherwise 2, by which getent reports an unknown key.
 int ExitCodeOf(pid_t pid, bool said_something) {
   int status = 0;
   pid_t ended;

@@ -31,9 +31,9 @@ struct ProgramOutput {
 };
 
 // Runs the program `words[0]`, a path, with the arguments `words` and this process's environment, without input;
-// discards stderr. Blocks. A program that prints more than 1 MB, or is not done within `limit`, is killed:
-// kUnavailable, as when it cannot be started. Works also where other code in this process waits for all children. Any
-// thread may call it.
+// discards stderr. Blocks. A program that prints more than 1 MB, or is not done within `limit`, is killed.
+// kUnavailable: the program was killed or could not be started. The function works even if other code in this process
+// waits for all children. Any thread may call it.
 Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration limit);
 
 // The programs of TonY find each other in one folder: in the build tree, in the installation, or in the copy that a job

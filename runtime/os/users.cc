@@ -38,9 +38,9 @@ std::optional<std::string> ProgramIn(const std::vector<std::string>& places) {
   return found == places.end() ? std::nullopt : std::optional(*found);
 }
 
-// Runs a program and keeps its answer for the life of the process, by its command line. A timeout is kept, too, so that
-// a queue of a hundred jobs waits only once for a directory service that is down. Other failures are not kept, because
-// a shortage passes.
+// Runs a program and keeps its answer for the life of the process, by its command line. A timeout is kept as well, so
+// that a queue of a hundred jobs waits only once for a directory service that is down. Other failures are not kept,
+// because a shortage passes.
 Result<ProgramOutput> Ask(const std::vector<std::string>& words, Duration limit) {
   static std::mutex& mutex = *new std::mutex;
   static auto& answers = *new std::map<std::vector<std::string>, Result<ProgramOutput>>;
@@ -68,7 +68,7 @@ bool Lists(std::string_view members, const std::string& name) {
   return std::ranges::count(Split(members, ','), name) > 0;
 }
 
-// Reads lines of the form name:password:gid:member,member
+// Returns the groups of the user in a file with lines of the form name:password:gid:member,member
 std::vector<gid_t> GroupsInFile(const UnixUser& user, const std::string& file) {
   std::vector<gid_t> groups = {user.group};
   std::ifstream lines(file);

@@ -33,17 +33,17 @@ struct UserSources {
   std::string group = "/etc/group";
   std::vector<std::string> getent = {"/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"};
   std::vector<std::string> id = {"/usr/bin/id", "/bin/id", "/run/current-system/sw/bin/id"};
-  // Longer than the six seconds after which SSSD gives up on a server.
+  // The time limit of a program. It is longer than the six seconds after which SSSD gives up on a server.
   Duration limit{10000};
 };
 
 // Returns the user; nullopt if the user does not exist. kUnavailable: the directory service did not answer. The first
-// call may block for the limit. Any thread may call it.
+// call may block for `sources.limit`. Any thread may call it.
 Result<std::optional<UnixUser>> FindUser(uid_t uid, const UserSources& sources = {});
 Result<std::optional<UnixUser>> FindUser(const std::string& name, const UserSources& sources = {});
 
 // Returns all groups that a login gives the user, including the user's own. kUnavailable: not all groups are known. A
-// caller that takes on or checks the user's rights must not continue with fewer.
+// caller that takes on or checks the user's rights must not continue with fewer groups.
 Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sources = {});
 
 // Returns a name for display: the number if the user has no name or the lookup failed.
@@ -54,8 +54,8 @@ std::optional<UnixUser> ParsePasswdLine(std::string_view line);
 
 // Names of users other than the job's own, for logs and verdicts.
 
-// Returns e.g. "root (uid 0)" or "uid 1001"; "" for this process's own user. Other names are not looked up, because the
-// lookup may wait for a directory server.
+// Names another user by uid, e.g. "root (uid 0)" or "uid 1001"; "" for this process's own user. Other names are not
+// looked up, because the lookup may wait for a directory server.
 std::string OtherUser(uid_t user);
 
 // Paths as people write them in files and variables that no shell expands.
