@@ -314,7 +314,8 @@ void AmSupervision::EnterGone(const std::function<void(const std::string&)>& tel
 void AmSupervision::RetireWithin(Duration farewell) {
   page_.LetGo();
   if (state_ == State::kRetiring || state_ == State::kGone) return;
-  const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();  // AMs of an earlier keeper
+  // If Begin() was not called, an AM of an earlier keeper may be alive.
+  const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();
   if (!alive.empty()) WatchMarked(alive.back());
   state_ = State::kRetiring;
   timer_ = loop_.After(pid_ > 0 ? farewell : Duration(0), [this] { KillRetired(); });

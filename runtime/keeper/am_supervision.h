@@ -48,7 +48,7 @@ class DeathBudget {
   std::deque<Instant> crashes_, kills_;
 };
 
-Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appends to am.deaths
+Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appends the death to am.deaths
 std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // skips unreadable lines
 
 // Keeps the listening socket of the job's page open while AMs come and go. Otherwise another process could bind the

@@ -25,8 +25,8 @@
 // system may not respond (lost_job.h). Only the keeper's own exit waits for kWritingHistory.
 //
 // SIGTERM, SIGINT and SIGHUP end the job like a kill: its tasks have their grace, the verdict is KILLED and names the
-// signal and its sender, and the keeper exits with 0. The keeper requests that end from the AM. If the job has not
-// ended within the grace and the margin, the keeper ends it without the AM. Further signals change nothing, because a
+// signal and its sender, and the keeper exits with 0. The keeper records a kill for the AM. If the job has not ended
+// within the grace and the margin, the keeper ends it without the AM. Further signals change nothing, because a
 // repeated signal means the same.
 //
 // The keeper decides nothing about the job: it starts, watches and ends processes. All that it knows is in the job's

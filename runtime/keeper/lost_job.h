@@ -16,9 +16,12 @@
 namespace tony {
 
 // The following functions are the work of these writers. Failures become lines in the log.
-void WriteHistoryBegin(const JobRecords& records);  // when the AM starts (history_files.h)
-void WriteEndedLine(const JobRecords& records);     // a line in ended.log (ended_log.h)
-void WriteHistoryEnd(const JobRecords& records);    // when the job ended (history_files.h)
+// Writes the beginning of the job's history when the AM starts (history_files.h).
+void WriteHistoryBegin(const JobRecords& records);
+// Writes the job's line in ended.log (ended_log.h).
+void WriteEndedLine(const JobRecords& records);
+// Writes the end of the job's history (history_files.h).
+void WriteHistoryEnd(const JobRecords& records);
 
 // Runs `work` in a child process and waits for its exit up to `patience`. The caller needs no event loop. The output of
 // the child goes to the log of the job's keeper.

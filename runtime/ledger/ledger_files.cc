@@ -181,7 +181,8 @@ constexpr const char* kMachine = "machine.json";
 // The greatest number of entries that are read per user, except for root and this user. No machine runs that many
 // keepers, and reading them takes twenty milliseconds.
 constexpr int64_t kMostOfOneUser = 4096;
-// The greatest number of warnings per user. Therefore thousands of files of one user do not hide the files of others.
+// The greatest number of warnings per user. Therefore thousands of files of one user do not hide the warnings about
+// files of others.
 constexpr int64_t kMostWarnings = 10;
 // The number of attempts to read a malformed file, which its owner may be writing at that moment.
 constexpr int kReads = 3;

@@ -56,7 +56,7 @@ Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int
 
 // Returns the content of a file of at most 64 KiB. kUnavailable: the file cannot be read; kInvalid: the file is longer.
 Result<std::string> ReadSmall(const OpenEntry& file);
-// Parses the file. The process check is left to the caller.
+// Parses the file of an entry. The caller makes the process check.
 Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 

@@ -14,7 +14,7 @@
 // the folder, to keep conflicts rare; a process that does not get the lock within kLockPatience continues without it.
 // The lock is not what keeps two jobs from getting the same resources. Each job admits itself by a rename that all
 // others see, reads everything again, and withdraws if the resources do not suffice for all (LedgerSession::Admit). If
-// two jobs do that at the same time, the second read of the later one sees the other.
+// two jobs do that at the same time, the job that reads last sees the other job.
 //
 // Among users the ledger is an agreement and not a protection. A folder made by root is sticky, so users cannot remove
 // files of others, and all users can read the files. The user of an entry is the owner of its file. Validation
@@ -146,7 +146,7 @@ class LedgerSession {
 // Returns the processes that took the lock, except this one. A process that ended while one of its children kept the
 // lock is not visible; neither is a process of another container.
 std::vector<int64_t> LockHolders(const std::filesystem::path& folder);
-// Returns the holders in `locks`, the text of /proc/locks. `device` and `inode` are those of the folder.
+// Returns the holders in `locks`, the text of /proc/locks. `device` and `inode` identify the folder.
 std::vector<int64_t> LockHoldersIn(const std::string& locks, uint64_t device, uint64_t inode);
 
 // Describes the holders of the lock for people, e.g. "process 1234 (python3) of mallory". If no holder is visible, the

@@ -134,8 +134,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// This is a function of its own, so that no value stays in a register that the child changes. An error is sent through
-// a pipe and not through shared memory, because the thread sanitizer turns vfork into fork.
+// Vfork() is a function of its own, so that no value stays in a register that the child changes. An error is sent
+// through a pipe and not through shared memory, because the thread sanitizer turns vfork into fork.
 [[gnu::noinline]] pid_t Vfork(const ChildSetup& setup, const char* program, const char* const* argv,
                               const char* const* environment, int error_pipe) {
   const SignalsBlocked blocked;

@@ -1,5 +1,5 @@
-// Locks of whole files, shared between processes. A lock ends with its descriptor, also when the process that holds it
-// is killed.
+// Locks of whole files, shared between processes. A lock ends when its descriptor is closed, also by the death of its
+// process.
 #pragma once
 
 #include <cstdint>

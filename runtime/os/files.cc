@@ -251,7 +251,7 @@ namespace {
 constexpr int kMostPasses = 100;
 
 // Returns the number of the mount that the file is on. st_dev does not suffice: a folder that is mounted a second time
-// has the same st_dev, and an overlay has several.
+// has the same st_dev, and an overlay has several values of st_dev.
 std::optional<std::string> MountOf(int fd) {
   const auto info = ReadFile(StrCat("/proc/self/fdinfo/", fd));
   constexpr std::string_view kMount = "mnt_id:";

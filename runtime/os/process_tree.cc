@@ -106,7 +106,7 @@ class ProcessNumbers {
 
 struct Listing {
   std::vector<ProcessEntry> processes;
-  // The errno of a shortage because of which some processes could not be read; 0 if all were read.
+  // The errno of a shortage that prevented the read of some processes; 0 if all were read.
   int shortage = 0;
 };
 
@@ -425,7 +425,8 @@ TreeWalk SignalOnTheWay(int signal, const IsSparedChild& spared) {
   return walk.met();
 }
 
-// Returns true if `walk` met a process that `before` had not met, and which therefore was not signalled.
+// Returns true if `walk` met a process that `before` had not met. The signal of the earlier walk did not reach that
+// process.
 bool HasNew(const TreeWalk& walk, const TreeWalk& before) {
   return std::ranges::any_of(walk.living, [&](pid_t pid) { return !before.living.contains(pid); });
 }

@@ -58,7 +58,7 @@ std::optional<UnixUser> ParsePasswdLine(std::string_view line);
 // looked up, because the lookup may wait for a directory server.
 std::string OtherUser(uid_t user);
 
-// Paths as people write them in files and variables that no shell expands.
+// Paths as people write them in files and variables, where no shell expands them.
 
 // Replaces a leading "~" in "~" and "~/x" by the caller's home folder: $HOME, else the home folder in the list of
 // users. Every other text, "~ana/x" included, stays as it is. Without a home folder all texts stay as they are.
