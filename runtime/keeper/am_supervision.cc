@@ -24,8 +24,8 @@ constexpr Duration kLongestDelay{5000};
 
 std::filesystem::path DeathsFile(const JobRecords& records) { return records.place() / "am.deaths"; }
 
-// Removes the times that no longer count: those older than the window, and those later than `now`. The clock was set
-// back after a later time was recorded.
+// Removes the times that no longer count: times older than the window, and times later than `now`. A later time was
+// recorded before the clock was set back.
 void Forget(std::deque<Instant>& times, Instant now) {
   std::erase_if(times, [now](Instant time) { return time > now || now - time > DeathBudget::kWindow; });
 }
@@ -88,8 +88,8 @@ namespace {
 // The interval between attempts to start an AM while the disk is full.
 constexpr Duration kBetweenStarts{1000};
 
-// If a timer fires this late, the keeper was stopped meanwhile, and very likely its AM was stopped with it. The
-// silence of the AM is then measured from now on.
+// If a timer fires this late, the keeper was stopped meanwhile, and very likely its AM was stopped with it. The time of
+// the AM's silence then starts again.
 constexpr Duration kOverslept{1000};
 
 // An AM that survives SIGKILL this long is blocked in the kernel by a disk. The job then ends without waiting for the

@@ -159,7 +159,8 @@ class Keeper {
   Duration grace_{0};                     // from the job spec
   Duration am_lease_{Timers().am_lease};  // from the job spec
   Instant am_heard_{};                    // last message of a leading AM
-  std::optional<Instant> unheard_kill_;   // when an unanswered kill was found
+  // The time when a kill was first found that the AM has not answered; nullopt: no such kill.
+  std::optional<Instant> unheard_kill_;
   Status end_;
   // Set once the job was entered into the ledger.
   std::optional<LedgerFolder> ledger_;

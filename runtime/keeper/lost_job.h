@@ -16,6 +16,7 @@
 namespace tony {
 
 // The following functions are the work of these writers. Failures become lines in the log.
+
 // Writes the beginning of the job's history when the AM starts (history_files.h).
 void WriteHistoryBegin(const JobRecords& records);
 // Writes the job's line in ended.log (ended_log.h).

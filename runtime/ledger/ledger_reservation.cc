@@ -179,8 +179,8 @@ class FolderClaim : public LedgerReservation {
     return why;
   }
 
-  // Updates the entry if other keepers of the same user have moved it. If the entry is missing, it was removed, and a
-  // new one is added later.
+  // Updates the entry if other keepers of the same user have moved it. If the entry is missing, it was removed; `held_`
+  // is then cleared, so that a new entry is added.
   void FollowEntry(const Ledger& ledger) {
     if (!held_ || folder_.IsUnchanged(held_->entry)) return;
     const LedgerEntry* now = ledger.Find(entry_.job, held_->entry.user);
