@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kVersion = "1";
 constexpr size_t kFields = 14;  // includes the version, not the checksum
 constexpr size_t kMostCause = 200;
-constexpr size_t kChecksum = 9;  // includes its tab
+constexpr size_t kChecksum = 9;  // eight digits and the tab before
 constexpr char kDigits[] = "0123456789abcdef";
 
 using Fields = std::array<std::string_view, kFields>;
@@ -75,7 +75,7 @@ class Numbers {
   bool ok_ = true;
 };
 
-// Compares lines with a filter, whose texts are escaped once as they would be in a line.
+// Compares lines with a filter. The filter's texts are escaped once, so lines can be compared without unescaping them.
 class Matcher {
  public:
   explicit Matcher(const EndedFilter& filter) : filter_(filter) {
@@ -104,13 +104,13 @@ class Matcher {
 
 namespace fs = std::filesystem;
 
-// Rewriting a log of 100,000 jobs takes some tenths of a second. A rewriter that was stopped does not delay an append
-// longer than this.
+// The time that an append waits for the lock. Rewriting a log of 100,000 jobs takes only a few tenths of a second. A
+// process that was stopped while it rewrites the log therefore does not block an append for long.
 constexpr std::chrono::milliseconds kAppendPatience{2000};
 constexpr std::chrono::milliseconds kRewritePatience{10'000};
 constexpr std::chrono::microseconds kBetweenTries{200};
 
-// Returns whether `fd` is still the file at `path`, because the file may be replaced during the wait for its lock.
+// Returns whether `fd` is still the file at `path`. The file may be replaced while a process waits for the lock on it.
 bool IsUnchanged(int fd, const fs::path& path) {
   struct stat ours {
   }, named{};
@@ -118,9 +118,9 @@ bool IsUnchanged(int fd, const fs::path& path) {
          ours.st_dev == named.st_dev;
 }
 
-// Two bytes of the file are locked, whatever their content. Processes that append share the lock on kWork, and a
-// process that rewrites the file holds it alone. The rewriting process first locks kTurn, which appending processes
-// check before they lock. Otherwise a steady stream of appends would keep the lock on kWork shared forever.
+// Two bytes of the file serve as locks; their content does not matter. Processes that append share the lock on kWork. A
+// process that rewrites the file locks kTurn first, and then holds kWork alone. An appending process does not start
+// while kTurn is locked. Without kTurn, a steady stream of appends would keep the lock on kWork shared forever.
 enum LockedByte : off_t { kTurn, kWork };
 
 struct flock LockOf(LockedByte byte, short kind) {
@@ -175,7 +175,7 @@ Result<EndedText> Map(int fd, const fs::path& path) {
   return EndedText(static_cast<const char*>(begin), static_cast<size_t>(info.st_size));
 }
 
-// Returns the whole lines of other versions, which this version cannot judge and therefore keeps.
+// Returns the undamaged lines that other versions have written. This version cannot read them and therefore keeps them.
 std::string LinesOfOthers(std::string_view text) {
   std::string lines;
   for (size_t at = 0; at < text.size();) {
@@ -371,7 +371,8 @@ Status EndedLog::Append(const EndedJob& job) const {
   const std::string line = StrCat(EndsWithinLine(fd.get()) ? "\n" : "", ToLine(job));
   const ssize_t written = write(fd.get(), line.data(), line.size());
   if (written < 0) return FileError(ErrorCode::kCannotWrite, "write", path(), errno);
-  // The rest in a second write could follow a line of another process.
+  // The rest of the line is not written after a short write, because another process may have appended its line
+  // meanwhile.
   if (static_cast<size_t>(written) < line.size()) return FileError(ErrorCode::kCannotWrite, "write", path(), ENOSPC);
   return Ok();
 }

@@ -41,10 +41,11 @@ struct EndedJob {
   bool operator==(const EndedJob&) const = default;
 };
 
-// Returns the job of a status document that has a verdict.
+// Returns the ended job that `status` describes. `status` must have a verdict.
 EndedJob EndedJobOf(const JobStatus& status);
 
-// An ended job as it stands in a line. The texts are still escaped; they refer to the line and live as long as it does.
+// An ended job as read from a line. The texts are still escaped and point into the line, which must outlive this
+// object.
 struct EndedLine {
   std::string_view job, name, user, framework, request, cause;
   FinalState state = FinalState::kSucceeded;
@@ -59,19 +60,19 @@ std::string ToLine(const EndedJob& job);  // with a line end
 std::optional<EndedLine> ReadEndedLine(std::string_view line);
 EndedJob ToEndedJob(const EndedLine& line);
 
-// Returns whether the checksum is right, for a line of any version.
+// Returns whether the line's checksum is right. The line may be of any version.
 bool IsWholeLine(std::string_view line);
 
 std::string EscapeField(std::string_view text);
 std::string UnescapeField(std::string_view text);
 
-// The set of jobs that a reader has met, in one piece of memory. std::unordered_set is not used, because it would take
-// a fifth of the time that a query over 100,000 jobs may take.
+// The set of jobs that a reader has already met, in one piece of memory. std::unordered_set is not used, because it
+// alone would take a fifth of the time that a query over 100,000 jobs may take.
 
-// The texts must outlive this object.
+// The texts passed to Insert() must outlive this object.
 class SeenJobs {
  public:
-  // Returns whether the job is inserted for the first time.
+  // Inserts the job. Returns true if the set did not contain it before.
   bool Insert(std::string_view job) {
     if (2 * ++count_ > slots_.size()) Grow();
     const size_t hash = std::hash<std::string_view>()(job);
@@ -124,8 +125,8 @@ struct EndedFilter {
 
 struct EndedFound {
   std::vector<EndedJob> jobs;  // the job recorded last comes first
-  size_t skipped = 0;          // damaged lines among the read ones
-  bool complete = false;       // false: more jobs beyond the limit
+  size_t skipped = 0;          // number of damaged lines
+  bool complete = false;       // false: the limit was reached
 };
 EndedFound FindEnded(std::string_view log, const EndedFilter& filter, size_t limit);
 
@@ -141,11 +142,12 @@ EndedStats StatsOfEnded(std::string_view log, const EndedFilter& filter);
 // $TONY_HOME/history/ended.log: the outcome of each job, kept after the job's folder has been removed.
 //
 // A process that ends a job appends the job's line with one write(2), under a shared lock on the file. A process that
-// rewrites the file holds the lock alone. A process that finds its file replaced opens the new file, so no line is lost
-// between the two. A process that dies or stops does not block others: a process that cannot append within two seconds
-// gives up, and `tony gc` or `tony history --reindex` adds the job later. Appends are not synced, so a power cut may
-// lose lines; gc and reindex add these as well. Therefore gc syncs the log before it removes the folder of a job. Torn
-// lines are skipped. If several lines are about one job, the last line counts.
+// rewrites the file holds the lock alone. If the file was replaced while an appending process waited for the lock, that
+// process opens the new file, so its line is not lost. Processes that die or stop do not block others: a process that
+// cannot append within two seconds gives up, and `tony gc` or `tony history --reindex` adds the job later. Appends are
+// not synced, so a power cut may lose lines. gc and reindex add lost lines again from the folders of the jobs, and gc
+// syncs the log before it removes such a folder. Torn lines are skipped. If several lines are about one job, the last
+// line counts.
 
 // The log's bytes at the time when it was opened, mapped into memory. The bytes do not change, because the file only
 // grows.
@@ -167,7 +169,7 @@ class EndedLog {
   explicit EndedLog(std::filesystem::path home) : home_(std::move(home)) {}  // $TONY_HOME
 
   Status Append(const EndedJob& job) const;
-  Status Sync() const;  // appended lines survive a power cut
+  Status Sync() const;  // makes appended lines survive power cuts
   Result<EndedText> Read() const;
 
   // Rewrites the log in the order of the end times. The new log contains `jobs`, and the last line of every other job
@@ -180,14 +182,15 @@ class EndedLog {
   const std::filesystem::path home_;
 };
 
-// Appends the job of this folder, $TONY_HOME/jobs/ID, if its status has a verdict. After an error the job is not
-// recorded.
+// Appends the job to the log. The job's folder must be $TONY_HOME/jobs/ID, and its status must have a verdict. After an
+// error the job is not recorded.
 Status RecordEnd(const JobRecords& records);
 
-// Calls `visit` with the last line of each job, from the end of the log to its beginning, until `visit` returns false.
+// The result of ForEachEnded(). That function calls `visit` with the last line of each job, from the end of the log to
+// its beginning, until `visit` returns false.
 struct EndedScan {
-  size_t skipped = 0;     // damaged lines
-  bool complete = false;  // all lines were read
+  size_t skipped = 0;     // number of damaged lines
+  bool complete = false;  // true: all lines were read
 };
 EndedScan ForEachEnded(std::string_view text, const std::function<bool(const EndedLine&)>& visit);
 

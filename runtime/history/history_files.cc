@@ -36,7 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostHexDigits = 7;  // fits a Java int
+constexpr size_t kMostHexDigits = 7;  // fits into a Java int
 constexpr int kSyncHexBytes = 8;      // gives 16 hex digits
 constexpr std::string_view kInProgress = ".inprogress";
 
@@ -46,7 +46,7 @@ bool IsDigits(std::string_view text) {
 
 std::string Prefix(const JobId& job, Instant submitted) { return StrCat(ApplicationId(job), "-", ToMillis(submitted)); }
 
-// The data from which the files are made.
+// The data of one job from which its history files are made.
 struct Story {
   JobSpec spec;
   Submission submission;

@@ -1,5 +1,5 @@
-// tony-final.xml: the file that TonY's portal shows as a job's configuration, and from which Dr. Elephant reads the
-// requested resources. Pure.
+// The content of tony-final.xml. TonY's portal shows this file as a job's configuration, and Dr. Elephant reads the
+// requested resources from it. Pure.
 #pragma once
 
 #include <filesystem>
@@ -17,9 +17,9 @@
 
 namespace tony {
 
-// Returns all tony.* values of `configuration`, and values that these keys do not set. The latter are the actual
-// resources of each role (for a job without roles, or of an earlier release), and tony.job.id, by which a reader of old
-// files finds our job.
+// Returns all tony.* values of `configuration` as XML, and adds values for keys that `configuration` does not set. The
+// added values are the actual resources of each role, and tony.job.id, by which a reader of these files finds our job.
+// A configuration without roles, or one of an earlier release, does not set the resources.
 std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec, const JobId& job);
 
 // The files by which TonY's portal and Dr. Elephant know a job, in the folder that tony.history.location names:
@@ -29,25 +29,26 @@ std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec
 //     application_20261121093015_5188252-1763717415123-ann.jhist.inprogress        while the job runs: its beginning
 //     application_20261121093015_5188252-1763717415123-1763717999456-ann-SUCCEEDED.jhist    instead, after its end
 //
-// A job that names no such folder has no such files, and both functions do nothing for it. Each file appears whole, by
-// rename. Files have mode 0640. If the folder above is set-group-id, files and folder get its group, because the
-// portal, which moves the files, is another user. Missing folders above are created with the modes that the umask
-// allows.
+// For a job without tony.history.location, both functions do nothing. Each file appears whole, by rename, with mode
+// 0640. If the folder of tony.history.location is set-group-id, the job's folder and files get its group. The portal
+// needs this, because it moves the files and runs as another user. Missing folders above the job's folder are created
+// with the modes that the umask allows.
 
-// Writes that the job runs, and its configuration. The keeper (the supervisor of one job on a machine), or on YARN the
-// AM, calls this function when it starts. A second call is harmless.
+// Writes the job's configuration, and a history which shows that the job runs. The keeper (the supervisor of one job on
+// a machine) calls this function when it starts; on YARN the AM does. A second call is harmless.
 Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
-// Writes the outcome of the job. The process that has written the job's last status calls this function. BeginHistory()
-// need not have been called before, and a second call writes the same files. kInvalid: the job has not ended.
+// Writes the outcome of the job. The process that has written the job's final status calls this function.
+// BeginHistory() need not have been called before. A second call writes the same files. kInvalid: the job has not
+// ended.
 Status FinishHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
-// Returns the folder of these files; nullopt: the job names no history folder.
+// Returns the folder of the job's history files; nullopt if the job names no history folder.
 Result<std::optional<std::filesystem::path>> HistoryFolder(const JobRecords& records);
 
-// Returns the id in the form application_<digits>_<digits>, on which TonY's readers insist.
-// "local-20261121-093015-4f2a9c" becomes its time, and its last part as a decimal number, so that the id can be
-// converted back. An id of YARN stays unchanged. Any other id gets a checksum as its number.
+// Returns the job's id in the form application_<digits>_<digits>, which the readers of TonY's files require. For
+// "local-20261121-093015-4f2a9c" the result has the time and the last part as a decimal number, and can be converted
+// back. An id of YARN stays unchanged. For any other id, the result ends with a checksum of the id.
 std::string ApplicationId(const JobId& job);
 
 // Returns the user in lower case, without dashes and dots. TonY's readers split a file's name at dashes, cut it at the

@@ -26,7 +26,7 @@ void Write(AvroRecord& record, const JhistApplicationInited& e) {
   record.Long(kApplicationInited).Long(kInitedBranch).String(e.application).Long(e.tasks).String(e.host).Long(kNull);
 }
 
-// An array is one block that begins with the number of its items, and a 0. An empty array is the 0 alone.
+// In Avro, a non-empty array is written as the number of its items, the items, and a 0. An empty array is only the 0.
 void WriteMetrics(AvroRecord& record, const std::vector<JhistMetric>& metrics) {
   if (!metrics.empty()) record.Long(static_cast<int64_t>(metrics.size()));
   for (const JhistMetric& metric : metrics) record.String(metric.name).Double(metric.value);
@@ -77,8 +77,8 @@ class Teller {
     std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
   }
 
-  // Returns the events. A task whose end no AM saw, so that the journal does not contain it, ended together with its
-  // job.
+  // Returns the events. If no AM saw the exit of a task, the journal does not contain it. The task then counts as ended
+  // together with the job.
   std::vector<JhistEvent> Finish(const JhistJob& job, const std::optional<JobStatus>& end) && {
     if (!end || !end->verdict || !end->ended) return std::move(events_);
     JhistApplicationFinished finished{job.application};
@@ -99,9 +99,9 @@ class Teller {
     hosts_[d.container] = d.host;
   }
   void On(const AttemptLaunched& d, Instant time) { Start(d.attempt, time); }
-  // The journal may contain an executor's registration before its launch.
+  // The journal may contain an executor's registration before its launch. Whichever comes first is the start.
   void On(const AttemptRegistered& d, Instant time) { Start(d.attempt, time); }
-  // A renewed attempt is not launched, because it runs in the executor of the attempt before.
+  // A renewed attempt starts here. It is not launched, because it runs in the executor of the previous attempt.
   void On(const RestartBegan& d, Instant time) {
     for (const RenewedAttempt& renewed : d.renewed) {
       containers_[renewed.attempt] = renewed.container;
@@ -120,8 +120,8 @@ class Teller {
     const ContainerId& container = containers_[attempt];
     events_.push_back({time, JhistTaskStarted{attempt.task, hosts_[container], container.value}});
   }
-  // Must be called only for an attempt that has started. Dr. Elephant would take any other for a task that ran since
-  // 1970.
+  // Must be called only for an attempt that has started. Dr. Elephant would show an attempt without a start as running
+  // since 1970.
   void End(const AttemptId& attempt, const Outcome& outcome, Instant time) {
     ended_.insert(attempt);
     events_.push_back({time, JhistTaskFinished{attempt.task, StatusWord(outcome), Metrics(outcome.usage),
@@ -140,7 +140,7 @@ uint32_t Crc32(std::string_view bytes) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// Zig-zag encoding, seven bits per byte, the lowest bits first.
+// Avro's zig-zag encoding has seven bits per byte, the lowest bits first.
 AvroRecord& AvroRecord::Long(int64_t value) {
   uint64_t rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
   for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
@@ -162,7 +162,7 @@ AvroRecord& AvroRecord::String(std::string_view value) {
 
 AvroContainer::AvroContainer(std::string_view schema, std::string sync) : sync_(std::move(sync)) {
   CHECK(sync_.size() == kSyncBytes);
-  // A map of two entries, which ends with a 0.
+  // The metadata is a map of two entries, which ends with a 0.
   AvroRecord metadata;
   metadata.Long(2).String("avro.schema").String(schema).String("avro.codec").String("null").Long(0);
   file_ = "Obj\1" + metadata.bytes() + sync_;
@@ -182,7 +182,7 @@ std::string AvroContainer::Finish() && {
 void AvroContainer::EndBlock() {
   if (in_block_ == 0) return;
   AvroRecord block;
-  block.Long(in_block_).String(block_);  // the bytes after their length
+  block.Long(in_block_).String(block_);  // length, then bytes
   file_ += block.bytes() + sync_;
   block_.clear();
   in_block_ = 0;

@@ -1,4 +1,4 @@
-// CRC-32 as in gzip, the writing of Avro files, and a job's history in TonY's format (.jhist).
+// CRC-32 as in gzip, an encoder for Avro files, and a job's history in TonY's format (.jhist).
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ uint32_t Crc32(std::string_view bytes);
 // Avro's binary encoding and object container file, as far as writing needs them: no compression, one block per 64 KiB.
 // The code follows the specification of Avro 1.11. Pure.
 //
-// Avro's C library is not used, because it keeps only the parts of a schema that it understands. Its files lack the
-// avro.java.string with which TonY's strings are tagged, and the defaults. The library would also bring jansson,
-// snappy, lzma and zlib into the programs.
+// Avro's C library is not used, because it keeps only the parts of a schema that it understands. The schema in its
+// files would lack the default values, and the property avro.java.string that TonY's strings have. The library would
+// also bring jansson, snappy, lzma and zlib into the programs.
 
 // Encodes values one after the other, in the order of the schema.
 class AvroRecord {
  public:
-  // Also encodes an int, the branch of a union, and the number of an enum's symbol.
+  // Appends a long. Avro encodes an int, the branch of a union and the number of an enum's symbol in the same way.
   AvroRecord& Long(int64_t value);
   AvroRecord& Double(double value);
   AvroRecord& String(std::string_view value);
@@ -54,8 +54,8 @@ class AvroContainer {
 
 // A job's history as TonY wrote it (.jhist), which TonY's portal and Dr. Elephant read. Pure.
 //
-// TonY's history had one start and one end of each task. Our history has a start and an end of every attempt, in the
-// order of time. A reader that takes a task's last start and end gets the newest attempt.
+// TonY's history had one start and one end for each task. Our history has a start and an end for every attempt, in the
+// order of time. A reader that uses the last start and the last end of a task gets the newest attempt.
 
 // The records of TonY's schema, with their fields in the order of the schema.
 struct JhistMetric {

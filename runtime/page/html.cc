@@ -11,7 +11,8 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7F; }
 
-// Returns the length of a code such as "\x1b[31m" at the beginning of `text`; 0: the text begins with other characters.
+// Returns the length of a code such as "\x1b[31m" at the beginning of `text`; 0 if the text begins with other
+// characters.
 size_t ColourCode(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   size_t at = 2;
@@ -89,7 +90,7 @@ std::string WholePage(const PageFrame& frame, const std::string& content) {
 }
 
 std::string TimeHtml(Instant time) {
-  const std::string exact = ToIso8601(time);  // 2026-11-21T09:30:15.123Z
+  const std::string exact = ToIso8601(time);  // e.g. 2026-11-21T09:30:15.123Z
   return StrCat("<time datetime=\"", exact, "\" title=\"", exact, "\">", exact.substr(0, 10), " ", exact.substr(11, 8),
                 "</time>");
 }
@@ -108,7 +109,8 @@ std::string_view StateColour(std::string_view state) {
   if (word == "succeeded") return "good";
   if (is_one_of({"failed", "lost"})) return "bad";
   if (word == "running") return "busy";
-  // "KILLED" is the state of a job that a user killed. A task that was stopped because of another one is "killed".
+  // Case matters here. "KILLED" is the state of a job that a user killed, and gets a warning colour. "killed" is the
+  // state of a task that was stopped because of another task, and does not.
   if (state == "KILLED" || is_one_of({"silent", "backoff", "restarting", "stopping"})) return "warn";
   return "idle";
 }
@@ -132,8 +134,8 @@ std::string PartsBar(const std::vector<std::pair<std::string, int64_t>>& parts, 
   return bar + "</svg>\n";
 }
 
-// The page is complete without the script. With the script, the job's page is replaced when there is news, and a log
-// grows.
+// The page is complete without the script. The script replaces the job's page when there is news, and appends new lines
+// to a log.
 const std::string_view kPageScript = R"js('use strict';
 (() => {
   const main = () => document.querySelector('main');

@@ -15,7 +15,8 @@ std::string Fact(std::string_view name, const std::string& html) {
   return StrCat("<div>", Element("dt", name), "<dd>", html, "</dd></div>\n");
 }
 
-// Returns "6 running, 2 waiting", and a bar with the same numbers.
+// Returns a bar with the number of tasks in each state, and the same numbers as text, e.g. "8 tasks: 6 running, 2
+// waiting".
 std::string Progress(const JobStatus& status) {
   std::map<std::string, int64_t> by_word, by_colour;
   for (const TaskStatus& task : status.tasks) {
@@ -119,12 +120,12 @@ std::string Footer() {
 
 // The tables of the job's page.
 
-// The number of rows for each role, unless all tasks are requested.
+// The maximum number of rows for each role, unless all tasks are requested.
 constexpr size_t kMostRows = 100;
 
 std::string Cell(const std::string& html) { return StrCat("<td>", html, "</td>"); }
 
-// Tasks that a person wants to see first have a lower number.
+// Returns the sort key of a task in its table. Failed and delayed tasks have the lowest keys and come first.
 int Urgency(const TaskStatus& task) {
   const std::string_view colour = StateColour(StateWord(task));
   return colour == "bad" ? 0 : colour == "warn" ? 1 : colour == "busy" ? 2 : colour == "idle" ? 3 : 4;
@@ -161,7 +162,8 @@ std::string RoleHtml(const RoleTasks& tasks, const JobView& view) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
-// Tenths of a second are shown, because short jobs spend less than a second in some phases.
+// Returns the time, with tenths of a second if it is less than a minute. Short jobs spend less than a second in some
+// phases.
 std::string Exact(Duration time) {
   const int64_t tenths = (time.count() + 50) / 100;
   return time < std::chrono::minutes(1) ? StrCat(tenths / 10, ".", tenths % 10, " s") : ClockText(time);
@@ -171,7 +173,8 @@ std::string LedgerLine(std::string_view colour, std::string_view name, Duration 
   return StrCat("<div><dt><span class=\"key ", colour, "\"></span> ", name, "</dt><dd>", Exact(time), "</dd></div>\n");
 }
 
-constexpr std::string_view kToJob = "../../../";  // relative to logs/worker-3/1/stderr
+// The path from the page of a log, e.g. logs/worker-3/1/stderr, to the page of the job.
+constexpr std::string_view kToJob = "../../../";
 
 std::string Pieces(const LogView& view) {
   const bool is_output = view.stream.starts_with("stdout"), is_error = view.stream.starts_with("stderr");
@@ -186,7 +189,7 @@ std::string Pieces(const LogView& view) {
   return StrCat("<p class=\"links\">", html, "</p>\n");
 }
 
-// `from` is the path from logs/ to the folder of the attempt.
+// Returns the table cell for one log. `from` is the path from logs/ to the folder of the attempt.
 std::string LogCell(const std::string& from, std::string_view name, const std::optional<LogFile>& file) {
   if (!file) return "<td>-</td>";
   return StrCat("<td>", Link(StrCat(from, name), name), " ", SizeText(file->size), "<br>", TimeHtml(file->changed),
@@ -212,14 +215,14 @@ std::string AttemptRows(const AttemptLogs& logs) {
   return html;
 }
 
-// Returns how many attempts of each task are listed: ten at most, and about a thousand in all, because the page must
-// stay small and the loop must not block for long.
+// Returns how many attempts of each task are listed: at most ten, and about a thousand for all tasks together. The page
+// must stay small, and making the page must not block the loop for long.
 int AttemptsListed(size_t tasks) {
   constexpr size_t kMost = 10, kMostListed = 1000;
   return static_cast<int>(std::clamp<size_t>(kMostListed / std::max<size_t>(tasks, 1), 1, kMost));
 }
 
-// Returns an empty text if no task of the role has a log.
+// Returns the table of a role's logs; an empty text if no task of the role has a log.
 std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
   std::string rows;
   bool has_older = false;
@@ -231,7 +234,8 @@ std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
   if (rows.empty()) return "";
   std::string html = StrCat("<section>\n", RoleHeading(tasks));
   if (has_older)
-    html += StrCat("<p>The table shows only the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), " of each task; to see older attempts, run ",
+    html += StrCat("<p>The table shows only the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"),
+                   " of each task; to see older attempts, run ",
                    Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), ".</p>\n");
   html += "<div class=\"wide\"><table>\n<thead><tr><th>Task</th><th>Attempt</th>";
   for (const std::string& name : LogNames(1)) html += Element("th", name);
@@ -251,7 +255,8 @@ std::string LogFolderLink(const AttemptId& attempt) {
 
 std::string EndBanner(const JobStatus& status, bool ends_with_job) {
   if (!status.verdict || !ends_with_job) return "";
-  return Banner("idle", "The job has ended,", "and this page ends with it. To see the job later, run tony history --serve");
+  return Banner("idle", "The job has ended,",
+                "and this page ends with it. To see the job later, run tony history --serve");
 }
 
 std::string JobHtml(const JobView& view) {

@@ -18,9 +18,10 @@ struct JobView {
   const JobStatus& status;
   const JobHistory* history = nullptr;  // null: the journal is unreadable
   Instant now;
-  // False: the page shows the first hundred tasks of each role, failed and delayed ones before others.
+  // False: the page shows at most a hundred tasks of each role, failed and delayed tasks first.
   bool all_tasks = false;
-  bool ends_with_job = false;  // the AM serves the page
+  // True: the AM serves the page, so the page disappears when the job has ended.
+  bool ends_with_job = false;
   // The browser's pause between two requests for news; 0: a request for news waits until there is news.
   Duration pause{0};
 };
@@ -28,20 +29,20 @@ struct JobView {
 std::string JobHtml(const JobView& view);
 std::string LiveAttributes(const JobStatus& status, Duration pause);  // attributes of <main>, for the script
 
-// Parts of the job's page, and of the list of logs.
+// Parts that the job's page and the list of logs have in common, and parts of the job's page.
 struct RoleTasks {
   std::string role;
   std::vector<const TaskStatus*> shown;
   size_t all = 0;
 };
 std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks);
-// Returns the heading, which says how many tasks are shown if some are not.
+// Returns the heading of a role. If some tasks of the role are left out, the heading contains how many are shown.
 std::string RoleHeading(const RoleTasks& tasks);
 std::string EndBanner(const JobStatus& status, bool ends_with_job);
 std::string TasksHtml(const JobView& view);
 std::string RestartsHtml(const JobStatus& status);
 std::string TimeBreakdownHtml(const TimeBreakdown& time);
-std::string LogFolderLink(const AttemptId& attempt);  // "logs/worker-3/1/"
+std::string LogFolderLink(const AttemptId& attempt);  // e.g. "logs/worker-3/1/"
 
 // The smaller pages: a log, the list of logs, the configuration, the list of jobs. Pure functions.
 
@@ -49,19 +50,20 @@ struct LogView {
   AttemptId attempt;
   std::string stream;
   const LogPiece& piece;
-  // The newest piece was requested: the script continues from its end.
+  // True: the newest piece was requested, so the script appends later output to it.
   bool at_end = false;
 };
 std::string LogHtml(const LogView& view);
 
 struct LogListView {
   const JobStatus& status;
-  // Returns the logs of a task's newest attempts, `most` attempts at most.
+  // Returns the logs of a task's newest attempts, at most `most` of them.
   std::function<std::vector<AttemptLogs>(const TaskStatus&, int most)> logs;
-  // False: only the tasks that the job's page shows.
+  // False: the list contains only the tasks that the job's page shows.
   bool all_tasks = false;
   bool ends_with_job = false;
-  Duration pause{0};  // as in JobView
+  // The browser's pause between two requests for news; 0: a request for news waits until there is news.
+  Duration pause{0};
 };
 std::string LogListHtml(const LogListView& view);
 
@@ -77,7 +79,7 @@ struct ListedJob {
   std::optional<Instant> ended;
   bool kept = true;  // the job's folder still exists
 };
-// `more` says that further jobs exist which are not listed.
+// Returns the list of jobs as a page. If `more` is true, the page explains how to see older jobs.
 std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more);
 
 }  // namespace tony

@@ -18,9 +18,10 @@ namespace {
 constexpr int64_t kLongestWait = 30;  // seconds
 constexpr int64_t kLogPiece = 64 << 10;
 constexpr int64_t kLongestLogPiece = 256 << 10;
-// Reading the journal of a big job takes a while: at most a twentieth of a core's time is spent on it.
+// Reading the journal of a big job is expensive. After a read that took the time t, the page waits for 20 t before it
+// reads again.
 constexpr int kReadingShare = 20;
-// A browser needs this long to show a page before its script requests the next one.
+// The longest time that a browser is expected to need between the arrival of a page and its script's request for news.
 constexpr Duration kShowing{1000};
 
 HttpAnswer Page(std::string html) {
@@ -36,8 +37,8 @@ HttpAnswer Json(std::shared_ptr<const std::string> json) {
   return answer;
 }
 
-// Returns a number of the query; `otherwise` if the query does not have it; nullopt if it is not a number, or out of
-// bounds.
+// Returns the number `name` of the query; `otherwise` if the query does not contain `name`; nullopt if the value is not
+// a number from 0 to `most`.
 std::optional<int64_t> Number(const HttpRequest& request, const std::string& name, int64_t otherwise, int64_t most) {
   const auto found = request.query.find(name);
   if (found == request.query.end()) return otherwise;
@@ -45,7 +46,8 @@ std::optional<int64_t> Number(const HttpRequest& request, const std::string& nam
   return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
-// Only names that TonY itself would give become part of a path.
+// Returns the attempt that two components of a URL name; nullopt if the job has no such attempt. Without this check a
+// visitor's text would become part of a file's path.
 std::optional<AttemptId> KnownAttempt(const JobStatus& status, const std::string& folder, const std::string& number) {
   const auto attempt = ParseInt(number);
   if (!attempt || std::to_string(*attempt) != number) return std::nullopt;
@@ -56,7 +58,8 @@ std::optional<AttemptId> KnownAttempt(const JobStatus& status, const std::string
   return std::nullopt;
 }
 
-// The name "stderr.txt" requests the text of the log alone.
+// The name of a log in a URL. With the ending ".txt" (stderr.txt) the visitor gets only the text of the log, without a
+// page around it.
 struct LogName {
   std::string stream;
   bool plain = false;
@@ -88,7 +91,7 @@ std::optional<HttpAnswer> AssetAnswer(const std::string& name) {
   return answer;
 }
 
-// The redirect is relative, like all links of the page, so a prefix that a proxy put before the path stays.
+// The redirect is relative, like all links of the page. A prefix that a proxy has put before the path therefore stays.
 HttpAnswer AddSlash(const HttpRequest& request) {
   HttpAnswer answer = TextAnswer(308, "");
   answer.headers.emplace_back("Location", StrCat("./", request.path.back(), "/"));
@@ -168,7 +171,7 @@ void JobPage::ServeHistory(const HttpReply& reply) {
   });
 }
 
-// Returns null if the journal cannot be read.
+// Returns the job's history, read from the journal again if that is due; null if the journal cannot be read.
 const HistoryDocument* JobPage::Told(const JobStatus& status) {
   const Instant began = parts_.loop.Now();
   const bool has_ended = told_ && status.verdict && !told_->status.verdict;
@@ -189,8 +192,8 @@ HttpAnswer JobPage::ConfigurationAnswer() const {
   return Page(ConfigurationHtml(*configuration));
 }
 
-// A redirect would not work: YARN's proxy would follow it itself, and show the first page of TensorBoard below our
-// address.
+// A Refresh header leads the browser to TensorBoard. A redirect would not work, because YARN's proxy would follow it
+// itself and show TensorBoard's first page at the address of our page.
 void JobPage::ServeTensorBoard(const HttpReply& reply) {
   feed_.Latest([reply](const Shown& shown) {
     if (!shown) return reply.Send(TextAnswer(503, "the job does not answer\n"));
@@ -217,7 +220,8 @@ void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply
     const auto name = ReadLogName(path[3], parts_.logs->Processes(attempt->task));
     if (!name) return reply.Send(NotFound());
     const auto from = *cursor < 0 ? std::nullopt : cursor;
-    const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);  // room for any UTF-8 character
+    // The minimum of 4 bytes has room for any UTF-8 character.
+    const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);
     const LogPiece piece = ReadLogPiece(*parts_.logs, *attempt, name->stream, from, limit);
     if (!name->plain) return reply.Send(Page(LogHtml({*attempt, name->stream, piece, !from.has_value()})));
     HttpAnswer answer = TextAnswer(200, ReadableLog(piece.text));

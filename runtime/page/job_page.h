@@ -1,15 +1,16 @@
 // The pages and documents of one job, at addresses below one folder:
 //
-//   ./                                  the page; ?all=1 shows each task
+//   ./                                  the page; with ?all=1 the page shows each task
 //   status.json                         the document of `tony status --json`
-//   both with ?since=SEQ&timeout=S      answered at the first change after SEQ, or after S seconds (at most 30)
+//                                       For both, ?since=SEQ&timeout=S delays the answer until the first change after
+//                                       SEQ, but for at most S seconds, and never longer than 30.
 //   history.json                        the document of `tony history --json`
 //   conf                                the configuration of the job
-//   tensorboard                         leads on to the TensorBoard of the job, or tries again until it runs
-//   logs/                               the list of logs, also with ?since and ?all=1 as the page
+//   tensorboard                         leads to the TensorBoard of the job, or tries again until TensorBoard runs
+//   logs/                               the list of logs; accepts ?since, ?timeout and ?all=1 like the page
 //   logs/worker-3/1/stderr              the end of a log, or a piece from ?cursor=BYTE on; also stdout, executor.log
-//   logs/worker-3/1/stderr.txt          a piece of this log as plain text, also with ?max=BYTES; X-Tony-Cursor is the
-//                                       ?cursor of the next piece
+//   logs/worker-3/1/stderr.txt          a piece of this log as plain text, also with ?max=BYTES; the header
+//                                       X-Tony-Cursor contains the ?cursor of the next piece
 //   page.css page.js
 //
 // Files are read on the loop's thread, and all methods are for that thread only.
@@ -36,14 +37,14 @@ class JobPage {
     JobRecords records;
     std::shared_ptr<const LogSource> logs;
     StatusFeed::Ask ask;
-    bool ends_with_job = false;  // the AM serves the page
-    // The interval at which a browser requests news. No request waits here then, because behind a proxy each waiting
-    // request would occupy one of the proxy's threads. 0: requests wait here.
+    bool ends_with_job = false;  // true: the AM serves the page
+    // The interval at which a browser requests news; 0: each request waits here until there is news. Pages behind a
+    // proxy have an interval, because each waiting request would occupy one of the proxy's threads.
     Duration pause{0};
   };
   explicit JobPage(Parts parts) : parts_(std::move(parts)), feed_(parts_.loop, parts_.ask) {}
 
-  // `below` is how many components of the request's path lead to the folder.
+  // Answers the request. The first `below` components of its path lead to the page's folder.
   void Serve(const HttpRequest& request, size_t below, const HttpReply& reply);
   // Sends this status to all browsers that wait for news.
   void End(JobStatus last) { feed_.End(std::move(last)); }
@@ -68,9 +69,10 @@ class JobPage {
 
   const Parts parts_;
   StatusFeed feed_;
-  std::optional<HistoryDocument> told_;  // The `decisions` stay empty.
+  // The history as last read, without its `decisions`.
+  std::optional<HistoryDocument> told_;
   Instant read_again_{};
-  // When pages were sent whose browsers have not come back yet.
+  // The times when pages were sent to browsers that have not requested news since.
   std::deque<Instant> shown_;
 };
 

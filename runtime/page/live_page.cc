@@ -137,7 +137,7 @@ Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobRecor
                                                  const std::string& host) {
   TRY_ASSIGN(PageSocket socket,
              inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(records, host));
-  // A new address has a new token, so the token is read after it.
+  // The token is read only now, because ListenForPage() may have replaced it.
   TRY_ASSIGN(const std::string token, ReadPageToken(records));
   PageSite site{.listening = std::move(socket.listening),
                 .url = PageUrl(socket.at, token),
@@ -162,7 +162,7 @@ void LivePage::Start() {
   first_visitor_.reset();
   server_ = std::make_shared<Server>();
   server_->site = {std::move(site_.listening), site_.url, site_.below, site_.make_gate, site_.pause};
-  // The query goes from the page's thread to the AM's loop, and the answer goes back. Either side may have ended
+  // The query goes from the page's thread to the AM's loop, and the answer goes back. The page may have been closed
   // meanwhile.
   StatusFeed::Ask ask = [&loop = loop_, status = status_, server = std::weak_ptr<Server>(server_)](auto answer) {
     loop.Post([status, server, answer] {

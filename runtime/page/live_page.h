@@ -1,5 +1,5 @@
-// The status of one job for any number of watchers. The job is queried at most twice a second, however many watchers
-// there are, and each document is made once. For the loop's thread only.
+// The status of one job for any number of watchers. However many watchers there are, the job is queried at most twice a
+// second, and each document is made once for each status. For the loop's thread only.
 #pragma once
 
 #include <array>
@@ -24,21 +24,24 @@ struct ShownStatus {
   JobStatus status;
   Instant time;
   std::shared_ptr<const std::string> json;  // null: not requested yet
-  // The second document of each pair shows all tasks.
+  // The pages, made on request. In each pair, the first page shows at most a hundred tasks of each role, the second all
+  // tasks.
   std::array<std::shared_ptr<const std::string>, 2> job_page, logs_page;
 };
 
 class StatusFeed {
  public:
-  using Answer = std::function<void(const std::shared_ptr<ShownStatus>&)>;  // null: the job does not answer
-  // Calls `answer` once, on the loop's thread, or never.
+  // Receives the status; null if the job does not answer.
+  using Answer = std::function<void(const std::shared_ptr<ShownStatus>&)>;
+  // Queries the job, and calls `answer` at most once, on the loop's thread.
   using Ask = std::function<void(std::function<void(Result<JobStatus>)> answer)>;
 
   StatusFeed(EventLoop& loop, Ask ask) : loop_(loop), ask_(std::move(ask)) {}
 
-  // Answers with a status that is at most half a second old.
+  // Calls `answer` with a status that is at most half a second old; with null if the job does not answer.
   void Latest(Answer answer);
-  // Answers at the first change after `since`, at the latest after `limit`; at once if the job has ended.
+  // Calls `answer` when the status has a sequence number greater than `since`, at the latest after `limit`, or
+  // immediately if the job has ended.
   void Next(int64_t since, Duration limit, Answer answer);
   // Sets the final status. All waiting requests get it now, and later requests get it at once.
   void End(JobStatus last);
@@ -59,25 +62,27 @@ class StatusFeed {
   const Ask ask_;
   std::shared_ptr<ShownStatus> shown_;
   bool final_ = false;
-  std::list<Answer> waiting_;  // callers that wait for the query
+  // callers that wait for a query's answer
+  std::list<Answer> waiting_;
   std::list<Watcher> watchers_;
   EventLoop::Timer asking_;  // set while a query is unanswered
   EventLoop::Timer again_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
-// The page of a running job, served by its AM: a listening socket on the AM's loop, and from the first visitor on a
-// thread that serves. A job without visitors has neither the thread nor its work.
+// The page of a running job, served by the job's AM (application master). At first there is only a listening socket on
+// the AM's loop. The first visitor starts a thread, which serves all requests from then on. A job without visitors
+// never has this thread.
 //
-// On this machine, access depends on knowing the page's address, which is a secret (page_address.h). On a cluster, the
-// gate of a PageSite can decide instead.
+// On one machine, a visitor needs the page's address, which is a secret (page_address.h). On a cluster, the gate of a
+// PageSite can decide instead.
 
-// A gate decides who may see a page. Both functions are called on the thread that serves.
+// A gate decides who may see a page. Both of its functions are called on the thread that serves the page.
 struct PageGate {
-  // True if connections from this address are accepted; empty: all are.
+  // Returns whether connections from this address are accepted. If the function is empty, all connections are accepted.
   std::function<bool(const std::string& address)> admits;
-  // A request for the page calls this once, now or later: with nullopt to admit the visitor, or with the answer that
-  // the visitor gets instead of the page.
+  // For each request, `ask` calls this function exactly once, immediately or later. Nullopt admits the visitor.
+  // Otherwise the visitor gets `refusal` instead of the page.
   using OnRefusal = std::function<void(std::optional<HttpAnswer> refusal)>;
   std::function<void(const HttpRequest& request, OnRefusal done)> ask;
 };
@@ -85,18 +90,20 @@ struct PageGate {
 struct PageSite {
   UniqueFd listening;
   std::string url;
-  // How many components of a path lead to the page's folder.
+  // The number of components at the beginning of each request's path that lead to the page's folder.
   size_t below = 0;
-  // Makes the gate on the loop of the thread that serves, which may block.
+  // Makes the gate. The thread that serves the page calls this function with its own loop, and the function may block.
   std::function<PageGate(EventLoop&)> make_gate;
-  Duration pause{0};  // as in JobPage::Parts
+  // The interval at which a browser requests news; 0: each request waits here until there is news.
+  Duration pause{0};
 };
 
-// All methods are for the thread of `loop`, which outlives the page.
+// All methods must be called on the thread of `loop`, which outlives the page.
 class LivePage {
  public:
-  // Serves at `inherited`, the socket that the AM's keeper (its supervisor) holds. If that is not valid, it serves at a
-  // new address of `host` (page_address.h). kNotFound: the job has no token for a page.
+  // Returns a page that serves on `inherited`, the socket that the keeper (the AM's supervisor) has passed to this AM.
+  // If `inherited` is not valid, the page gets a new address of `host` (page_address.h). kNotFound: the job has no
+  // token for a page.
   static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobRecords& records,
                                                 std::shared_ptr<const LogSource> logs, UniqueFd inherited,
                                                 const std::string& host);
@@ -104,13 +111,14 @@ class LivePage {
   ~LivePage();
 
   const std::string& url() const { return site_.url; }
-  // Returns a copy for a keeper, which holds it for the next AM. Call this before Serve().
+  // Returns a copy of the listening socket for the keeper, which holds the copy for the next AM. Call this before
+  // Serve().
   UniqueFd ShareSocket() const;
-  // Serves from now on. `status` is called on the loop's thread.
+  // Starts to serve. `status` is called on the loop's thread.
   void Serve(std::function<JobStatus()> status);
-  // Sends the status from the job's folder to visitors that wait for news, and then stops serving. This takes no time
-  // without visitors, and little time with them; up to a second if a visitor is about to come back. With a pause no
-  // visitor waits for news.
+  // Sends the final status from the job's folder to visitors that wait for news, and stops serving. The call returns
+  // immediately if the page had no visitors. It takes up to a second if a browser has just received the page and will
+  // soon request news. If `pause` is set, visitors do not wait for news, and the call does not wait for them.
   void End();
 
  private:

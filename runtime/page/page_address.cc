@@ -19,21 +19,23 @@ namespace tony {
 namespace {
 
 constexpr int kTokenBytes = 16;
-// Reading and writing the file takes less time, unless the disk hangs.
+// The time that a process waits for the lock on the token's file. Reading and writing the file takes less time, unless
+// the disk hangs.
 constexpr Duration kLockPatience{5000};
 
 bool IsToken(std::string_view text) {
   return text.size() == 2 * kTokenBytes && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// A power cut may leave the file empty.
+// Returns the token in the file. The content is checked, because a power cut may leave the file empty.
 Result<std::string> ReadToken(const std::filesystem::path& file) {
   TRY_ASSIGN(std::string token, ReadFile(file));
   if (!IsToken(token)) return Error{ErrorCode::kNotFound, StrCat(file.string(), ": no token")};
   return token;
 }
 
-// The caller has not published the new address yet. If the token cannot be replaced, the page is not served any more.
+// Notes the port of the page's new address, and replaces the token if the page had an address before. The caller
+// publishes the address afterwards. If the token cannot be replaced, the page must no longer be served.
 Status BeginNewAddress(const JobRecords& records, int port) {
   const std::filesystem::path noted = records.place() / "page-port";
   std::error_code error;
