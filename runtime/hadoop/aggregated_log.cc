@@ -28,7 +28,8 @@ bool IsEncoded(std::string_view user) {
          });
 }
 
-// The ResourceManager hides the container logs from a user who may not view the application, and shows its id.
+// Returns whether the user may view the application. From a user who may not, the ResourceManager hides only details
+// such as the container logs; the application's id is always in the answer.
 Result<bool> MaySee(const Result<HttpResponse>& response) {
   TRY(response);
   if (response->status != 200) return UnavailableError("HTTP ", response->status);
@@ -116,7 +117,7 @@ class PlainBytes : public TFileBytes {
   }
 
   const ReadRange& read_;
-  // Offset of the next read. The window holds bytes before it.
+  // Offset of the next read. The window holds bytes from before this offset.
   int64_t at_;
   const int64_t end_;
   std::string window_;
@@ -199,12 +200,13 @@ class InflatedBytes : public TFileBytes {
 
 constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
 constexpr int64_t kFooter = 8 + 4 + 16;
-// Limit of the index of a file. Its entries have some ten bytes each.
+// Limit of a file's index in bytes. Each entry of an index has about ten bytes.
 constexpr int64_t kLargestIndex = 16 << 20;
-// Limit of blocks. NodeManagers begin a new block after 256 KiB. The regions of this many blocks take 16 MB of memory.
+// Limit of the number of blocks. NodeManagers begin a new block after 256 KiB. The regions of this many blocks take 16
+// MB of memory.
 constexpr int64_t kMostBlocks = 1 << 20;
 constexpr int64_t kLongestName = 64 << 10;  // Java's own limit
-// Limit per file, which takes some ten seconds.
+// Limit of inflated bytes per file. Inflating this many takes about ten seconds.
 constexpr int64_t kMostInflated = 4LL << 30;
 
 Result<int64_t> BigEndian(TFileBytes& in, int count) {
@@ -214,7 +216,8 @@ Result<int64_t> BigEndian(TFileBytes& in, int count) {
   return static_cast<int64_t>(number);
 }
 
-// Reads a number. The first byte encodes how many bytes follow. In a short number it also holds the highest bits.
+// Reads a number. The first byte encodes how many bytes follow. In a short number, the first byte also holds the
+// highest bits.
 Result<int64_t> TFileNumber(TFileBytes& in) {
   TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
   if (first >= -32) return first;
@@ -250,7 +253,8 @@ Result<Region> ReadRegion(TFileBytes& in, int64_t file_length) {
   TRY_ASSIGN(const int64_t begin, TFileNumber(in));
   TRY_ASSIGN(const int64_t size, TFileNumber(in));
   TRY(TFileNumber(in));  // inflated size, not used
-  if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin) return NotATFile("a block lies outside the file");
+  if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin)
+    return NotATFile("a block lies outside the file");
   return Region{begin, begin + size};
 }
 
@@ -374,7 +378,7 @@ Result<AggregatedLog> FindLog(ValueBytes& value, const std::string& stream, int6
   }
 }
 
-// Reads a key. The value follows it.
+// Reads the key of an entry. The value of the entry follows.
 Result<std::string> ReadKey(TFileBytes& in) {
   TRY_ASSIGN(const std::string key, TFileText(in));
   return key.size() < 2 ? std::string() : key.substr(2);

@@ -1,7 +1,7 @@
-// `ApplicationViewers` finds out whether a user may view an application. The owner may, users and groups in its view
-// ACL, and administrators of its queue or of the cluster. Every user may if yarn.acl.enable is false. The answer comes
-// from the ResourceManager over HTTP, requested in the user's own name, because only the ResourceManager knows the
-// groups of users. An answer is cached for 10 seconds. Loop thread only.
+// `ApplicationViewers` finds out whether a user may view an application. The owner may view it, and so may the users
+// and groups in its view ACL, and the administrators of its queue or of the cluster. If yarn.acl.enable is false, every
+// user may. Only the ResourceManager knows the groups of users, so it is queried over HTTP in the user's own name. An
+// answer is cached for 10 seconds. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class ApplicationViewers {
   // `rm_web`: the ResourceManager's web address, such as "http://rm.example.org:8088". `loop` must outlive this object.
   ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application);
 
-  // Passes `done` true if the user may view the application. `user` is a percent-encoded name. If it is empty, the
+  // Calls `done` with true if the user may view the application. `user` is a percent-encoded name. If it is empty, the
   // request names no user, and the ResourceManager applies its default user. kInvalid: `user` is not percent-encoded.
   // kUnavailable: the ResourceManager gives no usable answer. `done` may be called from inside Ask(). It is not called
-  // once this object is destroyed.
+  // after this object has been destroyed.
   void Ask(const std::string& user, Done done);
 
  private:

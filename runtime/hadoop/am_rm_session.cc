@@ -16,7 +16,7 @@ constexpr char kBadRequest[] = "InvalidApplicationMasterRequestException";
 template <class T>
 MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) {
   if (IsException(failure, "ApplicationMasterNotRegisteredException")) return NotRegistered{};
-  // The newest token is refused once its attempt is over.
+  // A refusal of the newest token means that its attempt is over.
   if (IsException(failure, "ApplicationAttemptNotFoundException") || IsException(failure, "InvalidToken"))
     return AttemptOver{failure.message};
   return ErrorOf(failure, context);
@@ -106,7 +106,7 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
 void AmRmSession::Allocate(const Asked& asked, Done<Allocation> done) { Allocate(asked, true, std::move(done)); }
 
 // After a second registration, or in a process that adopted the attempt, only the ResourceManager knows the response
-// number. Its refusal of another number names the expected one.
+// number. Its refusal of a wrong number names the expected one, and the call is repeated with that number.
 void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done) {
   using Response = wire::AllocateResponse;
   const auto answered = [this, asked, may_renumber, done](const TypedReply<Response>& reply) {

@@ -5,8 +5,8 @@
 //         +--------------+ send again every open request, and every release that no status has confirmed
 //
 // The session keeps the number of the last response, and the newest token for the next connection. It retries only an
-// Allocate() that was refused for its response number. The caller makes one call at a time. Callbacks come as
-// RpcConnection describes.
+// Allocate() that was refused for its response number. The caller makes one call at a time. Each callback is called
+// once, and never from inside a method.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct NotRegistered {};
 struct AttemptOver {
   std::string reason;
 };
-// The result of a call. Error kUnavailable may pass: send the request again. Error kInvalid: the request will never be
-// granted.
+// The result of a call. An Error kUnavailable is temporary: send the request again. An Error kInvalid is final: the
+// request will never be granted.
 template <class T>
 using MasterReply = std::variant<T, NotRegistered, AttemptOver, Error>;
 
@@ -53,9 +53,9 @@ struct Registration {
   std::vector<NodeToken> node_tokens;
 };
 
-// A row of the requested containers: the total that is still wanted, not a change. The key of a row is priority,
-// request id and place. All rows with one priority and request id have one resource. Rows for hosts and racks grant
-// nothing without a row for "*".
+// A row in the table of requested containers. `count` is the total that is still wanted, not a change. The key of a row
+// is priority, request id and place. Rows with equal priority and request id must have equal resources. Rows for hosts
+// and racks grant nothing without a row for "*".
 struct ContainerRequest {
   // Requests with a lower priority number are served first. The AM's own container has priority 0.
   int32_t priority = 0;
@@ -92,7 +92,7 @@ struct Allocation {
   // Number of nodes in the cluster. It is 0 after a restart of the ResourceManager: wait until nodes have registered.
   int cluster_nodes = 0;
   // A new token of the AM, which the session already uses. Keep it for a process that adopts this attempt, because the
-  // first token is refused soon.
+  // first token will soon be refused.
   std::optional<Token> renewed_token;
   // True if the previous call got no answer. This answer may then belong to the previous call, and the ResourceManager
   // may have ignored the requests of this call. Send them once more.

@@ -5,7 +5,7 @@
 namespace tony::hadoop {
 namespace {
 
-// The first byte of a number in several bytes is one of these, minus the count of bytes that follow.
+// If a number takes several bytes, its first byte is one of these constants minus the number of bytes that follow.
 constexpr int kPositive = -112;
 constexpr int kNegative = -120;
 
@@ -85,7 +85,7 @@ bool ReadToken(ByteReader& from, Token& token) {
          ReadString(from, token.service);
 }
 
-// A wrong count ends the loop soon, because each entry consumes bytes.
+// Reads format 0. A wrong count ends the loop soon, because each entry consumes bytes.
 std::optional<Credentials> ReadWritable(ByteReader from) {
   Credentials credentials;
   const auto tokens = from.Vint();

@@ -43,7 +43,7 @@ Error NotOfTheForm(const SiteConfiguration::Value& value, const std::string& key
   return InvalidError(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected);
 }
 
-// Returns nullopt if the file does not exist.
+// Returns the content of the file; nullopt if the file does not exist.
 Result<std::optional<std::string>> ReadSiteFile(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::optional<std::string>();
@@ -60,7 +60,8 @@ struct Reference {
   std::string name;
 };
 
-// Returns the first innermost reference: a "${" whose "}" comes before any blank and any further "$".
+// Returns the first innermost reference "${name}", whose name contains neither a blank nor a "$"; nullopt if `text` has
+// no such reference.
 std::optional<Reference> FirstReference(std::string_view text) {
   for (size_t begin = text.find("${"); begin != std::string_view::npos; begin = text.find("${", begin + 2)) {
     const size_t end = text.find_first_of("}$ \t\r\n", begin + 2);
@@ -154,14 +155,16 @@ Result<Endpoint> SiteConfiguration::Address(const std::string& key, int default_
   const auto port = colon == std::string::npos ? default_port : ParseInt(value.text.substr(colon + 1));
   std::string host = value.text.substr(0, colon);
   if (!port || *port < 1 || *port > UINT16_MAX || host.empty()) return NotOfTheForm(value, key, "host:port");
-  // A server that listens on all addresses is expected on the client's own machine (NetUtils.getConnectAddress).
+  // A server with the address 0.0.0.0 listens on all addresses of its machine. Hadoop's clients then connect to their
+  // own machine (NetUtils.getConnectAddress).
   if (host == "0.0.0.0") host = kLoopback;
   return Endpoint{std::move(host), static_cast<int>(*port)};
 }
 
 namespace {
 
-// With several ResourceManagers, the keys of each end with its id. The hostname key of a ResourceManager is sufficient.
+// With several ResourceManagers, the keys of each one end with its id. If its address is not set, its hostname key and
+// the default port are used.
 Result<Endpoint> AddressOfRm(const SiteConfiguration& site, const std::string& key, const std::string& id, int port) {
   if (id.empty()) return site.Address(key, port);
   const std::string own_key = StrCat(key, ".", id);

@@ -17,7 +17,7 @@
 namespace tony::hadoop {
 namespace {
 
-// Long enough for a reason, too short for a stack trace.
+// The maximum length in bytes of a line from a message: enough for a reason, too short for a stack trace.
 constexpr size_t kLongestLine = 1000;
 
 struct Meaning {
@@ -61,7 +61,7 @@ ErrorCode CodeOf(const RpcFailure& failure) {
   }
   const std::string_view name = ShortName(failure.exception_class);
   const auto found = std::ranges::find_if(kMeanings, [name](const Meaning& one) { return one.exception == name; });
-  // Other exceptions may pass: an IOException, a refusal by a standby, a request to try again.
+  // Other exceptions count as temporary, e.g. an IOException, a refusal by a standby, or a request to try again.
   return found == std::end(kMeanings) ? ErrorCode::kUnavailable : found->code;
 }
 
@@ -163,7 +163,8 @@ void RpcConnection::Send(std::string bytes) {
   frames_->Send(std::move(bytes));
 }
 
-// A late name server is named in the message, because it is not the fault of the Hadoop server.
+// Returns the failure for a missing answer. If the host's name is not resolved yet, the message names that step
+// instead, because the Hadoop server did not cause the delay.
 RpcFailure RpcConnection::Late(const std::string& what, Duration limit) const {
   const std::string missing =
       stage_ == Stage::kResolving ? StrCat("resolve ", server_.address.host, ": no answer") : what;
@@ -203,7 +204,7 @@ void RpcConnection::OnConnected() {
   frames_->Send(SaslFrame(proof_->Start()));
 }
 
-// The server waits for a context and the first call, and answers only the call.
+// Sends the context and the calls that waited for the connection. The server answers only the calls.
 void RpcConnection::Open() {
   stage_ = Stage::kOpen;
   establish_limit_.reset();
@@ -250,8 +251,8 @@ void RpcConnection::TakeAnswer(const RpcResponse& response) {
   }
 }
 
-// A ping has no answer. Pings detect that the other host has failed, and keep the server from closing an idle
-// connection.
+// The server does not answer a ping. Pings detect that the other host has failed, and keep the server from closing an
+// idle connection.
 void RpcConnection::ArmPing() {
   ping_ = loop_.After(limits_.ping, [this] {
     if (open_calls_.empty()) return ping_.reset();
@@ -261,7 +262,7 @@ void RpcConnection::ArmPing() {
 }
 
 void RpcConnection::Drop(const RpcFailure& why) {
-  // A copy, because `why` may belong to a call, and all calls are destroyed below.
+  // This is a copy, because `why` may belong to a call, and all calls are destroyed below.
   const RpcFailure last = why;
   stage_ = Stage::kIdle;
   resolving_.reset();

@@ -1,4 +1,4 @@
-// Describes why a call got no answer, and what that means for its caller. Values; pure functions.
+// Why a call got no answer, and what that means for the caller. Values; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,13 @@ struct RpcFailure {
     kLost,
     // The server's bytes are not Hadoop's protocol, or the request is too long.
     kProtocolError,
-    // The client ended the exchange in which it proves its token.
+    // The client ended the exchange that proves its token, because the server accepts no token, does not know the
+    // token's password, or demands more than authentication.
     kNotPermitted,
   };
   Kind kind = Kind::kLost;
-  // Java class, such as "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException". Empty for the other kinds.
+  // Java class, such as "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException". Empty unless the server sent
+  // an exception.
   std::string exception_class;
   std::string message;  // first line of the message
 };
@@ -50,7 +52,7 @@ std::string_view ShortName(std::string_view exception_class);
 // Returns the first line of a message that may end with a stack trace. Control characters are removed, and the result
 // has at most 1000 bytes.
 std::string FirstLine(std::string_view text);
-// Returns all lines joined to one of at most 1000 bytes.
+// Returns all lines of a message joined to one line of at most 1000 bytes.
 std::string OneLine(std::string text);
 
 // `RpcConnection` is a connection to one Hadoop server, for one of its protocols. Loop thread only.
@@ -80,10 +82,10 @@ struct RpcServer {
 };
 
 struct RpcLimits {
-  // ipc.client.connect.timeout. Limits the connect and the proof of the token.
+  // The limit for connecting and proving the token (Hadoop's ipc.client.connect.timeout).
   Duration establish = std::chrono::seconds(20);
-  Duration call = std::chrono::seconds(120);  // ipc.client.rpc-timeout.ms
-  // ipc.ping.interval. A ping is sent after this much silence while a call is open.
+  Duration call = std::chrono::seconds(120);  // as Hadoop's ipc.client.rpc-timeout.ms
+  // A ping is sent after this much silence while a call is open (Hadoop's ipc.ping.interval).
   Duration ping = std::chrono::seconds(60);
 };
 

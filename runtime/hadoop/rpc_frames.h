@@ -26,11 +26,11 @@
 
 namespace tony::hadoop {
 
-// The longest answer that is accepted. The largest in practice is the list of all nodes, some 10 MB for a cluster of
+// The longest answer that is accepted. The largest in practice is the list of all nodes, about 10 MB for a cluster of
 // 10,000 nodes. Hadoop's own clients accept 128 MiB.
 inline constexpr uint32_t kLongestAnswer = 32 << 20;
-// The longest request that is sent. For a frame above CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT, 128 MiB,
-// a server closes the connection without a message.
+// The longest request that is sent. If a frame is longer than 128 MiB
+// (CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT), a server closes the connection without a message.
 inline constexpr size_t kLongestRequest = 64 << 20;
 
 // Reserved call ids, from RpcConstants and from Hadoop's client (connection context, SASL, ping).
@@ -52,10 +52,10 @@ struct RpcCall {
   std::string method;
   std::string protocol;
 };
-// `request` holds the bytes of the request message.
+// Returns the frame of a call. `request` holds the bytes of the request message.
 std::string CallFrame(const std::string& client_id, const RpcCall& call, std::string_view request);
 
-// Returns any messages as one frame. Servers' frames have this form, too.
+// Returns one frame that contains the messages. Servers' frames have the same form.
 std::string FrameOf(std::initializer_list<const google::protobuf::MessageLite*> messages);
 
 // Reads the next message of a frame and removes it from `rest`. kInvalid: the message is cut off, or has another type.
@@ -64,12 +64,12 @@ Status TakeMessage(std::string_view& rest, google::protobuf::MessageLite& messag
 struct RpcResponse {
   int32_t call_id = 0;
   wire::RpcResponseHeader header;
-  // A part of the frame. Empty unless the call succeeded.
+  // The bytes of the response message, a part of the frame. Empty unless the call succeeded.
   std::string_view body;
 };
 Result<RpcResponse> ReadResponse(std::string_view frame);
 
-// The result of a call with messages instead of bytes. Private to this folder, because it exposes protobuf types.
+// Calls whose results are messages instead of bytes. Private to this folder, because they expose protobuf types.
 
 template <class Response>
 using TypedReply = std::variant<Response, RpcFailure>;
@@ -95,7 +95,7 @@ inline std::string ContextOf(const std::string& method, const RpcConnection& con
   return StrCat(method, " at ", ToString(connection.server().address));
 }
 
-// Calls `method`. Passes `done` the answer as converted by `convert`, or an error for users.
+// Calls `method`. Then calls `done` with the answer as converted by `convert`, or with an error for users.
 template <class T, class Response, class Done>
 void CallFor(RpcConnection& connection, const std::string& method, const google::protobuf::MessageLite& request,
              T (*convert)(const Response&), Done done) {

@@ -135,7 +135,7 @@ Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge
 }
 
 std::string Base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // space for OpenSSL's NUL included
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with space for OpenSSL's NUL
   const int size =
       EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                       reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
@@ -201,7 +201,8 @@ Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
   wire::RpcSasl message;
   message.set_state(wire::RpcSasl::INITIATE);
   message.set_token(std::move(answer.response));
-  // The server searches its own list for an equal entry. So every field is sent back, including fields that are "".
+  // The server searches its own list for an entry that equals the sent one. Every field is therefore sent back, even if
+  // it is empty.
   *message.add_auths() = *token;
   message.mutable_auths(0)->clear_challenge();
   return message;

@@ -21,7 +21,7 @@ struct DigestInput {
   std::string nonce;         // the server's nonce
   std::string client_nonce;  // our nonce, new each time
   std::string uri;           // "PROTOCOL/SERVER"
-  // "auth" in every exchange. For "auth-int" and "auth-conf" only the proofs can be computed.
+  // Quality of protection: "auth" in every exchange. ProveDigest() also accepts "auth-int" and "auth-conf".
   std::string qop;
 };
 // Each proof has 32 hexadecimal digits.
@@ -52,7 +52,7 @@ std::string Base64(std::string_view bytes);  // with padding, without line break
 
 class SaslExchange {
  public:
-  // `client_nonce` must be printable, and never used before.
+  // `client_nonce` must be printable and must never have been used before.
   SaslExchange(Token token, std::string client_nonce);
 
   // Returns the first message of the client.

@@ -9,9 +9,9 @@
 namespace tony::hadoop {
 namespace {
 
-// Limit of entries in a folder. Each takes about 300 bytes of memory here.
+// Limit of entries in a folder. Each entry takes about 300 bytes of memory.
 constexpr size_t kMostEntries = 200'000;
-// The slowest transfer that is awaited. The time for the body is added to the limit of a call.
+// The slowest accepted rate of a transfer. The limit of a call grows by the time that its body takes at this rate.
 constexpr int64_t kLeastBytesPerMillisecond = 1 << 10;
 
 std::string OctalText(int permission) {
@@ -22,8 +22,8 @@ std::string OctalText(int permission) {
 
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
-// Returns the reason why an operation was not done. A second redirect is an error, so that a job's bytes go only to the
-// server that the NameNode named.
+// Returns why an operation was not done; Ok if it was done. A second redirect is an error, because a job's bytes may go
+// only to the server that the NameNode named.
 Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
   if (!response.ok()) return response.error();
   if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);
@@ -33,7 +33,7 @@ Status Checked(const Result<HttpResponse>& response, std::string_view subject, b
 
 using OnResponse = std::function<void(Result<HttpResponse>)>;
 
-// Passes `done` the value that `parse` reads from the answer.
+// Returns a callback that calls `done` with the value that `parse` reads from the answer, or with an error.
 template <class T, class Parse>
 OnResponse Parsing(std::string subject, bool writes, Parse parse, std::function<void(Result<T>)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) {
@@ -47,7 +47,7 @@ OnResponse Finishing(std::string subject, std::function<void(Status)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) { done(Checked(response, subject, true)); };
 }
 
-// Passes `done` false if the target already exists.
+// Returns a callback that calls `done` with false if the target already exists, and otherwise with true or an error.
 OnResponse Creating(std::string subject, std::function<void(Result<bool>)> done) {
   return [=, done = std::move(done)](const Result<HttpResponse>& response) {
     const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
@@ -57,7 +57,8 @@ OnResponse Creating(std::string subject, std::function<void(Result<bool>)> done)
   };
 }
 
-// Returns the URL where the bytes are to be sent or read. A NameNode or a gateway names it in a header or in the body.
+// Returns the URL where the bytes are to be sent or read. A NameNode or a gateway sends this URL in a header or in the
+// body.
 Result<std::string> LocationIn(const HttpResponse& response, const std::string& base) {
   const std::string header = HeaderOf(response, "location");
   const bool is_redirect = response.status == 307 && !header.empty();
@@ -69,7 +70,7 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
 
 }  // namespace
 
-// The handle of calls that follow each other. It holds the running call.
+// The handle of several calls that follow each other. It holds the call that is running.
 class WebHdfs::Steps : public EventLoop::Handle {
  public:
   WebHdfs::Handle running;
@@ -91,7 +92,7 @@ WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpRespons
   return http_.Send(CallFor(operation), std::move(done));
 }
 
-// The data node is located in a call of its own. A client that follows the redirect would first send the body to the
+// The data node is located in a call of its own. A client that followed the redirect would first send the body to the
 // NameNode.
 WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done) {
   auto steps = std::make_unique<Steps>();
@@ -143,7 +144,7 @@ WebHdfs::Handle WebHdfs::CheckAccess(const std::string& path, const std::string&
   return Ask(operation, Finishing(operation.Subject(), std::move(done)));
 }
 
-// Requests the entries behind the last one until none remain.
+// Lists a folder: requests the entries after the last received one until none remain.
 class WebHdfs::Listing : public EventLoop::Handle {
  public:
   Listing(WebHdfs& hdfs, std::string path, Done<Result<std::vector<HdfsEntry>>> done)
@@ -155,7 +156,7 @@ class WebHdfs::Listing : public EventLoop::Handle {
   void AskNext() {
     Operation operation{"GET", "LISTSTATUS_BATCH", path_, {}};
     if (!entries_.empty()) {
-      // Hadoop calls the parameter `startAfter`, but version 3.5.0 reads only `startafter`.
+      // Hadoop calls the parameter `startAfter`, but version 3.5.0 reads only `startafter`, so both are sent.
       operation.query.emplace_back("startAfter", entries_.back().name);
       operation.query.emplace_back("startafter", entries_.back().name);
     }
@@ -164,7 +165,7 @@ class WebHdfs::Listing : public EventLoop::Handle {
     running_ = hdfs_.Ask(operation, Parsing<HdfsListing>(operation.Subject(), false, parse, on_some));
   }
   void Take(const Result<HdfsListing>& some) {
-    // A copy, because the call may destroy this object.
+    // This is a copy, because the call may destroy this object.
     const auto done = done_;
     if (!some.ok()) return done(some.error());
     const std::vector<HdfsEntry>& more = (*some).entries;
@@ -215,8 +216,8 @@ WebHdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t l
                      Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
 }
 
-// Options are always sent. Without them HDFS moves `from` into a folder `to`. With them its answer is an exception or
-// empty.
+// Options are always sent. Without them, HDFS would move `from` into an existing folder `to`. With them, the answer is
+// empty or an exception.
 WebHdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, HdfsRename how,
                                 Done<Result<bool>> done) {
   const char* options = how == HdfsRename::kIfNew ? "NONE" : "OVERWRITE";
@@ -297,7 +298,8 @@ class Put : public EventLoop::Handle {
       CleanUp(renamed);
     });
   }
-  // Removes the temporary file. Nothing can be renamed after this, so the result shows whether a lost rename was done.
+  // Removes the temporary file. If the answer to the rename was lost, and the temporary file does not exist, the rename
+  // was done.
   void CleanUp(const Result<bool>& ending) {
     running_ = hdfs_.Remove(temporary_, [this, ending](const Result<bool>& removed) {
       const bool was_renamed = renaming_ && !ending.ok() && removed.ok() && !*removed;
@@ -305,7 +307,7 @@ class Put : public EventLoop::Handle {
     });
   }
   void Tell(const Result<bool>& result) {
-    // A copy, because the call may destroy this object.
+    // This is a copy, because the call may destroy this object.
     const auto done = done_;
     done(result);
   }

@@ -1,14 +1,14 @@
 // `WebHdfs` accesses HDFS through its REST interface, WebHDFS. The NameNode handles names. Bytes go to and from the
 // DataNodes that the NameNode selects.
 //
-// Loop thread only. Each call returns a handle. Destroying the handle cancels the call, whose work may then be done or
-// not. `done` is called once, never inside the call, and may destroy the handle. All handles must be destroyed before
-// the WebHdfs. Paths are absolute: "/user/eve/x". Nothing is retried: a caller whose answer was lost must read the
-// state.
+// Loop thread only. Each call returns a handle. Destroying the handle cancels the call; the operation may then have
+// been done or not. `done` is called once, never inside the call, and may destroy the handle. All handles must be
+// destroyed before the WebHdfs. Paths are absolute: "/user/eve/x". Nothing is retried: a caller that gets no answer
+// must read the state of HDFS.
 //
-// Errors name the operation, the path and Hadoop's exception: kNotFound, kNotPermitted, kUnavailable (no answer,
-// standby, safe mode, and other conditions that may pass; the work may still be done), kCannotWrite (quota, full disks,
-// a folder at the path of the file, ...), kInvalid (a bad path, or an answer that is not WebHDFS').
+// Errors name the operation, the path and Hadoop's exception. kUnavailable: no answer, standby, safe mode, and other
+// temporary conditions; the operation may still be done. kCannotWrite: quota, full disks, a folder at the path of the
+// file, and so on. kInvalid: a bad path, or an answer that is not WebHDFS'. Other codes: kNotFound, kNotPermitted.
 #pragma once
 
 #include <cstdint>
@@ -42,16 +42,17 @@ struct HdfsEntry {
 struct HdfsBody {
   std::string bytes;
   std::optional<FilePart> file;           // sent instead of `bytes`
-  std::function<void(int64_t)> on_moved;  // see HttpCall::on_moved
+  std::function<void(int64_t)> on_moved;  // passed on as HttpCall::on_moved
 
   int64_t length() const { return file ? file->length : static_cast<int64_t>(bytes.size()); }
 };
 
 struct HdfsCreation {
   bool overwrite = false;
-  // False: a missing folder is kNotFound, so that a late writer does not create a folder again after it was moved away.
+  // False: a missing folder is the error kNotFound. A late writer then cannot create a folder again that was moved
+  // away.
   bool make_parents = false;
-  // Used as given, because the client sends no umask to HDFS.
+  // The permission of the new file. HDFS does not reduce it, because this client sends no umask.
   int permission = 0600;
 };
 
@@ -68,7 +69,7 @@ class WebHdfs {
     std::string base;  // e.g. "http://nn.example.org:9870"
     // User name, which a cluster without Kerberos trusts.
     std::string user;
-    // Large enough for 1000 entries of a folder, or 32 attributes of 16 KB as hex.
+    // Answers of this size have room for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
   };
 
@@ -79,24 +80,24 @@ class WebHdfs {
   [[nodiscard]] Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done);
   // Checks the user's access to `path`. `action` has the form "r-x". kNotPermitted: access is denied.
   [[nodiscard]] Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done);
-  // Lists a folder in the order of names. A large folder takes several calls, so entries that move meanwhile may be
+  // Lists a folder in the order of names. A large folder takes several calls. Entries that are moved meanwhile may be
   // missed.
   [[nodiscard]] Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done);
-  // Creates a file. False: a file exists, and it is unchanged. After an error the file may exist with only the first
-  // part of its bytes, and nothing shows that. PutCompleteFile() avoids this.
+  // Creates a file. `done` receives false if the file already exists; that file stays unchanged. After an error the
+  // file may exist with only the first part of its bytes, and nothing shows that. PutCompleteFile() avoids this.
   [[nodiscard]] Handle Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done);
   [[nodiscard]] Handle Append(const std::string& path, HdfsBody body, Done<Status> done);
   // Reads at most `length` bytes from `offset` on, fewer at the end of the file. kInvalid: more bytes than
   // Options::limits allow.
   [[nodiscard]] Handle Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done);
-  // Renames a file or folder. An existing folder `to` is an error: nothing is moved into it. False (only kIfNew): a
-  // file `to` exists.
+  // Renames a file or folder. An existing folder `to` is an error: nothing is moved into it. With kIfNew, `done`
+  // receives false if a file `to` exists.
   [[nodiscard]] Handle Rename(const std::string& from, const std::string& to, HdfsRename how, Done<Result<bool>> done);
-  // Removes a file, or a folder with its content. False: `path` did not exist.
+  // Removes a file, or a folder with its content. `done` receives false if `path` did not exist.
   [[nodiscard]] Handle Remove(const std::string& path, Done<Result<bool>> done);
   [[nodiscard]] Handle SetPermission(const std::string& path, int permission, Done<Status> done);
   // Sets an attribute. `name` has the form "user.tony.x". By default, a NameNode accepts 32 attributes of 16 KiB each.
-  // False (only kIfNew): the attribute already exists.
+  // With kIfNew, `done` receives false if the attribute already exists.
   [[nodiscard]] Handle SetXattr(const std::string& path, const std::string& name, std::string_view value, HdfsXattr how,
                                 Done<Result<bool>> done);
   [[nodiscard]] Handle GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done);
@@ -133,10 +134,10 @@ class WebHdfs {
 
 inline constexpr char kUnfinishedPut[] = ".put-";
 
-// The folder of `path` must exist. Loop thread; the caller owns the handle and must destroy it before `hdfs`. `done`
-// receives false (only kIfNew) if the file already exists. Errors are those of WebHdfs. After kUnavailable the whole
-// file may exist. `check`, if set, is called when all bytes have arrived. If `check` returns an error, the put ends
-// without a file under that name.
+// Writes a file. The folder of `path` must exist. Loop thread; the caller owns the handle and must destroy it before
+// `hdfs`. With kIfNew, `done` receives false if the file already exists. Errors are those of WebHdfs. After
+// kUnavailable the whole file may exist. `check`, if set, is called when all bytes have arrived. If `check` returns an
+// error, no file with that name is written.
 [[nodiscard]] WebHdfs::Handle PutCompleteFile(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how,
                                               int permission, WebHdfs::Done<Result<bool>> done,
                                               std::function<Status()> check = nullptr);

@@ -13,7 +13,8 @@ namespace {
 Result<HttpResponse> Get(const std::string& url, Duration limit) {
   EventLoop loop;
   HttpClient http(loop);
-  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};  // otherwise some servers answer XML
+  // Without this header, some servers answer XML.
+  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
   return RunUntilAnswer<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
 }
@@ -74,7 +75,8 @@ constexpr Meaning kMeanings[] = {
 
 ErrorCode CodeOfStatus(int status, bool writes) {
   if (status == 401 || status == 403) return ErrorCode::kNotPermitted;
-  // The status comes from another server, or from a gateway that does not know HDFS yet. It means nothing for the path.
+  // The status comes from another server, or from a gateway that does not know HDFS yet. It does not mean that the path
+  // is missing.
   if (status == 404 || status >= 500) return ErrorCode::kUnavailable;
   return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
 }
@@ -85,7 +87,9 @@ std::string FirstLine(std::string_view text) {
   return line;
 }
 
-Error NoAnswer(std::string_view expected) { return InvalidError("the answer is not from WebHDFS: it has no ", expected); }
+Error NoAnswer(std::string_view expected) {
+  return InvalidError("the answer is not from WebHDFS: it has no ", expected);
+}
 
 // Returns nullptr if one of the names on the way is missing.
 const json::value* Find(const json::value& document, std::initializer_list<std::string_view> names) {
@@ -179,7 +183,8 @@ Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
   // NamenodeWebHdfsMethods sends this message if no DataNode has reported yet, or all are dead. The path is not the
   // reason, and the condition may pass.
   const bool no_data_node = message.find("Failed to find datanode") != std::string::npos;
-  // Other exceptions are IOException and its subclasses, for which WebHDFS also sends status 403.
+  // Other exceptions are IOException and its subclasses. WebHDFS sends status 403 for them, so 403 does not mean a
+  // missing permission here.
   const ErrorCode code = meaning != std::end(kMeanings)            ? meaning->code
                          : writes && status < 500 && !no_data_node ? ErrorCode::kCannotWrite
                                                                    : ErrorCode::kUnavailable;

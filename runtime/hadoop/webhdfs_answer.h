@@ -35,11 +35,12 @@ struct HdfsRefusal {
 
   // Returns true if the refusal means that the file or attribute already exists.
   bool IsAlreadyThere() const;
-  // `subject` has the form "CREATE /a/b". `writes` is true for an operation that writes.
+  // Converts the refusal to an error. `subject` has the form "CREATE /a/b". `writes` is true for an operation that
+  // writes.
   Error ToError(std::string_view subject, bool writes) const;
 };
 
-// Returns nullopt for a status of 2xx and for a redirect.
+// Returns the refusal that a response contains; nullopt for status 2xx and for a redirect.
 std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response);
 
 struct HdfsListing {
@@ -47,7 +48,7 @@ struct HdfsListing {
   int64_t remaining = 0;
 };
 
-// Each function returns kInvalid if `json` is not such an answer.
+// Each of these functions reads one kind of answer. kInvalid: `json` is not an answer of that kind.
 Result<bool> BooleanIn(std::string_view json);
 Result<HdfsEntry> EntryIn(std::string_view json);
 Result<HdfsListing> ListingIn(std::string_view json);

@@ -38,7 +38,7 @@ wire::ApplicationId ToWire(const ApplicationId& id) {
   return out;
 }
 
-// The application is set only within the attempt, as Java does.
+// The application id is set only within the attempt id, as Hadoop's Java code does.
 wire::ContainerId ToWire(const ContainerId& id) {
   wire::ContainerId out;
   *out.mutable_app_attempt_id()->mutable_application_id() = ToWire(id.attempt.application);
@@ -98,7 +98,7 @@ AttemptId FromWire(const wire::ApplicationAttemptId& id) { return {FromWire(id.a
 ContainerId FromWire(const wire::ContainerId& id) { return {FromWire(id.app_attempt_id()), id.id()}; }
 NodeId FromWire(const wire::NodeId& id) { return {id.host(), id.port()}; }
 
-// The map repeats memory and cores, which are skipped here.
+// The map of other resources repeats memory and cores, so these are skipped here.
 Resource FromWire(const wire::Resource& resource) {
   Resource out{.memory_mib = resource.memory(), .vcores = resource.virtual_cores()};
   for (const auto& other : resource.resource_value_map()) {

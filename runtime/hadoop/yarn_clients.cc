@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kClientProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
 
-// A state without a row becomes kNew.
+// An application state without a row becomes kNew. A final status without a row becomes kUndefined.
 constexpr std::pair<wire::YarnApplicationState, ApplicationState> kStates[] = {
     {wire::SUBMITTED, ApplicationState::kSubmitted}, {wire::ACCEPTED, ApplicationState::kAccepted},
     {wire::RUNNING, ApplicationState::kRunning},     {wire::FINISHED, ApplicationState::kFinished},
@@ -76,8 +76,8 @@ ApplicationReport ReportIn(const wire::ApplicationReport& report) {
 }
 
 // Interprets messages that RMAppManager puts into a YarnException. "Cannot add a duplicate" means that two calls
-// submitted one application at the same moment. That is a success, as is submitting an application that already exists.
-// The other message means that the queue's ACL does not admit the user.
+// submitted one application at the same moment. This counts as a success, like submitting an application that already
+// exists. "does not have permission to submit" means that the queue's ACL does not admit the user.
 Result<bool> SubmitOutcome(const Result<bool>& submitted) {
   if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return true;
   if (submitted.error().message.find("does not have permission to submit") == std::string::npos) return submitted;
@@ -231,7 +231,7 @@ Request RequestFor(const std::vector<ContainerId>& ids) {
 
 }  // namespace
 
-// ContainerManagerImpl has no exception class for these cases, so the messages are compared.
+// ContainerManagerImpl has no exception class for a container that it already has, so the messages are compared.
 bool ContainerFailure::IsAlreadyStarted() const {
   return message.find("Attempt to relaunch the same container") != std::string::npos ||
          message.find("already is running on this node") != std::string::npos;

@@ -1,8 +1,8 @@
 // `RmClient` sends a client's requests to the ResourceManager (ApplicationClientProtocol). Loop thread only.
 //
-// Nothing is retried. Every call except ReserveApplicationId() may be repeated after kUnavailable. Errors name the call, the
-// server and the first line of the exception. kNotFound: unknown application. kInvalid: the request can never be
-// granted. kNotPermitted: access is denied. Callbacks come as RpcConnection describes.
+// Nothing is retried. Every call except ReserveApplicationId() may be repeated after kUnavailable. Errors name the
+// call, the server and the first line of the exception. kNotFound: unknown application. kInvalid: the request can never
+// be granted. kNotPermitted: access is denied. Each callback is called once, and never from inside a method.
 #pragma once
 
 #include <functional>
@@ -31,9 +31,9 @@ struct Submission {
   // At most 10 tags, each of up to 100 printable ASCII characters.
   std::set<std::string> tags;
   int priority = 0;
-  // Limit of AM attempts. If it is 0 or above the cluster's limit, the cluster's limit applies.
+  // The maximum number of AM attempts. If it is 0 or above the cluster's limit, the cluster's limit applies.
   int max_attempts = 0;
-  // How long a failure of an AM counts. nullopt: forever.
+  // How long a failure of an AM counts towards `max_attempts`. nullopt: forever.
   std::optional<Duration> failure_validity;
   // True: when an AM ends, its containers keep running for the next attempt.
   bool keep_containers = false;
@@ -108,8 +108,8 @@ class RmClient {
   // Returns the node labels of the cluster; empty if it has no labels.
   void NodeLabels(Done<std::vector<std::string>> done);
   void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: no such queue
-  // Returns the queues to which the user may submit, such as "root.ml", whether they run or not. A cluster that does
-  // not enforce queue ACLs (yarn.acl.enable) answers as if it did.
+  // Returns the queues to which the user may submit, such as "root.ml", whether they run or not. Even if the cluster
+  // does not enforce queue ACLs (yarn.acl.enable), only queues whose ACLs admit the user are returned.
   void QueuesOfUser(Done<std::vector<std::string>> done);
 
  private:
@@ -118,9 +118,10 @@ class RmClient {
 
 // `NmClient` sends an AM's requests to one NodeManager (ContainerManagementProtocol). Loop thread only.
 //
-// Keep a client per node only while it is needed, because a connection is an open socket. Callbacks come as
-// RpcConnection describes. A call can succeed although some of its containers fail: each answer lists the failures.
-// After kUnavailable the node may have executed the call. Query the status of a container before giving it up.
+// Keep the client of a node only while it is needed, because its connection is an open socket. Each callback is called
+// once, and never from inside a method. A call can succeed although some of its containers fail: each answer lists the
+// failures. After kUnavailable the node may have executed the call. Query the status of a container before giving it
+// up.
 
 struct ContainerStart {
   Token container_token;  // token of the granted Container

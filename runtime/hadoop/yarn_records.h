@@ -13,7 +13,8 @@
 
 namespace tony::hadoop {
 
-// "application_1700000000000_0001". The first number is the time when the ResourceManager started, in milliseconds.
+// An id such as "application_1700000000000_0001". The first number is the time when the ResourceManager started, in
+// milliseconds.
 struct ApplicationId {
   int64_t cluster_timestamp = 0;
   int32_t number = 0;
@@ -24,7 +25,7 @@ struct AttemptId {  // "appattempt_1700000000000_0001_000001"
   int32_t number = 0;
   auto operator<=>(const AttemptId&) const = default;
 };
-// "container_1700000000000_0001_01_000002", or "container_e03_17..." after restarts of the ResourceManager.
+// An id such as "container_1700000000000_01_000002", or "container_e03_17..." after restarts of the ResourceManager.
 struct ContainerId {
   AttemptId attempt;
   // The lower 40 bits count containers. The upper bits count restarts of the ResourceManager.
@@ -48,7 +49,7 @@ struct Resource {
   int64_t memory_mib = 0;
   int32_t vcores = 0;
   // Amounts of other resources in the cluster's own unit, such as "yarn.io/gpu" -> 2. A ResourceManager ignores a name
-  // that it does not know, so compare with the granted resource.
+  // that it does not know, so check the resource of a granted container.
   std::map<std::string, int64_t> others;
   int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name) : 0; }
   bool operator==(const Resource&) const = default;
@@ -101,14 +102,15 @@ struct LocalResource {
   int port = -1;  // -1: no port
   std::string path;
   int64_t size = 0;
-  // Must be exactly the time of the source. Otherwise the node refuses the file.
+  // Must be exactly the modification time of the source. Otherwise the node refuses the file.
   Instant modified{};
   Kind kind = Kind::kFile;
   Visibility visibility = Visibility::kApplication;
 };
 
 // How a node starts a container. The node writes environment and command between double quotes into a shell script,
-// which its pages show to everybody. The shell interprets $, ", \ and ` there, and secrets belong into `credentials`.
+// where the shell interprets $, ", \ and `. The node's pages show this script to everybody, so secrets belong into
+// `credentials`.
 struct LaunchContext {
   std::map<std::string, LocalResource> files;  // key: name in the container's folder
   std::map<std::string, std::string> environment;
