@@ -31,9 +31,9 @@ inline constexpr char kSpecFile[] = "tony-spec.json";
 inline constexpr char kExecutorFile[] = "tony-executor";
 inline constexpr char kMasterFolder[] = "tony-am";
 
-// The largest spec that is passed in the credentials. A larger one would burden the AM at every launch, and the node,
-// which keeps the credentials in its own records. A larger spec becomes a file. A small spec does not, because the
-// node's download of a file takes longer.
+// The largest spec that is passed in the credentials. A larger spec becomes a file, because it would burden the AM at
+// every launch, and the node, which keeps the credentials in its own records. A smaller spec does not become a file,
+// because the node's download of a file takes longer.
 inline constexpr size_t kLargestSpecInLaunch = 256 << 10;
 
 struct JobSecrets {

@@ -11,7 +11,7 @@ void AppendEscaped(std::string& out, char c) {
   out += c;
 }
 
-// Every text that the NodeManager replaces begins or ends with one of these characters. An empty string after the
+// Each text that the NodeManager replaces begins or ends with one of these characters. An empty string after the
 // character prevents the replacement, and means nothing to a shell.
 bool BeginsReplacement(char c) { return c == '<' || c == '{' || c == '}'; }
 
@@ -81,7 +81,8 @@ Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const Execu
   } else {
     told.spec = ToJson(job.spec);
     if (told.spec.size() > kLargestSpecInLaunch)
-      return InvalidError("the job's spec has ", told.spec.size(), " bytes, too many for the credentials, and was not sent as a file");
+      return InvalidError("the job's spec has ", told.spec.size(),
+                          " bytes, too many for the credentials, and was not sent as a file");
   }
   AddTo(context.credentials, told);
   for (const auto& [name, value] : job.spec.container_env)

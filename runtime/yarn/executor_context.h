@@ -41,9 +41,9 @@ struct ExecutorInputs {
   // Address of the AM as a number, because a static executor cannot resolve names.
   LeaseRecord lease;
   StagedFiles staged;
-  // kExecutorFile, the entries of `staged`, and kSpecFile if the spec is large.
+  // Must contain kExecutorFile, the entries of `staged`, and kSpecFile if the spec is large.
   HdfsFiles files;
-  // Variables to add to our own, such as HADOOP_USER_NAME.
+  // Variables that the container gets in addition to ours, such as HADOOP_USER_NAME.
   std::map<std::string, std::string> environment;
   // Credentials that tasks may use. The AM's own token is never among them.
   hadoop::Credentials credentials;
@@ -60,9 +60,9 @@ struct AmInputs {
   TlsIdentity executors_tls;
   // StagedFiles::am. The AM's folder has links to these entries, by their names.
   std::vector<StagedEntry> staged;
-  // kMasterFolder, which is the program's bundle, and the entries of `staged`.
+  // Must contain kMasterFolder, which is the bundle of the AM's program, and the entries of `staged`.
   HdfsFiles files;
-  // Variables to add to our own. They are visible to everybody.
+  // Variables that the container gets in addition to ours. They are visible to everybody.
   std::map<std::string, std::string> environment;
   hadoop::Credentials credentials;
 };

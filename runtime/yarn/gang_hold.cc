@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-// The first rest of a gang is half as long as a hold. Each further rest is twice as long as the last one, up to this
+// The first rest of a gang is half as long as a hold. Each further rest is twice as long as the rest before, up to this
 // many doublings.
 constexpr int kMostDoublings = 3;
 

@@ -1,13 +1,14 @@
-// Holds back the containers of tasks that start together until the last one is granted. Otherwise, two jobs that each
-// have half of their containers, and run executors there, would wait for each other forever. Pure.
+// Holds back the containers of tasks that start together (a gang) until the last one is granted. Otherwise, two jobs
+// that each have half of their containers, and run executors there, would wait for each other forever. Pure.
 //
 //   gathering --all granted--> handed out
 //     ^    | some granted, none added for the length of a hold
 //     |    v
 //   resting: granted containers have been released, and nothing is requested
 //
-// The lengths of holds and rests are random. So if two jobs hold containers that the other one needs, one of them
-// releases its containers while the other one still requests.
+// A hold is the time for which granted containers wait for the others. A rest is the time without requests after a
+// hold that ended without all containers. Both have random lengths. If two jobs hold containers that the other job
+// needs, one of them therefore releases its containers while the other still requests.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ namespace tony {
 
 class GangHold {
  public:
-  // `hold` is the minimum time to wait after the newest container. The maximum is twice as long. 0: nothing is held
-  // back. A ResourceManager takes a container away if it is not started within ten minutes
-  // (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
+  // A hold ends at a random time between `hold` and twice `hold` after the newest container was granted. 0: nothing is
+  // held back. Twice `hold` should be less than ten minutes, because a ResourceManager takes a container away that is
+  // not started within ten minutes (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
   GangHold(Duration hold, uint64_t seed) : hold_(hold), random_(seed) {}
 
   // Changes for the ResourceManager, and containers that are ready for the AM.
@@ -40,17 +41,17 @@ class GangHold {
   News Want(const std::vector<ContainerRequest>& asks);
   News Withdraw(const std::vector<AttemptId>& attempts);
   News Granted(const std::vector<YarnGrant>& grants, Instant now);
-  // Handles the end of a container. A container that was held back is requested again. Returns false if the container
-  // was not held back.
+  // Handles a container that has ended. If it was held back, requests another container for its task, and returns true.
+  // Otherwise returns false.
   bool Ended(const hadoop::ContainerId& container, News& news);
   // Handles a restart of the ResourceManager, which no longer knows containers that were never started.
   News HandleRmRestart();
-  // Ends the holds and rests that are due. Call it at the time of NextLook().
+  // Ends the holds and rests that are due. Call this at the time that NextLook() returns.
   News Look(Instant now);
 
   std::optional<Instant> NextLook() const;
   int Kept() const;  // number of containers held back
-  // Reason for users. Empty if no gang rests.
+  // Returns for users why a gang rests; empty if no gang rests.
   std::string RestReason() const;
 
  private:

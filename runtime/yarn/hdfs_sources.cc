@@ -16,7 +16,7 @@ namespace {
 
 using hadoop::HdfsEntry;
 
-// Limit of files in a folder. The AM names each file to each container, in a message of at most 64 MB.
+// Limit of files in a folder. The AM sends each container the list of the files, in a message of at most 64 MB.
 constexpr size_t kMostInFolder = 1000;
 
 constexpr int64_t kMostRead = 16 << 20;  // a thousand times a usual file
@@ -67,7 +67,8 @@ class Look {
     TRY(AddFilesOf(path, "", files));
     for (const RemoteFile& one : files)
       if (IsReservedFileName(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
-    if (files.empty()) return Refused("it is a folder in HDFS without files directly in it; files in its subfolders are not used");
+    if (files.empty())
+      return Refused("it is a folder in HDFS without files directly in it; files in its subfolders are not used");
     return files;
   }
 

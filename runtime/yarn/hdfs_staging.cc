@@ -119,8 +119,8 @@ Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
   return body;
 }
 
-// Finds out why the connection broke in every try. It sends a single byte: nothing else is under way when HDFS refuses
-// that, so the answer can be read.
+// Returns why the connection broke in every try. To find out, it sends a single byte: if HDFS refuses that byte, no
+// other bytes are under way, so the answer can be read.
 Error Sending::ReasonOf(const Error& broken, int fd) {
   const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
   const FilePart byte{.fd = fd, .length = 1};

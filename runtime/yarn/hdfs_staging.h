@@ -30,7 +30,7 @@ struct HdfsStore {
   hadoop::WebHdfs::Options hdfs;
   Endpoint name_node;  // address that the cluster's programs use
   std::string folder;  // "/user/eve/.tony/staged"; created with its parents
-  // A local folder, for the archive of a folder while it is sent.
+  // A local folder for the archive of a folder while the archive is sent.
   std::filesystem::path scratch;
 };
 
@@ -49,12 +49,12 @@ std::vector<HdfsSource> SelectSources(const StagedFiles& files);
 // content. kInvalid, kUnavailable: the file cannot be read.
 Result<HdfsSource> FileSource(std::string key, const std::filesystem::path& file);
 
-// Key: HdfsSource::key. Size and time are those that HDFS reports.
+// The files as they are in HDFS, with the sizes and times that HDFS reports. Key: HdfsSource::key.
 using HdfsFiles = std::map<std::string, hadoop::LocalResource>;
 std::string ToJson(const HdfsFiles& files);
 Result<HdfsFiles> HdfsFilesFromJson(std::string_view json);
 
-// Uploads the sources that are missing, and blocks until all are there. Call it on any thread that has no loop of its
+// Uploads the sources that are missing, and blocks until all are in HDFS. Call it on any thread that has no loop of its
 // own. `watch` is called on this thread. If a stop is requested, the current upload is cut off. Errors name source and
 // place. kInvalid: a source cannot be read. kUnavailable: a source changed while it was read, HDFS cannot be reached,
 // or `watch.stop` was requested. kNotPermitted: the folder belongs to another user. kCannotWrite: quota, full disks, or

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLength = "\nLogLength:";
 constexpr std::string_view kContents = "\nLogContents:\n";
-// Longer than an AM waits for an executor (LogRelay, am/parked_calls.h).
+// This is longer than the time that an AM waits for an executor (LogRelay, am/parked_calls.h).
 constexpr Duration kCallLimit{6000};
 constexpr HttpCallLimits kLimits{.connect = Duration(3000),
                                  .stalled = Duration(5000),
@@ -74,7 +74,8 @@ Result<T> AmLogs::Ask(const std::function<void(AmConnection&, const std::string&
   return ErrorOf(std::get<Disconnected>(answer));
 }
 
-// A connection begins with a status request, because its first call should be small: see ClientCalls.
+// The first call over a connection should be small, for the reason that ClientCalls gives. A connection therefore
+// begins with a status request.
 tony::Status AmLogs::Connect() {
   if (am_) return Ok();
   TRY_ASSIGN(const AmAccess way, find_());
@@ -98,10 +99,11 @@ Result<LogAnswer> AmLogs::Read(const LogQuery& query) {
 namespace {
 
 constexpr Duration kSettingLimit{2000};
-// Larger than the part of a log, or of a file's index, that is read at once.
+// Limit of an answer in bytes. It is larger than any part of a log or of a file's index that is read at once.
 constexpr size_t kLargestRead = 17 << 20;
 
-// Returns the path of "hdfs://nn:8020/logs" or of "/logs". nullopt: the place is in another file system.
+// Returns the path in HDFS of a place such as "hdfs://nn:8020/logs" or "/logs"; nullopt if the place is in another file
+// system.
 std::optional<std::string> PathInHdfs(const std::string& place) {
   constexpr std::string_view kScheme = "hdfs://";
   if (place.starts_with('/')) return place;
@@ -109,7 +111,7 @@ std::optional<std::string> PathInHdfs(const std::string& place) {
   return path == std::string::npos ? std::nullopt : std::optional(place.substr(path));
 }
 
-// Returns the folders to which the cluster moves logs. Each format that it writes may have its own folder.
+// Returns the folders to which the cluster moves logs. Each file format of moved logs may have its own folder.
 std::vector<std::string> Roots(const std::string& rm_web) {
   const auto setting = [&](const std::string& key) { return hadoop::RmSetting(rm_web, key, kSettingLimit); };
   const std::string usual = setting("yarn.nodemanager.remote-app-log-dir").value_or("/tmp/logs");
@@ -121,8 +123,8 @@ std::vector<std::string> Roots(const std::string& rm_web) {
   return roots;
 }
 
-// Puts the files of `node` first. Their names are "host_port", or "host_port_time" if the node moved logs while the
-// application ran.
+// Returns the files in the order of reading: the files of `node` come first. Names are "host_port", or "host_port_time"
+// if the node moved logs while the application ran.
 std::vector<hadoop::HdfsEntry> InOrder(std::vector<hadoop::HdfsEntry> files, const std::string& node) {
   const std::string begin = StrCat(node, "_");
   std::erase_if(files, [](const hadoop::HdfsEntry& file) { return file.is_folder || file.name.ends_with(".tmp"); });

@@ -23,18 +23,18 @@
 
 namespace tony {
 
-// Limit in bytes. A node serves no part of a log except its end.
+// The maximum size in bytes of a part of a log. A node serves only the end of a log.
 inline constexpr int64_t kMostOfNodeLog = 8 << 20;
 
 // Returns the last kMostOfNodeLog bytes of a log. `link` has the form that yarn/yarn_ends.h describes. Waits for the
-// node, some seconds at most. kNotFound: the node no longer has the log. kUnavailable: the node does not answer.
-// kInvalid: the answer is not that of a NodeManager. Any thread.
+// node, a few seconds at most. kNotFound: the node no longer has the log. kUnavailable: the node does not answer.
+// kInvalid: the answer does not have the form of a NodeManager's answer. Any thread.
 Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream);
 
-// Returns the log within a NodeManager's answer. Pure.
+// Returns the log that a NodeManager's answer contains. Pure.
 Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream);
 
-// How a reader of logs reaches the AM of a job that runs elsewhere.
+// Access to the AM of a job that runs on other machines, for readers of logs.
 
 struct AmAccess {
   Address am;
@@ -42,18 +42,19 @@ struct AmAccess {
   MakeChannel tls;
 };
 
-// Returns the way to the AM, or an error if it cannot be found now. kUnavailable: no AM has been leader yet. May block.
+// Returns how to reach the AM, or an error if the AM cannot be found now. kUnavailable: no AM has been leader yet. May
+// block.
 using FindMaster = std::function<Result<AmAccess>()>;
 std::unique_ptr<AmConnection> ConnectTo(const AmAccess& way, EventLoop& loop, const JobRecords& records);
 
-// Requests status and logs from the AM over one connection. Each call blocks, some seconds at most. One thread.
+// Requests status and logs from the AM over one connection. Each call blocks, a few seconds at most. One thread.
 class AmLogs {
  public:
   // `records` and `find` must outlive this object.
   AmLogs(const JobRecords& records, const FindMaster& find) : records_(records), find_(find) {}
 
   Result<JobStatus> Status();
-  Result<LogAnswer> Read(const LogQuery& query);  // `query.wait`: always 0
+  Result<LogAnswer> Read(const LogQuery& query);  // `query.wait` must be 0
 
  private:
   template <class T>
@@ -64,7 +65,7 @@ class AmLogs {
   const FindMaster& find_;
   EventLoop loop_;
   std::string token_;
-  // Null: the next call finds the AM.
+  // Null: the next call finds the AM and connects to it.
   std::unique_ptr<AmConnection> am_;
 };
 
@@ -81,7 +82,7 @@ class AggregatedLogs {
   AggregatedLogs(const YarnCluster& cluster, JobId job);
 
   // Returns the last kMostOfNodeLog bytes of a log. `link` has the form that yarn/yarn_ends.h describes. Waits for
-  // HDFS. kNotFound: the log is not there (yet). kInvalid: the log cannot be read. Errors name the folder.
+  // HDFS. kNotFound: the log has not been moved (yet). kInvalid: the log cannot be read. Errors name the folder.
   Result<LogExcerpt> Fetch(const std::string& link, const std::string& stream);
 
  private:

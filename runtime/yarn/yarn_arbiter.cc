@@ -44,7 +44,8 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
 
 bool HadLeader(const JobRecords& records) {
   const auto lease = records.ReadLease();
-  // An unreadable lease counts as a past leader, so that nothing is started.
+  // If the lease cannot be read, an AM may have been leader. The result is then true, because a second AM must not be
+  // started.
   return !lease.ok() || lease->has_value();
 }
 
@@ -82,8 +83,8 @@ void CatchUpWithAttempt(TaskStatus& task, const AttemptHistory& attempt, Instant
   if (attempt.started) task.state = "active";
 }
 
-// Seals the journal, if it has a store of its own. A plain record is only read, because no AM has to be
-// kept from writing it.
+// Returns the journal, and seals it if it has a store of its own. A journal in a plain record is only read, because no
+// AM has to be stopped from writing it.
 Result<std::optional<std::string>> Seal(const JobRecords& records) {
   return records.journal_store() ? SealJournal(*records.journal_store()) : records.ReadJournal();
 }
@@ -102,7 +103,7 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   if (Has(report.diagnostics, "exceeded the lifetime"))  // text of RMAppLifetimeMonitor
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
                    "YARN ended the job, because its application master did not end it at tony.application.timeout");
-  // A client that waited for the start of the AM has ended the application.
+  // A client that waited too long for the start of the AM has ended the application.
   if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout, why.substr(late));
   if (report.state == ApplicationState::kKilled)
@@ -148,7 +149,7 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
 Result<std::optional<JobStatus>> YarnArbiter::UnwrittenEnd(const JobRecords& records) const {
   TRY_ASSIGN(const auto report, LastReport(records));
   if (!report) return std::optional<JobStatus>();
-  // Read after the ResourceManager's answer, because an AM writes before it exits.
+  // The status is read after the ResourceManager's answer, because an AM may write until it exits.
   TRY_ASSIGN(JobStatus last, LastStatus(records));
   if (last.verdict) return std::optional<JobStatus>();
   TRY_ASSIGN(const auto journal, Readable(records.ReadJournal()));
@@ -165,7 +166,7 @@ Status YarnArbiter::Settle(const JobRecords& records) const {
   TRY_ASSIGN(last, LastStatus(records));
   if (last.verdict) return Ok();
   const JobStatus end = EndWithoutMaster(std::move(last), journal, *report);
-  // Several processes may finalize the job. The first one records its end, and the others use that.
+  // Several processes may finalize the job. The first one records the final status, and the others use that record.
   std::string document = ToJson(end);
   TRY_ASSIGN(const bool is_first, records.store().PutNew(kSettledRecord, document, Durability::kSurvivesPowerCut));
   if (!is_first) {
@@ -182,9 +183,9 @@ Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {
   return MakeTlsClient(certificates.client);
 }
 
-// An AM that is about to register finds the kill in the records. A client may submit the application at this moment.
-// The ResourceManager accepts only the first submission of an id: either the client's, or ours without an AM. Both are
-// killed.
+// Ends a job that has no AM yet. An AM that is about to register finds the kill in the records. A client may submit the
+// application at this moment. The ResourceManager accepts only the first submission of an id: either the client's, or
+// ours without an AM. The kill below ends either of them.
 Result<bool> YarnArbiter::EndBeforeFirstAm(const JobRecords& records, const KillRequest& kill) const {
   const auto report = ReportOf(records);
   const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;

@@ -1,19 +1,20 @@
 // Decides from the ResourceManager's (RM's) report whether a job on YARN has an AM. An application has one AM attempt
-// for now, so a job whose AM dies has ended. Any process that looks up the job then records its end.
+// for now, so a job whose AM dies has ended. Any process that looks up the job then records its final status.
 //
 //   RM's state of the application              Look()
-//   unknown, and no AM has been leader yet     kNobody: it was never submitted, or the RM restarted: Start(), and for
-//                                              a kill EndBeforeFirstAm(), which makes the RM accept and end it without an AM
+//   unknown, and no AM has been leader yet     kNobody: it was never submitted, or the RM has restarted. Start()
+//                                              submits it. EndBeforeFirstAm() kills the job: it makes the RM accept
+//                                              the application and end it without an AM
 //   unknown, and an AM has been leader         kLost
 //   NEW, SUBMITTED, ACCEPTED, RUNNING          kKept
-//   FINISHED, FAILED, KILLED                   kLost: all of its processes have ended. If its records have no end, its
-//                                              AM died, or it was killed from outside
+//   FINISHED, FAILED, KILLED                   kLost: all processes of the application have ended. If the job's records
+//                                              have no final status, its AM died, or it was killed from outside
 //   no answer                                  kKept: an RM that does not answer may still run the application
 //
 // An AM that the RM has given up may still be alive, stopped or behind a broken network, and its last writes may be
-// under way. So a process that finalizes a lost job first seals the job's journal (records/journal_store.h). After that
-// the AM writes neither decisions nor records. The process then reads what the AM has left. If several processes
-// finalize the job, all of them write the end that the first one has recorded in `settled.json`.
+// under way. A process that finalizes a lost job therefore first seals the job's journal (records/journal_store.h).
+// After that the AM writes neither decisions nor records. The process then reads what the AM has left. If several
+// processes finalize the job, all of them write the final status that the first one has recorded in `settled.json`.
 #pragma once
 
 #include <functional>
@@ -29,9 +30,9 @@ namespace tony {
 // Returns the verdict of a job whose application the ResourceManager has ended and whose AM left no verdict. Pure.
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report);
 
-// Returns the end of such a job, from its last status and from its journal as far as it can be read (nullopt: it has
-// none). A verdict in the journal is used if there is one: the AM reached it and had stopped all tasks because of it.
-// Pure.
+// Returns the final status of such a job. It is made from the job's last status and from the readable part of its
+// journal (nullopt: no journal). If the journal contains a verdict, that verdict is used: the AM reached it and had
+// stopped all tasks because of it. Pure.
 JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
                            const hadoop::ApplicationReport& report);
 
@@ -39,12 +40,12 @@ inline constexpr char kSettledRecord[] = "settled.json";
 
 class YarnArbiter : public AmLauncher {
  public:
-  // Returns the application that the ResourceManager is to run for the job.
+  // Makes the application that the ResourceManager runs for the job.
   using MakeSubmission =
       std::function<Result<hadoop::Submission>(const YarnCluster& cluster, const JobRecords& records)>;
   explicit YarnArbiter(MakeSubmission make) : make_(std::move(make)) {}
 
-  // Waits for the ResourceManager, as do the other methods except KeeperFailureHint().
+  // All methods except KeeperFailureHint() wait for the ResourceManager or for HDFS.
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;

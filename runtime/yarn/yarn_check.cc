@@ -28,7 +28,8 @@ namespace {
 constexpr Duration kLimit{2000};
 constexpr size_t kMostQueuesTold = 20;
 
-// Adds the queues without queues below them that run and are open. Only such queues accept applications.
+// Adds `name` and the queues below it, as far as they run, are open to the user, and have no queues below them. Only
+// such queues accept applications.
 void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& open, std::vector<std::string>& leaves) {
   const auto queue = rm.Queue(name);
   if (!queue.ok() || leaves.size() >= kMostQueuesTold) return;
@@ -36,7 +37,8 @@ void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& ope
   for (const std::string& child : queue->children) AddLeaves(rm, child, open, leaves);
 }
 
-// Returns the ResourceManager's own setting. If it does not answer, returns that of the site files.
+// Returns whether the cluster enforces queue ACLs. The setting is the ResourceManager's own, or that of the site files
+// if the ResourceManager does not answer.
 bool EnforcesQueueAcls(const YarnCluster& cluster) {
   const auto told = hadoop::RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
   return told ? *told == "true" : cluster.enforces_queue_acls;
@@ -54,7 +56,7 @@ Status CheckPriority(const YarnCluster& cluster, int priority) {
                       ")");
 }
 
-// Returns the requested label by key.
+// Returns the node labels that a job requests. The key of each is the configuration key that requests the label.
 std::map<std::string, std::string> LabelsOf(const JobSpec& spec) {
   std::map<std::string, std::string> labels;
   const auto add = [&](const std::string& key, const std::string& label) {
@@ -119,7 +121,7 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
   OpenQueues open{.has_rules = true, .allowed = {}};
   TRY_ASSIGN(open.allowed, rm.QueuesOfUser());
   if (takes_jobs && open.Has(name)) return Ok();
-  // Requested late, because the answer rarely matters.
+  // This setting is queried late, because it matters only if the user's ACL does not admit the user.
   open.has_rules = EnforcesQueueAcls(cluster);
   if (takes_jobs && open.Has(name)) return Ok();
   std::vector<std::string> leaves;
@@ -144,7 +146,8 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckYarnQueue(cluster, spec.yarn.queue));
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
-  // The site files name this address as a NameNode, but its answer is not that of a NameNode.
+  // The address in the site files may not be that of a NameNode. An error kUnavailable therefore names the key of the
+  // address.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
     return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
@@ -185,8 +188,8 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
   return OkCheck(kName, StrCat("by ", from, ", as user ", cluster->user));
 }
 
-// Warns that nothing is encrypted. TonY supports no other way yet: it refuses servers that demand more than
-// authentication, or that offer only HTTPS.
+// Warns that the network carries everything unencrypted. TonY does not support encryption with Hadoop yet: it refuses
+// servers that demand more than authentication, or that offer only HTTPS.
 Check CheckNetwork(const YarnCluster& cluster) {
   const std::string rpc = "hadoop.rpc.protection is authentication";
   return WarnCheck("network",
@@ -227,7 +230,8 @@ Check CheckContainers(const RmCalls& rm) {
 
 Check CheckNodes(const hadoop::ClusterMetrics& metrics, const QueueView& view) {
   constexpr const char* kName = "nodes";
-  if (view.nodes == 0) return FailCheck(kName, "no node is running", "yarn node -list -all shows them; start NodeManagers");
+  if (view.nodes == 0)
+    return FailCheck(kName, "no node is running", "yarn node -list -all shows them; start NodeManagers");
   const std::string text = StrCat(Counted(view.nodes, "node"), ", with ", view.free_memory_mb, " of ", view.memory_mb,
                                   " MB and ", view.free_cores, " of ", view.cores, " vcores free");
   const int ill = metrics.lost + metrics.unhealthy;
@@ -271,8 +275,9 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
   const RmCalls rm(cluster.rm, cluster.user, kAnswerLimit);
   const auto metrics = rm.Metrics();
   if (!metrics.ok()) {
-    all.push_back(FailCheck(kName, metrics.error().message,
-                            "check that it is running, or set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
+    all.push_back(
+        FailCheck(kName, metrics.error().message,
+                  "check that it is running, or set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
     return;
   }
   all.push_back(CheckVersion(kName, cluster.rm_web.empty()
@@ -303,7 +308,8 @@ std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
   return "hdfs dfsadmin -report shows the DataNodes; hdfs dfsadmin -safemode get shows whether HDFS accepts writes";
 }
 
-// Writes a file at `path`, and reads it again. `attributes` receives whether its attribute could be set and read.
+// Writes a file at `path`, and reads it again. `attributes` receives whether an attribute of the file could be set and
+// read.
 Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) {
   constexpr const char* kBytes = "tony doctor";
   constexpr const char* kAttribute = "user.tony.doctor";
@@ -320,20 +326,20 @@ Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) 
   return Ok();
 }
 
-// The records of a job and the steps of its journal are written one after the other. In
-// tests/conformance/hadoop/attributes_off a job of one worker took 4.6 s instead of 2.3 s. A record took 230 ms there
-// on average.
+// The number of records that a job writes one after the other, including the entries of its journal. In
+// tests/conformance/hadoop/attributes_off, where a record took 230 ms on average, a job of one worker took 4.6 s
+// instead of 2.3 s.
 constexpr int kRecordsOfJob = 10;
 constexpr int kTriedRecords = 6;
 
-// Returns the average time of a record that is written without attributes. HDFS closes every second file at once, and
-// the others after 400 ms.
+// Returns the average time for writing a record without attributes. HDFS closes every second file immediately, and the
+// others after 400 ms.
 Result<Duration> TimeOfRecord(const YarnCluster& cluster) {
   const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
   const HdfsBytes records(calls, {});
   const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
   const auto put = [&] { return records.Put(path, "tony doctor", hadoop::HdfsRename::kOverwrite); };
-  // The first write finds out that attributes are off.
+  // The first write is not measured, because it also finds out that attributes are off.
   auto written = put();
   const Duration began = SinceBoot();
   for (int tried = 0; tried < kTriedRecords && written.ok(); ++tried) written = put();
@@ -377,9 +383,9 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
   WebHdfsCalls hdfs(std::move(options));
   const auto home = hdfs.GetEntry(cluster.home);
   if (!home.ok() && home.error().code == ErrorCode::kUnavailable) {
-    all.push_back(
-        FailCheck(kName, home.error().message,
-                  "check that it is running and active, or set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
+    all.push_back(FailCheck(
+        kName, home.error().message,
+        "check that it is running and active, or set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
     return;
   }
   all.push_back(
@@ -408,7 +414,7 @@ using hadoop::ApplicationReport;
 using hadoop::ApplicationState;
 
 constexpr Duration kQueueLimit{2000};
-// Limit of queues. A larger cluster has its own pages for them.
+// Limit of the number of queues. A cluster with more queues has its own pages for them.
 constexpr size_t kMostQueues = 100;
 
 QueuedJob JobOf(const ApplicationReport& report) {

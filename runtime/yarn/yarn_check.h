@@ -24,15 +24,15 @@ struct OpenQueues {
 };
 Result<OpenQueues> QueuesOpenTo(const YarnCluster& cluster);
 
-// Checks whether the queue accepts jobs of this user. The error names the queues that do. kInvalid: the queue is
-// unknown, stopped, or has queues below it. kNotPermitted: its ACL does not admit the user. If neither the
+// Checks whether the queue accepts jobs of this user. The error names the queues that accept them. kInvalid: the queue
+// is unknown, stopped, or has queues below it. kNotPermitted: its ACL does not admit the user. If neither the
 // ResourceManager nor the site files show that ACLs are enforced, the ResourceManager decides at the submit.
 Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name);
 
 // Checks a job against the cluster, and returns notes for the user. Takes an application id, which the ResourceManager
-// counts, and creates the folder of the user's jobs. kInvalid: this cluster will never run the job; the message has
-// both numbers, or the available queues. kNotPermitted: the queue or the file system is closed to the user.
-// kUnavailable: YARN or HDFS does not answer properly within two seconds.
+// counts, and creates the folder of the user's jobs. kInvalid: this cluster will never run the job; the message has the
+// requested and the maximum amount, or the available queues. kNotPermitted: the queue or the file system is closed to
+// the user. kUnavailable: YARN or HDFS does not answer properly within two seconds.
 Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec);
 
 // `tony doctor --yarn`: finds what prevents this user's jobs from running on the configured cluster, and how to repair

@@ -73,7 +73,7 @@ std::optional<std::string> Variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// Returns kInvalid if `key` has a value for which `is_there` returns false.
+// Returns kInvalid if `key` has a value that is not supported: one for which `is_there` returns false.
 template <class IsThere>
 Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::string_view what, IsThere is_there) {
   TRY_ASSIGN(const auto value, site.Find(key));
@@ -106,7 +106,8 @@ Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
   return *name_node;
 }
 
-// If the address is 0.0.0.0, the web server is on the NameNode's host.
+// Returns the URL of the NameNode's web server. If the configured address is 0.0.0.0, the web server is on the
+// NameNode's host.
 Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpoint& name_node) {
   constexpr const char* kKey = "dfs.namenode.http-address";
   TRY(Only(site, "dfs.webhdfs.enabled", "HDFS without WebHDFS",
@@ -120,7 +121,8 @@ Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpo
   return StrCat("http://", ToString(web));
 }
 
-// Returns an empty text if the address is not known, because a job does not need this server.
+// Returns the URL of the ResourceManager's web server. The text is empty if the URL is not known, because a job does
+// not need this server.
 std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
   const auto policy = site.Find("yarn.http.policy");
   if (!policy.ok() || (*policy && (*policy)->text == "HTTPS_ONLY")) return "";
@@ -199,8 +201,8 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                      .web_proxy = words.size() > 7 ? words[7] : ""};
 }
 
-// Returns an empty text without the ResourceManager's web server, because only that server can check who may view a
-// page.
+// Returns an empty text if the ResourceManager's web server is not known, because only that server can check who may
+// view a page.
 std::string WebProxyOf(const YarnCluster& cluster) {
   return cluster.rm_web.empty() || cluster.web_proxy.empty() ? cluster.rm_web : cluster.web_proxy;
 }

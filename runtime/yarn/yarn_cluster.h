@@ -1,5 +1,5 @@
-// Calls to the ResourceManager for callers that may block: verbs, and the check before a submit. Each call has its own
-// loop and connection. A call takes some milliseconds, or at most `limit`. Any thread.
+// Calls to the ResourceManager for callers that may block: commands, and the check before a submit. Each call has its
+// own loop and connection. A call takes a few milliseconds, and never more than `limit`. Any thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace tony {
 
-// Errors are those of RmClient.
+// Blocking calls to one ResourceManager. Errors are those of RmClient.
 class RmCalls {
  public:
   RmCalls(Endpoint rm, std::string user, Duration limit) : rm_(std::move(rm)), user_(std::move(user)), limit_(limit) {}
@@ -23,7 +23,7 @@ class RmCalls {
   Status Submit(const hadoop::Submission& submission) const;
   Result<hadoop::ApplicationReport> Report(const hadoop::ApplicationId& id) const;
   Result<std::vector<hadoop::ApplicationReport>> Applications() const;
-  // The kill has begun or is done.
+  // Returns Ok if the kill has begun or is done.
   Status Kill(const hadoop::ApplicationId& id, const std::string& reason) const;
   Result<hadoop::QueueReport> Queue(const std::string& name) const;
   Result<std::vector<std::string>> QueuesOfUser() const;
@@ -64,19 +64,21 @@ struct YarnCluster {
 // supported yet (Kerberos, several NameNodes or ResourceManagers, HTTPS). `user` is the user of this process.
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user);
 
-// Passes the cluster to a job's AM, which has no configuration. The words need no quotes and are not secret.
+// The environment variable that passes the cluster to a job's AM, which has no configuration. The words of its value
+// need no quotes and are not secret.
 inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: the text has another form
 
-// Returns the page of the job for a browser, also after the job's end. The ResourceManager redirects from there to the
-// AM's own page, or to its page of the application. Empty: not known.
+// Returns the address of the job's page, which works even after the job has ended. The ResourceManager redirects a
+// browser from there to the AM's own page, or to the ResourceManager's page of the application. Empty: not known.
 std::string PageOf(const YarnCluster& cluster, const JobId& job);
 std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.org:8088"; empty: not known
 
 // Returns the cluster for a job with these site files, or the cluster of an existing job. yarn_configured.h has the
-// rules. An empty id names no job. $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. kInvalid
-// names the variable, the key or the note: it is not set, or the site files are missing or malformed.
+// rules. An empty id names no job. $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. kInvalid:
+// $HADOOP_CONF_DIR is not set, or the site files or the note are missing or malformed. The message names the variable,
+// the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);
 

@@ -5,7 +5,7 @@
 // it has such files, the submit notes the cluster in $TONY_HOME/yarn/clusters/<application id>. A command that names
 // this job uses the note, whatever $HADOOP_CONF_DIR is, and even if the files no longer exist. Other jobs are looked up
 // in the cluster of $HADOOP_CONF_DIR. If the variable is not set, they are looked up in the cluster of the newest note.
-// A command that names no job uses this rule, too, so each job that `tony list` shows is found by its id.
+// Commands that name no job follow the last two rules, so each job that `tony list` shows can also be found by its id.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace tony {
 
 inline constexpr char kConfigurationVariable[] = "HADOOP_CONF_DIR";
 
-// Returns kInvalid if the variable is not set and no note exists.
+// Returns kInvalid if $HADOOP_CONF_DIR is not set and no note exists.
 Status CheckYarnConfigured(const JobId& job);
 Error YarnNotConfigured();
 
@@ -31,7 +31,7 @@ struct ClusterNote {
 };
 // Returns the note of `job`, or the newest note if `job` is empty. nullopt: the note or $TONY_HOME does not exist.
 Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job);
-// Returns the job's own note. If it has none and the variable is not set, returns the newest note.
+// Returns the job's own note. If the job has none and $HADOOP_CONF_DIR is not set, returns the newest note.
 Result<std::optional<ClusterNote>> FindClusterNoteOrNewest(const JobId& job);
 Status NoteCluster(const JobId& job, const std::string& text);
 void ForgetCluster(const JobId& job);  // does nothing without a note

@@ -55,8 +55,9 @@ constexpr Meaning kMeanings[] = {
     {-108, OutcomeClass::kPreempted, "its node preempted it"},
     {-109, OutcomeClass::kUserConfig, "its logs are too large"},
 };
-// Texts of FSDownload, the NameNode and their tokens in Hadoop 3.4.3. Stack traces follow them. Failures of a node's
-// own disks have other texts: "File /local/x does not exist", "Permission denied" without a user.
+// Texts in the diagnostics of a container whose node could not fetch a file. FSDownload, the NameNode and the check of
+// tokens write them in Hadoop 3.4.3, each followed by a stack trace. Failures of a node's own disks have other texts:
+// "File /local/x does not exist", "Permission denied" without a user.
 constexpr std::string_view kResource = "Resource ", kChanged = " changed on src filesystem";
 constexpr std::string_view kMissing = "File does not exist: ";
 struct NodesRefusal {
@@ -85,7 +86,7 @@ std::string WhyRefused(std::string_view diagnostics, std::string_view said, size
   return std::string(line_from(at));
 }
 
-// Returns the status of the process. nullopt: the status is not known.
+// Returns the status of the process; nullopt if the status is not known.
 std::optional<ExitStatus> StatusOf(int exit) {
   if (exit == kLostExit) return std::nullopt;
   if (exit > kSignalBase && exit <= kSignalBase + kLastSignal)
@@ -107,7 +108,8 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
   const bool unknown = known == std::end(kMeanings);
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
-  // A released container ends as if its node were lost. Containers of a lost node may still run.
+  // YARN reports a released container as if its node were lost. If a node is really lost, its containers may still
+  // run, so their end is not certain.
   if (stopped && status.exit_status == kNodeLost) exited.cls = OutcomeClass::kKilled;
   exited.certain = stopped || status.exit_status != kNodeLost;
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
@@ -183,7 +185,7 @@ std::string NoRoomForMasters(const std::string& text, const std::string& whose, 
                 Amount(Detail(text, "AM Resource Request")));
 }
 
-// Translates the texts of CSAMContainerLaunchDiagnosticsConstants and AMState.
+// Translates the texts of CSAMContainerLaunchDiagnosticsConstants and AMState into our terms.
 std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& report) {
   const std::string queue = StrCat("queue ", report.queue);
   if (Has(text, "Queue's AM resource limit exceeded"))
@@ -196,7 +198,7 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
                   " of the cluster, and its limit is ", Detail(text, "Queue's Absolute max capacity"));
   if (Has(text, "has assigned a container for AM")) return "its container is being started";
   if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
-  // The node's stack trace follows. It is left out here, because the verdict has it.
+  // The node's stack trace after these words is left out, because the verdict contains it.
   if (const size_t end = text.find("Failing this attempt"); end != std::string::npos)
     return std::string(Trim(text.substr(0, end)));
   return text.empty() || text == "N/A" ? StrCat(queue, " has not accepted it yet") : text;

@@ -13,7 +13,8 @@
 
 namespace tony {
 
-// `node_http` has the form "node:8042". If it is empty, the node is not known, and the link is empty.
+// Returns the link to a container's logs. `node_http` has the form "node:8042". If it is empty, the node is not known,
+// and the link is empty.
 std::string LinkToLogs(const std::string& node_http, const std::string& container, const std::string& user);
 
 struct LogLink {
@@ -22,18 +23,21 @@ struct LogLink {
 };
 LogLink ParseLogLink(const std::string& link);
 
-// Translates the ends of containers and jobs between YARN's terms and ours. Pure.
+// Translates how containers and jobs ended between YARN's terms and ours. Pure.
 
-// Converts the end of a container. `stopped`: we requested the end. YARN's own codes (ContainerExitStatus) are not exit
-// statuses of a process. `cls` gives their meaning, and `error` quotes the node or the ResourceManager.
+// Converts YARN's status of a container that has ended. `stopped`: we requested the stop. YARN's own codes
+// (ContainerExitStatus) are not exit statuses of a process. For such a code, `cls` gives the meaning, and `error`
+// quotes the node or the ResourceManager.
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);
 
-// Returns true if a container ended for a reason of its node, which may affect the next container there, too.
+// Returns true if the node caused the failure of the container. The next container on this node may fail in the same
+// way.
 bool IsNodeFailure(const hadoop::ContainerStatus& status);
 
-// Why a node could not provide a file to a container, if every node would fail with this job. A retry is then useless.
-// user_config: the file was changed or removed. auth: the user may not read the file. LastingCauseIn() returns nullopt
-// if the failure may pass, or is the node's own. `diagnostics` are those of a container that never ran.
+// The reason why a node could not provide a file to a container, if every other node would fail in the same way. A
+// retry is then useless. user_config: the file was changed or removed. auth: the user may not read the file.
+// LastingCauseIn() returns nullopt if the failure is temporary, or has its cause in the node. `diagnostics`
+// are those of a container that never ran.
 struct LastingCause {
   OutcomeClass cls;
   std::string why;  // a single line
@@ -41,7 +45,8 @@ struct LastingCause {
 std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics);
 
 hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
-// Returns the application's diagnostics for users: the first cause, where it ran, how it ended, and its last lines.
+// Returns the application's diagnostics for users: the first cause, the attempt and host where it occurred, the exit
+// status, and the last lines of output.
 std::string DiagnosticsOf(const Verdict& verdict);
 
 // Explains to users, from a ResourceManager's report, why an application has no AM yet. Pure.

@@ -96,7 +96,7 @@ Status YarnGarbage::Remove(const std::string& path) const {
   return hdfs_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); }).status();
 }
 
-// Returns the modification time of a new file, because this machine's clock may differ from HDFS's clock.
+// Returns HDFS's time, which is the modification time of a new file. This machine's clock may differ from it.
 Result<Instant> YarnGarbage::ServersTime() const {
   const std::string path = StrCat(places_.root, "/", hadoop::kUnfinishedPut, RandomHex(8));
   TRY(hdfs_.Ask([&](HdfsCalls& calls) { return calls.Create(path, ""); }));
@@ -162,8 +162,8 @@ Status YarnGarbage::RemoveHalf(const std::string& name, bool dry_run, Garbage& g
 Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnfinishedJob(job.value, /*is_old=*/false); }
 
 // Removes the folder of an unfinished job. The job's client may be paused and continue now, so the folder is renamed
-// first: the client then writes nothing into it. Returns false if
-// the job is complete and has its name again, or if another process that does this may be about to give it that name.
+// first; the client then writes nothing into it. Returns false if the job is complete and its folder has its name
+// again, or if another process that removes the same job may be about to rename the folder back.
 Result<bool> YarnGarbage::RemoveUnfinishedJob(const std::string& job, bool is_old) const {
   const std::string path = StrCat(places_.jobs, "/", job);
   const std::string old = StrCat(places_.jobs, "/", kOldJob, job);
@@ -221,7 +221,7 @@ Status YarnGarbage::MoveUnneeded(const std::string& collection, Instant now, Gar
   return Ok();
 }
 
-// Returns false if another collection was faster.
+// Moves a staged file into `collection`. Returns false if another collection was faster.
 Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collection) const {
   const std::string from = StrCat(places_.staged, "/", entry.name), to = StrCat(collection, "/", entry.name);
   const auto moved = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(from, to, HdfsRename::kIfNew); });

@@ -21,7 +21,7 @@ namespace tony {
 using JobsOfCluster = std::function<Result<std::set<std::string>>(const YarnCluster& cluster)>;
 
 // Removes notes that were written before `order.not_since` if their cluster no longer has the job. Other notes stay,
-// and `garbage.kept` gives the reason: the job exists, or this cannot be found out. `jobs_of` is called once per
+// and `garbage.kept` gives the reason: the job exists, or the cluster cannot be queried. `jobs_of` is called once per
 // cluster.
 Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Garbage& garbage);
 
@@ -32,7 +32,7 @@ Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 // Removes from the user's folder in HDFS (yarn_jobs.h) what no job needs any more, while other clients submit jobs.
 //
 //   jobs/<id>                 ended long ago: DELETE
-//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>; back if it has one then
+//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>, and back if it has that file then
 //   staged/<name>             an hour old, and no job names it: RENAME into gc/<random>
 //   staged/.put-<random>      two days old, because an upload may take one day
 //   gc/<random>               a running collection; if an hour old, the collection has died
@@ -44,35 +44,38 @@ Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 //   submit       1. names its files in the records of its job   2. removes all in gc/   3. checks whether its files are
 //                there; else sends them, and repeats from 1.
 //
-// Either the collection reads the names, or its folder no longer exists when it moves a file. In that case it moves
-// nothing, however late it is, and gives up. Neither waits for the other, and HDFS's own clock is the only one used.
+// Either the collection reads the names of the submit's files, or the submit has removed the collection's folder before
+// the collection moves a file. In the second case the collection moves nothing, however late it is, and gives up.
+// Neither waits for the other, and HDFS's own clock is the only one used.
 
 inline constexpr std::string_view kOldJob = ".old-";
 // Age at which an unfinished job is garbage. A client writes a job's records within seconds.
 inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);
 inline constexpr Duration kUploadMayGo = std::chrono::hours(48);
 
-// Calls wait for HDFS. Any thread.
+// The collections of one user. All methods wait for HDFS. Any thread.
 class YarnGarbage {
  public:
   using RecordsOfJob = std::function<JobRecords(const JobId&)>;
   YarnGarbage(std::shared_ptr<HdfsCalls> calls, HdfsPlaces places, RecordsOfJob records, HdfsRetryPolicy patience = {});
 
-  // Removes garbage. A failure names the place. If a submit comes in between, the rest is left for the next collection.
+  // Removes garbage. A failure names the place. If a submit interrupts the collection, the rest is left for the next
+  // collection.
   Result<Garbage> Collect(const GarbageOrder& order) const;
 
   // Gives up a job whose submit seems to have died before it made the job. After that no client can make this job.
-  // False: a client has made it, or is making it now.
+  // Returns false if a client has made the job, or is making it now.
   Result<bool> GiveUp(const JobId& job) const;
 
-  // Protects the files that the records of a submit name: from now on, no collection takes the staged ones. False: a
-  // collection has already taken one, or a file differs from `files`. The caller must send the files again.
+  // Protects the files that the records of a submit name. From now on, no collection takes them out of staged/. Returns
+  // false if a collection has already taken one, or if a file differs from its entry in `files`. The caller must then
+  // send the files again.
   Result<bool> Hold(const HdfsFiles& files) const;
 
  private:
   using Entries = std::vector<hadoop::HdfsEntry>;
 
-  // Returns an empty list if the folder does not exist.
+  // Lists a folder. The list is empty if the folder does not exist.
   Result<Entries> List(const std::string& folder) const;
   Result<bool> IsThere(const std::string& path) const;
   Result<Instant> ServersTime() const;

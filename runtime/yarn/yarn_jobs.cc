@@ -136,7 +136,8 @@ void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
   if (!written.ok()) LogWarn(StrCat("history of the job: ", written.error().message));
 }
 
-// Checks the folder itself, or the nearest existing folder above it, in which it would be created.
+// Checks whether a history can be written in the folder. If the folder does not exist, checks the nearest existing
+// folder above, in which it would be created.
 Status CheckHistoryFolder(const YarnCluster& cluster, const std::string& folder) {
   TRY_ASSIGN(std::string path, PathInHdfs(cluster, folder));
   WebHdfsCalls hdfs(HdfsOptions(cluster));
@@ -181,8 +182,8 @@ Result<bool> IsThere(const HdfsBytes& hdfs, const std::string& path) {
   return WasFound(hdfs.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); }));
 }
 
-// A process that gives a job up renames the job's folder, and renames it back if the job was made meanwhile. So both
-// names are checked, and then the job's own name again.
+// Returns how far the job has been made. A process that gives a job up renames the job's folder, and renames it back if
+// the job was made meanwhile. Therefore both names are checked, and then the job's own name again.
 Result<JobPresence> PresenceOf(const HdfsBytes& hdfs, const std::string& jobs, const JobId& job) {
   const std::string folder = StrCat(jobs, "/", job.value);
   TRY_ASSIGN(const bool is_made, IsThere(hdfs, StrCat(folder, "/", kSubmissionRecord)));
@@ -280,8 +281,8 @@ Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsF
   return records;
 }
 
-// Creates the folder of a job. A late call does not create it again, because a process that gives the job up removes it
-// permanently.
+// Creates the folder of a job. If another process has given the job up and removed its folder, a late call does not
+// create the folder again.
 Status MakeFolderOf(const YarnCluster& cluster, const JobId& id) {
   const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
   HdfsFolder jobs = JobFolderOf(cluster, id);

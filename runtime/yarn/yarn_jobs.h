@@ -44,20 +44,20 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
 // Returns options with the limits for calls of records.
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
 
-// Returns the records of a job, which need not exist. `known` holds records that the process itself wrote.
+// Returns the records of a job, which need not exist. `known` holds records that this process itself wrote.
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known = {});
-// Returns the records as the AM of this epoch uses them, after it has begun its journal. Once that journal is sealed,
-// they write nothing more.
+// Returns the records for the AM of this epoch, which has begun its journal before. After that journal has been sealed,
+// nothing can be written to these records.
 JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch);
-// Returns the journal, with calls of its own, because calls of a journal must not wait for records.
+// Returns the journal. Its calls to HDFS are separate, because they must not wait for calls of the records.
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job);
 
-// does nothing if the record exists
+// Writes a record. Does nothing if the record already exists.
 Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes);
-// Writes all records that have bytes, concurrently and in any order, because each takes four calls in sequence.
+// Writes all records that have bytes, concurrently and in any order, because each record takes four calls in sequence.
 Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records);
 
-// The job exists only with this record.
+// A job exists only if it has this record.
 inline constexpr char kSubmissionRecord[] = "submission.json";
 inline constexpr char kFilesRecord[] = "files.json";
 inline constexpr char kCertificatesRecord[] = "tls.json";
@@ -66,30 +66,30 @@ Result<HdfsFiles> ReadFiles(const JobRecords& records);
 Result<JobCertificates> ReadCertificates(const JobRecords& records);
 
 // The files of a job's history in HDFS, for TonY's portal and Dr. Elephant: history/README.md. The AM writes them, as
-// in TonY. If the AM did not write the end, the process that finalizes the job does.
+// in TonY. If the AM did not write how the job ended, the process that finalizes the job does.
 
 // Both functions do nothing for a job whose history is not in HDFS. They wait for HDFS, 10 s at most per call. A
 // failure is only logged, because it does no harm to the job.
 void BeginHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 
-// Returns a writer for the folder of a history: in HDFS, or on this machine if the folder is in no HDFS. kInvalid: the
-// folder is in another HDFS.
+// Returns a writer for the folder of a history: in HDFS, or on this machine if the folder is not in HDFS. kInvalid: the
+// folder is in the HDFS of another cluster.
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder);
 
-// For a client, before the submit: returns why no history will be written, as far as this can be known. nullopt: a
-// history will be written, or none was requested.
+// Returns why no history will be written, as far as a client can know this before the submit. nullopt: a history will
+// be written, or none was requested.
 std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpec& spec);
 
 // The index of a user's jobs on a cluster by their request ids: <home>/.tony/requests (records/request_index.h). A
 // submit from any machine finds the jobs that other machines submitted.
 
 RequestPlace RequestsIn(const YarnCluster& cluster);
-// RequestsIn() with the calls of a test.
+// Does the same as RequestsIn(), with calls that a test provides.
 RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnCluster& cluster,
                         const HdfsRetryPolicy& patience = {});
 
-// The jobs of one user on YARN: records in HDFS, ids of the ResourceManager.
+// The jobs of one user on YARN. Their records are in HDFS, and their ids come from the ResourceManager.
 
 class YarnJobs : public JobStore {
  public:

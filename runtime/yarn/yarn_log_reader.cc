@@ -12,7 +12,8 @@
 namespace tony {
 namespace {
 
-// A caller that searches for the end of a line reads some earlier text again.
+// How many bytes of text are kept after a caller has read them. A caller that searches for the end of a line reads
+// some of them again.
 constexpr size_t kKeptOfRead = 16 << 10;
 constexpr size_t kMostExcerpts = 16;
 
@@ -68,8 +69,8 @@ void YarnLogReader::Locate(const std::vector<TaskId>& tasks) {
     if (IsLost(attempt)) Say(attempt, problem);
 }
 
-// Queries the executors also for earlier attempts, which may have run in the same container. Returns the problems with
-// executors that do not answer.
+// Queries the executors of the tasks. Their answers include earlier attempts, which may have run in the same container.
+// Returns the problems with executors that do not answer.
 std::map<AttemptId, std::string> YarnLogReader::AskExecutors(const std::vector<TaskId>& tasks) {
   std::map<AttemptId, std::string> problems;
   std::vector<LogWant> wants;
@@ -167,7 +168,8 @@ std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   return std::nullopt;
 }
 
-// Two calls may return overlapping text: one that a reader waited for, and one that follows the log.
+// The text may overlap with known text: one call may have been made for a waiting reader, and another call to follow
+// the log.
 bool YarnLogReader::Take(const LogWant& want, LogNews news) {
   if (!news.problem.empty()) {
     Leave(want.attempt, news.problem);

@@ -1,9 +1,9 @@
-// Reads each log of a job on YARN from the place where it is now. While the executor is there, the AM passes on its
-// logs. Later they are read from what the AM kept (records/kept_outputs.h), from the pages of the node, or from the
+// Reads each log of a job on YARN from its current place. While an executor runs, its logs are read through the AM.
+// Later they are read from the AM's copy (records/kept_outputs.h), from the pages of the container's node, or from the
 // place to which the node has moved them. One thread.
 //
-// A log that cannot be read counts as empty. For each attempt, our log names the reason once, and another place to read
-// it.
+// A log that cannot be read counts as empty. A warning then gives the reason and another way to the log, once for each
+// attempt.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace tony {
 
 class YarnLogReader {
  public:
-  // Fetches a log that its node no longer shows. `link` is the former link to it on the node.
+  // Fetches a log that its node no longer shows. `link` is the link that led to the log on its node.
   using FetchMoved = std::function<Result<LogExcerpt>(const std::string& link, const std::string& stream)>;
 
   YarnLogReader(JobRecords records, FindMaster find, FetchMoved fetch_moved)
@@ -36,7 +36,7 @@ class YarnLogReader {
         fetch_moved_(std::move(fetch_moved)),
         master_(records_, find_) {}
 
-  // Returns the attempts that have logs, by task and number.
+  // Returns the attempts that have logs, sorted by task and number.
   std::vector<AttemptId> Attempts(const std::optional<TaskId>& task);
   LogBytes Read(const AttemptId& attempt, const std::string& stream, int64_t offset, std::span<char> buffer);
   std::vector<LogPart> Parts(const AttemptId& attempt, const std::string& stream);
@@ -47,18 +47,19 @@ class YarnLogReader {
   const JobRecords& records() const { return records_; }
   Result<AmAccess> FindItsMaster() const { return find_(); }
   void Take(const JobStatus& status);
-  // Returns the next requests for all logs that were read to their end and are still with their executors.
+  // Returns the next request for each log that a caller reads, that is not complete, and that is still with its
+  // executor.
   std::vector<LogWant> NextRequests() const;
-  // Takes the answer to one of these requests. Returns true if there is something to read.
+  // Takes `news`, the answer to the request `want`. Returns true if the log has something new to read.
   bool Take(const LogWant& want, LogNews news);
-  // Returns true if the logs that are read of this attempt are complete.
+  // Returns true if all logs of the attempt that callers read are complete.
   bool IsOver(const AttemptId& attempt) const;
   // Returns true if the attempt runs, but its logs cannot be reached.
   bool IsLost(const AttemptId& attempt) const;
-  // Returns true if the attempt's executor was started. Only then there are logs.
+  // Returns true if the attempt's executor was started. Other attempts have no logs.
   bool WasStarted(const AttemptId& attempt) const;
   bool IsWithExecutor(const AttemptId& attempt) const;
-  // Notes that the logs are with the executor.
+  // Notes that the logs of the attempt are with its executor.
   void Find(const AttemptId& attempt) { places_[attempt] = Place::kExecutor; }
 
  private:
@@ -93,7 +94,7 @@ class YarnLogReader {
   const FindMaster find_;
   const FetchMoved fetch_moved_;
   AmLogs master_;
-  // Set once the spec could be read. A spec never changes.
+  // Set when the spec has been read. A spec never changes.
   std::optional<JobSpec> spec_;
   std::optional<JobStatus> status_;
   bool has_master_ = true;  // false: no AM to query
@@ -104,13 +105,13 @@ class YarnLogReader {
   std::set<AttemptId> said_;
 };
 
-// The source of the logs of a job on YARN. Only the executors can read the files: yarn_log_reader.h.
+// Makes the log source of a job on YARN. Only the executors can read the log files, so the source uses a YarnLogReader.
 
-// For one thread. Reading waits for the job's AM, for HDFS or for a node, some seconds at most. `arbiter` must outlive
-// the source.
+// Returns a source for use by one thread. Reading waits for the job's AM, for HDFS or for a node, a few seconds at
+// most. `arbiter` must outlive the source.
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
                                         YarnLogReader::FetchMoved fetch_moved);
-// The source while the job's AM runs. Nodes have not moved any logs then.
+// Returns a source for use while the job's AM runs. During that time nodes do not move logs.
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find);
 
 }  // namespace tony

@@ -9,11 +9,11 @@ namespace tony {
 namespace {
 
 constexpr Duration kConnectAgain{1000};
-// The call is repeated, so its limit is not critical.
+// The time after which a status call is answered even without news. The call is repeated, so this time is not critical.
 constexpr Duration kStatusLimit{30'000};
 constexpr Duration kLookForLost{2000};
-// Limit of open calls. Logs that are followed from different times on are requested in different calls. The last of
-// these calls is short, so that its logs are soon requested together with others.
+// Limit of open calls. If the following of logs began at different times, the logs are requested in different calls.
+// The last of these calls is short, so its logs are soon requested together with others.
 constexpr int kMostCalls = 4;
 constexpr Duration kShortWait{1000};
 // Logs that are first read in one turn of the loop are requested together.
@@ -53,16 +53,17 @@ void YarnLogWatch::Connect() {
                  }));
 }
 
-// All open calls are void.
+// Drops the connection with all its open calls, and connects again after a while.
 void YarnLogWatch::Lose(const std::string& why) {
   if (connecting_) return;
   const bool was_there = std::exchange(am_, nullptr) != nullptr;
   asked_.clear();
   calls_ = 0;
   asking_ = nullptr;
-  if (was_there && !std::exchange(told_of_loss_, true)) LogInfo(StrCat("the application master is not reachable: ", why));
+  if (was_there && !std::exchange(told_of_loss_, true))
+    LogInfo(StrCat("the application master is not reachable: ", why));
   connecting_ = loop_.After(kConnectAgain, [this] { Connect(); });
-  // The AM may have exited because the job has ended.
+  // The AM may have exited because the job has ended, so the status must be checked.
   sink_.on_status();
 }
 
@@ -159,7 +160,8 @@ void YarnLogWatch::ReportAllStreams(const AttemptId& attempt) {
   for (const std::string& stream : LogNames(reader_.Processes(attempt.task))) sink_.on_written(attempt, stream);
 }
 
-// After the executor has exited, the rest of its logs is read at once.
+// Reports that an attempt's logs have ended, if they are complete or are no longer with a running executor. In the
+// second case the rest of the logs can be read immediately.
 void YarnLogWatch::EndIfOver(const AttemptId& attempt) {
   const bool is_over = reader_.IsWithExecutor(attempt) ? reader_.IsOver(attempt) : !reader_.IsLost(attempt);
   if (!is_over || !ended_.insert(attempt).second) return;

@@ -1,5 +1,5 @@
-// Reports what is written to the logs of a job on YARN. It queries the job's AM, which answers when there is more.
-// While the AM cannot be reached, the only report is that the job may have ended.
+// Reports new text in the logs of a job on YARN. It queries the job's AM, which answers when a log has new text. While
+// the AM cannot be reached, the only report is that the job may have ended.
 //
 // New text is passed to the reader, and is read from there. Following logs is client activity, which counts for the
 // job's watch timeout. Loop thread only.
@@ -42,13 +42,13 @@ class YarnLogWatch : public LogWatch {
   void LookForLostLater();
   void ReportAllStreams(const AttemptId& attempt);
   void EndIfOver(const AttemptId& attempt);
-  // Returns a callback that calls `take` with an answer. Without an answer, the connection is lost.
+  // Returns a callback that calls `take` with the answer. If no answer comes, the connection counts as lost.
   template <class T>
   OnAnswer<T> Then(std::function<void(const T&)> take);
 
   EventLoop& loop_;
   YarnLogReader& reader_;
-  // Only this task is followed, if set.
+  // If set, only this task is followed.
   const std::optional<TaskId> task_;
   const LogWatchSink sink_;
   std::string token_;

@@ -9,8 +9,8 @@
 namespace tony {
 namespace {
 
-// Limit of containers in a call. A node starts 8 containers of a call in 40 ms. Containers that it cannot start within
-// the call's limit would be requested again.
+// Limit of containers in a call. A node starts 8 containers of a call in 40 ms. If a node cannot start all containers
+// within the call's limit, the others are requested again.
 constexpr size_t kMostInCall = 100;
 constexpr hadoop::RpcLimits kLimits{.establish = std::chrono::seconds(10), .call = std::chrono::seconds(30)};
 constexpr Duration kFirstNodeRetry{200}, kLongestNodeRetry{10'000};
@@ -162,8 +162,8 @@ void YarnNodes::TakeStarts(Node& node, const hadoop::NodeAnswer<hadoop::Containe
   for (const hadoop::ContainerId& container : node.asked) Refuse(node, container, "its node did not report it");
 }
 
-// Every container that the node knows was started, even if it has ended. Containers that the node does not know must be
-// started.
+// Handles the statuses of doubtful containers. Every container that the node knows was started, even if it has ended.
+// Containers that the node does not know must be started.
 void YarnNodes::TakeStatuses(Node& node, const hadoop::NodeAnswer<hadoop::ContainerStatus>& answer) {
   for (const hadoop::ContainerStatus& status : answer.done) Started(node, status.id);
   for (const hadoop::ContainerId& container : node.asked) {

@@ -29,9 +29,9 @@ class YarnNodes {
  public:
   struct Callbacks {
     std::function<void(const hadoop::ContainerId&)> started;
-    // The container does not run, or its node has not answered for too long.
+    // Called if the container does not run, or if its node has not answered for too long.
     std::function<void(const hadoop::ContainerId&, const std::string& why)> refused;
-    // The node does not have the container, or does not answer.
+    // Called if the container could not be stopped, because its node does not have it or does not answer.
     std::function<void(const hadoop::ContainerId&)> not_stopped;
   };
   static constexpr int kMostConnections = 64;
@@ -39,11 +39,11 @@ class YarnNodes {
   // `loop` and `names` must outlive this object.
   YarnNodes(EventLoop& loop, HostResolver& names, Callbacks callbacks);
 
-  // Sets the newest token of its node.
+  // Sets the newest token for the node that the token names.
   void Use(const hadoop::NodeToken& token);
   void Start(const hadoop::Container& container, hadoop::LaunchContext context);
-  // Stops a container. If it is being started, the stop follows the start. False: no start was sent, and the container
-  // never starts.
+  // Stops a container. If its start is under way, the stop follows. Returns false if no start was sent; the container
+  // then never starts.
   bool Stop(const hadoop::NodeId& node, const hadoop::ContainerId& container);
   void Forget(const hadoop::NodeId& node, const hadoop::ContainerId& container);  // the container has ended
   // Forgets a node that was lost with all of its containers.

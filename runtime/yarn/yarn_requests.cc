@@ -9,7 +9,8 @@
 namespace tony {
 namespace {
 
-// A NodeManager checks its disks every two minutes. A NodeManager that restarted no longer has its earlier problems.
+// The time for which a failure counts against its node. A NodeManager checks its disks every two minutes, and a
+// NodeManager that restarted no longer has its earlier problems. Older failures therefore mean nothing.
 constexpr std::chrono::minutes kRemembered(10);
 constexpr int kMostFailures = 2;
 
@@ -32,15 +33,16 @@ std::string FailingNodes::WhyAvoided(const std::string& host) {
 
 namespace {
 
-// Limit of hosts. Each host is a row of each line, which the ResourceManager keeps. Some hundreds of containers find
-// room on this many hosts.
+// Limit of hosts in the rows of a line. The ResourceManager keeps each row. A few hundred containers find room on this
+// many hosts.
 constexpr size_t kMostHosts = 200;
-// A ResourceManager that works confirms a release within an exchange or two. A ResourceManager that restarted may never
-// confirm it.
+// A release is repeated until this many exchanges have been answered. A ResourceManager that works confirms a release
+// within one or two exchanges. A ResourceManager that restarted may never confirm it.
 constexpr int kAnswersToRelease = 10;
 
-// Vcores are not compared. By default, a ResourceManager compares only memory, and grants one vcore whatever was
-// requested (DefaultResourceCalculator). More than requested is accepted, because sizes are rounded up.
+// Returns whether a container of the size `there` is large enough. It may be larger than `wanted`, because sizes are
+// rounded up. Vcores are not compared: by default, a ResourceManager compares only memory, and grants one vcore
+// whatever was requested (DefaultResourceCalculator).
 bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
   return there.memory_mib >= wanted.memory_mib && std::ranges::all_of(wanted.others, [&](const auto& other) {
            return there.others.contains(other.first) && there.Other(other.first) >= other.second;
@@ -116,8 +118,8 @@ int32_t YarnRequests::PriorityOf(const std::string& role) const {
   return static_cast<int32_t>(std::ranges::find(roles_, role) - roles_.begin()) + 1;
 }
 
-// Returns the hosts with the most room first. Hosts without room are included, because they may have room before the
-// next check.
+// Returns the hosts that may run containers of the line, beginning with the host that has the most room. Hosts without
+// room are included, because they may have room before the next check.
 std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnRequests::HostsFor(const Line& line) const {
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
   for (const hadoop::NodeReport& node : nodes_) {
@@ -131,9 +133,9 @@ std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnRequests::HostsFo
   return hosts;
 }
 
-// PACK: each place gets the full count, because a grant is counted at its host, its rack and "*". SPREAD: each host
-// gets a share. Each container goes to the host with the fewest containers of this line, among the hosts that have
-// room.
+// Returns how many containers the line requests at each host and rack. PACK: each place gets the full count, because a
+// grant is counted at its host, its rack and "*". SPREAD: each host gets a share. Each container goes to the host with
+// the fewest containers of this line, among the hosts that have room.
 YarnRequests::Counts YarnRequests::PlacesOf(const Line& line) const {
   Counts places;
   const auto hosts = HostsFor(line);
@@ -157,7 +159,8 @@ YarnRequests::Counts YarnRequests::PlacesOf(const Line& line) const {
   return places;
 }
 
-// PACK compares only places, because the ResourceManager's counts per place differ from ours.
+// Returns true if the ResourceManager already has these rows. PACK compares only places, because the ResourceManager's
+// counts per place differ from ours.
 bool YarnRequests::IsTold(const Line& line) const {
   const Counts places = PlacesOf(line);
   Counts told = line.in_exchange ? line.telling : line.told;
@@ -167,7 +170,8 @@ bool YarnRequests::IsTold(const Line& line) const {
   return places == told;
 }
 
-// A sent row that the line does not need any more gets the count 0. Spread containers must not go elsewhere.
+// Returns the rows to send for a line. If a row was sent before and is not needed any more, it gets the count 0. With
+// SPREAD, containers must not be granted at other places than the rows name.
 std::vector<hadoop::ContainerRequest> YarnRequests::RowsOf(int64_t number, Line& line) const {
   line.telling = line.waiting.empty() ? Counts() : PlacesOf(line);
   hadoop::ContainerRequest row{.priority = PriorityOf(line.role), .request_id = number, .resource = line.size};
@@ -184,7 +188,8 @@ std::vector<hadoop::ContainerRequest> YarnRequests::RowsOf(int64_t number, Line&
   row.count = static_cast<int32_t>(line.waiting.size());
   row.label = line.label;
   rows.push_back(row);
-  line.told = std::move(places);  // until the request was surely read
+  // Rows with the count 0 stay in `told` until the request was certainly read.
+  line.told = std::move(places);
   return rows;
 }
 
@@ -225,9 +230,9 @@ std::optional<YarnGrant> YarnRequests::Give(const hadoop::Container& container) 
   const auto found = lines_.find(container.request_id);
   if (found == lines_.end()) return std::nullopt;
   Line& line = found->second;
-  // The rows are sent again in three cases. A container that is not taken was still subtracted from them. A container
-  // in the answer to a row was granted before the row was read, so it was not subtracted. If no attempt waits any more,
-  // rows of hosts and racks are left over.
+  // The rows are sent again in three cases. (1) The container is not taken, although the ResourceManager subtracted it
+  // from the rows. (2) The container was granted before the ResourceManager read the rows of this exchange, so it was
+  // not subtracted from them. (3) No attempt waits any more, so rows of hosts and racks are left over.
   const bool is_taken = !line.waiting.empty() && Holds(container.resource, line.size);
   line.must_send |= !is_taken || line.in_exchange || line.waiting.size() == 1;
   if (!is_taken) return std::nullopt;
@@ -280,8 +285,8 @@ YarnRequests::News YarnRequests::Answered(const hadoop::Allocation& allocation) 
   return news;
 }
 
-// A line that was refused would be refused even with a count of 0, so it is removed. Containers that its older rows
-// still bring belong to no line, and are released.
+// Removes the refused lines, because they would be refused even with a count of 0. If older rows of such a line still
+// bring containers, these belong to no line and are released.
 std::vector<AttemptId> YarnRequests::Refused() {
   std::vector<AttemptId> refused;
   for (auto line = lines_.begin(); line != lines_.end();) {

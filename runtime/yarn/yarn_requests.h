@@ -1,4 +1,4 @@
-// Finds nodes that fail containers for reasons of their own. Pure.
+// Finds nodes on which containers fail because of the node itself. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class FailingNodes {
  public:
   void Failed(const std::string& host, Instant now) { failures_[host].push_back(now); }
   // Returns the hosts where two containers failed within the last ten minutes. Returns none if these are more than
-  // half of all nodes: the nodes are then not the cause, and the remaining ones could not do the work.
+  // half of all nodes: the nodes are then not the cause, and the remaining nodes could not do the work.
   std::set<std::string> ToAvoid(int all_nodes, Instant now);
   static std::string WhyAvoided(const std::string& host);  // reason for users
 
@@ -35,9 +35,11 @@ class FailingNodes {
 //                                               given to the first attempt that waits <------+--> or released:
 //                                                            no attempt waits for it, or it is too small
 //
-// A row states the total number that is still wanted, so it can be sent again at any time. A row is sent if the
-// ResourceManager cannot know that number by itself: it subtracts what it grants. One exchange is under way at a time.
-// Next() returns the request. One of Answered(), Unanswered(), Refused() and HandleRmRestart() is called for the outcome.
+// A line holds the waiting attempts of one role and size. Its rows are the requests as the ResourceManager stores
+// them. A row states the total number that is still wanted, so it can be sent again at any time. The ResourceManager
+// subtracts what it grants from the row, so the row is sent only if the ResourceManager cannot know the new number.
+// An exchange must end before the next one begins. Next() returns the request. The outcome is passed to Answered(),
+// Unanswered(), Refused() or HandleRmRestart().
 
 struct YarnGrant {
   AttemptId attempt;
@@ -50,10 +52,10 @@ class YarnRequests {
   void Want(const ContainerRequest& ask);
   void Withdraw(const AttemptId& attempt);
   // Releases a container that was given to an attempt and is not needed. Each exchange repeats the release until the
-  // container's end is reported.
+  // ResourceManager reports that the container has ended.
   void Release(const hadoop::ContainerId& container);
-  // Sets all hosts to avoid, because containers fail there. No row names them, and the ResourceManager receives them as
-  // a blacklist.
+  // Sets the hosts to avoid because containers fail there. No row names these hosts, and the ResourceManager receives
+  // them as a blacklist.
   void Avoid(std::set<std::string> hosts);
   // Sets all nodes of the cluster. Rows for hosts and racks let a node grant many containers at once. Without them, a
   // CapacityScheduler grants by default one container per heartbeat of a node. If `nodes` is empty, only rows for "*"
@@ -87,9 +89,10 @@ class YarnRequests {
     std::string label;
     Placement placement = Placement::kPack;
     std::set<AttemptId> waiting;
-    // `told`: rows that may not be 0 in the ResourceManager. `telling`: what `told` becomes after this exchange.
+    // `told`: rows whose count in the ResourceManager may not be 0. `telling`: the value that `told` gets after this
+    // exchange.
     Counts told, telling;
-    // Containers that have not ended. Key: host.
+    // The number of this line's containers that have not ended. Key: host.
     Counts given;
     bool must_send = false;
     bool in_exchange = false;
@@ -109,7 +112,7 @@ class YarnRequests {
   void EndExchange(bool is_known_read);
   void Count(const hadoop::Container& container, Line& line);
   void Uncount(const hadoop::ContainerId& container);
-  // Returns nullopt if no attempt gets the container.
+  // Gives the container to a waiting attempt. Returns nullopt if no attempt gets the container.
   std::optional<YarnGrant> Give(const hadoop::Container& container);
 
   std::map<int64_t, Line> lines_;
@@ -120,7 +123,8 @@ class YarnRequests {
   std::map<hadoop::ContainerId, Released> released_;
   std::set<hadoop::ContainerId> seen_;                                    // containers granted before
   std::map<hadoop::ContainerId, std::pair<int64_t, std::string>> given_;  // value: line and host
-  // `avoided_sent_`: hosts that may be on the ResourceManager's blacklist. `avoided_in_exchange_`: hosts of this exchange.
+  // `avoided_`: hosts to avoid. `avoided_sent_`: hosts that may be on the ResourceManager's blacklist.
+  // `avoided_in_exchange_`: hosts that the current exchange sends.
   std::set<std::string> avoided_, avoided_sent_, avoided_in_exchange_;
   bool avoided_may_be_unread_ = false;
 };
@@ -134,18 +138,18 @@ hadoop::Resource ToYarn(const Resources& resources);
 // The most that a cluster gives one container, from NewApplication or Registration.
 struct ContainerLimits {
   hadoop::Resource maximum;
-  // Types of resources other than memory and vcores, in case `maximum` does not have them.
+  // Types of resources other than memory and vcores, for clusters whose `maximum` does not contain them.
   std::vector<std::string> types;
 };
-// Returns why no container of this size is ever granted, with both numbers; nullopt if one may be granted. A
-// ResourceManager silently grants a container without a resource for which it has no type, so only this check finds
-// that.
+// Returns why no container of this size is ever granted, with the requested and the maximum amount; nullopt if one may
+// be granted. If a ResourceManager has no type for a resource, it silently grants a container without that resource, so
+// only this check finds the mistake.
 std::optional<std::string> WhyNeverGranted(const Resources& wanted, const ContainerLimits& limits);
 // Returns the reason for the first role that can never be granted, with its key: "tony.worker.memory: ...".
 std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
 
-// Returns a note for users if a gang requests more GPUs than all of `nodes` have, because it waits until there are
-// more. nullopt: the nodes have enough.
+// Returns a note for users if a gang requests more GPUs than all of `nodes` have. Such a gang waits until the cluster
+// has more. nullopt: the nodes have enough.
 std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes);
 
 }  // namespace tony

@@ -11,19 +11,21 @@
 namespace tony {
 namespace {
 
-// Exchanges are quick for this long after a change. It is some heartbeats of a node, in which most requests are
-// granted.
+// Exchanges are quick for this long after a change. A node sends several heartbeats in this time, and most requests are
+// granted by then.
 constexpr Duration kQuickFor{10'000};
 constexpr Duration kFirstRetry{100}, kLongestRetry{2000};
 constexpr Duration kUnregisterAgain{100};  // as in AMRMClientImpl
-// Numbers of usual exchanges, which are as far apart as the heartbeats of a node. Rows for hosts that have room should
-// have been granted after two. A delay is reported after five, and not more often.
+// Numbers of usual exchanges, which are as far apart as the heartbeats of a node. After two of them, rows for hosts
+// that have room should have been granted, so the nodes are listed again. A delay is reported after five, and then
+// after every five.
 constexpr int kListNodesAgain = 2, kDelayIsWorthTelling = 5;
-// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill is 15 s. The other 2 s are for its monitor and
-// our exchange.
+// The time that a container has from our notice until YARN kills it. It is
+// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill (15 s) minus 2 s for YARN's monitor and our
+// exchange.
 constexpr Duration kPreemptionNotice{13'000};
 
-// Half of the lease, because an exchange may be repeated: an exchange without an answer must not use up the lease.
+// Returns limits of half the lease. An exchange without an answer is repeated, and must not use up the lease alone.
 hadoop::RpcLimits LimitsFor(Duration lease) {
   const Duration limit = std::clamp(lease / 2, Duration(1000), Duration(30'000));
   return {.establish = limit, .call = limit};
@@ -196,8 +198,8 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
   const YarnRequests::News news = asks_.Answered(allocation);
   Reach();
-  // Handles containers that were held back, before the rest of their gangs comes. A container that is granted now and
-  // has already ended is left to TakeExit().
+  // Containers that were held back and have ended are handled first, before new grants complete their gangs. If a
+  // container was granted and has ended in the same answer, TakeExit() handles it.
   GangHold::News ends;
   for (const hadoop::ContainerStatus& status : allocation.ended) gangs_.Ended(status.id, ends);
   Apply(ends);
@@ -230,7 +232,7 @@ void YarnScheduler::TakeEnd(const bool& is_recorded) {
 }
 
 void YarnScheduler::OnTrouble(const Error& error) {
-  // InvalidResourceRequestException, InvalidLabelResourceRequestException: a retry would be refused, too.
+  // InvalidResourceRequestException, InvalidLabelResourceRequestException: a retry would also be refused.
   const bool is_refused = error.message.find("ResourceRequestException: ") != std::string::npos;
   const std::vector<AttemptId> refused = is_refused ? asks_.Refused() : std::vector<AttemptId>();
   asks_.Unanswered();
@@ -257,7 +259,8 @@ void YarnScheduler::BeOver(const std::string& reason) {
   loop_.Post([over = side_.over, reason] { over(reason); });
 }
 
-// An answer that took longer than the lease does not prove that this attempt is still the leader.
+// Reports that the ResourceManager has been reached. An answer that took longer than the lease does not count, because
+// it does not prove that this attempt is still the leader.
 void YarnScheduler::Reach() {
   if (standing_ == Standing::kReached || !LeaseHolds()) return;
   standing_ = Standing::kReached;
@@ -282,7 +285,7 @@ void YarnScheduler::Keep(const hadoop::Container& container, State state) {
   if (!ended_.contains(id)) held_.emplace(id, Held{container, state});
 }
 
-// Releases a container that does not run. The ResourceManager need not report its end.
+// Releases a container that does not run, and reports that it has ended. The ResourceManager need not report it.
 void YarnScheduler::GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls) {
   if (const auto yarn = ToYarn(id)) asks_.Release(*yarn);
   ReportEnded(id, why, cls);
@@ -348,7 +351,8 @@ void YarnScheduler::CheckGangs() {
   ExchangeSoon();
 }
 
-// Returns the text to add to the reason of that container's end.
+// Notes that a container has failed on the host. If the host is now avoided, returns a text to add to the reason of the
+// failure; otherwise returns "".
 std::string YarnScheduler::NoteFailureOf(const std::string& host) {
   bad_nodes_.Failed(host, loop_.Now());
   AvoidBadNodes();
@@ -360,7 +364,8 @@ std::string YarnScheduler::NoteFailureOf(const std::string& host) {
 
 void YarnScheduler::AvoidBadNodes() { asks_.Avoid(bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now())); }
 
-// The Scheduler interface has no event for "never granted", so the request gets an invented container.
+// The Scheduler interface has no event for "never granted". The request therefore gets an invented container, and
+// Launch() reports that this container has ended.
 void YarnScheduler::ReportNeverGranted(const AttemptId& attempt, const std::string& why) {
   const ContainerId id{StrCat("refused-", ++refusals_)};
   refused_[id] = why;
@@ -403,7 +408,7 @@ void YarnScheduler::NotifyPendingReason(const hadoop::Allocation& allocation) {
   delay_told_ = reason;
 }
 
-// Posts the event, so that the sink is never called from inside a call of the AM.
+// Posts the event, because the sink must never be called from inside a call of the AM.
 void YarnScheduler::Tell(SchedulerEvent event) {
   loop_.Post([this, event = std::move(event), alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) side_.sink(event);

@@ -1,16 +1,17 @@
-// The containers of an application master (AM) on YARN. The ResourceManager grants them and reports their ends. Their
-// nodes start and stop them. Loop thread only.
+// The containers of an application master (AM) on YARN. The ResourceManager grants the containers and reports when they
+// have ended. Nodes start and stop them. Loop thread only.
 //
 //   registering --registered--> up --Finish()--> finishing --> finished
 //        ^                       |
 //        +----NotRegistered------+--another attempt leads, or the application is killed--> over
 //
-// All containers of one call are handed out together, when the last of them was granted (GangHold).
+// All containers of one call of Request() are handed out together, when the last of them was granted (GangHold).
 //
 //   container: granted --Launch()--> starting --the node reports it--> running --the ResourceManager reports--> ended
 //                 \--Stop()--> released    \--the node refuses it--> released
 //
-// The ResourceManager's report about a container of a lost node is certain only lost_after after a Stop().
+// A container of a lost node may still run when the ResourceManager reports that it has ended. The report counts as
+// certain when lost_after has passed after a Stop().
 #pragma once
 
 #include <functional>
@@ -54,28 +55,29 @@ struct YarnSchedulerInputs {
   // Delay between two exchanges with the ResourceManager: `quick` for some time after a change, else `usual`. Both are
   // far below the time after which the ResourceManager considers an AM dead (10 minutes and more).
   Duration quick{100}, usual{1000};
-  // 0: each container is handed out as soon as it is granted.
+  // The `hold` of GangHold. 0: each container is handed out as soon as it is granted.
   Duration gang_hold{0};
-  // Wait after stopping a container of a lost node: by then, a disconnected executor has ended its task.
+  // The wait after a stop of a container of a lost node. A disconnected executor ends its task within this time.
   Duration lost_after{60'000};
 };
 
-// StopMode: YARN can stop a container only by SIGTERM to all of its processes, and SIGKILL 250 ms later. So kTerm gives
-// an executor no more time than kKill. A caller that wants to give it time must notify the executor itself.
+// YARN can stop a container only by SIGTERM to all of its processes, and SIGKILL 250 ms later. The StopMode kTerm
+// therefore gives an executor no more time than kKill. A caller that wants to give an executor time must notify the
+// executor itself.
 class YarnScheduler : public Scheduler {
  public:
   explicit YarnScheduler(YarnSchedulerInputs side);
 
   bool Holds() const override;
-  // Requests containers. A request that can never be granted is reported as a container that does not start:
-  // user_config, with the reason.
+  // Requests containers. If a request can never be granted, it gets a container that does not start: user_config, with
+  // the reason.
   void Request(const std::vector<ContainerRequest>& asks) override;
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
   void TellProgress(double done) override { progress_ = done; }
   // Unregisters the AM. The ResourceManager then ends the job's remaining containers. The call is retried until the
-  // ResourceManager has recorded the end.
+  // ResourceManager has recorded the job's final status.
   void Finish(const Verdict& verdict, std::function<void()> done) override;
 
  private:

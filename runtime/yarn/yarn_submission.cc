@@ -91,7 +91,8 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
              tags.empty() ? "" : StrCat(", tags ", Join({tags.begin(), tags.end()}, ", "))));
   ask(StrCat("may be viewed ", WhoText(spec.yarn.view_acl), ", may be ended ", WhoText(spec.yarn.modify_acl)));
   if (const auto lifetime = LifetimeOf(spec))
-    ask(StrCat("ended by YARN after ", lifetime->count() / 1000, " s, unless its application master has ended it before"));
+    ask(StrCat("ended by YARN after ", lifetime->count() / 1000,
+               " s, unless its application master has ended it before"));
   ask(StrCat("1 container of ", SizeText({.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores}),
              " for the application master", LabelText(spec.yarn.am_node_label)));
   for (const RoleSpec& role : spec.roles)

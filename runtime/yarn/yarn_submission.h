@@ -14,21 +14,21 @@
 
 namespace tony {
 
-// Uses only the job's records, so a repeated submit sends an equal request.
+// Returns the application for a job. Only the job's records are used, so a repeated submit sends an equal request.
 Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records);
 
-// The functions below use only the spec, for callers that show what would be submitted.
+// The declarations below need only the spec of a job, for callers that show what would be submitted.
 inline constexpr char kMasterProgram[] = "tony-yarn-am";
 // Returns the tags in the form in which the ResourceManager keeps them.
 std::set<std::string> TagsOf(const JobSpec& spec);
-// Returns the lifetime that YARN allows the job, from the job's timeout. The AM enforces the timeout, and has this time
-// to end the job.
+// Returns how long YARN lets the job run: the job's timeout, and the time that the AM then needs to end the job.
+// nullopt: the job has no timeout.
 std::optional<Duration> LifetimeOf(const JobSpec& spec);
 
 // Lists what a submit to a cluster would request, ship and start. Reads the sizes of our own programs, and contacts no
 // server.
 
-// kNotFound: one of our programs is not in the folder of this program.
+// Returns the list. kNotFound: one of our programs is not in the folder of this program.
 Result<PlannedSteps> PlanOnYarn(const YarnCluster& cluster, const JobSpec& spec);
 
 }  // namespace tony
