@@ -28,8 +28,8 @@ bool IsEncoded(std::string_view user) {
          });
 }
 
-// Returns whether the user may view the application. From a user who may not, the ResourceManager hides only details
-// such as the container logs; the application's id is always in the answer.
+// Returns whether the user may view the application. The ResourceManager answers every user with the application's id,
+// but leaves out the link to the container logs for a user who may not view it.
 Result<bool> MaySee(const Result<HttpResponse>& response) {
   TRY(response);
   if (response->status != 200) return UnavailableError("HTTP ", response->status);

@@ -77,7 +77,7 @@ struct Asked {
 };
 
 struct Allocation {
-  // Tokens for the nodes of the containers below. Store them first.
+  // Tokens for the nodes of the containers below. Store the tokens before you use the containers.
   std::vector<NodeToken> node_tokens;
   // May hold more containers than requested: release the surplus.
   std::vector<Container> granted;

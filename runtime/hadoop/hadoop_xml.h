@@ -37,7 +37,8 @@ class SiteConfiguration {
   // with file and key: more than 20 replacements (Configuration.MAX_SUBST), so probably a cycle.
   Result<std::optional<Value>> Find(const std::string& key) const;
 
-  // Returns kInvalid if the key is not set, or its text has another form. The message names file and key.
+  // Each of these functions returns the value of `key`. kInvalid: the key is not set, or its text has another form. The
+  // message names file and key.
   Result<std::string> Text(const std::string& key) const;
   Result<int64_t> Int(const std::string& key) const;
   Result<bool> Bool(const std::string& key) const;

@@ -91,7 +91,7 @@ struct RpcLimits {
 
 class RpcConnection {
  public:
-  // The bytes of the response message, or the reason why the call got none.
+  // The result of a call: the bytes of the response message, or the reason why the call failed.
   using Reply = std::variant<std::string, RpcFailure>;
   using OnReply = std::function<void(Reply)>;
 
@@ -103,7 +103,8 @@ class RpcConnection {
   // Sets the identity for the next connect. An open connection keeps its identity.
   void Use(RpcIdentity identity) { identity_ = std::move(identity); }
 
-  // `request` holds the bytes of the message. A call that gets no answer within its limit closes the connection.
+  // Makes a call. `request` holds the bytes of the request message. A call that gets no answer within its limit closes
+  // the connection.
   void Call(const std::string& method, std::string request, OnReply done);
 
   const RpcServer& server() const { return server_; }

@@ -49,8 +49,8 @@ struct HdfsBody {
 
 struct HdfsCreation {
   bool overwrite = false;
-  // False: a missing folder is the error kNotFound. A late writer then cannot create a folder again that was moved
-  // away.
+  // False: a missing folder is the error kNotFound. With true, a late writer could create a folder again after it was
+  // moved away.
   bool make_parents = false;
   // The permission of the new file. HDFS does not reduce it, because this client sends no umask.
   int permission = 0600;
@@ -69,7 +69,7 @@ class WebHdfs {
     std::string base;  // e.g. "http://nn.example.org:9870"
     // User name, which a cluster without Kerberos trusts.
     std::string user;
-    // Answers of this size have room for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
+    // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
   };
 

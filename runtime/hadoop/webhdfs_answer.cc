@@ -91,7 +91,7 @@ Error NoAnswer(std::string_view expected) {
   return InvalidError("the answer is not from WebHDFS: it has no ", expected);
 }
 
-// Returns nullptr if one of the names on the way is missing.
+// Returns the value at the end of a path of names; nullptr if one of the names is missing.
 const json::value* Find(const json::value& document, std::initializer_list<std::string_view> names) {
   const json::value* value = &document;
   for (const std::string_view name : names) {

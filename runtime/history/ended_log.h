@@ -114,7 +114,7 @@ class SeenJobs {
 
 // Queries about jobs that have ended. Pure functions of the log's text.
 
-// A job matches if all given values match.
+// A filter for ended jobs. A job matches if all given values match.
 struct EndedFilter {
   std::optional<FinalState> state;
   std::optional<OutcomeClass> cls;

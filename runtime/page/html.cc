@@ -109,8 +109,8 @@ std::string_view StateColour(std::string_view state) {
   if (word == "succeeded") return "good";
   if (is_one_of({"failed", "lost"})) return "bad";
   if (word == "running") return "busy";
-  // Case matters here. "KILLED" is the state of a job that a user killed, and gets a warning colour. "killed" is the
-  // state of a task that was stopped because of another task, and does not.
+  // The comparison respects case. "KILLED" is the state of a job that a user killed, and gets a warning colour.
+  // "killed" is the state of a task that was stopped because of another task, and gets no such colour.
   if (state == "KILLED" || is_one_of({"silent", "backoff", "restarting", "stopping"})) return "warn";
   return "idle";
 }

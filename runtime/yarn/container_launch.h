@@ -53,7 +53,7 @@ struct ContainerLaunch {
   JobId job;
   AttemptId attempt;
   JobSecrets secrets;
-  // Empty: the spec is in the file kSpecFile.
+  // The job spec as JSON. Empty: the spec is in the file kSpecFile.
   std::string spec;
   LeaseRecord lease;
   StagedFiles staged;

@@ -38,8 +38,9 @@ hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& f
 // Returns the checkpoints for the AM. Another job counts as ended if its status or the ResourceManager shows that.
 CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec);
 
-// Checks for a client whether an AM could list the folder in HDFS. A missing folder is accepted, because it may be
-// created later. kInvalid: it is a file, or in another HDFS. kNotPermitted: the user may not read it.
+// Checks for a client whether an AM could list the checkpoint folder in HDFS. A missing folder is accepted, because it
+// may be created later. kInvalid: the path is a file, or in another HDFS. kNotPermitted: the user may not read the
+// folder.
 Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& spec);
 
 // Removes the records of checkpoint folders whose jobs no longer exist.

@@ -121,7 +121,7 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
   OpenQueues open{.has_rules = true, .allowed = {}};
   TRY_ASSIGN(open.allowed, rm.QueuesOfUser());
   if (takes_jobs && open.Has(name)) return Ok();
-  // This setting is queried late, because it matters only if the user's ACL does not admit the user.
+  // This setting is queried late, because it matters only if no ACL admits the user.
   open.has_rules = EnforcesQueueAcls(cluster);
   if (takes_jobs && open.Has(name)) return Ok();
   std::vector<std::string> leaves;

@@ -38,17 +38,19 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
 // `tony doctor --yarn`: finds what prevents this user's jobs from running on the configured cluster, and how to repair
 // it.
 
-// Waits for the daemons, two seconds per call and ten seconds per write. Writes a file with an extended attribute into
-// the user's home folder in HDFS, reads it, and removes it. Takes an application id, which the ResourceManager counts.
+// Runs all checks. Waits for the daemons, two seconds per call and ten seconds per write. Writes a file with an
+// extended attribute into the user's home folder in HDFS, reads it, and removes it. Takes an application id, which the
+// ResourceManager counts.
 Checks CheckYarnHealth();
 
 // `tony list --queue`: the queues of a cluster, and the applications of all users that run or wait there.
 
-// Waits for the ResourceManager, two seconds per call. kUnavailable: the ResourceManager does not answer.
+// Returns the queues and applications. Waits for the ResourceManager, two seconds per call. kUnavailable: the
+// ResourceManager does not answer.
 Result<QueueView> ReadYarnQueue(const YarnCluster& cluster);
 
-// Returns running applications first, then waiting ones. Each group is sorted by queue, and within a queue in the order
-// in which it is served: by priority, then by age. Pure.
+// Returns the applications as jobs: the running ones first, then the waiting ones. Each group is sorted by queue, and
+// within a queue by priority and then by age, the order in which a queue is served. Pure.
 std::vector<QueuedJob> QueuedJobs(const std::vector<hadoop::ApplicationReport>& reports);
 
 }  // namespace tony

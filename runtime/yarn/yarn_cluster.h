@@ -68,7 +68,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
 // need no quotes and are not secret.
 inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
-Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: the text has another form
+Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: not from ToText()
 
 // Returns the address of the job's page, which works even after the job has ended. The ResourceManager redirects a
 // browser from there to the AM's own page, or to the ResourceManager's page of the application. Empty: not known.

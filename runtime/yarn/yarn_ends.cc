@@ -30,7 +30,7 @@ constexpr int kSignalBase = 128, kLastSignal = 31;
 // Exit codes of a shell for a program that it may not run, and for a missing program. An executor never exits with
 // these.
 constexpr int kCannotRun = 126, kNoProgram = 127;
-// ExitCode.LOST of the NodeManager: it restarted, and found no file with the exit code.
+// ExitCode.LOST, from a NodeManager that has restarted and found no file with the exit code.
 constexpr int kLostExit = 154;
 
 struct Meaning {
@@ -142,8 +142,8 @@ hadoop::FinalStatus FinalStatusOf(const Verdict& verdict) {
 }
 
 std::string DiagnosticsOf(const Verdict& verdict) {
-  // A ResourceManager keeps 64 KB of diagnostics (yarn.app.attempt.diagnostics.limit.kc), and shows them in one cell of
-  // a page.
+  // The tail must be short, because a ResourceManager keeps only 64 KB of diagnostics
+  // (yarn.app.attempt.diagnostics.limit.kc), and shows them in one cell of a page.
   constexpr size_t kLongestTail = 16 << 10;
   std::string text = verdict.message;
   if (verdict.attempt) {

@@ -231,8 +231,8 @@ Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collec
   return UnavailableError("another client is submitting a job now");
 }
 
-// Returns the names of files that jobs need, including jobs that are being made. Fails if a list cannot be read,
-// because it may name any file.
+// Returns the names of files that jobs need, including jobs that are being made. If a job's list of files cannot be
+// read, returns an error, because the list may name any file.
 Result<std::set<std::string>> YarnGarbage::NamesInUse(const Garbage& garbage) const {
   TRY_ASSIGN(const Entries entries, List(places_.jobs));
   std::set<std::string> names;

@@ -25,14 +25,15 @@ using JobsOfCluster = std::function<Result<std::set<std::string>>(const YarnClus
 // cluster.
 Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Garbage& garbage);
 
-// Returns the names in the user's folder of jobs in HDFS, including unfinished jobs, within two seconds. Empty if the
-// folder does not exist.
+// Returns the names of all entries in the user's folder of jobs in HDFS, including unfinished jobs; empty if the folder
+// does not exist. Waits two seconds at most.
 Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 
 // Removes from the user's folder in HDFS (yarn_jobs.h) what no job needs any more, while other clients submit jobs.
 //
 //   jobs/<id>                 ended long ago: DELETE
-//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>, and back if it has that file then
+//   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>, and back if it has
+//                             that file then
 //   staged/<name>             an hour old, and no job names it: RENAME into gc/<random>
 //   staged/.put-<random>      two days old, because an upload may take one day
 //   gc/<random>               a running collection; if an hour old, the collection has died

@@ -223,7 +223,7 @@ RequestPlace RequestsIn(const YarnCluster& cluster) {
 namespace {
 
 constexpr Duration kIdLimit{10'000};
-// Certificates are never renewed, and a job without a timeout may run for a long time.
+// Certificates must be valid for a long time: they are never renewed, and a job without a timeout may run for years.
 constexpr Duration kCertificatesLast = std::chrono::years(10);
 constexpr const char* kBundle = "tony-yarn-am.tar.gz";
 // Limit of uploads. Each retry is caused by another `tony gc` that began since the last upload.
@@ -301,7 +301,7 @@ std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instan
                            .claim = job.claim});
 }
 
-// Returns false if the records may still exist. The log has the reason.
+// Removes the records of a job. Returns false if they may still exist; the log then has the reason.
 bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
   WebHdfsCalls hdfs(HdfsOptions(cluster));
   const auto removed = hdfs.Remove(JobFolderOf(cluster, id).path);

@@ -41,7 +41,7 @@ std::string JobsFolder(const YarnCluster& cluster);
 std::string StagedFolder(const YarnCluster& cluster);
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
 
-// Returns options with the limits for calls of records.
+// Returns options for WebHDFS with the limits that suit calls for records.
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
 
 // Returns the records of a job, which need not exist. `known` holds records that this process itself wrote.

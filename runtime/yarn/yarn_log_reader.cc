@@ -155,7 +155,7 @@ LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream
   return excerpt ? LogOf(*excerpt)->Read(offset, buffer) : LogBytes{};
 }
 
-// Returns nullopt if no executor serves the log any more.
+// Requests a piece of a log from its executor, through the AM. Returns nullopt if no executor serves the log any more.
 std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   auto answer = has_master_ ? AskMaster({.wants = {want}}) : Result<LogAnswer>(LogAnswer());
   std::string why = answer.ok() ? "its application master has exited" : answer.error().message;

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kMostInCall = 100;
 constexpr hadoop::RpcLimits kLimits{.establish = std::chrono::seconds(10), .call = std::chrono::seconds(30)};
 constexpr Duration kFirstNodeRetry{200}, kLongestNodeRetry{10'000};
-// Default of yarn.client.nodemanager-connect.max-wait-ms. A NodeManager that restarts is back by then.
+// The time for which calls to a silent node are retried: the default of yarn.client.nodemanager-connect.max-wait-ms. A
+// NodeManager that restarts is back by then.
 constexpr Duration kGiveUpAfter = std::chrono::minutes(3);
 constexpr Duration kIdle = std::chrono::seconds(10);  // ipc.client.connection.maxidletime
 

@@ -45,7 +45,7 @@ class YarnNodes {
   // Stops a container. If its start is under way, the stop follows. Returns false if no start was sent; the container
   // then never starts.
   bool Stop(const hadoop::NodeId& node, const hadoop::ContainerId& container);
-  void Forget(const hadoop::NodeId& node, const hadoop::ContainerId& container);  // the container has ended
+  void Forget(const hadoop::NodeId& node, const hadoop::ContainerId& container);  // for a container that has ended
   // Forgets a node that was lost with all of its containers.
   void Forget(const hadoop::NodeId& node);
   int connections() const;

@@ -81,8 +81,8 @@ class YarnRequests {
 
  private:
   using Counts = std::map<std::string, int32_t>;  // key: host or rack
-  // Attempts of one role, size, label and placement. The ResourceManager cannot distinguish these attempts. The line's
-  // number is the request id, which a grant names.
+  // A line: the attempts of one role, size, label and placement, which the ResourceManager cannot distinguish. The
+  // number of the line is the request id, which a grant names.
   struct Line {
     std::string role;
     hadoop::Resource size;
@@ -145,7 +145,8 @@ struct ContainerLimits {
 // be granted. If a ResourceManager has no type for a resource, it silently grants a container without that resource, so
 // only this check finds the mistake.
 std::optional<std::string> WhyNeverGranted(const Resources& wanted, const ContainerLimits& limits);
-// Returns the reason for the first role that can never be granted, with its key: "tony.worker.memory: ...".
+// Returns why the first role of the spec that can never be granted is not granted, with the key: "tony.worker.memory:
+// ..."; nullopt if all roles may be granted.
 std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
 
 // Returns a note for users if a gang requests more GPUs than all of `nodes` have. Such a gang waits until the cluster

@@ -11,8 +11,8 @@
 namespace tony {
 namespace {
 
-// Exchanges are quick for this long after a change. A node sends several heartbeats in this time, and most requests are
-// granted by then.
+// The time for which exchanges are quick after a change. A node sends several heartbeats in this time, and most
+// requests are granted by then.
 constexpr Duration kQuickFor{10'000};
 constexpr Duration kFirstRetry{100}, kLongestRetry{2000};
 constexpr Duration kUnregisterAgain{100};  // as in AMRMClientImpl
