@@ -6,7 +6,7 @@
 //
 // The session keeps the number of the last response, and the newest token for the next connection. It retries only an
 // Allocate() that was refused for its response number. The caller makes one call at a time. Each callback is called
-// once, and never from inside a method.
+// once, and never from inside a method. A callback may destroy the session.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,8 @@
 //
 // Nothing is retried. Every call except ReserveApplicationId() may be repeated after kUnavailable. Errors name the
 // call, the server and the first line of the exception. kNotFound: unknown application. kInvalid: the request can never
-// be granted. kNotPermitted: access is denied. Each callback is called once, and never from inside a method.
+// be granted. kNotPermitted: access is denied. Each callback is called once, and never from inside a method. A callback
+// may destroy the client.
 #pragma once
 
 #include <functional>
@@ -119,9 +120,9 @@ class RmClient {
 // `NmClient` sends an AM's requests to one NodeManager (ContainerManagementProtocol). Loop thread only.
 //
 // Keep the client of a node only while it is needed, because its connection is an open socket. Each callback is called
-// once, and never from inside a method. A call can succeed although some of its containers fail: each answer lists the
-// failures. After kUnavailable the node may have executed the call. Query the status of a container before giving it
-// up.
+// once, and never from inside a method. A callback may destroy the client. A call can succeed although some of its
+// containers fail: each answer lists the failures. After kUnavailable the node may have executed the call. Query the
+// status of a container before giving it up.
 
 struct ContainerStart {
   Token container_token;  // token of the granted Container
