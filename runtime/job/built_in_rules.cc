@@ -9,7 +9,8 @@ namespace {
 using enum OutcomeClass;
 using Rules = std::vector<FailureRule>;
 
-// Matches the line of an uncaught Python exception, also after torchrun's "[rank3]: ".
+// Matches the beginning of a line with a Python exception, up to the name of the exception: a prefix such as torchrun's
+// "[rank3]: ", if the line has one, and the names of modules.
 #define PYTHON "^(\\[[^]]*\\]: ?)?([A-Za-z_][A-Za-z0-9_]*\\.)*"
 
 constexpr auto kCgroup = OomEvidence::kCgroup;
@@ -84,9 +85,10 @@ Rules OutOfMemory() {
   };
 }
 
-// Messages that programs write when they end. The latest line decides, and for equal lines the order of the rules; see
-// RuleFor(). A lost peer is a consequence of another task's end. Its restart must not be free, because it would hide a
-// bug in one task behind its effects on the others. If a node was lost, the end of the task on that node shows it.
+// Rules by messages that programs write before they exit. The latest line decides; if several rules match this line,
+// the first of them decides (RuleFor()). A message about a lost connection to another task is a consequence of that
+// task's end. The restart after such a message must not be free, because it would hide a bug in one task behind its
+// effects on the others. If a node was lost, the outcome of the task on that node shows it.
 Rules WrittenByThePrograms() {
   return {
       {.name = "disk-full", .pattern = "(No space left on device|Disk quota exceeded|PytorchStreamWriter failed writing file|unexpected pos [0-9]+ vs [0-9]+)", .cls = kUserError,

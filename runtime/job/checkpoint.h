@@ -1,4 +1,5 @@
-// A checkpoint of the user's program, as the AM found it in the declared directory, and the job that wrote it. Pure.
+// The checkpoints of the user's program that the AM finds in the declared directory, and the job that wrote each of
+// them. Pure functions and values.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ enum class CheckpointWriter {
   kThisJob,
   // A job with the same request id and submission number wrote the checkpoint earlier.
   kEarlierJob,
-  // The checkpoint was in the directory before, from an unknown job.
+  // The checkpoint was in the directory before this job started. It is unknown which job wrote it.
   kOthers,
-  // The writer cannot be determined, because the job has no valid listing.
+  // The writer cannot be determined, because the job has no valid CheckpointListing.
   kUnknown,
 };
 constexpr auto NamesOf(CheckpointWriter) { return EnumNames("this_job", "earlier_job", "others", "unknown"); }
@@ -34,30 +35,31 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
-// Compares two checkpoints of the same directory. The checkpoint that was written last is newer, because numbers in
-// names may be metrics, dates or versions. If the times are equal, as a restore may leave them, the steps decide, and
-// after them the names.
+// Returns whether `left` is newer than `right`. Both are from the same directory. The times of the last change decide.
+// The numbers in names do not, because they may be metrics, dates or versions. Equal times, which a restore may leave,
+// are decided by the steps, and equal steps by the names.
 bool IsNewer(const Checkpoint& left, const Checkpoint& right);
 
-// The marks by which an entry of the directory is recognised as unchanged. The current time is not needed for that.
+// An entry of the checkpoint directory. If an entry has the same values again later, it has not changed since. This
+// comparison does not need the current time.
 struct ListedCheckpoint {
   std::string name;
   int64_t inode = 0;
-  // The size; for a folder, the sum of everything in it.
+  // The size in bytes. For a folder: the total size of everything in it.
   int64_t bytes = 0;
   // The time of the last change in ns since 1970, by the file system's clock. For a folder: the newest time of
   // everything in it.
   int64_t modified_ns = 0;
-  // True if the job CheckpointListing::earlier_job wrote the entry.
+  // True if the earlier job (CheckpointListing::earlier_job) wrote the entry.
   bool earlier_job = false;
   bool operator==(const ListedCheckpoint&) const = default;
 };
 
-// The content of the directory before any task of the job had started.
+// The content of the checkpoint directory before any task of the job started.
 struct CheckpointListing {
   // The directory with its links resolved. The listing is valid for this directory only.
   std::string folder;
-  // The reason why the writers of checkpoints cannot be determined. Empty if the listing shows them.
+  // The reason why the writers of checkpoints cannot be determined. Empty: the writers can be determined.
   std::string unknown;
   // An earlier job with the same request id and submission number, whose work this job continues.
   std::optional<JobId> earlier_job;
@@ -67,8 +69,8 @@ struct CheckpointListing {
   bool operator==(const CheckpointListing&) const = default;
 
   const ListedCheckpoint* Find(std::string_view name) const;
-  // Returns the writer of an entry, given its present state. An entry that has changed since the listing is from this
-  // job.
+  // Returns the writer of the entry whose present state is `now`. If the entry has changed since the listing, this job
+  // wrote it.
   CheckpointWriter WriterOf(const ListedCheckpoint& now) const;
   // Returns `now` with `earlier_job` set for each entry that this job or its earlier job has written. A later job of
   // the same request uses this list.

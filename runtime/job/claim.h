@@ -1,6 +1,6 @@
 // The terms of the contract with workflow engines: the owner of a job, the clients that watch the job, and kills of the
-// job with their conditions. Tokens are opaque and random; equal tokens name the same party. Empty: no party, or any
-// party.
+// job with their conditions. Tokens are opaque and random; equal tokens name the same party. An empty token names no
+// party. In the condition of a kill, an empty token stands for any party.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace tony {
 
 // Names one step of one workflow run, e.g. "airflow://dag/run/task/-1".
 using RequestId = NamedId<struct RequestIdTag>;
-// Names one attempt of an engine at such a step.
+// Names one attempt of a workflow engine to run a step.
 using OwnerToken = NamedId<struct OwnerTokenTag>;
-// Names one run of a workflow. All attempts at its steps have the same token.
+// Names one run of a workflow. All attempts to run the steps of that run have the same token.
 using RunToken = NamedId<struct RunTokenTag>;
 // Names one process that watches a job.
 using WatcherToken = NamedId<struct WatcherTokenTag>;
 
-// The ownership of a job, which an engine sends with a submission. The newest one counts.
+// The ownership of a job. A workflow engine sends it with a submission, and the newest ownership counts.
 struct Claim {
   OwnerToken owner;
   // If no client watches the job for this long, the job is ended as abandoned. 0: the job is never abandoned.
@@ -32,14 +32,14 @@ struct Claim {
 struct KillRequest {
   std::string reason;
   Duration grace{-1};  // below 0: the job's own grace
-  // Condition: this token is the job's owner.
+  // Condition of the kill: the job's owner has this token. Empty: no condition.
   OwnerToken if_owner;
-  // Condition: no other client has watched the job since this one last did.
+  // Condition of the kill: the newest client that watched the job has this token. Empty: no condition.
   WatcherToken if_watcher;
   // The kill does not happen before this time. The conditions must hold until then.
   Instant due{};
-  // The time from the request until `due`. The reader of the request sets `due` by its own clock (WithDueByReader()). Before
-  // that, `due` is by the requester's clock, and only for people.
+  // The time from the request until `due`. The reader of the request computes `due` by its own clock
+  // (WithDueByReader()). Until then, `due` is a time by the requester's clock and is only shown to people.
   Duration delay{0};
   // The user who requested the kill, if it is not the job's user: "root (uid 0)". Empty: the job's user, or root with
   // that user's rights. The requester cannot choose this name: it comes from the connection or from the owner of the
@@ -51,12 +51,13 @@ struct KillRequest {
   bool operator==(const KillRequest&) const = default;
 };
 
-// Returns the reason for the job's verdict.
+// Returns the reason for the kill as the job's verdict states it. The reason names the requester, unless that is the
+// job's own user.
 inline std::string ReasonWithRequester(const KillRequest& request) {
   return request.asker.empty() ? request.reason : "killed by " + request.asker + ": " + request.reason;
 }
 
-// Returns the requester for log lines.
+// Returns the name of the requester for log lines.
 inline std::string RequesterOf(const KillRequest& request) {
   return request.asker.empty() ? "the job's own user" : request.asker;
 }
@@ -88,7 +89,8 @@ inline KillAnswer JudgeKill(const KillRequest& request, const OwnerToken& owner,
   return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
 }
 
-// Returns the request with `due` by the reader's clock, because the requester's clock may differ.
+// Returns the request with `due` set by the reader's clock. The requester's clock may differ, so a delayed request does
+// not rely on it.
 inline KillRequest WithDueByReader(Instant now, KillRequest request) {
   if (request.delay > Duration(0)) request.due = now + request.delay;
   return request;

@@ -22,7 +22,8 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
   return Endpoint{std::string(text.substr(0, colon)), static_cast<int>(*port)};
 }
 
-// The text form of an address. Only the writer uses it, because the reader names a wrong address in its message.
+// The text form of an address, for the writer only. The reader calls ParseEndpoint() itself, because its message names
+// the wrong address.
 constexpr TextForm kHostAndPort{[](const Endpoint& endpoint) { return ToString(endpoint); },
                                 [](std::string_view text) { return ParseEndpoint(text); }, "host:port"};
 
@@ -126,11 +127,12 @@ std::optional<DependencyFault> FindFault(const JobSpec& spec) {
       const RoleSpec* other = spec.FindRole(dependency.role);
       if (!other) return DependencyFault{role.name, StrCat("the job has no role \"", dependency.role, "\"")};
       if (other->completion == Completion::kSidecar)
-        return DependencyFault{role.name, StrCat("role ", other->name, " is a sidecar, and the job does not wait for sidecars")};
+        return DependencyFault{role.name,
+                               StrCat("role ", other->name, " is a sidecar, and the job does not wait for sidecars")};
       if (dependency.until == Until::kReady || other->completion == Completion::kTracked) continue;
-      return DependencyFault{
-          role.name, StrCat("role ", other->name, " is ", ToString(other->completion),
-                            ", so the job does not wait for its end; expected a tracked role, or ", other->name, ":ready")};
+      return DependencyFault{role.name, StrCat("role ", other->name, " is ", ToString(other->completion),
+                                               ", so the job does not wait for its end; expected a tracked role, or ",
+                                               other->name, ":ready")};
     }
   }
   std::set<std::string> seen;

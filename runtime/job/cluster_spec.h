@@ -18,17 +18,20 @@
 
 namespace tony {
 
-// The ports of a task in addition to its main port, on the same host, by the names that the framework gives them.
+// The additional ports of a task. They are on the same host as its main port, and the framework gives each of them a
+// name.
 using NamedPorts = std::map<std::string, int>;
-// The limit for one task, including the ports of its single processes.
+// The largest number of named ports of one task, including the ports of its single processes.
 constexpr size_t kMostNamedPorts = 64;
-// Returns whether the name is a letter, followed by letters, digits and underscores; lower case, at most 32 characters.
+// Returns whether the name consists of a lower-case letter and then lower-case letters, digits or underscores, at most
+// 32 characters in all.
 bool IsPortName(std::string_view name);
 
 struct ClusterSpec {
   Generation generation;
-  // The addresses of all tasks that have one, including untracked tasks. In FCFS mode only the roles that the reader
-  // depends on, and possibly the reader's own role (Job::MakeClusterSpec).
+  // The addresses of all tasks that have one, including untracked tasks. In FCFS mode, in which tasks do not wait for
+  // each other, the spec has only the roles that its reader depends on. It may also have the reader's own role
+  // (Job::MakeClusterSpec).
   std::map<std::string, std::vector<Endpoint>> roles;
   std::map<TaskId, NamedPorts> ports;  // only tasks with additional ports
   // Values that other tasks have published for the reader of this spec, e.g. tasks of earlier stages.
@@ -40,9 +43,9 @@ struct ClusterSpec {
   int ProcessesOf(const std::string& role) const;
 };
 
+// Write and read the JSON form. "ports", "values" and "processes" are left out if they are empty:
 // {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]},"ports":{"worker:0":{"data":4712}},
 //  "values":{"driver:0":{"ADDRESS":"..."}},"processes":{"worker":3}}
-// "ports", "values" and "processes" are left out if they are empty.
 std::string ToJson(const ClusterSpec& spec);
 Result<ClusterSpec> ClusterSpecFromJson(std::string_view json);
 
@@ -52,15 +55,15 @@ Result<ClusterSpec> ClusterSpecFromJson(std::string_view json);
 // this value.
 inline constexpr std::string_view kReadyValue = "READY";
 
-// The name of the role that tony.application.enable-preprocess adds. Its only task runs before all others; TonY ran it
-// in its application master.
+// The name of the role that tony.application.enable-preprocess adds. The role's only task runs before all others. TonY
+// ran this task in its application master.
 inline constexpr std::string_view kPreprocess = "preprocess";
 bool IsPreprocess(const RoleSpec& role);
 bool HasPreprocess(const JobSpec& spec);
 
-// A mistake in the dependencies. A role must not wait for itself, for a missing role, or in a circle, which is then
-// named ("a -> b -> a"). A role must not wait for a sidecar, nor for the success of a role that is not tracked, because
-// the job does not wait for the end of such tasks.
+// A mistake in the dependencies. A role must not wait for itself or for a missing role. Roles must not wait for each
+// other in a circle; `why` then names the circle ("a -> b -> a"). A role must not wait for a sidecar, nor for the
+// success of an untracked role, because the job does not wait for the end of such tasks.
 struct DependencyFault {
   std::string role;  // role with the wrong depends-on
   std::string why;
@@ -69,21 +72,21 @@ std::optional<DependencyFault> FindFault(const JobSpec& spec);
 // Returns the first fault as kInvalid; the message begins with the property key of the role.
 Status CheckDependencies(const JobSpec& spec);
 
-// Returns whether every task of `role` has succeeded before any task of `other` gets a container.
+// Returns whether every task of `role` must have succeeded before any task of `other` gets a container.
 bool IsBefore(const JobSpec& spec, std::string_view role, std::string_view other);
 
 // Returns whether some role depends on `role` with this condition.
 bool IsAwaited(const JobSpec& spec, std::string_view role, Dependency::Until until);
 
-// Returns the spec with only those roles that may run at the same time as `role`. A role is missing if it waits for the
-// success of `role`, or the other way round.
+// Returns the spec with only those roles that may run at the same time as `role`. A role is left out if it waits for
+// the success of `role`, or if `role` waits for the success of that role.
 JobSpec ConcurrentRoles(const JobSpec& spec, std::string_view role);
 
-// Adds up `amount` over roles that may run at the same time, and returns the largest sum. If a job with dependencies
-// has more than 12 roles, the result is the sum over all of them.
+// Returns the largest sum of `amount` over roles that may run at the same time. If a job with dependencies has more
+// than 12 roles, returns the sum over all of them.
 int64_t LargestConcurrentSum(const JobSpec& spec, const std::function<int64_t(const RoleSpec&)>& amount);
 
-// Returns the roles that `role` itself waits for, e.g. "data" and "head (ready)".
+// Returns the roles that `role` directly waits for, e.g. "data" and "head (ready)".
 std::vector<std::string> AwaitedRoles(const RoleSpec& role);
 
 }  // namespace tony

@@ -21,13 +21,14 @@ inline constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
 
 std::optional<std::string> VariableOf(const std::vector<std::string>& environment, std::string_view name);
 
-// Returns the value of kContainerMark, e.g. "local-...-4f2a9c/1-3".
+// Returns the value of the variable kContainerMark for a container, e.g. "local-...-4f2a9c/1-3".
 std::string ContainerMark(const JobId& job, const ContainerId& container);
 
 // Merges two environments. If both set a variable, the value in `above` counts.
 std::vector<std::string> MergeEnvironments(const std::vector<std::string>& below,
                                            const std::vector<std::string>& above);
-// Removes the marks, because a task of another job may have submitted this job.
+// Returns the environment without the marks. If a task of another job submitted this job, the environment has the
+// marks of that other job.
 std::vector<std::string> WithoutMarks(const std::vector<std::string>& environment);
 
 }  // namespace tony

@@ -18,7 +18,8 @@ std::string Shortened(std::string text) {
   return text;
 }
 
-// Besides "message", the inner object has "extraInfo" with the call stack, and "errorCode".
+// Reads the inner object of TorchElastic's format. Only its "message" is used. Its other members are ignored:
+// "extraInfo", which has the call stack, and "errorCode".
 Result<ErrorReport> ReadTorchElastic(JsonReader fields) {
   ErrorReport report{.message = Shortened(fields.String("message"))};
   TRY(fields.status());

@@ -19,8 +19,8 @@ struct ErrorReport {
 
 inline constexpr size_t kLongestErrorFile = 256 << 10;
 
-// Reads TonY's format {"class": "...", "advice": "transient", "message": "..."}, where each member is optional and at
-// least one is present. Also reads the format that TorchElastic's @record writes: {"message": {"message": "...",
+// Reads TonY's format {"class": "...", "advice": "transient", "message": "..."}. Each member is optional, and at
+// least one must be present. Also reads the format that TorchElastic's @record writes: {"message": {"message": "...",
 // "extraInfo": {...}}}. kInvalid says what is wrong.
 Result<ErrorReport> ParseErrorReport(std::string_view json);
 

@@ -42,16 +42,17 @@ struct Registration {
 struct Progress {
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
-  // Not set until the usage has been measured.
+  // The usage of the attempt so far. Not set until the usage has been measured.
   std::optional<Usage> usage;
 };
 
-// The end of an attempt, as its executor reports it.
+// The report of an executor after its attempt has ended.
 struct AttemptReport {
   Outcome outcome;
   // The outputs that a successful chief left; not set if it left no outputs.
   std::optional<KeptOutputs> outputs;
-  // Excerpts of the logs of a chief or of a failed attempt. Only for nodes whose logs cannot be read from elsewhere.
+  // Excerpts of the logs of a chief or of a failed attempt. Only executors whose logs cannot be read from other nodes
+  // send them.
   std::vector<LogExcerpt> logs = {};
 };
 
@@ -68,7 +69,7 @@ struct Command {
   int attempt = 0;
   // With kStart: the checkpoint to resume from; empty: none.
   std::string resume_from;
-  // With kStop of this task alone: the reason, e.g. "preempted".
+  // With a kStop for this task alone: the reason for the stop, e.g. "preempted".
   std::string reason;
   // With kNone: requests to read the task's logs.
   std::vector<LogAsk> logs = {};

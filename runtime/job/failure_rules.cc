@@ -20,8 +20,9 @@ namespace {
 constexpr size_t kLongestPattern = 256;
 constexpr size_t kLongestLine = 1024;
 
-// Returns the part of the pattern that would make the time of a match unbounded. Nested counts multiply, and
-// back-references make the C library search. Without both, a pattern is an automaton no larger than its text.
+// Returns the part of the pattern that would make the time of a match unbounded; nullopt if no part would. Nested
+// counts multiply the size of the automaton, and back-references make the C library search. Without both, the
+// automaton of a pattern is at most as large as the text of the pattern.
 std::optional<std::string> Unbounded(std::string_view pattern) {
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern[at] == '{') return "a count {...}; write \\{ for the character";
@@ -43,8 +44,8 @@ bool FactsHold(const FailureRule& rule, const Evidence& evidence) {
   return !rule.oom || evidence.oom == *rule.oom;
 }
 
-// Returns nothing if the rule has no pattern, or if this release refuses the pattern, because another release wrote the
-// spec.
+// Returns the compiled pattern of the rule. Returns nothing if the rule has no pattern, or if this release refuses the
+// pattern. That can happen if another release wrote the spec.
 std::optional<LinePattern> Compiled(const FailureRule& rule) {
   const auto parsed = LinePattern::Parse(rule.pattern);
   return parsed.ok() ? std::optional(*parsed) : std::nullopt;
@@ -75,10 +76,10 @@ size_t PlaceOf(const FailureRule& rule, const Evidence& evidence, const std::vec
 
 struct Judgement {
   const FailureRule* rule = nullptr;
-  // The line that decided; may be empty.
+  // The cause or the line that the message quotes; may be empty.
   std::string quote;
   bool needs_stdout = false;
-  // The cause, if it stands before the last lines of stderr.
+  // The text of the cause, if the cause stands before the last lines of stderr.
   std::string before;
 };
 
@@ -110,7 +111,8 @@ std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
   std::string message = evidence.report ? OneClause(evidence.report->message) : "";
   if (message.empty() && overruled) message = "its error file says so";
   if (message.empty() && !numbers) message = judged.quote;
-  // The meaning "it failed" is not news about a failure, and a quoted exception explains itself.
+  // The meaning is left out if it adds nothing: "it failed" is not news about a failure, and a quoted exception
+  // explains itself.
   const bool needs_no_meaning = &rule == &BuiltInRules().back() || (IsGeneric(rule) && !message.empty());
   if (!overruled && !needs_no_meaning) {
     message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);
@@ -254,7 +256,8 @@ Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra) {
                   .advice = judged.rule->advice,
                   .source = judged.rule->source};
   if (!evidence.report) return outcome;
-  // A class in the report replaces that of the rule, and the rule's advice and source with it.
+  // A class in the report replaces the class of the rule. The rule's advice and source are dropped with it, because
+  // they belong to the rule's class.
   if (evidence.report->cls) {
     outcome.advice = Advice::kNone;
     outcome.source = Source::kItself;

@@ -1,4 +1,4 @@
-// Classifies the end of an attempt by a table of rules, the built-in ones and the job's own. FAILURES.md is the
+// Classifies why an attempt ended, by a table of rules: the built-in rules and the job's own rules. FAILURES.md is the
 // manual of the rules.
 #pragma once
 
@@ -18,8 +18,8 @@
 namespace tony {
 
 // A regular expression for one line of text from an untrusted program. The syntax is POSIX extended with \w, \s and \b,
-// without {counts} and back-references. The time of a match therefore grows only with the length of the line, whatever
-// line and pattern are. Case matters; ^ and $ match the ends of the line.
+// without {counts} and back-references. Without these two, the time of a match grows only with the length of the line,
+// for any line and pattern. Case matters; ^ and $ match the ends of the line.
 class LinePattern {
  public:
   // kInvalid says what is wrong with the pattern, without quoting the pattern. A pattern has at most 256 bytes.
@@ -33,7 +33,7 @@ class LinePattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// Knowledge about the kernel's out-of-memory killer during an attempt.
+// The findings about the kernel's out-of-memory killer during an attempt.
 enum class OomEvidence {
   kUnknown,  // the kernel's counters cannot be read
   // The killer ended no process in the attempt's cgroup, and none on the machine.
@@ -54,9 +54,9 @@ struct FailureRule {
   std::optional<int> signal;
   std::optional<int> scheduler_status;  // YARN's exit status of the container
   std::optional<OomEvidence> oom;
-  // True: the rule needs a full disk under the attempt's folders.
+  // True: the rule holds only if the disk under one of the attempt's folders is full.
   bool full_disk = false;
-  // A LinePattern for the lines that RuleFor() lists. Empty: no condition.
+  // A LinePattern. The rule holds only if one of the lines that RuleFor() describes matches. Empty: no condition.
   std::string pattern;
 
   OutcomeClass cls = OutcomeClass::kUserError;
@@ -74,14 +74,15 @@ struct Evidence {
   std::optional<ExitStatus> exit;
   std::optional<int> scheduler_status;
   OomEvidence oom = OomEvidence::kUnknown;
-  // Details of a kill in the attempt's cgroup, with numbers; may be empty.
+  // Details of the out-of-memory kill in the attempt's cgroup, with numbers; may be empty.
   std::string oom_detail;
   std::optional<ErrorReport> report;  // the program's own report
-  // The reason why the program's error file could not be read. Empty if it could, or if no file was left.
+  // The reason why the program's error file could not be read. Empty: the file was read, or the program left no file.
   std::string report_problem;
   // The last lines of stderr and stdout, for people.
   std::string stderr_tail, stdout_tail;
-  // The last MiB of stderr and stdout, in which causes are searched. Empty: the last lines are the whole text.
+  // The last MiB of stderr and of stdout, which is searched for causes. Empty: `stderr_tail` or `stdout_tail` is
+  // already the whole text.
   std::string stderr_text, stdout_text;
   // The folder of the attempt that lies on a full disk; empty: no disk is full.
   std::string full_disk;
@@ -90,23 +91,26 @@ struct Evidence {
 // Returns the built-in rules in order of precedence. The last rule always holds.
 std::span<const FailureRule> BuiltInRules();
 
-// Returns the first rule that holds for the evidence. The job's own rules (`extra`) go before the built-in ones.
-// Built-in rules with a pattern match the cause that the program states (stated_causes.h), if it states a cause.
-// Otherwise they match the last lines, as the job's own rules always do. From weak to strong, these are: the lines of
-// stdout; the cause, if it stands before the last lines of stderr; the lines of stderr; the message of the report. If
-// several neighbouring rules with a pattern hold, the rule that matches the latest line is taken.
+// Returns the first rule that holds for the evidence. The job's own rules (`extra`) go before the built-in ones. A
+// built-in rule with a pattern is matched against the cause that the program states (stated_causes.h), or against the
+// last lines if no cause is stated. The job's own rules are always matched against the last lines. The order of the
+// last lines is: the lines of stdout; the stated cause, if it stands before the last lines of stderr; the lines of
+// stderr; the message of the program's report. If several neighbouring rules with a pattern hold, the rule that matches
+// the line furthest back in this order is taken.
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
 
 // Returns the outcome. Exit code 0 is success, whatever else was observed. A class or an advice in the program's own
-// report takes precedence over all rules. The message quotes the cause or the line that decided, else the last line,
-// and then explains the meaning. If two causes compete, the second one follows in brackets.
+// report takes precedence over all rules. The message quotes the cause or the line that a rule matched, or else the
+// last line. After the quote, the message explains the meaning of the rule. If two causes compete, the second one
+// follows in brackets.
 Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra);
 
 // ---- The lines that a failed program left: rules match them, and messages quote them.
 
 class FailureLines {
  public:
-  // `before` is the cause if it stands before the last lines of stderr, else empty.
+  // `before` is the text of the stated cause if the cause stands before the last lines of stderr. Otherwise `before` is
+  // empty.
   FailureLines(const Evidence& evidence, std::string_view before);
 
   // Returns the lines in the order that RuleFor() describes.
@@ -115,17 +119,18 @@ class FailureLines {
   // Returns a line of all() for a message; `place` counts from 1. Returns "" for a line of the report, because the
   // message begins with the report anyway.
   std::string Quoted(size_t place) const;
-  // Returns the last line that may explain the failure, for a message without a line that decided.
+  // Returns the last line that may explain the failure. A message quotes it if no rule matched a line.
   std::string QuotedLast() const;
 
-  // Returns whether the message needs stdout: the line that decided (`place`, 0: none) is there, or stderr is empty.
+  // Returns whether the message needs the last lines of stdout: the matched line (`place`) is a line of stdout, or no
+  // line matched (`place` is 0) and stderr is empty.
   bool NeedsStdout(size_t place) const;
 
  private:
   void Add(std::string_view text);
 
   std::vector<std::string> lines_;
-  // The places at which the lines of each part end in `lines_`.
+  // The positions in `lines_` behind the last line of each part.
   size_t stdout_end_ = 0, before_end_ = 0, stderr_end_ = 0;
 };
 
@@ -136,7 +141,7 @@ std::string OneClause(std::string_view text);
 
 // Returns whether the process died of the signal, or a shell has reported so by its exit code.
 bool DiedOf(const std::optional<ExitStatus>& exit, int signal);
-// Returns false if the process died of a signal that others usually send: SIGHUP, SIGINT, SIGTERM or SIGKILL.
+// Returns false if the process died of a signal that another process usually sends: SIGHUP, SIGINT, SIGTERM or SIGKILL.
 bool EndedByItself(const std::optional<ExitStatus>& exit);
 
 struct RuleMatch {
@@ -150,7 +155,8 @@ struct RuleMatch {
 RuleMatch FirstMatchingRule(std::span<const FailureRule> rules, const Evidence& evidence,
                             const std::vector<std::string>& lines);
 
-// Returns whether the rule holds by exit code alone, so that it explains little and a message quotes the program first.
+// Returns whether the rule holds by exit code alone. Such a rule explains little, so a message quotes the program
+// first.
 bool HoldsByExitCodeAlone(const FailureRule& rule, const Evidence& evidence);
 
 // Returns whether the rule's meaning adds nothing to a quoted cause, e.g. "the program failed".

@@ -9,7 +9,7 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kScheme = "hdfs:";
-// The archives that Hadoop's FSDownload.unpack knows. Other files stay packed.
+// The endings of the archives that Hadoop's FSDownload.unpack unpacks. Other files stay packed.
 constexpr std::string_view kUnpacked[] = {".zip", ".jar", ".tar", ".tar.gz", ".tgz"};
 constexpr int kDefaultPort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 

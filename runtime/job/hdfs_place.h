@@ -13,7 +13,7 @@
 namespace tony {
 
 struct HdfsPlace {
-  // Not set: the NameNode of the cluster that runs the job.
+  // The NameNode. Not set: the NameNode of the cluster that runs the job.
   std::optional<Endpoint> name_node;
   // An absolute path without "." and "..", and without a slash at its end.
   std::string path;
@@ -28,15 +28,16 @@ Result<HdfsPlace> ParseHdfsPlace(std::string_view source);
 // Returns a text that ParseHdfsPlace() reads as the same place.
 std::string ToString(const HdfsPlace& place);
 
-// Returns whether a node of the cluster unpacks a file of this name. Nodes go by the ending of the name alone.
+// Returns whether a node of the cluster unpacks a file of this name. Nodes decide by the ending of the name alone.
 bool IsArchiveOfNodes(std::string_view path);
 inline constexpr std::string_view kArchivesOfNodes = ".zip, .jar, .tar, .tar.gz or .tgz";
 
 // Returns the Python environment as a file of the job.
 FileSpec VenvOf(const JobSpec& spec);
-// Returns src_dir as a file of the job; its name is empty.
+// Returns src_dir as a file of the job. FileSpec::name is empty, because src_dir has no name of its own in a task's
+// folder.
 FileSpec SrcDirOf(const JobSpec& spec);
-// Returns the source for messages, e.g. "src_dir hdfs:///x".
+// Returns the kind and the source of the file for messages, e.g. "src_dir hdfs:///x".
 std::string NameOfSource(const FileSpec& file);
 // Returns the files in HDFS of the job, its roles and its AM. A file may be listed twice.
 std::vector<FileSpec> FilesInHdfs(const JobSpec& spec);

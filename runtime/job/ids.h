@@ -51,9 +51,11 @@ struct AttemptId {
 
 std::string ToString(const TaskId& id);
 std::string ToString(const AttemptId& id);
-// Returns e.g. "worker-3". The name has no colon, so that it may stand in a PATH.
+// Returns the name of a task's folder, e.g. "worker-3". The name has no colon, because the folder may be part of a
+// PATH.
 std::string FolderName(const TaskId& id);
-// Returns the name of a file of one process: "stdout" for process 0, "stdout-1" for process 1.
+// Returns the name that a file has for one process of a task. If `name` is "stdout": "stdout" for process 0, "stdout-1"
+// for process 1.
 std::string NameForProcess(std::string_view name, int process);
 Result<TaskId> ParseTaskId(std::string_view text);
 

@@ -120,7 +120,8 @@ void Fields(auto& io, Is<CheckpointListing> auto& listing) {
   io.Field("there", listing.there);
 }
 
-// `full_disk` and `source` are only written: only built-in rules have them, and those are never read from a document.
+// `full_disk` and `source` are written and never read. Only built-in rules have them, and built-in rules are not read
+// from documents.
 void Fields(auto& io, Is<FailureRule> auto& rule) {
   io.Field("name", rule.name);
   io.IfSet("exit_code", rule.exit_code, Between{0, 255});

@@ -53,8 +53,8 @@ bool JobSpec::RequestsGpus() const {
   return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
 }
 
-// Only on YARN a job may hold containers while it waits for others. Elsewhere a job has all its resources from
-// beginning to end.
+// The limit applies only on YARN, where a job may hold some containers while it waits for others. Other schedulers give
+// a job all its resources from its start to its end.
 Duration JobSpec::ContainerHoldLimit() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
 
 int JobSpec::ProcessesOf(std::string_view role) const {
@@ -100,7 +100,8 @@ constexpr TextForm kOwnScope{[](const OwnScope& scope) { return scope ? ToString
                              },
                              "framework, task, role, gang or job"};
 
-// "latest": the job resumes from the newest checkpoint, and not only from its own.
+// The text is "latest" if the job resumes from the newest checkpoint of any job. The text is empty if the job resumes
+// only from its own checkpoints.
 constexpr TextForm kResumeLatest{[](const bool& latest) { return latest ? "latest" : ""; },
                                  [](std::string_view text) {
                                    return text.empty() || text == "latest" ? std::optional(!text.empty())

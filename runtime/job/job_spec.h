@@ -1,7 +1,8 @@
-// The typed, validated, immutable description of one job. Code behind the parser does not read property keys.
+// The typed, validated, immutable description of one job. Only the parser reads property keys; all other code reads
+// this description.
 //
-// The first part limits the start of a job's first application master. On one machine the keeper (supervisor of one
-// job) enforces the limit, on a cluster the client does.
+// The first part of this file is about the time limit for the start of a job's first application master (AM). On one
+// machine the keeper (supervisor of one job) enforces the limit, on a cluster the client does.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +29,15 @@ inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout"
 // these words.
 inline constexpr std::string_view kStartedTooLate = "the application master had not started";
 
-// Returns the message of such a verdict. `waits` completes "the job ..." with what the job waits for; empty if not
-// known.
+// Returns the message of the verdict on a job whose AM started too late. `waits` completes "the job ..." with what the
+// job waits for. Empty: that is not known.
 inline std::string StartTimeoutMessage(Duration passed, Duration limit, const std::string& waits) {
   return StrCat(kStartedTooLate, " ", Seconds(passed), " after the submission (", kStartupTimeoutKey, "=",
                 limit.count(), ")", waits.empty() ? "" : ": the job ", waits);
 }
 
-// Returns how much of the limit has passed since the submission. The result is between 0 and `limit`, because the wall
-// clock may have been set meanwhile.
+// Returns how much of the limit has passed since the submission. The wall clock may have been set meanwhile, so the
+// result is kept between 0 and `limit`.
 inline Duration ElapsedOfLimit(Duration limit, Instant submitted, Instant now) {
   return std::clamp(now - submitted, Duration(0), limit);
 }
@@ -70,7 +71,8 @@ constexpr auto NamesOf(CompletionRule) { return EnumNames("strict", "tony"); }
 
 // How a task treats processes that its command has left in the background when the command exits with 0.
 enum class Background {
-  // The task waits for processes that do its work, and ends helpers when the work is done (executor/background.h).
+  // The task waits for background processes that do its work. When the work is done, the task ends its helper processes
+  // (executor/background.h).
   kAuto,
   kEnd,   // The task ends these processes.
   kWait,  // The task waits for these processes.
@@ -108,7 +110,7 @@ struct FileSpec {
   bool archive = false;
   bool operator==(const FileSpec&) const = default;
 };
-// Returns whether the name is one component of a path, so that an entry of a folder may have it.
+// Returns whether the name is one component of a path, as the name of a file must be.
 bool IsFileName(std::string_view name);
 // Returns whether the executor or the program writes a file of this name into a task's folder. If the user linked a
 // file under this name, the write would go through the link.
@@ -135,22 +137,23 @@ struct RestartBudget {
   bool operator==(const RestartBudget&) const = default;
 };
 
-// The restart policy. The cause of an end decides which budget pays for the restart. A failure of the user's program is
-// charged to one of `levels`. An end that is not the program's fault (lost node, preemption, TonY's own infrastructure)
-// is charged to `lost` alone.
+// The restart policy. The reason why an attempt ended decides which budget pays for its restart. A failure of the
+// user's program is charged to one of `levels`. If the program is not at fault (lost node, preemption, TonY's own
+// infrastructure), the restart is charged to `lost` alone.
 struct RestartRules {
-  // The budgets by RestartScope, counted per task, per role, per job and per job. When a level is used up, the restart
-  // escalates to the next level.
+  // The budgets, indexed by RestartScope. The budget for kTask is counted for each task, the one for kRole for each
+  // role, and those for kGang and kJob for the whole job. When the budget of a level is used up, the restart escalates
+  // to the next level.
   std::array<RestartBudget, kRestartScopes> levels;
-  // The budget for lost nodes and the like, counted per job.
+  // The budget for attempts that ended without a fault of the program, counted for the whole job.
   RestartBudget lost{.most = 10, .window = Duration(3'600'000)};
   // The first restart of a kind starts at once. The second waits for `backoff`, and each further one waits twice as
   // long as the one before, up to `longest_backoff`.
   Duration backoff{1000};
   Duration longest_backoff{60'000};
-  // In a collective, one lost node makes all other tasks fail, and their failures may be reported first. A failure that
-  // would end the job is therefore judged only after this delay. If an end that is not the program's fault is reported
-  // meanwhile, that end counts as the cause.
+  // The delay before a failure that would end the job is judged. In a collective, one lost node makes all other tasks
+  // fail, and their failures may be reported first. If an attempt that ended without a fault of the program is reported
+  // within the delay, that attempt counts as the cause.
   Duration settle{300};
   bool operator==(const RestartRules&) const = default;
 };
@@ -168,7 +171,8 @@ struct CheckpointSpec {
   bool operator==(const CheckpointSpec&) const = default;
 };
 
-// How tasks of a role are placed on machines: kPack wherever room is, kSpread as evenly as the room allows.
+// How the tasks of a role are placed on machines. kPack: wherever resources are free. kSpread: as evenly as the free
+// resources allow.
 enum class Placement { kPack, kSpread };
 constexpr auto NamesOf(Placement) { return EnumNames("pack", "spread"); }
 
@@ -186,7 +190,7 @@ struct Dependency {
 };
 constexpr auto NamesOf(Dependency::Until) { return EnumNames("succeeded", "ready"); }
 
-// A limit on how long a role's tasks may run on after every task of a group of roles has ended.
+// A limit on how long a role's tasks may continue after every task of a group of roles has ended.
 struct OutliveLimit {
   std::string group;               // name of the group in properties
   std::vector<std::string> roles;  // roles of the job; never empty
@@ -205,35 +209,38 @@ struct RoleSpec {
   // The command line for `bash -c`; never empty.
   std::string command;
   Completion completion = Completion::kTracked;
-  // Not set: the framework decides, see SmallestScope().
+  // The smallest part of the job that restarts with a task of this role. Not set: the framework decides
+  // (SmallestScope()).
   std::optional<RestartScope> restart_scope;
-  // Replaces, for this role, RestartBudget::most at the level of the role's smallest scope.
+  // The role's own number of restarts. It replaces RestartBudget::most at the level of the role's smallest scope. Not
+  // set: the job's budget applies.
   std::optional<int> restarts;
   // How many successes complete a tracked role. 0: each of its tasks has to end.
   int min_succeeded = 0;
-  // How many failures without a restart fail the job. 0: no number of failures does. Not set: see FailureLimit().
+  // How many failures without a restart fail the job. 0: any number of failures is tolerated. Not set: FailureLimit()
+  // decides.
   std::optional<int> min_failed;
   // Files for the tasks of this role, in addition to the job's files.
   std::vector<FileSpec> files;
   // The label of nodes that may run the tasks, as the scheduler's administrator has named it. Empty: any node.
   std::string node_label;
   Placement placement = Placement::kPack;
-  // The prefix of the role's property keys. Empty: "tony." and the name. "tony.am" for the task of a job without roles,
-  // and for the preprocessing task.
+  // The prefix of the role's property keys. Empty: the prefix is "tony." and the role's name. The prefix is "tony.am"
+  // for the task of a job without roles and for the preprocessing task.
   std::string key_prefix;
   // The number of processes that each task runs in parallel; at most kMostProcesses.
   int processes = 1;
-  // Sorted by role, without duplicates; CheckDependencies() has further rules.
+  // The roles that this role waits for, sorted by role, without duplicates. CheckDependencies() checks further rules.
   std::vector<Dependency> depends_on;
   std::vector<OutliveLimit> outlives;  // All of these limits apply.
-  // Only for sidecars: a restart of the gang leaves the running tasks alone.
+  // True: a restart of the gang does not affect the running tasks of this role. Only sidecars may set it.
   bool outlives_restarts = false;
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
-  // Returns how many failures of the role fail the job; 0: no number does. If `min_failed` is not set, the limit
-  // follows from `min_succeeded`: so many failures that it is out of reach. If neither is set, the limit is the first
-  // failure, and 0 for a sidecar.
+  // Returns how many failures of the role fail the job; 0: any number is tolerated. If `min_failed` is not set, the
+  // limit is the number of failures that makes `min_succeeded` impossible. If neither is set, the limit is 1, and 0 for
+  // a sidecar.
   int FailureLimit() const;
   bool CountsFailures() const { return completion != Completion::kSidecar || FailureLimit() > 0; }
 };
@@ -249,7 +256,7 @@ struct Timers {
   Duration record_fresh{15000};
   Duration am_lease{10000};
   Duration orphan_timeout{1800000};
-  // The limit on the run of an attempt's processes, from their start; 0: no limit.
+  // The limit on the running time of an attempt's processes; 0: no limit.
   Duration execution_limit{0};
   bool operator==(const Timers&) const = default;
 };
@@ -260,13 +267,13 @@ Duration CallTimeout(const Timers& timers);
 // The highest priority; the lowest is -kMostJobPriority.
 inline constexpr int64_t kMostJobPriority = 1000;
 
-// Keys for messages: the limit on the run of an attempt's processes, and the limit on the time from a container's start
-// to the registration of its task.
+// Keys for messages: the limit on the running time of an attempt's processes, and the limit on the time from a
+// container's start to the registration of its task.
 inline constexpr std::string_view kExecutionLimitKey = "tony.task.executor.execution-timeout-ms";
 inline constexpr std::string_view kRegistryTimeoutKey = "tony.task.executor.registry-timeout-sec";
 
-// The longest gang hold. It is well below the ten minutes after which a ResourceManager takes back a container in which
-// nothing was started.
+// The largest valid value of YarnSpec::gang_hold. It is well below ten minutes, because after that time a
+// ResourceManager takes back a container in which nothing was started.
 inline constexpr Duration kLongestGangHold{240'000};
 
 inline constexpr std::string_view kYarnScheduler = "yarn";
@@ -278,19 +285,22 @@ struct YarnSpec {
   std::string type = "TONY";
   // The priority among the applications of the queue; higher values go first.
   int priority = 0;
-  // The labels of nodes that may run containers without a label of their own, and the AM. Empty: any node.
+  // The labels of nodes on which containers may run. `node_label` is for tasks whose role has no label of its own,
+  // `am_node_label` is for the AM. Empty: any node.
   std::string node_label, am_node_label;
-  // The users who may view the application and its logs, and the users who may end it, besides the job's own user.
-  // Hadoop's format of access lists: users, a blank, groups, each separated by commas; "*" is everybody.
+  // The users who may view the application and its logs, and the users who may end it, in addition to the job's own
+  // user. The format is Hadoop's: users separated by commas, a blank, then groups separated by commas. "*" means
+  // everybody.
   std::string view_acl, modify_acl;
-  // The address of TonY's portal, e.g. "https://portal.example.org:19886". The application's link leads there after its
-  // end. Empty: the link leads to the ResourceManager's page of the application.
+  // The address of TonY's portal, e.g. "https://portal.example.org:19886". YARN links a finished application to the
+  // portal. Empty: YARN links it to the ResourceManager's own page of the application.
   std::string portal_url;
   // The size of the AM's container. The AM itself needs 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
-  // A gang that gets no further container for this long, up to twice as long, gives its containers back for a while. A
-  // restart keeps a task's container only if the delay before the restart is not longer than this. 0: never.
+  // How long an incomplete gang keeps its containers while it gets no further one. After this time, at most twice as
+  // long, the gang gives its containers back for a while. A restart keeps a task's container only if the delay before
+  // the restart is at most this long. 0: containers are kept without a time limit.
   Duration gang_hold{30'000};
   bool operator==(const YarnSpec&) const = default;
 };
@@ -300,18 +310,18 @@ struct JobSpec {
   FrameworkKind framework = FrameworkKind::kTensorflow;
   // The backend that runs the job; runtime/backend knows the possible names.
   std::string scheduler = "local";
-  // Sorted by name; never empty; at least one role is tracked.
+  // The roles, sorted by name. The list is never empty, and at least one role is tracked.
   std::vector<RoleSpec> roles;
   std::map<std::string, std::string> execution_env;  // -shell_env: variables of the user's process
   // -container_env: variables of the executor and the user's process. execution_env takes precedence.
   std::map<std::string, std::string> container_env;
   DistributedMode mode = DistributedMode::kGang;
   CompletionRule completion_rule = CompletionRule::kStrict;
-  // `src_dir` and `python_venv` are absolute paths on the submitting machine, or places in HDFS (hdfs_place.h), or
-  // empty.
-  // A folder or an archive whose content is put into each task's folder.
+  // A folder or an archive whose content is put into each task's folder. It is an absolute path on the submitting
+  // machine or a place in HDFS (hdfs_place.h). Empty: none.
   std::string src_dir;
-  // An archive or a folder whose content is put into the folder kVenvFolder there.
+  // An archive or a folder whose content is put into the folder kVenvFolder in each task's folder. It has the same form
+  // as `src_dir`.
   std::string python_venv;
   std::vector<FileSpec> files;     // files for every task
   std::vector<FileSpec> am_files;  // files for the AM's folder
@@ -328,7 +338,7 @@ struct JobSpec {
   Duration startup_timeout{0};
   // The limit from the request of a task's container until the container is granted; 0: no limit.
   Duration allocation_timeout{0};
-  // The limit from the grant until the task is registered.
+  // The limit from the grant of a task's container until the task is registered.
   Duration registration_timeout{900000};
   // The limit from the start of a task's container until the task is registered; 0: no limit.
   Duration registry_timeout{0};

@@ -13,7 +13,7 @@ constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
 
 std::string_view UnitOf(int64_t most) { return most < kGiga ? " MB" : " GB"; }
 
-// Returns a short number in the unit that fits `most`; UnitOf() names the unit.
+// Returns `bytes` as a short number, in MB or GB depending on `most`. UnitOf() names the unit.
 std::string InUnit(int64_t bytes, int64_t most) {
   if (most < kGiga) return std::to_string((bytes + kMega / 2) / kMega);
   const int64_t tenths = (bytes + kGiga / 20) / (kGiga / 10);

@@ -33,8 +33,8 @@ struct TaskStatus {
   // The usage of the newest attempt, as its executor last reported it.
   std::optional<Usage> usage;
   std::optional<Instant> started, ended;
-  // The roles that the task waits for before it starts: for their success, or until they are ready.
-  // Example: "data, head (ready)".
+  // The roles that the task waits for before it starts, e.g. "data, head (ready)". With "(ready)" the task waits until
+  // that role is ready, otherwise for the role's success.
   std::string waits_for;
 };
 
@@ -56,7 +56,7 @@ struct CheckpointStatus {
   std::string directory;
   // The checkpoint from which the newest attempts resume.
   std::optional<Checkpoint> resumed_from;
-  // The earlier job of the same request that wrote the checkpoint.
+  // The earlier job of the same request, if that job wrote `resumed_from`.
   std::optional<JobId> earlier_job;
   // The reason why the writer of the checkpoints cannot be determined. Empty if the writer is known.
   std::string unknown;
@@ -116,7 +116,8 @@ Result<JobStatus> JobStatusFromJson(std::string_view json);
 // Returns the state of a task in one word: "running", "silent", "backoff", ...
 std::string StateWord(const TaskStatus& task);
 
-// Returns the current and the maximum memory of a running task, e.g. "312/340 MB", and only the maximum of other tasks.
+// Returns the memory of a task. For a running task: the current use and the maximum, e.g. "312/340 MB". For other
+// tasks: only the maximum.
 std::string MemoryText(const TaskStatus& task);
 // Returns the memory of a task for terminals: the current use of a running task, the maximum of other tasks. The limit
 // follows if `limit_bytes` is above 0: "312/2048 MB", else "312 MB".

@@ -29,7 +29,7 @@ Result<boost::json::value> ParseJson(std::string_view text, std::string_view wha
 // Returns compact text. Strings are made valid UTF-8 first, because a task's stderr may hold any bytes.
 std::string SerializeJson(const boost::json::value& value);
 
-// Text that is JSON already.
+// A text that is already JSON and is written unchanged.
 struct RawJson {
   std::string text;
 };
@@ -185,11 +185,12 @@ class JsonReader {
   std::vector<int64_t> Ints(std::string_view name, int64_t least, int64_t most) {
     return Read<std::vector<int64_t>>(name, Between{least, most});
   }
-  // Returns a reader without members, and sets status(), if the member is not an object.
+  // Returns a reader for a member that is an object. If the member is something else, sets status() and returns a
+  // reader without members.
   JsonReader Nested(std::string_view name) const;
   // Returns a reader for each object in a list.
   std::vector<JsonReader> List(std::string_view name) const;
-  // The names of all members, in the order of the document.
+  // Returns the names of all members, in the order of the document.
   std::vector<std::string> Names() const;
 
   void Fail(std::string_view name, std::string_view expected) const { Fail(Place{nullptr, name}, expected); }
@@ -278,14 +279,14 @@ class JsonReader {
   std::shared_ptr<Status> status_ = std::make_shared<Status>();
 };
 
-// Returns a whole document, written by the list of its type.
+// Returns a value as a JSON document. The list of fields of its type writes the document.
 template <class T>
 std::string WriteJson(const T& value) {
   std::string out;
   JsonWriter::Append(out, value);
   return out;
 }
-// Returns an object, written by `list`.
+// Returns a JSON object with the fields that `list` writes.
 template <class List>
 std::string WriteJsonObject(const List& list) {
   std::string out;
@@ -295,8 +296,8 @@ std::string WriteJsonObject(const List& list) {
 
 Status ReadJsonObject(std::string_view text, std::string_view what, const std::function<void(JsonReader&)>& list);
 
-// Reads a whole document by the list of its type. Messages begin with `what`: "job spec: field roles: expected at
-// least one role". The error is kInvalid.
+// Reads a whole document by the list of fields of its type. Messages begin with `what`: "job spec: field roles:
+// expected at least one role". The error is kInvalid.
 template <class T>
 Result<T> ReadJson(std::string_view text, std::string_view what) {
   T value;

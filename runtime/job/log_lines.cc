@@ -47,7 +47,8 @@ size_t TagSize(std::string_view line) {
   return size > 0 ? size : TagOfMpi(line);
 }
 
-// Removes the prefix. Open MPI writes it before each piece that a process writes, so it may stand inside a line.
+// Removes the prefix from the line. Open MPI writes the prefix before each piece of output, so it may also stand inside
+// the line.
 std::string WithoutTag(std::string_view line, std::string_view tag) {
   std::string text;
   size_t at = tag.size();
@@ -76,7 +77,7 @@ bool IsOfGlog(std::string_view line, std::string_view levels) {
          (line[5] == ' ' || IsDecimal(line[5]));
 }
 
-// Returns whether the word stands by itself, near the beginning of the line.
+// Returns whether the word for the level stands by itself, near the beginning of the line.
 bool HasLevel(std::string_view line, std::string_view level) {
   constexpr size_t kNear = 100;
   const auto is_letter = [&](size_t at) {

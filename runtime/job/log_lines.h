@@ -16,18 +16,19 @@ struct LogLine {
   size_t place = 0;
 };
 
-// Returns the lines of each process, by the prefix that its launcher puts before them, e.g. "[rank1]: ". Other lines
-// have the key "".
+// Returns the lines of each process. The key is the prefix that a launcher puts before the lines of that process, e.g.
+// "[rank1]: ". Lines without a prefix have the key "".
 std::map<std::string, std::vector<LogLine>> ByProcess(const std::vector<std::string>& lines);
 
-// Return whether the line is a log record about a problem, or a log record about something else.
+// IsLoggedError() returns whether the line is a log record about a problem. IsLoggedOther() returns whether it is any
+// other log record.
 bool IsLoggedError(std::string_view line);
 bool IsLoggedOther(std::string_view line);
 
 // Returns whether the line is a Python warning, or the line of the program that the warning quotes.
 bool IsWarning(std::string_view line);
 
-// Returns whether mpirun wrote the line, as it does about a process that leaves no message itself.
+// Returns whether mpirun wrote the line. Such lines are about a process that left no message itself.
 bool IsMpirunMessage(std::string_view line);
 
 // Returns whether the line explains nothing: a warning, or a line that shells, launchers and runtimes write after any
@@ -37,7 +38,7 @@ bool ExplainsNothing(std::string_view line);
 // Returns for each line whether it is in a report of mpirun or torchrun, between two lines of dashes.
 std::vector<bool> InReports(const std::vector<std::string>& lines);
 
-// Returns the length of `prefix` at the beginning of `line`. The numbers in them may differ, e.g. a time or a process
+// Returns the length of `prefix` at the beginning of `line`. Numbers in the two may differ, e.g. a time or a process
 // id. Returns npos if the line does not begin with the prefix.
 size_t MatchingPrefixSize(std::string_view line, std::string_view prefix);
 

@@ -1,5 +1,6 @@
 // Pieces of logs on their way from the executor that can read them, through the AM, to the client that requested them.
-// Also the excerpts that an executor reports when its attempt has ended. Plain values; tony.thrift has their wire form.
+// The file also has the excerpts that an executor reports when its attempt has ended. All types are plain values;
+// tony.thrift has their wire form.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +56,7 @@ struct LogNews {
   Instant changed{};
   // The ranges of the log that hold text; if these are many, only the last ones.
   std::vector<LogSpan> parts;
-  // The attempts of the task whose logs are in the place where this log was looked up.
+  // The attempts of this task that have logs in the place where this log was looked up.
   std::vector<int> attempts;
   // The reason why the log cannot be read. If it is set, all other members are meaningless.
   std::string problem;
@@ -87,8 +88,9 @@ struct LogExcerpt {
   bool operator==(const LogExcerpt&) const = default;
 };
 
-// The limits for stdout, and for stderr. With the outputs of a chief (1 MiB), a report stays below the largest call of
-// an executor, 2 MiB (rpc_server.h).
+// The longest beginning and the longest end of an excerpt, in bytes. They apply to stdout and to stderr separately.
+// Together with the outputs of a chief (1 MiB), a report stays below the largest call of an executor, 2 MiB
+// (rpc_server.h).
 inline constexpr int64_t kExcerptHead = 64 << 10;
 inline constexpr int64_t kExcerptTail = 192 << 10;
 

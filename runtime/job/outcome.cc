@@ -10,8 +10,8 @@
 namespace tony {
 namespace {
 
-// The contract's table of outcome classes. `retryable` answers the question of an engine: may the same job, submitted
-// again unchanged, sensibly end better? How often to try is the engine's own setting. A failing user program is
+// The contract's table of outcome classes. `retryable` answers a workflow engine's question: can the same job end
+// better if it is submitted again unchanged? How often to try is the engine's own setting. A failing user program is
 // therefore retryable, because every engine retries a failed step unless it is configured not to.
 struct OutcomeRow {
   OutcomeClass cls;
@@ -36,7 +36,8 @@ constexpr std::array kOutcomes = {
     OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "its end was requested"},
     OutcomeRow{OutcomeClass::kAbandoned, true, Charge::kNever,
                "no client has watched it for the length of its watch timeout; an engine that returns may run it again"},
-    // Attempts never end with these classes. A submission is refused with them, or a scheduler refuses the job.
+    // Attempts never have these classes. They are for submissions that are refused, and for jobs that a scheduler
+    // refuses.
     OutcomeRow{OutcomeClass::kSpecInvalid, false, Charge::kNever,
                "the job's properties were refused, and would be again"},
     OutcomeRow{OutcomeClass::kAuth, false, Charge::kNever, "not permitted; a person has to permit it"},

@@ -84,9 +84,9 @@ bool IsRetryable(OutcomeClass c, Advice advice = Advice::kNone);
 enum class Source {
   // The failure points to no other cause, so it may be the cause itself.
   kItself,
-  // The connection to another task broke, so the end of that task is the cause.
+  // The connection to another task broke, so the cause is the failure of that other task.
   kPeer,
-  // A signal ended the process. The sender, the program itself or a stranger, cannot be known.
+  // A signal ended the process. It is unknown who sent the signal: the program itself or another process.
   kSignal,
 };
 constexpr auto NamesOf(Source) { return EnumNames("itself", "peer", "signal"); }
@@ -105,7 +105,8 @@ struct Outcome {
   Source source = Source::kItself;
   // Not set if the usage was not measured.
   std::optional<Usage> usage;
-  // The process with this exit and these last lines. Set only if a task with several processes has failed.
+  // The number of the process that `exit` and the last lines belong to. Set only if a task with several processes has
+  // failed.
   std::optional<int> process = {};
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
@@ -115,23 +116,26 @@ struct Outcome {
 std::string ToJson(const Outcome& outcome);
 Result<Outcome> OutcomeFromJson(std::string_view json);
 
-// Returns e.g. "process 2: exit code 3", and only the exit for a task with one process. Empty if neither is known.
+// Returns the process and its exit, e.g. "process 2: exit code 3". For a task with one process, returns only the exit.
+// Empty if the exit was not observed and no process is named.
 std::string DescribeExit(const Outcome& outcome);
 
-// The budget that pays for a restart after an attempt's end.
+// The budget that pays for a restart after an attempt has ended.
 enum class Charge {
-  // No restart: the next attempt would end the same way, or a person wants the end.
+  // No budget pays, and the attempt is not restarted: the next attempt would end the same way, or a person requested
+  // the end.
   kNever,
   // The budget for failures of the user's program pays.
   kCharged,
-  // The end is not the program's fault. Only the budget `lost` pays, so that a broken cluster does not restart tasks
+  // The program is not at fault. Only the budget `lost` pays, which keeps a broken cluster from restarting tasks
   // forever.
   kFree,
 };
 Charge ChargeOf(const Outcome& outcome);
 
-// Returns the class of the exit of the user's own process, if TonY did not stop it. The shell's exit codes 126 ("may
-// not be run") and 127 ("not found") are user_config. All other exits except 0 are user_error.
+// Returns the outcome class for the exit of the user's own process, if TonY did not stop the process. Exit code 0 is
+// success. The shell's exit codes 126 ("may not be run") and 127 ("not found") are user_config. Every other exit is
+// user_error.
 OutcomeClass ClassOf(const ExitStatus& exit);
 
 enum class FinalState { kSucceeded, kFailed, kKilled };
@@ -146,7 +150,7 @@ struct Verdict {
   // The host on which this attempt ran.
   std::string host;
   std::optional<ExitStatus> exit;
-  // The last lines of this attempt, as in Outcome.
+  // The last lines that this attempt wrote, as in Outcome.
   std::string stderr_tail, stdout_tail;
   Advice advice = Advice::kNone;
   bool operator==(const Verdict&) const = default;

@@ -102,10 +102,10 @@ Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view text)
 
 namespace {
 
-// The deepest nesting that is read. People write about 5 levels. Some readers allow 32 by default; in others deep
-// nesting overflows the stack.
+// The deepest nesting that is read. People write about 5 levels. Deeper text is useless to some readers, which allow 32
+// by default, and overflows the stack of others.
 constexpr int kDeepest = 100;
-// The limit on members. People write some dozens.
+// The largest number of members. People write a few dozen.
 constexpr size_t kMostMembers = 10'000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -300,7 +300,7 @@ class Scanner {
     return Ok();
   }
 
-  // Returns the meaning of the string. The text as it was written is added to `out_`.
+  // Returns the string with its escapes resolved. The text as it was written is added to `out_`.
   Result<std::string> String() {
     const size_t begin = at_;
     std::string meaning;
@@ -357,11 +357,11 @@ class Scanner {
 
   const std::string_view text_;
   size_t at_ = 0;
-  // The state of the member that is being read.
+  // The member that is being read: its name, its JSON so far, and the newest string in it.
   std::string name_, out_, last_string_;
   // The reason why the member is left out; empty: the member is kept.
   std::string spoiled_;
-  // The message about a NaN or an Infinity that became a text; empty: none did.
+  // The message that a NaN or an Infinity was replaced with a text. Empty: the member has no such value.
   std::string as_text_;
   std::map<std::string, int> names_;
   Outputs outputs_;

@@ -1,5 +1,5 @@
 // Values that a task publishes for tasks that start later, e.g. the address at which a driver waits for its workers.
-// Also the outputs that a chief leaves for its job.
+// The second part of this file is about the outputs that a chief leaves for its job.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,19 @@ namespace tony {
 
 using PublishedValues = std::map<std::string, std::string>;  // name -> value
 
-// These limits keep START commands small: in a later stage each carries all values of the earlier stages, at most 256
-// KiB.
+// These limits keep START commands small. In a later stage, each START command carries all values of the earlier
+// stages, at most 256 KiB.
 constexpr size_t kMostPublishedValues = 8;         // values of one task
 constexpr size_t kMostPublishedValuesOfJob = 256;  // values of all tasks together
 constexpr size_t kLongestPublishedValue = 1024;    // bytes
-// The value that a preprocessing task publishes for all other tasks. It may be longer, because only one task has it.
+// The name of the value that a preprocessing task publishes for all other tasks. This value may be longer than others,
+// because only one task has it.
 inline constexpr std::string_view kModelParams = "MODEL_PARAMS";
 constexpr size_t kLongestModelParams = 32768;
 
 size_t LongestValue(std::string_view name);
-// Returns whether the name is a letter, followed by letters, digits and underscores; upper case, at most 64 characters.
+// Returns whether the name consists of an upper-case letter and then upper-case letters, digits or underscores, at most
+// 64 characters in all.
 bool IsValueName(std::string_view name);
 // Returns whether the value is UTF-8 without control characters, and not too long. It may be empty.
 bool IsPublishable(std::string_view name, std::string_view value);
@@ -42,9 +44,9 @@ PublishedValues ParsePublished(std::string_view text, const std::vector<std::str
 
 struct OutputMember {
   std::string name;
-  // The content of a string, or the JSON of any other value. Not set: null.
+  // The value: the content of a string, or the JSON of any other value. Not set: the value is null.
   std::optional<std::string> text;
-  // "name":value without blanks. Strings and numbers are kept as they were written.
+  // The whole member as JSON without blanks, "name":value. Strings and numbers are kept as they were written.
   std::string json;
 };
 
@@ -53,7 +55,8 @@ struct OutputProblem {
   std::string name;
   // The reason, e.g. "line 1, offset 9: a number out of range".
   std::string why;
-  // False: the member is present, with a text in place of a value that JSON does not have.
+  // True: the member is missing from the outputs. False: the member is present, with a text in place of a value that
+  // JSON cannot express, e.g. NaN.
   bool left_out = true;
   bool operator==(const OutputProblem&) const = default;
 };
@@ -80,11 +83,11 @@ struct KeptOutputs {
   bool operator==(const KeptOutputs&) const = default;
 };
 
-// Returns whether the task gets TONY_OUTPUT_FILE. That is the chief; in a job whose roles cannot have a chief, the only
-// tracked task, e.g. the task of a job without roles.
+// Returns whether the task gets TONY_OUTPUT_FILE, the file for the job's outputs. The chief gets it. In a job whose
+// roles cannot have a chief, the only tracked task gets it, e.g. the task of a job without roles.
 bool IsOutputTask(const JobSpec& spec, const TaskId& task);
 
-// Leaves out the largest members, so that the object of the others has at most `most` bytes.
+// Leaves out the largest members until the JSON object of the remaining ones has at most `most` bytes.
 void TrimOutputs(Outputs& outputs, size_t most);
 
 std::string ObjectOf(const Outputs& outputs);  // Returns the members as compact JSON.
@@ -94,7 +97,7 @@ std::string Describe(const OutputProblem& problem);
 
 // Writes [{"name","why","left_out"}]; "name" is missing if it is empty.
 std::string ToJson(const std::vector<OutputProblem>& problems);
-// Reads {"problems":[...]}.
+// Reads the problems from an object {"problems":[...]}.
 Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view json);
 
 // Reads the JSON object that a chief left as its job's outputs. A bad value does not affect the other members. The

@@ -15,7 +15,8 @@ constexpr size_t kMostMore = 20;
 
 bool IsFrame(std::string_view line) { return line.starts_with("  File ") || line.starts_with("> File "); }
 
-// The lines of a traceback, without the text that stands before each of them: a time, an indentation, or nothing.
+// The lines of a traceback without the prefix that stands before each of them. The prefix may be a time, an
+// indentation, or empty.
 class Bodies {
  public:
   Bodies(const LogLines& lines, size_t at) : lines_(lines) {
@@ -93,8 +94,8 @@ bool IsIgnoredHere(std::string_view line) {
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.starts_with(begin); });
 }
 
-// Reads the line directly before a traceback, which shows the origin of the traceback. The text of an object may go
-// over several lines.
+// Reads the line directly before a traceback, which shows where the traceback comes from. The line "Exception ignored
+// in ..." quotes an object whose text may have several lines, so some lines before are checked for it.
 Label LabelBefore(const LogLines& lines, const Bodies& bodies, size_t header, size_t floor) {
   constexpr size_t kMostLines = 3;
   const auto at = [&](size_t i) { return bodies.repeated() ? bodies[i] : std::string_view(lines[i].text); };
@@ -132,7 +133,8 @@ void AddMore(const Bodies& bodies, size_t behind, StatedCause& cause) {
   }
 }
 
-// Rich draws a box around the frames, and writes the exception below the box.
+// Reads a traceback of the Python library Rich, which draws a box around the frames and writes the exception below the
+// box.
 std::optional<ReadCause> ReadBox(const LogLines& lines, size_t at) {
   constexpr std::string_view kCorner = "\u2570";
   size_t end = at + 1;
@@ -144,7 +146,8 @@ std::optional<ReadCause> ReadBox(const LogLines& lines, size_t at) {
   return ReadCause{{.line = std::string(Trim(lines[end].text)), .begin = at, .end = end + 1}};
 }
 
-// " | ValueError: 1" -> "ValueError: 1". Nothing if the line is not part of an exception group.
+// Returns the text of a line in an exception group: " | ValueError: 1" gives "ValueError: 1". Returns nothing if the
+// line is not part of an exception group.
 std::optional<std::string_view> InGroup(std::string_view line) {
   const size_t margin = line.find_first_not_of(' ');
   if (margin == std::string_view::npos || (line[margin] != '|' && line[margin] != '+')) return std::nullopt;
@@ -152,8 +155,8 @@ std::optional<std::string_view> InGroup(std::string_view line) {
   return line.starts_with(' ') ? line.substr(1) : line;
 }
 
-// Reads an exception group. The cause is the first exception inside that is not a group itself; the remark names the
-// second.
+// Reads an exception group. The cause is the first exception in it that is not a group itself. The remark names the
+// second such exception and the group.
 ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
   ReadCause read{{.begin = at, .end = at + 1}};
   StatedCause& cause = read.cause;
@@ -176,7 +179,8 @@ ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
 std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, size_t at) {
   auto found = FindException(lines, bodies, at + 1);
   if (!found) return std::nullopt;
-  // Ray writes the frames of the other process after the first exception.
+  // Ray writes the frames of the other process after the first exception, and then the exception of that process. The
+  // second exception is the cause.
   if (IsFrame(bodies[*found + 1])) found = FindException(lines, bodies, *found + 1).value_or(*found);
   ReadCause read{{.line = std::string(Trim(bodies[*found])), .begin = at, .end = *found + 1}};
   const size_t first = IsEmptyLine(bodies[at + 1]) ? at + 2 : at + 1;
@@ -198,7 +202,7 @@ std::optional<ReadCause> ReadIgnored(const LogLines& lines, size_t at) {
 constexpr size_t kMostMessageLines = 8;
 constexpr std::string_view kCauseOfNode = "[cause]: ";
 
-// Returns whether the line is a frame of Java. Node.js writes frames of the same form: " at step (p.js:1:25)", " at
+// Returns whether the line is a frame of Java. Frames of Node.js have the same form: " at step (p.js:1:25)", " at
 // p.js:2:1".
 bool IsJavaFrame(std::string_view line) {
   const std::string_view text = Trim(line);
@@ -231,7 +235,8 @@ size_t FindThrowable(std::string_view line) {
   return std::string_view::npos;
 }
 
-// Returns the line that the first frame belongs to. The message in between may have several lines.
+// Returns the place of the line that names the exception of the first frame. The message between the two may have
+// several lines.
 size_t FindJavaHead(const LogLines& lines, size_t frame, size_t floor) {
   for (size_t at = frame; at > floor && frame - at < kMostMessageLines; --at) {
     if (FindThrowable(lines[at - 1].text) != std::string_view::npos) return at - 1;
@@ -239,7 +244,7 @@ size_t FindJavaHead(const LogLines& lines, size_t frame, size_t floor) {
   return frame == floor ? frame : frame - 1;
 }
 
-// Returns whether a stack continues after some lines of a message.
+// Returns whether the stack continues at `at`, or after a few lines of a message there.
 bool GoesOn(const LogLines& lines, size_t at) {
   const size_t last = std::min(at + kMostMessageLines, lines.size());
   for (; at < last; ++at) {
@@ -390,7 +395,8 @@ std::optional<ReadCause> ReadR(const LogLines& lines, size_t at, size_t halted) 
   const bool begins = line.starts_with("Error in ") || line.starts_with("Error: ") || line == "Error:";
   if (!begins || at >= halted || halted - at > kNear) return std::nullopt;
   ReadCause read{{.line = MessageFrom(lines, at, halted), .begin = at, .end = halted + 1}};
-  // If a file cannot be opened, a warning has the reason. Other warnings are about something else.
+  // Warnings are read only if a file could not be opened, because then a warning has the reason. In other cases,
+  // warnings are about something else.
   const bool warnings_say_why = Holds(read.cause.line, "cannot open the connection");
   for (size_t i = at + 1; i < halted; ++i) {
     const std::string& text = lines[i].text;

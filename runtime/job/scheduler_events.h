@@ -45,27 +45,28 @@ struct KeptOutcome {
   AttemptId attempt;
   Outcome outcome;
 };
-// The executor has exited, and no process that it started is left, unless `left` is set. `status` is not set if the
-// exit was not observed, if the executor never ran, or if its node ended it for a reason of its own, which is then in
-// `error`. The event is reported once for every container that was launched or stopped. Before that it may be reported
-// with `certain` = false: the scheduler does not reach the node any more, but the executor may still live there and
-// call its AM.
+// The executor has exited, and no process that it started is left, unless `left` is set. `status` is not set in three
+// cases: the exit was not observed; the executor never ran; or the node ended the executor for a reason of the node,
+// which is in `error`. The event is reported once for every container that was launched or stopped. An earlier event
+// with `certain` = false may come first. In that case the scheduler does not reach the node any more, but the executor
+// may still live there and call its AM.
 struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
-  // The reason, e.g. "start /x/tony-executor: permission denied". Empty if the executor just ended.
+  // The reason why the executor ended, e.g. "start /x/tony-executor: permission denied". Empty: no special reason is
+  // known.
   std::string error;
-  // The kind of reason, if the scheduler knows it: node_lost, preempted, oom, killed, ... Not set if the executor just
-  // ended.
+  // The kind of this reason, if the scheduler knows it: node_lost, preempted, oom, killed, ... Not set if no special
+  // reason is known.
   std::optional<OutcomeClass> cls;
-  // Set if the scheduler can read such an outcome.
+  // The outcome that the executor left. Not set if the scheduler cannot read such an outcome.
   std::optional<KeptOutcome> kept = {};
   bool certain = true;
   // True: a process of the container cannot be ended, and `error` names it. No new attempt may start next to that
   // process.
   bool left = false;
 };
-// The scheduler will take the container away. Its task may use the notice to save its state.
+// The scheduler will take the container away after the time `notice`. Until then, its task may save its state.
 struct ContainerPreempting {
   ContainerId container;
   Duration notice{0};
@@ -76,12 +77,13 @@ struct ContainersPending {
   // wait is over.
   std::string reason;
 };
-// The first event after the AM has reached its scheduler, also after a lost connection: the containers that the
-// scheduler knows to be running.
+// The first event after the AM has reached its scheduler, also after a lost connection. The event lists the containers
+// that the scheduler knows to be running.
 struct SchedulerReached {
   std::vector<ContainerId> running;
 };
-// The arbiter could not be reached for am_lease. The AM stops being leader until the next SchedulerReached.
+// The AM could not reach its arbiter, which confirms that the AM is the leader, for the time am_lease. The AM stops
+// being leader until the next SchedulerReached.
 struct SchedulerLost {
   std::string reason;
 };

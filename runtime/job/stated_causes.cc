@@ -18,8 +18,8 @@ namespace {
 using Kind = StatedCause::Kind;
 using Chain = ReadCause::Chain;
 
-// Replaces an earlier cause (`before`) with the cause that is linked to it. The new cause begins where the earlier one
-// began, and its remark keeps the earlier statement.
+// Replaces an earlier cause (`before`) with `read`, the cause that is linked to it. The new cause begins where the
+// earlier one began, and its remark keeps the earlier statement.
 void Merge(ReadCause read, ReadCause& before) {
   StatedCause cause = std::move(read.cause);
   StatedCause& earlier = before.cause;
@@ -43,7 +43,8 @@ void Merge(ReadCause read, ReadCause& before) {
   if (read.chain != Chain::kIsInside) before.is_caught = read.is_caught;
 }
 
-// Returns all causes in the lines of one process. Their places are still places in `lines`.
+// Returns all causes in the lines of one process. The places of the causes are indices of `lines`; the caller converts
+// them to places in the whole text.
 std::vector<StatedCause> ReadProcess(const LogLines& lines) {
   // The longest distance, in lines, between two linked causes.
   constexpr size_t kNear = 12;
@@ -106,7 +107,8 @@ std::string Shown(const LogLines& lines, const StatedCause& cause) {
   return text;
 }
 
-// A logged exception without further output after it ended the program, if no exception was uncaught.
+// Marks the last exception as uncaught if the program logged it, no output follows it, and no other exception was
+// uncaught. In this case, the logged exception ended the program.
 void PromoteLast(const LogLines& lines, std::vector<StatedCause>& causes) {
   const auto last =
       std::find_if(causes.rbegin(), causes.rend(), [](const auto& cause) { return cause.kind != Kind::kIgnored; });
@@ -127,8 +129,8 @@ struct FirstFailed {
   // The line of the log at which the report on this process begins.
   size_t place = 0;
   std::string rank, local_rank, exit_code;
-  // The process's death, e.g. "Signal 9 (SIGKILL) received by PID 4242". Empty: the report has no traceback for the
-  // process, or a traceback follows.
+  // The signal that ended the process, e.g. "Signal 9 (SIGKILL) received by PID 4242". Empty: the report names no
+  // signal.
   std::string died;
 };
 
@@ -205,7 +207,7 @@ class Choice {
     if (cause) {
       if (const auto other = BetterLine(*cause, first)) first = *other;
     } else if (!stated_.causes.empty() && stated_.causes.front().kind < Kind::kLauncher) {
-      // This exception is shown to people, but it does not decide.
+      // The exception is shown to people, but no rule is matched against it.
       cause = &stated_.causes.front();
     }
     first.on_stdout = on_stdout_;
@@ -216,7 +218,7 @@ class Choice {
     return first;
   }
 
-  // Returns the last lines without ignored exceptions, warnings, and log records about something else.
+  // Returns the last lines without ignored exceptions, warnings, and log records that are not about a problem.
   std::string Rest() const {
     std::vector<bool> ignored(stated_.lines.size());
     for (const StatedCause& cause : stated_.causes) {
@@ -249,8 +251,8 @@ class Choice {
     return FirstMatchingRule(BuiltInRules(), evidence_, lines);
   }
 
-  // Returns the most likely cause. If several processes wrote, a process that lost its connection to another is only
-  // chosen if all of them did.
+  // Returns the most likely cause. If several processes wrote the text, a lost connection to another process is only
+  // chosen if every process states one.
   const StatedCause* MostLikely() const {
     constexpr int kMostCompared = 64;
     int compared = 0;
@@ -296,7 +298,7 @@ class Choice {
     return is_said && !stated_.has_launcher ? StrCat("its last line: ", Trim(stated_.lines[after.back()])) : "";
   }
 
-  // Returns the places of plain lines after the cause that may explain the end.
+  // Returns the places of plain lines after the cause that may explain why the program ended.
   std::vector<size_t> SaidAfter(const StatedCause& cause) const {
     std::vector<size_t> said;
     for (const size_t place : stated_.plain) {
@@ -309,7 +311,8 @@ class Choice {
     return {.line = std::string(Trim(stated_.lines[place])), .remark = other.line, .rule = rule};
   }
 
-  // Returns a line that belongs to no cause, if it explains the end better than the most likely cause.
+  // Returns a line that belongs to no cause, if it explains better why the program ended than the most likely cause
+  // does.
   std::optional<FirstCause> BetterLine(const StatedCause& cause, const FirstCause& judged) const {
     if (cause.kind == Kind::kLauncher)
       return IsSpecific(Match({cause.line})) ? std::nullopt : SaidBefore(cause, judged);
@@ -317,7 +320,8 @@ class Choice {
     if (after.empty()) return std::nullopt;
     const RuleMatch last = Match({stated_.lines[after.back()]});
     const bool survived = cause.kind == Kind::kHandled || cause.kind == Kind::kThread;
-    // Native code that crashes leaves no message, and an exception that the program survived is not the cause.
+    // The exit alone decides. Native code that crashes leaves no message, and an exception that the program survived is
+    // not the cause.
     if (survived && last.place == 0 && EndsByException(evidence_.exit) && evidence_.exit != kUncaught)
       return FirstCause{.rule = ByCode(last)};
     if (survived || (evidence_.exit == kUncaught && IsFailedCommand(stated_.lines[after.back()])))
@@ -335,7 +339,8 @@ class Choice {
     return by_code ? &BuiltInRules().back() : match.rule;
   }
 
-  // Searches the lines before a launcher's statement, because the process that failed wrote its last line before it.
+  // Searches the lines before a launcher's statement, because the failed process wrote its last line before the
+  // launcher wrote about it.
   std::optional<FirstCause> SaidBefore(const StatedCause& launcher, const FirstCause& judged) const {
     std::vector<size_t> said;
     for (const size_t place : stated_.plain) {
@@ -370,7 +375,8 @@ StatedCauses ReadStatedCauses(std::string_view text) {
       for (size_t i = cause.begin; i < cause.end; ++i) in_cause[lines[i].place] = true;
       cause.shown = Shown(lines, cause);
       cause.process = process;
-      // A worker of Ray is not a launched copy of the program, because the driver may state more.
+      // A prefix in round brackets names a worker of Ray. Its cause counts like that of a child process, because the
+      // main program, Ray's driver, may state more.
       if (process.starts_with('(') && cause.kind == Kind::kUncaught) cause.kind = Kind::kChild;
       cause.begin = lines[cause.begin].place;
       cause.end = lines[cause.end - 1].place + 1;
@@ -378,7 +384,8 @@ StatedCauses ReadStatedCauses(std::string_view text) {
       stated.causes.push_back(std::move(cause));
     }
   }
-  // Other processes in torchrun's report than the first failed one may be victims.
+  // In torchrun's report, every process except the first failed one may be a victim of the first failure, so its cause
+  // counts like that of a child process.
   for (StatedCause& cause : stated.causes)
     if (cause.kind == Kind::kUncaught && stated.lines[cause.begin].starts_with("  traceback : "))
       cause.kind = Kind::kChild;

@@ -12,7 +12,7 @@
 namespace tony {
 
 struct StatedCause {
-  // The kinds from the most likely cause to a statement that is never the cause.
+  // The kinds in order, from the most likely cause to a statement that is never the cause.
   enum class Kind {
     // A launcher's report names the process as the first that failed.
     kNamed,
@@ -24,9 +24,10 @@ struct StatedCause {
     kThread,
     // A logger or the program printed the exception, and the program continued.
     kHandled,
-    // A launcher made the statement about one of its processes.
+    // A launcher states that one of its processes failed.
     kLauncher,
-    // The exception came from a destructor, an atexit function or a log handler. It does not change the exit code.
+    // The exception came from a destructor, an atexit function or a log handler. Such an exception does not change the
+    // exit code.
     kIgnored,
   };
 
@@ -35,13 +36,13 @@ struct StatedCause {
   std::string line;
   // A remark such as "in thread Thread-1" or "caused by OSError: ..."; may be empty.
   std::string remark;
-  // Further lines, for rules that find nothing in `line`.
+  // Further lines of the statement. Rules are matched against them if no specific rule matches `line`.
   std::vector<std::string> more;
   // The prefix that a launcher gives to the process, e.g. "[rank1]:"; may be empty.
   std::string process;
   // The whole statement for people. If it is long, the frames of libraries are left out.
   std::string shown;
-  // The places of the first line and behind the last line in the text.
+  // The positions in the text of the first line and of the line after the last one.
   size_t begin = 0, end = 0;
 };
 
@@ -67,7 +68,7 @@ StatedCauses ReadStatedCauses(std::string_view text);
 bool IsFailedCommand(std::string_view line);
 
 // ---- Readers of single causes, for stated_causes.cc. Each reader gets the lines of one process and a place among
-// them, and returns nothing if no cause of its kind is there. The caller continues after the cause, so that each line
+// them. A reader returns nothing if no cause of its kind is there. The caller continues after the cause, so each line
 // is read a limited number of times.
 
 struct ReadCause {
@@ -77,8 +78,8 @@ struct ReadCause {
   // `begin` and `end` are places in the lines of the process.
   StatedCause cause;
   Chain chain = Chain::kNone;
-  // True: the frames begin within the program, because some code caught the exception and printed it. The frames of an
-  // uncaught exception begin at the module.
+  // True: some code of the program caught the exception and printed it, so the first frame is inside a function. The
+  // first frame of an uncaught exception is at module level.
   bool is_caught = false;
 };
 
@@ -105,11 +106,11 @@ struct FirstCause {
   // A second cause, or how the first cause came about; may be empty.
   std::string remark;
   bool on_stdout = false;
-  // Null: the program states no cause, and the rules are applied to `rest`.
+  // The rule that holds for the cause. Null: the program states no cause, and the rules are applied to `rest`.
   const FailureRule* rule = nullptr;
   // The whole statement for people, if it stands before the last lines of stderr.
   std::string before;
-  // The evidence without lines that Python ignored.
+  // The evidence, with last lines that lack ignored exceptions, warnings, and log records that are not about a problem.
   Evidence rest;
 
   // Returns one clause, e.g. "ValueError: bad (caused by KeyError: 7)".
