@@ -83,7 +83,7 @@ constexpr std::string_view kHost = "azkaban.webserverhost";
 constexpr std::string_view kUrl = "azkaban.url";
 constexpr std::string_view kOfFlow[] = {"azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.flow.projectname"};
 
-// Returns "[::1]:8081" for "http://ann@[::1]:8081/x".
+// Returns the host and port of a URL: "[::1]:8081" for "http://ann@[::1]:8081/x".
 std::string_view AddressIn(std::string_view url) {
   if (const size_t scheme = url.find("://"); scheme != url.npos) url.remove_prefix(scheme + 3);
   url = url.substr(0, url.find_first_of("/?#"));
@@ -91,7 +91,7 @@ std::string_view AddressIn(std::string_view url) {
   return url;
 }
 
-// Returns "::1" for "[::1]:8081".
+// Returns the host of an address: "::1" for "[::1]:8081".
 std::string_view HostIn(std::string_view address) {
   if (address.starts_with('[')) return address.substr(1, address.find(']') - 1);
   return address.substr(0, address.find(':'));

@@ -20,11 +20,11 @@ class LineIndex {
   std::vector<size_t> line_ends_;
 };
 
-// kInvalid with "name:line": the text has a NUL, which cannot be passed to a process, or is not UTF-8.
+// Returns kInvalid with "name:line" if the text has a NUL, which cannot be passed to a process, or is not UTF-8.
 Status CheckConfigText(std::string_view text, const std::string& name);
 
-// Returns true if a line of java.util.Properties continues in the next line: it ends with an odd number of backslashes.
-// An even number are escaped backslashes.
+// Returns true if a line of java.util.Properties continues in the next line. Such a line ends with an odd number of
+// backslashes; an even number means escaped backslashes.
 bool ContinuesOnNextLine(std::string_view line);
 
 // Returns true if `text` can be the name of an environment variable.
@@ -35,19 +35,19 @@ std::string_view NameAfterBlank(std::string_view value);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;  // about 1000 times a usual file
 
-// Read a descriptor or a file to its end. The error is an errno's text, or that the text is too large. It does not name
-// the file.
+// Read a descriptor or a file to its end. The error is the text of an errno, or it says that the text is too large. The
+// error does not name the file.
 Result<std::string> ReadText(int fd);
 Result<std::string> ReadTextFile(const std::filesystem::path& path);
 
-// Like ParseHadoopXml(), without expansion of ${key}: for files that are merged before the expansion.
+// Parses like ParseHadoopXml(), but does not expand ${key}. The caller merges several files before the expansion.
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name);
-// Like ParseRawHadoopXml(), for the text of `file`. The text may include local files (XInclude), relative to the
-// folder of `file`.
+// Parses like ParseRawHadoopXml(). `text` is the content of `file`, and may include local files (XInclude) relative to
+// the folder of `file`.
 Result<Properties> ParseHadoopXmlWithIncludes(const std::filesystem::path& file, std::string_view text,
                                               const std::string& name);
 
-// Facts about where an Azkaban step runs, from Azkaban's own properties of the step.
+// ---- Where an Azkaban step runs, from Azkaban's own properties of the step
 
 // Returns a property's value without blanks around it; "" if the property is not set.
 std::string StepProperty(const Properties& step, std::string_view key);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRolePrefix = "tony.<role>";
 constexpr std::string_view kInstances = ".instances";
-// main.args may contain secret variables. The values that it sets are listed under their own keys.
+// main.args may contain secret variables. The values that main.args sets are also listed under their own keys.
 constexpr std::string_view kMainArgs = "main.args";
 constexpr std::string_view kVariableLists[] = {"shell_env", "tony.containers.envs", "tony.execution.envs"};
 
@@ -28,7 +28,7 @@ std::string MaskVariables(std::string_view list) {
   return Join(items, ",");
 }
 
-// Returns "tony.worker" and the like, for each role with at least one instance.
+// Returns the key prefix of each role with at least one instance, e.g. "tony.worker".
 std::vector<std::string> RolePrefixes(const Properties& properties) {
   std::vector<std::string> prefixes;
   for (const auto& [key, property] : properties.all()) {

@@ -1,4 +1,4 @@
-// The configuration of a job, for people and for tools of TonY's: each value and where it came from. Secrets are masked
+// The configuration of a job, for people and for TonY's tools: each value and where it came from. Secrets are masked
 // from the beginning, so the configuration may be kept and shown.
 #pragma once
 
@@ -23,8 +23,8 @@ using Configuration = std::vector<ConfiguredValue>;  // sorted by key
 // scheduler. Defaults of keys for roles are listed for each role with tony.<role>.instances.
 Configuration EffectiveConfiguration(const Properties& properties);
 
-// Returns true if the name of a variable or a property contains "password", "secret", "token" or "key". Its value is
-// then not for others to read.
+// Returns true if the name of a variable or a property contains "password", "secret", "token" or "key". Other users
+// must not see the value that has such a name.
 bool IsSecretName(std::string_view name);
 inline constexpr std::string_view kMask = "********";
 

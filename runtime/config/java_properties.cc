@@ -12,7 +12,7 @@ constexpr size_t kLongestKey = 60;  // bytes of a key in messages
 
 enum class Lines { kTold, kUntold };  // whether origins name the line
 
-// A key and its value: a line, and the lines that continue it.
+// A line with a key and its value, joined with the lines that continue it.
 struct LogicalLine {
   std::string text;  // escapes are still in place
   size_t number = 0;
@@ -141,8 +141,8 @@ struct RawPair {
   std::string_view key, value;
 };
 
-// The key ends at the first blank, '=' or ':' that is not escaped. Blanks and one '=' or ':' separate the key from the
-// value.
+// Splits a line into its key and its value. The key ends at the first blank, '=' or ':' that is not escaped. Blanks
+// and one '=' or ':' separate the key from the value.
 RawPair SplitPair(std::string_view line) {
   size_t end = 0;
   while (end < line.size() && std::string_view("=: \t\f").find(line[end]) == std::string_view::npos) {
@@ -159,7 +159,7 @@ RawPair SplitPair(std::string_view line) {
   return {line.substr(0, end), value};
 }
 
-// Returns the place of a pair for messages: the line, or the key as it is written if lines mean nothing.
+// Returns the place of a pair for messages: the line, or the key as it was written if origins do not name lines.
 std::string PlaceOf(const RawPair& pair, const std::string& origin, Lines lines) {
   if (lines == Lines::kTold) return origin;
   return StrCat(origin, ": key ", ReplaceInvalidUtf8(pair.key.substr(0, kLongestKey)));

@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 using Kind = DocumentNode::Kind;
 
-// A member that sets one key. In a role it sets tony.ROLE.key.
+// A member that sets one key. In the object of a role, the member sets tony.ROLE.key.
 struct KeyMember {
   std::string_view name, key;
   bool is_list = false;
@@ -209,7 +209,7 @@ class MembersReader {
                   : ReadCompletion(role, node, path);
   }
 
-  // A role is in one list at most, so it is removed from the others.
+  // A role is in at most one of these lists, so it is removed from the others.
   Status ReadCompletion(const std::string& role, const DocumentNode& node, const std::string& path) {
     TRY_ASSIGN(const std::string completion, Text(node, path));
     const auto of_list = [&](const auto& row) { return row.completion == completion; };
@@ -262,7 +262,7 @@ class Builder {
   bool on_comment(Text, Code&) { return true; }
 
   DocumentNode TakeRoot() { return std::move(root_); }
-  // The message of a check of this class that failed; empty: none failed.
+  // Returns the message of the check of this class that failed; empty: no check failed.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -327,7 +327,8 @@ Error FailureAt(std::string_view text, size_t offset, const std::string& name, s
                                       offset - line_start + 1, " of the line")};
 }
 
-// The text has no file name, so its first character decides what it is.
+// Reads properties that are given as one text. A text has no file name, so its first character decides which format it
+// has.
 Status ReadPropertiesText(const std::string& text, JobDocument& document) {
   std::string_view start = text;
   if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);

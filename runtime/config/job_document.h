@@ -20,7 +20,7 @@ namespace tony {
 struct DocumentNode {
   enum class Kind { kNull, kBool, kNumber, kText, kArray, kObject };
   Kind kind = Kind::kNull;
-  // The value as text; a number or boolean as JSON writes it.
+  // The value as text. A number or a boolean has the text that JSON would have.
   std::string text;
   std::vector<std::string> names;  // names of an object's members
   // The values of an array or object, in the order of the text.
@@ -33,18 +33,19 @@ constexpr auto NamesOf(DocumentNode::Kind) {
 inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5 levels
 inline constexpr size_t kMostDocumentValues = 20'000;  // about 100 times a usual job
 
-// kInvalid with "name:line": the text is not JSON or not UTF-8, a member is there twice, or the text is nested deeper
-// or has more values than allowed above.
+// Parses a JSON text. Returns kInvalid with "name:line" if the text is not JSON or not UTF-8, has a member twice, is
+// nested too deeply, or has too many values (limits above).
 Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name);
 
-// Like ParseDocumentJson(), for YAML 1.2 with aliases. Also refuses texts that YAML 1.1 reads in another way (yes, 010,
-// 1:30, 2026-01-31; in quotes they are texts), merge keys, tags except !!str, and a second document.
+// Parses a text in YAML 1.2, with aliases, and refuses what ParseDocumentJson() refuses. Also refuses texts that YAML
+// 1.1 reads in another way (yes, 010, 1:30, 2026-01-31; in quotes they are texts), merge keys, tags except !!str, and a
+// second document.
 Result<DocumentNode> ParseDocumentYaml(std::string_view text, const std::string& name);
 
 // Returns a name or value from outside in a form for messages: in quotes, on one line, cut to `longest` bytes.
 std::string InQuotes(std::string_view text, size_t longest = 60);
 
-// The members of a job document that set one thing each, and what they set.
+// ---- Members of a job document that set one property or one submit flag each
 
 // Reads the members of the object at `path`; "" is the whole document. Members in `read_elsewhere` are known and
 // skipped. The settings of `conf` come last in the result's conf.
@@ -69,27 +70,28 @@ Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const Documen
 struct JobDocument {
   // The keys that `spec` sets, whatever the other parts of the document set.
   Properties base;
-  // The rest of `spec`. It is applied later, because options of one command may have several ranks, and because the
-  // roles are known only when all keys are set.
+  // The part of `spec` that is not in `base`. It is applied later, because options of one command may have several
+  // ranks, and because the roles are known only when all keys are set.
   SubmitFlags spec;
   Properties properties;
-  // `properties` have the form of a job file, not of a tony.xml.
+  // True: `properties` have the form of a job file. False: they have the form of a tony.xml.
   bool has_step_properties = false;
   SubmitFlags members;
   std::map<std::string, std::string> secrets;
 };
 
-// kInvalid names `name` and the line, or the member and what was expected. A message never contains the value of a
-// variable or a key.
+// Reads a job document. kInvalid names the document (`name`) and the line, or the member and what was expected. A
+// message never contains the value of a variable or a key.
 enum class DocumentFormat { kJson, kYaml };
 Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name,
                                     DocumentFormat format = DocumentFormat::kJson);
 
-// Reads the secret variables of the tasks: one JSON object NAME: value. kInvalid as above.
+// Reads the secret variables of the tasks: one JSON object NAME: value. The errors are those of ReadJobDocument().
 Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, const std::string& name);
 
-// Returns the flags that hold, from the command line's `flags`, the document's members, the document's properties
-// besides tony.* (`step`), and the document's spec. `files`: all properties that have the rank of a file.
+// Merges the flags of four sources and returns the flags that hold. From high to low precedence, the sources are: the
+// command line (`flags`), the document's members, the document's properties except tony.* (`step`), and the document's
+// spec. `files` has all properties with the rank of a file.
 SubmitFlags MergeDocumentFlags(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files);
 
 }  // namespace tony

@@ -69,8 +69,9 @@ SubmitFlags FlagsOfStep(const Properties& file, const std::filesystem::path& dir
 
 }  // namespace
 
-// TonY's command line began with main.args. If an option was given twice, its parser took the first. For variables it
-// took all, and the last one holds.
+// In TonY's command line, main.args stood before the other options of the step. If an option was given twice, TonY's
+// parser took the first one, so main.args takes precedence. The parser took all variables, and the last one counted, so
+// the step's own variables take precedence over those of main.args.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory) {
   SubmitFlags step = FlagsOfStep(file, directory);
   const Property* main_args = file.Find("main.args");

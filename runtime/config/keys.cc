@@ -9,7 +9,8 @@
 namespace tony {
 namespace {
 
-// A longer name is not a misspelled key, and the time for a comparison grows with the square of its length.
+// The longest name that is compared with known keys. A longer name is not a misspelled key, and the time for a
+// comparison grows with the square of the name's length.
 constexpr size_t kLongestKnownKey = 120;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
@@ -299,7 +300,7 @@ std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
   };
   switch (row.effect) {
     case KeyEffect::kImplemented:
-    // In a job that runs, this key is empty or false, because any other value is refused.
+    // A job that runs has this key empty or false, because any other value is refused.
     case KeyEffect::kRefused:
       return {};
     case KeyEffect::kLocal:
@@ -325,7 +326,7 @@ const Key* FindKey(std::string_view name) {
 std::string NearestKey(std::string_view name) {
   if (name.size() > kLongestKnownKey) return {};
   std::string nearest;
-  // Up to a fifth of the name may be wrong, and always two characters.
+  // A name is similar to a key if at most a fifth of its characters is wrong, or at most two.
   size_t least = std::max<size_t>(2, name.size() / 5) + 1;
   for (const auto& key : AllKeys()) {
     const std::string candidate = IsPattern(key) ? Instantiate(key.name, name) : std::string(key.name);

@@ -28,9 +28,10 @@ enum class KeyEffect {
   kYarn,   // implemented for tony.scheduler=yarn; elsewhere as kNone
   // Accepted without effect. The user gets a warning, because the user may expect an effect.
   kNone,
-  // This implementation has nothing that the key could set. No warning; `plan --explain` reports the key.
+  // This implementation has nothing that the key could set. The user gets no warning, but `plan --explain` reports the
+  // key.
   kNotNeeded,
-  // Ignoring the key would run the wrong thing: an error unless the value is empty or false.
+  // Ignoring the key would run the wrong thing, so any value except an empty one or false is an error.
   kRefused,
 };
 
@@ -45,7 +46,7 @@ struct Key {
   std::string_view default_value;
   KeyEffect effect;
   std::string_view text;  // a single line for the manual
-  // Why the key has no effect or is refused; one clause.
+  // The reason why the key has no effect or is refused, as one clause.
   std::string_view reason = {};
   KeySecrecy secrecy = KeySecrecy::kOpen;
 };

@@ -23,9 +23,9 @@ struct ConfigFile {
   std::string_view kind;  // for messages, e.g. "conf file"
   std::string name;       // for origins, in the user's spelling
   std::filesystem::path path;
-  // Azkaban wrote the file for a step. The file is read as Azkaban's properties, whatever its path is.
+  // True: Azkaban wrote the file for a step. The file is then read as Azkaban's properties, whatever its path is.
   bool is_step = false;
-  // The file is a job document on standard input, and `path` does not exist.
+  // True: the file is a job document on standard input, and `path` does not exist.
   bool is_stdin = false;
   ReadRemoteFile read{};  // null: a file of this machine
 };
@@ -69,7 +69,7 @@ bool IsXml(const ConfigFile& file, std::string_view text) {
 
 struct LoadedFile {
   Properties properties;
-  // The file has an Azkaban step's properties, which contain submit flags, too.
+  // True: the file has an Azkaban step's properties, some of which are submit flags.
   bool is_job_file = false;
 };
 
@@ -123,7 +123,8 @@ bool BelongsToTheStep(std::string_view key) {
   return key == "tony.job.id" || key == "tony.job.url" || key == "tony.job.logs" || key == "tony.model.path";
 }
 
-// With -conf_file TonY's client did not read a tony.xml, and a step's tony.* properties were its tony.xml.
+// Returns the step's properties, with the conf file in place of its tony.* properties. TonY wrote these properties into
+// a tony.xml, which its client did not read if -conf_file was given.
 Result<Properties> WithConfFile(const Properties& step, const Property& conf_file, const Places& places) {
   auto loaded = Load(NamedFile("conf file", conf_file.value, places));
   if (!loaded.ok()) return Annotate(loaded.error(), conf_file.origin);
@@ -177,8 +178,8 @@ std::optional<ConfigFile> SiteFile() {
   return ConfigFile{"site file", path.string(), path};
 }
 
-// Returns the submit flags of a job file. With a -conf_file among them, `properties` become the properties of that
-// file.
+// Returns the submit flags of a job file. If they contain a -conf_file, that file replaces the tony.* properties in
+// `properties`.
 Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
   TRY_ASSIGN(SubmitFlags step, FlagsOfJobFile(properties, places.directory));
   if (!step.conf_file.value.empty()) {
@@ -195,7 +196,7 @@ Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
 struct UserLayers {
   Properties properties;
   SubmitFlags step;
-  // The document without its base and properties, which are in `properties`.
+  // The rest of a job document. Its base and its properties have been moved to `properties`.
   std::optional<JobDocument> document;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kEnv = "env.";
 constexpr size_t kMaxDepth = 20;  // Hadoop's own limit of substitutions
-// Limit for all values together: twice the size of the largest file.
+// The limit for all values together: twice the size of the largest file.
 constexpr size_t kMaxExpandedBytes = 32u << 20;
 
 class Expander {
@@ -52,7 +52,7 @@ class Expander {
 
   bool IsKnown(std::string_view name) const { return properties_.Find(name) || FromOutside(name); }
 
-  // Hadoop's order: a system property takes precedence over a key of the same name.
+  // Returns the value of a name. As in Hadoop, a system property takes precedence over a key of the same name.
   Result<std::optional<std::string>> ValueOf(std::string_view name) {
     if (auto value = FromOutside(name)) return value;
     const Property* target = properties_.Find(name);
@@ -61,7 +61,8 @@ class Expander {
     return std::optional<std::string>(std::move(value));
   }
 
-  // Warns now, because a shell would fail with "bad substitution" long after the submit.
+  // Warns about each ${name} that neither this program nor a shell knows. Without a warning, a shell would fail with
+  // "bad substitution" long after the submission.
   void WarnOfUnknown(const std::string& key, const Property& property, Properties& out) const {
     std::string_view rest = property.value;
     std::set<std::string_view> unknown;

@@ -16,7 +16,7 @@ namespace tony {
 struct Property {
   std::string value;
   std::string origin;  // "tony.xml:12", "-conf", "job.properties:3", "built-in default"
-  // Hadoop's <final>: files that are read later may not replace the value; flags may.
+  // Hadoop's <final>. Files that are read later must not replace the value; flags may.
   bool is_final = false;
 };
 
@@ -39,7 +39,7 @@ class Properties {
   void SetIsTonyJob(bool is_it) { is_of_tonys_ = is_it; }
   bool is_tony_job() const { return is_of_tonys_; }
 
-  // Warnings for the user, one line each. Merge() adds those of the later file.
+  // Warnings for the user, one line each. Merge() adds the warnings of the later file.
   void Warn(std::string line) { warnings_.push_back(std::move(line)); }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -55,17 +55,19 @@ class Properties {
 // is.
 Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name);
 
-// Expands Hadoop's ${...}: ${env.X} and Java's system properties (xml_text.h), else the value of the key of that name,
-// which is expanded itself. Any other ${...} stays as it is, because it may be a shell's; a warning reports it if no
-// shell could know it. kInvalid: a key refers to itself, or the values grow too large.
+// Expands Hadoop's ${...}. ${env.X} and Java's system properties (xml_text.h) are replaced with their values. Otherwise
+// the name of a key is replaced with the key's value, which is expanded in the same way. Any other ${...} stays as it
+// is, because it may be a shell's; a warning reports it if no shell could know it. kInvalid: a key refers to itself, or
+// the values grow too large.
 Result<Properties> ExpandVariables(const Properties& properties);
 
 // Parses the text format of java.util.Properties: comments, separators, escapes with \uXXXX, continuation lines; UTF-8.
 Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name);
 
-// Parses the same format as Azkaban passes it to a step, each time in another order. Therefore an origin is `name`
-// alone, and errors name the key. A text that is not UTF-8 is ISO-8859-1, which is java.util.Properties' own encoding.
-// A value that was UTF-8 before Azkaban read it as ISO-8859-1 becomes UTF-8 again, with a warning.
+// Parses the format of java.util.Properties as Azkaban passes it to a step. Azkaban writes the lines in another order
+// each time, so an origin is `name` alone, and errors name the key. A text that is not UTF-8 is ISO-8859-1, which is
+// java.util.Properties' own encoding. If Azkaban read a UTF-8 value as ISO-8859-1, the value becomes UTF-8 again, with
+// a warning.
 Result<Properties> ParseStepProperties(std::string_view text, const std::string& name);
 
 // The options of a command line, with TonY's meaning (-conf, -conf_file, ...).
@@ -73,8 +75,8 @@ struct SubmitOptions {
   // The positional argument: tony.xml, job.properties, or a job document (FILE.json, FILE.yaml, FILE.yml, or - for
   // standard input).
   std::string spec_file;
-  // Not empty: the spec file is what Azkaban passes to a step (ParseStepProperties). Messages and origins then use this
-  // name, which has no colon.
+  // Not empty: the spec file is what Azkaban passes to a step (ParseStepProperties), and messages and origins use this
+  // name instead of the path. The name has no colon.
   std::string spec_name;
   std::string conf_file;          // -conf_file
   std::vector<std::string> conf;  // -conf key=value
@@ -86,10 +88,10 @@ struct SubmitOptions {
   int secrets_fd = -1;
 };
 
-// Returns the content of a file that is named by a URI, e.g. "hdfs://nn:8020/jobs/tony.xml". Errors do not name the
-// file.
+// Returns the content of a file that a URI names, e.g. "hdfs://nn:8020/jobs/tony.xml". Errors do not name the file.
 using ReadRemoteFile = std::function<Result<std::string>(const std::string& source)>;
-Result<std::string> NoRemoteFile(const std::string& source);  // kInvalid: only local files are read
+// A ReadRemoteFile for callers that read only local files. It always returns kInvalid.
+Result<std::string> NoRemoteFile(const std::string& source);
 
 // The only loader. Precedence, low to high: built-in defaults < spec file or -conf_file (or ./tony.xml if neither is
 // given and it exists) < the administrator's $TONY_CONF_DIR/tony-site.xml (if that variable is not set, as in TonY,

@@ -22,7 +22,7 @@ struct Pair {
   std::string name, value;
 };
 
-// A text that is not a pair is not quoted in the message, because it may be the rest of a password.
+// Splits NAME=VALUE. A text without a name is not quoted in the message, because it may be the rest of a password.
 Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& text, std::string_view form) {
   const size_t equals = text.find('=');
   const std::string name(Trim(std::string_view(text).substr(0, equals)));
@@ -34,7 +34,8 @@ Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& 
   return Pair{name, text.substr(equals + 1)};
 }
 
-// TonY cut at every comma. This function cuts only if all pieces are pairs; otherwise the comma belongs to a value.
+// TonY cut the text at every comma. This function cuts only if all pieces are pairs; otherwise the comma belongs to a
+// value.
 std::vector<std::string> CutAtCommas(const std::string& text) {
   std::vector<std::string> pieces = Split(text, ',');
   const auto is_pair = [](const std::string& piece) {
@@ -124,15 +125,15 @@ void ApplyListing(const SubmitFlags::Listing& listing, Properties& properties) {
   properties.Set(listing.key, Join(roles, ","), JoinedOrigin(properties.Find(listing.key), listing.role.origin));
 }
 
-// With an environment, a relative interpreter is in that environment, as in TonY. The environment may also be named by
-// its key.
+// Returns the path of the Python interpreter. If the job has a Python environment, by its flag or by its key, a
+// relative path is inside that environment, as in TonY.
 std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
   const std::string path = ExpandTilde(flags.python_binary_path.value);
   const bool of_venv = properties.Has(kPythonVenv) && !path.starts_with('/');
   return of_venv ? StrCat("venv/", path) : path;
 }
 
-// TonY built one command line of interpreter, command and parameters.
+// Sets the command of the job. As in TonY, the interpreter, the command and its parameters form one command line.
 Status SetCommand(const SubmitFlags& flags, Properties& properties) {
   if (flags.executes.value.empty()) {
     if (flags.task_params.value.empty()) return Ok();
@@ -150,11 +151,11 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
   return Ok();
 }
 
-// A longer word is not an option. It may be a secret, so messages do not show it.
+// The longest word that counts as an option. A longer word may be a secret, so messages do not show it.
 constexpr size_t kLongestOption = 40;
 
-// An option and the place of its value: the member `single`, or the end of the list `pairs`. An option with neither
-// takes no value and has no effect here.
+// An option and the place for its value: the member `single`, or the end of the list `pairs`. An option without such a
+// place takes no value and has no effect here.
 struct Option {
   std::string_view name;
   std::string SubmitOptions::*single = nullptr;
@@ -273,7 +274,8 @@ bool HasRoles(const Properties& properties) {
   });
 }
 
-// On one machine TensorBoard listens at its default address, which is the loopback address only.
+// Returns the command of TensorBoard. On YARN TensorBoard listens at all addresses. On one machine it listens at its
+// default, which is the loopback address only.
 std::string Command(const std::string& python, const Properties& properties) {
   const Property* scheduler = properties.Find("tony.scheduler");
   const bool on_yarn = scheduler && ToLower(Trim(scheduler->value)) == "yarn";

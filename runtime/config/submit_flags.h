@@ -19,32 +19,33 @@ struct SubmitFlags {
     std::string key;
     Property property;
   };
-  // A role that must be in the list of a key, or must not. Other roles in the list stay.
+  // A role to add to the list of a key, or to remove from it. Other roles in the list stay.
   struct Listing {
     std::string key;
     Property role;
     bool is_listed = false;
   };
-  std::vector<Setting> conf;      // applied in this order
-  std::vector<Listing> listings;  // applied when all keys are set
+  std::vector<Setting> conf;  // in the order of application
+  // The roles to add to lists or to remove from lists, after all keys have been set.
+  std::vector<Listing> listings;
 
   Property executes, src_dir, task_params, python_binary_path, python_venv;  // an empty value: not given
-  Property default_src_dir;                                                  // if no src_dir is given
+  Property default_src_dir;                                                  // used if no src_dir is given
   Variables shell_env, container_env;
   Property conf_file;  // only from a job file's main.args
   std::vector<std::string> warnings;
-  // A list, only from a job file. It comes after the tags of tony.application.tags.
+  // A list of tags, only from a job file. They are added after the tags of tony.application.tags.
   Property tags;
 };
 
-// Returns the flags of a command line. kUsage names the flag that is not NAME=VALUE, or not UTF-8. An origin is `where`
-// and the flag, e.g. "-conf".
+// Returns the flags of a command line. kUsage names a flag whose value is not NAME=VALUE, or not UTF-8. The origin of a
+// value is `where` and the flag, e.g. "-conf".
 Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::string& where = "");
 
 // Returns the flags of a job file, which has the names without dash that TonY's Azkaban job type knows: executes,
 // src_dir, task_params, python_binary_path, python_venv, hdfs_classpath, worker_env.NAME,
-// azkaban.{input,output}.dataset, main.args, and the properties that its tags are made of. A step (a file with `type`)
-// that names no src_dir has its folder `src` under `directory`, if that folder exists.
+// azkaban.{input,output}.dataset, main.args, and the properties from which its tags are made. If a step (a file with
+// `type`) names no src_dir, its src_dir is the folder `src` under `directory`, if that folder exists.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory);
 
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults);
@@ -55,24 +56,25 @@ void DropOverridden(const std::string& key, SubmitFlags& lower);
 void ApplySettings(const SubmitFlags& flags, Properties& properties);  // sets conf, tags and variables only
 Status ApplyFlags(const SubmitFlags& flags, Properties& properties);
 
-// main.args of an Azkaban step. TonY's job type put the text unchanged first on the command line of TonY's client, so
-// it contains that program's options.
+// ---- main.args of an Azkaban step. TonY's job type put the text of main.args unchanged at the beginning of the
+// command line of TonY's client, so the text contains options of that client.
 
 // Splits a command line into words by the rules of Azkaban's ProcessJob, which differ from a shell's. Only the blank
 // separates words. ' and " group and are removed; each is literal within the other, and the last one need not be
 // closed. A backslash is an ordinary character. Words are never empty.
 std::vector<std::string> SplitCommandLine(std::string_view line);
 
-// Returns e.g. "main.args (from train.job:2)".
+// Returns the name of main.args for messages, e.g. "main.args (from train.job:2)".
 std::string MainArgsOrigin(const Property& main_args);
 
 // Returns the options among the words of main.args: -x V, --x V, -x=V or --x=V. spec_file and spec_name stay empty. If
 // an option is given twice, the first counts, as in TonY, but -conf, -shell_env and -container_env count each time.
-// Stricter than TonY, which dropped everything behind an unknown word. kInvalid: an unknown word, a missing value, or a
-// -conf or -..._env without NAME=. The message names the word by its number, never a value, which may be a secret.
+// This function is stricter than TonY, which dropped everything behind an unknown word. kInvalid: an unknown word, a
+// missing value, or a -conf or -..._env without NAME=. The message names the word by its number, never a value, which
+// may be a secret.
 Result<SubmitOptions> ParseMainArgs(const Property& main_args);
 
-// TonY's sidecar: TensorBoard next to the job, on a folder with the job's logs.
+// ---- TonY's sidecar TensorBoard, which runs next to the job and shows a folder with the job's logs
 
 // Translates tony.application.tensorboard-log-dir to properties that other code reads. Every task gets TB_LOG_DIR,
 // and a job with roles gets another role, "tensorboard", a sidecar of one task. Properties that are already set stay.

@@ -58,7 +58,7 @@ std::string DeclaredEncoding(std::string_view text) {
   const size_t close = open == declaration.npos ? open : declaration.find(declaration[open], open + 1);
   if (close == declaration.npos) return "UTF-8";
   const std::string_view name = declaration.substr(open + 1, close - open - 1);
-  // The text is not UTF-16, because it would begin with other bytes.
+  // A declaration of UTF-16 is wrong here, because a text in UTF-16 would begin with other bytes.
   return ToLower(name).starts_with("utf-16") ? "UTF-8" : std::string(name);
 }
 
@@ -152,7 +152,8 @@ class HadoopXml {
     return Ok();
   }
 
-  // XInclude, as far as Hadoop's files use it: a whole local file, and a fallback for a file that cannot be read.
+  // Reads an XInclude element, as far as Hadoop's files use it: a whole local file, and a fallback for a file that
+  // cannot be read.
   Status Include(pugi::xml_node node, Properties& properties) const {
     TRY_ASSIGN(const Inclusion::File file, WhatIsIncluded(node));
     const auto text = ReadTextFile(file.path);

@@ -21,14 +21,16 @@ std::optional<std::string> FromEnvironment(const std::string& name, const Enviro
 // Returns user.name, user.home, user.dir, java.io.tmpdir, os.*, *.separator; nullopt for any other name.
 std::optional<std::string> SystemProperty(std::string_view name);
 
-// Returns true if ${name} could only be one of these values or a key, because no shell has variables with a dot.
+// Returns true if no shell can have a variable of this name, because the name has a dot. ${name} can then only mean a
+// key or one of the values above.
 bool CannotBeShellVariable(std::string_view name);
 
 // Reads XML that is not in UTF-8, as Hadoop's Java reads it.
 
-// Returns the text in UTF-8. The first bytes (UTF-16) decide the encoding, else the declaration, else it is UTF-8. The
-// declaration stays as it is. Encodings other than UTF-8, ASCII and ISO-8859-1 are converted by the machine's `iconv`.
-// kInvalid, with `name`: the encoding is unknown, or the text is not valid in it.
+// Returns the text in UTF-8. The first bytes show whether the text is UTF-16. Otherwise the XML declaration names the
+// encoding, which is UTF-8 by default. The declaration stays as it is. Encodings other than UTF-8, ASCII and ISO-8859-1
+// are converted by the machine's `iconv`. kInvalid, with `name`: the encoding is unknown, or the text is not valid in
+// it.
 Result<std::string> XmlAsUtf8(std::string_view text, const std::string& name);
 
 }  // namespace tony

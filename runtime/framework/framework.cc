@@ -42,9 +42,8 @@ constexpr std::string_view kPreprocessing = "PREPROCESSING_JOB";
 // The scheduler sets these variables to the GPUs of the task. A job that requests no GPUs may set them itself.
 constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
 
-// In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. TonY's tensorflow
-// tasks got only the common variables in this mode too. Its pytorch tasks got an address that possibly did not exist
-// yet.
+// In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. TonY gave tensorflow
+// tasks only the common variables in this mode. TonY gave pytorch tasks an address that possibly did not exist yet.
 Status CheckFcfs(const JobSpec& spec) {
   if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
   return Error{ErrorCode::kInvalid,
@@ -57,7 +56,7 @@ Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
   Environment environment = {
       {"DISTRIBUTED_MODE", std::string(ToString(spec.mode))},
       {"JOB_NAME", task.role},
-      {"SESSION_ID", "0"},  // TonY set this constant as well.
+      {"SESSION_ID", "0"},  // the same constant as in TonY
       {"TASK_INDEX", StrCat(task.index)},
       {"TASK_NUM", StrCat(spec.TrackedTasks() - (HasPreprocess(spec) ? 1 : 0))},
   };
@@ -65,7 +64,8 @@ Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
   return environment;
 }
 
-// `ways` are the ways to set a variable, without its name at the end, e.g. "-shell_env ".
+// Returns an error if the environment sets a reserved variable. `ways` are the ways to set a variable, without its name
+// at the end, e.g. "-shell_env ".
 Status CheckNotReserved(const std::map<std::string, std::string>& environment, const std::vector<std::string>& ways,
                         const std::vector<std::string>& reserved) {
   for (const auto& [name, value] : environment) {
@@ -169,7 +169,7 @@ std::string ReadyValues(const ClusterSpec& cluster, const std::string& role) {
   return Join(values, ",");
 }
 
-// Returns the position among the tracked tasks in the order of the spec; -1 for a task that is not tracked.
+// Returns the position of the task among the tracked tasks in the order of the spec; -1 for a task that is not tracked.
 int TrackedPosition(const JobSpec& spec, const TaskId& task) {
   int position = 0;
   for (const auto& role : spec.roles) {
@@ -345,7 +345,8 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   return warnings;
 }
 
-// Returns warnings and not errors, because programs whose tasks work independently run under these frameworks too.
+// Returns warnings instead of an error, because programs whose tasks work independently run under these frameworks,
+// too.
 std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
   std::vector<std::string> warnings;
   if (spec.TrackedTasks() < 2) return warnings;

@@ -20,10 +20,11 @@ using Environment = std::map<std::string, std::string>;
 // and all tasks together publish at most kMostPublishedValuesOfJob values.
 Status CheckFramework(const JobSpec& spec);
 
-// Returns the variables that a process of the task gets in addition to the job's own: TonY's variables (JOB_NAME,
-// TASK_INDEX, TASK_NUM, IS_CHIEF, DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...), for the roles that
-// run together. In FCFS mode only TonY's variables, unless the task waits for others, or others wait for the task.
-// `process` is the number of the process in its task, from 0; most tasks have only process 0.
+// Returns the variables that a process of the task gets in addition to the variables of the job. They are TonY's
+// variables (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF, DISTRIBUTED_MODE, ...) and the framework's variables (TF_CONFIG,
+// RANK, ...), which describe only the roles that run at the same time. In FCFS mode, a task gets the framework's
+// variables only if it waits for other tasks, or other tasks wait for it. `process` is the number of the process in its
+// task, from 0; most tasks have only process 0.
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process = 0);
 
 // Returns the job as a task of the role sees it: only roles that may run at the same time and are in the cluster spec.
@@ -33,14 +34,14 @@ std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec&
 // must free the port before the process starts.
 bool BindsPortExclusively(const JobSpec& spec, const TaskId& task);
 
-// The name of the port at which the one task that serves TensorBoard listens. Its process finds the number in TB_PORT.
-// As in TonY, this is the first task of a role "tensorboard", else the chief, or the only task of a job without roles.
-// A job of framework standalone with roles has such a task only in a role "tensorboard".
+// The name of the port for TensorBoard. Only one task of a job serves TensorBoard; its process finds the number of the
+// port in TB_PORT. As in TonY, this task is the first task of a role "tensorboard", or else the chief, or the only
+// task of a job without roles. In a job of framework standalone with roles, only a role "tensorboard" has such a task.
 inline constexpr std::string_view kTensorBoardPort = "tensorboard";
 bool ServesTensorBoard(const JobSpec& spec, const TaskId& task);
 
-// Returns the names of the task's ports in addition to its main port, including TensorBoard's and those of its single
-// processes. They are at most kMostNamedPorts, each an IsPortName().
+// Returns the names of the task's ports in addition to its main port, including TensorBoard's port and those of its
+// single processes. The result has at most kMostNamedPorts names, and IsPortName() holds for each of them.
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 
 // Returns the stage in which the tasks of a role start. Stage 0 starts when the gang has formed. A later stage starts
@@ -48,26 +49,29 @@ std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 int StageOf(const JobSpec& spec, std::string_view role);
 
 // Returns the names of the values that the task publishes: for its framework, for roles that wait until the task is
-// ready, or for the tasks after a preprocessing task. They are at most kMostPublishedValues, each an IsValueName().
+// ready, or for the tasks after a preprocessing task. The result has at most kMostPublishedValues names, and
+// IsValueName() holds for each of them.
 std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task);
-// Returns those of the ValueNames() for which other tasks wait. A framework's values in its last stage are not awaited.
+// Returns the names among ValueNames() whose values other tasks wait for. A framework's values in its last stage are
+// not awaited.
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task);
 
 // Returns the sorted names of all variables that TonY may set in a task of this job: the framework's and TonY's own.
 std::vector<std::string> ReservedVariables(const JobSpec& spec);
 
-// Returns kInvalid if the user's own environment sets a reserved variable, because the winner would be accidental.
+// Returns kInvalid if the user's own environment sets a reserved variable, because it would be accidental which value a
+// process gets.
 Status CheckEnvironment(const JobSpec& spec, const std::map<std::string, std::string>& secrets);
 
 // Returns the rank of a task among all tracked tasks, for frameworks that count ranks over the whole job. The chief has
-// rank 0; the other tracked tasks follow in the order of the spec, by index. -1 for tasks that are not tracked.
+// rank 0; the other tracked tasks follow in the order of the spec, by index. Returns -1 for tasks that are not tracked.
 int GlobalRank(const JobSpec& spec, const TaskId& task);
 
 // ---- The hosts of a job, for programs that start processes there: MPI's mpirun --hostfile, deepspeed --hostfile.
 
-// Returns lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has as many slots as GPUs;
-// without GPUs as many as cores; but at least as many as processes. Only tracked tasks count. Open MPI and DeepSpeed
-// read this format. MPICH needs HOST:N instead.
+// Returns lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has one slot for each of its
+// GPUs, or for each of its cores if it has no GPUs, and at least one for each of its processes. Only tracked tasks
+// count. Open MPI and DeepSpeed read this format. MPICH needs HOST:N instead.
 std::string Hostfile(const JobSpec& spec, const ClusterSpec& cluster);
 
 // ---- How much of a job has to restart when one of its tasks restarts. Pure functions of the spec.
@@ -89,8 +93,8 @@ RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_
 // Returns a line for each role whose restart scope is below SmallestScope(), even if its tasks keep their addresses.
 std::vector<std::string> ScopeWarnings(const JobSpec& spec);
 
-// Returns a line for each role whose tasks may fail without failing the job, although the others cannot go on without
-// them.
+// Returns a line for each role whose tasks may fail without failing the job, although the other tasks cannot continue
+// without them.
 std::vector<std::string> ToleranceWarnings(const JobSpec& spec);
 
 }  // namespace tony

@@ -22,7 +22,8 @@ Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, cons
   };
   const int rank = GlobalRank(spec, task);
   if (rank >= 0) environment["JAX_PROCESS_ID"] = StrCat(rank);
-  // JAX's own default is [::]. It fails on hosts without IPv6, and accepts connections of strangers on other hosts.
+  // JAX's own default is [::], which fails on hosts without IPv6. On all other hosts, it accepts connections from any
+  // network.
   if (rank == 0) environment["JAX_COORDINATOR_BIND_ADDRESS"] = coordinator;
   return environment;
 }
@@ -80,7 +81,8 @@ Ranks CountRanks(const JobSpec& spec, const TaskId& task) {
   return ranks;
 }
 
-// A task takes the place of torchrun's group, or node, because its processes share a machine.
+// Adds the variables of one process of a tracked task. A task corresponds to torchrun's group, which is a node, because
+// the processes of a task share a machine.
 void AddPlace(const JobSpec& spec, const TaskId& task, int process, const Ranks& ranks, Environment& environment) {
   const RoleSpec& role = *spec.FindRole(task.role);
   environment["RANK"] = StrCat(ranks.before + process);
@@ -103,7 +105,7 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
       {"INIT_METHOD", StrCat("tcp://", ToString(leader))},
       {"MASTER_ADDR", leader.host},
       {"MASTER_PORT", StrCat(leader.port)},
-      // The budget for failures of the program. Restarts after lost nodes come in addition.
+      // The value is the budget for failures of the program. Restarts after lost nodes are not included.
       {"TORCHELASTIC_MAX_RESTARTS", StrCat(spec.restart.levels[static_cast<size_t>(RestartScope::kGang)].most)},
       {"TORCHELASTIC_RESTART_COUNT", StrCat(cluster.generation.value - 1)},
       {"TORCHELASTIC_USE_AGENT_STORE", "False"},  // rank 0 listens at MASTER_PORT itself
@@ -115,9 +117,10 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
   return environment;
 }
 
-// ---- Standalone: one task that needs no other task, possibly with sidecars. In FCFS mode the number of tasks is free.
+// ---- Standalone: one task that needs no other task, possibly with sidecars. In FCFS mode any number of tasks is
+// allowed.
 
-// Sidecars such as TensorBoard do not count.
+// Checks that the job has exactly one task. Sidecars such as TensorBoard do not count.
 Status CheckOneTask(const JobSpec& spec) {
   int count = 0;
   std::vector<std::string> counts;
@@ -142,8 +145,9 @@ json::array Addresses(const std::vector<Endpoint>& endpoints) {
   return list;
 }
 
-// TensorFlow would wait for every member of "cluster". TensorBoard is left out because it never joins. An evaluator is
-// not a member of the training cluster, but expects to find itself there, so only evaluators see it.
+// Returns the members of "cluster". TensorFlow waits for every member, so TensorBoard is left out, because it never
+// joins. An evaluator is not a member of the training cluster but expects to find itself there, so only evaluators see
+// the evaluator role.
 json::object TrainingCluster(const ClusterSpec& cluster, const TaskId& task) {
   json::object roles;
   for (const auto& [role, endpoints] : cluster.roles) {
@@ -178,7 +182,7 @@ RestartScope ScopeOfTensorFlow(const JobSpec& spec, const RoleSpec& role, Restar
 // ---- XGBoost's collective needs a tracker (xgboost.tracker.RabitTracker). The only task of role "tracker" runs the
 // tracker at the port that TonY has given to the task; the tracker ends by itself. The workers, which are all other
 // tracked tasks, connect to the tracker. The variables are named like the arguments of
-// xgboost.collective.CommunicatorContext, in capitals. A worker passes them on to it.
+// xgboost.collective.CommunicatorContext, in capitals. A worker passes the variables on to this class.
 
 constexpr std::string_view kTracker = "tracker";
 
@@ -192,7 +196,7 @@ int Workers(const JobSpec& spec) {
   return workers;
 }
 
-// Returns the place among all workers in the order of the spec; -1 for other tasks.
+// Returns the position of the task among all workers in the order of the spec; -1 for other tasks.
 int WorkerNumber(const JobSpec& spec, const TaskId& task) {
   int before = 0;
   for (const auto& role : spec.roles) {
@@ -297,7 +301,7 @@ Environment StagedEnvironment(const JobSpec&, const ClusterSpec& cluster, const 
 
 }  // namespace
 
-// The table has the order of FrameworkKind.
+// The rows are in the order of FrameworkKind.
 const Framework& FrameworkOf(const JobSpec& spec) {
   static const Framework kFrameworks[] = {
       {.check = CheckOneTask,

@@ -9,7 +9,8 @@
 
 namespace tony {
 
-// The smallest_scope of frameworks whose tracked tasks form one collective, which cannot accept a restarted member.
+// The function `smallest_scope` of frameworks whose tracked tasks form one collective, which cannot accept a restarted
+// member.
 RestartScope ScopeOfCollective(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable);
 
 struct Framework {
@@ -17,8 +18,8 @@ struct Framework {
   Status (*check)(const JobSpec& spec) = [](const JobSpec&) { return Ok(); };
   Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process);
   std::vector<std::string_view> variables;  // every name that `environment` may return
-  // SmallestScope() for a role that is not a sidecar, in GANG mode. `if_reachable` is the result for tasks to which the
-  // others can reconnect.
+  // Returns SmallestScope() for a role that is not a sidecar, in GANG mode. `if_reachable` is the scope for tasks to
+  // which the other tasks can reconnect.
   RestartScope (*smallest_scope)(const JobSpec& spec, const RoleSpec& role,
                                  RestartScope if_reachable) = ScopeOfCollective;
   bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: false for all tasks

@@ -18,8 +18,8 @@
 namespace tony {
 namespace {
 
-// Reserved words and builtins of bash 5. If a program of the same name exists (echo, kill, test), it is a
-// different one.
+// Reserved words and builtins of bash 5. A program of the same name may exist (echo, kill, test), but it is not what
+// bash would run.
 constexpr std::string_view kNotPrograms[] = {
     ".",       ":",       "alias",    "bg",        "bind",     "break",    "builtin", "caller",  "case",   "cd",
     "command", "compgen", "complete", "compopt",   "continue", "coproc",   "declare", "dirs",    "disown", "do",
@@ -76,7 +76,8 @@ bool IsProgram(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// Returns "" if only bash, in the task's folder, can find the program.
+// Returns the absolute path of the program. Returns "" if no such program exists, or if only bash, in the task's
+// folder, can find the program.
 std::string FindProgram(const std::string& name, std::string_view path) {
   if (name.starts_with('/')) return IsProgram(name) ? name : "";
   if (name.find('/') != std::string::npos) return "";
@@ -94,9 +95,9 @@ NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
   return ports;
 }
 
-// Returns whether the reader's cluster spec contains the other role. In FCFS mode it contains the roles that the reader
-// depends on. It also contains the reader's own role if that role has one task, and depends on others or is awaited as
-// ready.
+// Returns whether the reader's cluster spec contains the other role. In FCFS mode, a cluster spec contains the roles
+// that the reader depends on. The reader's own role is in it only if the role has one task, and depends on others or is
+// awaited as ready.
 bool Knows(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other) {
   if (spec.mode == DistributedMode::kGang) return true;
   if (std::ranges::count(reader.depends_on, other.name, &Dependency::role) > 0) return true;
@@ -141,7 +142,8 @@ std::vector<std::string> WithPathHere(std::vector<std::string> environment, cons
   return environment;
 }
 
-// `python_venv` is the Python environment of the job.
+// Returns the process that will run the command in the folder `work`. `python_venv` is the Python environment of the
+// job.
 PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> environment, const std::string& work,
                            const std::string& python_venv) {
   PlannedProcess process{{"/bin/bash", "-c", command}, std::move(environment)};
@@ -160,11 +162,11 @@ PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> 
 // MAX_ARG_STRLEN of the kernel: the limit for one "NAME=value" with its final zero byte.
 constexpr size_t kLongestVariable = 128 << 10;
 
-// The variable for the file in which @record of torch.distributed.elastic writes the exception that ended a program.
-// ParseErrorReport() reads this format too.
+// The variable that names the error file of torch.distributed.elastic: @record writes the exception that ended a
+// program into this file. ParseErrorReport() reads the format of the file.
 constexpr const char* kTorchErrorFile = "TORCHELASTIC_ERROR_FILE";
-// The name that torchrun gives to the launch of a whole group. Libraries take this variable as a sign that another
-// program starts the processes.
+// The variable for the name that torchrun gives to the launch of a whole group. Libraries take this variable as a sign
+// that a launcher has started the processes.
 constexpr const char* kTorchRunId = "TORCHELASTIC_RUN_ID";
 
 void Add(const std::vector<std::string>& variables, Environment& environment) {
@@ -218,7 +220,8 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
   if (!ValueNames(spec, place.attempt.task).empty()) own["TONY_PUBLISH_FILE"] = PublishFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
-  // TonY restarted only whole jobs, and this variable counted the restarts. It was not set before the first restart.
+  // TonY restarted only whole jobs, and this variable counted the restarts. TonY did not set the variable before the
+  // first restart.
   const int64_t formed_again = cluster.generation.value - 1;
   if (formed_again > 0) own["NUM_AM_RETRIES"] = StrCat(formed_again);
   return own;
@@ -336,7 +339,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   if (!spec.python_venv.empty()) Activate(place.folder.work / kVenvFolder, environment);
   // Without this variable, the last output of a Python program that dies is lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
-  // Python that runs as root would write __pycache__ into the staged folders that all jobs share.
+  // If Python ran as root, it would write __pycache__ into the staged folders that all jobs share.
   if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());

@@ -1,4 +1,5 @@
-// How the command of a task is started (as `bash -c` does), and in which environment; also for the plan of `tony plan`.
+// How the command of a task is started, and in which environment. The effect is the same as that of `bash -c`. `tony
+// plan` uses these functions for the plan that it shows.
 #pragma once
 
 #include <filesystem>
@@ -19,18 +20,19 @@ struct SimpleCommand {
   std::vector<std::string> argv;
 };
 
-// Returns a command that can be started without bash, because bash would only look up the program and replace itself
-// with it. Such a command has plain words that a shell does not expand, and no builtin. Returns nothing if bash is
-// needed, or may be: for a script, for a missing program, and if the environment configures a shell.
+// Returns the program and the arguments of a command that can be started without bash. For such a command, bash would
+// only look up the program and replace itself with it. The command has plain words that a shell does not expand, and no
+// builtin. Returns nothing if bash is needed, or may be needed: for a script, for a missing program, and if the
+// environment configures a shell.
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment);
 
-// Adds the variables that bash sets for a program that replaces it: `_` is the program's path, and SHLVL is what it was
-// before bash, or 0.
+// Adds the variables that bash sets for a program that replaces it. `_` is the program's path. SHLVL has the value that
+// it had before bash, or 0.
 void AddBashVariables(std::vector<std::string>& environment, const std::string& program);
 
 // Starts the command; all other settings are those of `spec`. A simple command is started without bash, which saves
-// about 1.5 ms of CPU. Its environment is the one that bash would have given it. If the start fails, bash is started
-// instead, because it reports the reason.
+// about 1.5 ms of CPU. Its environment is the one that bash would have given it. If this start fails, bash is started
+// after all, because bash reports the reason.
 Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command, ProcessSpec spec,
                            const ProcessRunner::OnExit& on_exit);
 
@@ -40,7 +42,7 @@ Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command,
 struct PlannedNode {
   // The host's name, or "<host>" if it is not known.
   std::string host;
-  // The variables that executors inherit there, as "NAME=value".
+  // The variables that executors inherit on the node, as "NAME=value".
   std::vector<std::string> environment;
   // True: the node is this machine, where programs can be looked up.
   bool is_here = false;

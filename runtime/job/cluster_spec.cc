@@ -127,12 +127,11 @@ std::optional<DependencyFault> FindFault(const JobSpec& spec) {
       const RoleSpec* other = spec.FindRole(dependency.role);
       if (!other) return DependencyFault{role.name, StrCat("the job has no role \"", dependency.role, "\"")};
       if (other->completion == Completion::kSidecar)
-        return DependencyFault{role.name,
-                               StrCat("role ", other->name, " is a sidecar, and the job does not wait for sidecars")};
+        return DependencyFault{role.name, StrCat("role ", other->name, " is a sidecar, and the job does not wait for sidecars")};
       if (dependency.until == Until::kReady || other->completion == Completion::kTracked) continue;
-      return DependencyFault{role.name, StrCat("role ", other->name, " is ", ToString(other->completion),
-                                               ", so the job does not wait for its end; expected a tracked role, or ",
-                                               other->name, ":ready")};
+      return DependencyFault{
+          role.name, StrCat("role ", other->name, " is ", ToString(other->completion),
+                            ", so the job does not wait for its end; expected a tracked role, or ", other->name, ":ready")};
     }
   }
   std::set<std::string> seen;

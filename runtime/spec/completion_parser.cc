@@ -1,5 +1,5 @@
-// When the job is over: what the keys of roles, TonY's lists, and the rule for the whole job mean for each role. Also
-// how roles wait for each other, and how long they may outlive each other.
+// Decides when the job is over, from the keys of the roles, TonY's lists of roles, and the rule for the whole job. The
+// file also reads how roles wait for each other, and how long they may outlive each other.
 #include <algorithm>
 
 #include "runtime/base/strings.h"
@@ -26,7 +26,7 @@ class CompletionParser {
     if (!rule) return values_.Bad(kRule, "expected strict or tony");
     TRY_ASSIGN(const bool any_fails, values_.Flag(kAnyFails));
     for (RoleSpec& role : roles) {
-      // TonY itself chose the name of the only role, so no list can mean it.
+      // The only role got its name from TonY and not from the user, so the user's lists cannot mean this role.
       if (single_task) break;
       role.completion = CompletionOf(role.name);
       TRY(ReadOwn(role));
@@ -153,8 +153,8 @@ class Stages {
   Stages(const PropertyValues& values, const std::vector<RoleSpec>& roles)
       : values_(values), roles_(roles), prepare_(values.List(kPrepare)), training_(values.List(kTraining)) {}
 
-  // Each role is in one of the two stages. If only one stage is given, all remaining roles form the other one. TonY
-  // compared only the sizes of the two lists.
+  // Checks the stages. No role may be in both, and every role except a sidecar must be in one. If only one stage is
+  // given, all remaining roles form the other one. TonY compared only the sizes of the two lists.
   Status Check() const {
     for (const auto& [key, names] : {std::pair(kPrepare, &prepare_), std::pair(kTraining, &training_)}) {
       for (const std::string& name : *names)
@@ -201,7 +201,7 @@ class Stages {
   const std::vector<std::string> prepare_, training_;
 };
 
-// ---- How long roles may run on after groups of other roles have ended: tony.application.group.<group>, and the
+// ---- How long roles may continue after groups of other roles have ended: tony.application.group.<group>, and the
 // timeouts under tony.application.dependency.
 
 constexpr std::string_view kDependency = "tony.application.dependency.";
@@ -233,8 +233,8 @@ class OutlivingParser {
 
   Status Run() {
     for (const auto& [key, property] : values_.properties().all()) {
-      // Names with other characters make the key unknown. Unknown keys are ignored, as in TonY; job_spec_parser.cc
-      // warns about them.
+      // A name of a role or group with other characters makes the key unknown. Unknown keys are ignored, as in TonY;
+      // job_spec_parser.cc warns about them.
       if (!key.starts_with(kDependency) || !FindKey(key)) continue;
       if (const auto names = NamesIn(key)) TRY(Take(key, *names));
       const bool alone = key.ends_with(kIgnored) && !values_.Has(key.substr(0, key.size() - kIgnored.size()));
@@ -244,7 +244,8 @@ class OutlivingParser {
   }
 
  private:
-  // A timeout that can have no effect causes a warning and no error, because it does no harm. TonY ignored it too.
+  // A timeout that can have no effect does no harm, so it causes a warning and not an error. TonY ignored such a
+  // timeout.
   Status Take(const std::string& key, const Named& names) {
     TRY_ASSIGN(const Duration limit, values_.Seconds(key, 0, kLongestOutliving));
     TRY_ASSIGN(const bool ignored, IsIgnored(values_, key + std::string(kIgnored)));

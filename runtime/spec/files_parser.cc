@@ -1,4 +1,4 @@
-// The files that a job brings along: its program, its Python environment, and TonY's lists of SRC[::NAME][#archive].
+// The files of a job: its program, its Python environment, and TonY's lists of SRC[::NAME][#archive].
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ Result<std::string> SourceOf(const PropertyValues& values, std::string_view key,
   return path.string();
 }
 
-// Returns the file or folder that is the whole value of `key`; "" if the key is not set.
+// Returns the path of the one file or folder that `key` names; "" if the key is not set.
 Result<std::string> ParseOne(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   if (!values.Has(key)) return std::string();
   const std::string text = values.Text(key);
@@ -91,7 +91,7 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
   return source;
 }
 
-// Returns the file in Hadoop's XML format that is the whole value of `key`; "" if the key is not set.
+// Returns the path of the Hadoop site file that `key` names; "" if the key is not set.
 Result<std::string> ParseSiteFile(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   TRY_ASSIGN(std::string path, ParseOne(values, key, directory));
   std::error_code unknown;
@@ -115,7 +115,7 @@ Status CheckName(const PropertyValues& values, std::string_view key, const std::
                  StrCat(file.name, " is a file that TonY itself keeps there; expected another NAME"));
 }
 
-// FileHere() and FileInHdfs() give a file the name of its source.
+// FileHere() and FileInHdfs() return a file whose name is the last part of the source's path.
 Result<FileSpec> FileHere(const std::string& source, bool archive, const fs::path& directory) {
   TRY_ASSIGN(const fs::path path, Existing(source, directory));
   std::error_code unknown;
@@ -149,8 +149,8 @@ Result<FileSpec> ParseItem(const PropertyValues& values, std::string_view key, c
   return file;
 }
 
-// Returns the files in the list. `others` are files that the same process finds too. A file that is repeated unchanged
-// in the list or in `others` is left out.
+// Returns the files in the list. `others` are further files of the same process. A file that is repeated unchanged in
+// the list or in `others` is left out.
 Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::string_view key, const fs::path& directory,
                                         const std::vector<FileSpec>& others, bool has_venv) {
   std::vector<FileSpec> files;
@@ -221,8 +221,8 @@ std::string ScriptOf(const std::string& command) {
   return IsInTasksFolder(word) && word.ends_with(kSuffix) && word.size() > kSuffix.size() ? word : "";
 }
 
-// Returns the source of a file in the task's folder. Returns nothing if the source cannot be inspected, e.g. in an
-// archive.
+// Returns the source on this machine of a file in the task's folder. Returns nothing if the source cannot be inspected,
+// e.g. in an archive.
 std::optional<fs::path> SourceOf(const fs::path& script, const JobSpec& spec, const RoleSpec& role) {
   const fs::path inside = script.lexically_normal();
   for (const auto* files : {&role.files, &spec.files}) {
@@ -242,8 +242,8 @@ bool IsFileOfHdfs(const std::string& script, const JobSpec& spec, const RoleSpec
   return std::ranges::any_of(role.files, is_it) || std::ranges::any_of(spec.files, is_it);
 }
 
-// Returns whether the kernel can start the file: a file that is not a text, or a text whose first line names a program
-// without a carriage return at the end. A shell would run any other file as its own script.
+// Returns whether the file counts as one that starts by itself: a binary (ELF), a zip archive, or a text whose first
+// line names a program without a carriage return at the end. A shell would run any other file as its own script.
 bool StartsByItself(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string line;
@@ -265,7 +265,7 @@ HowToRun HowToRunIt(const std::string& script, const JobSpec& spec, const RoleSp
   const bool path_only = script.find('/') == std::string::npos;
   if (IsFileOfHdfs(script, spec, role)) return HowToRun::kByPython;
   const auto source = SourceOf(script, spec, role);
-  // src_dir is an archive
+  // The source cannot be inspected, e.g. because src_dir is an archive.
   if (!source && !spec.src_dir.empty()) return path_only ? HowToRun::kByPython : HowToRun::kAsItIs;
   struct stat file {};
   if (!source || stat(source->c_str(), &file) != 0 || !S_ISREG(file.st_mode))
@@ -298,8 +298,8 @@ void QuoteNameWithBlanks(JobSpec& spec, RoleSpec& role) {
   }
 }
 
-// Returns whether the file is of a kind that is run. For other files, the command may mean the original on purpose,
-// e.g. a log that outlives the job.
+// Returns whether the file is of a kind that is run. A command that names another kind of file may mean the original on
+// purpose, e.g. a log that outlives the job.
 bool IsProgram(const fs::path& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -320,7 +320,7 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
     const bool quoted = before == '"' || before == '\'';
     const size_t end = std::min(quoted ? command.find(before, at) : command.find_first_of(kAround, at), command.size());
     const std::string file = command.substr(at, end - at), inside = file.substr(prefix.size());
-    // After cd or pushd, a relative path would lead elsewhere.
+    // After cd or pushd, a relative path would lead elsewhere, so the absolute path stays.
     const bool moves = command.find("cd ") < at || command.find("pushd ") < at;
     if (IsProgram(file) && !moves) {
       command.replace(at, file.size(), "./" + inside);

@@ -107,7 +107,8 @@ Result<std::string> AclText(const PropertyValues& values, std::string_view key) 
   return !trimmed.empty() && text.starts_with(' ') ? " " + trimmed : trimmed;
 }
 
-// The default is only an example, so it counts as not set.
+// Returns the address of the portal; "" if it is not set. The default of the key is only an example, so it counts as
+// not set.
 Result<std::string> PortalUrl(const PropertyValues& values) {
   constexpr const char* kPortal = "tony.portal.url";
   TRY_ASSIGN(std::string url, YarnText(values, kPortal));
@@ -118,8 +119,8 @@ Result<std::string> PortalUrl(const PropertyValues& values) {
   return url;
 }
 
-// In a job without roles, tony.am.* is for the only task, and in other jobs for the AM, as in TonY. The AM does not use
-// TonY's defaults of these keys, because they are for a JVM.
+// Reads the settings for YARN. As in TonY, tony.am.* is for the only task of a job without roles, and for the AM of
+// other jobs. The defaults of these keys have the size of TonY's JVM, so the AM does not use them.
 Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   YarnSpec yarn;
   if (SchedulerOf(values) != kYarnScheduler) return yarn;
@@ -148,9 +149,9 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   return yarn;
 }
 
-// Returns the folder for the job's history. The portal's own key takes precedence: TonY's application master knew only
-// tony.history.location, and the portal found nothing if the two differed. The default is only an example, so it counts
-// as not set.
+// Returns the folder for the job's history. The key that the portal reads takes precedence, so the portal finds the
+// history. TonY's application master knew only tony.history.location, and the portal found nothing if the two keys
+// differed. The default of a key is only an example and counts as not set.
 std::string ParseHistoryFolder(const PropertyValues& values, const std::filesystem::path& directory,
                                Warnings& warnings) {
   const bool is_explicit = values.Has(kHistoryIntermediate);
@@ -171,7 +172,7 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
 }
 
 constexpr std::string_view kTonyPrefix = "tony.";
-// A completely wrong file should not fill the screen.
+// The largest number of warnings about unknown keys, because a completely wrong file should not fill the screen.
 constexpr int kMostUnknown = 20;
 
 bool IsOff(std::string_view value) { return Trim(value).empty() || ToLower(Trim(value)) == "false"; }
@@ -184,7 +185,7 @@ std::string_view SecondPart(std::string_view key) {
 
 bool IsOfRole(const Key* row) { return row && row->name.starts_with("tony.<role>."); }
 
-// Returns whether the key would be known with a valid role name in the place of the role.
+// Returns whether the key would be known if its role had a valid name.
 bool HasBadRole(const std::string& key) {
   if (IsReservedRole(SecondPart(key))) return false;
   const size_t end = kTonyPrefix.size() + SecondPart(key).size();
@@ -321,7 +322,7 @@ void Fields(auto& io, Is<ConfiguredValue> auto& value) {
 
 std::string ToJson(const Configuration& configuration) { return WriteJson(configuration); }
 
-// A configuration is a list. All other documents are objects, so the list is wrapped into one for the reader.
+// A configuration is a JSON list. The reader accepts only objects, so the list becomes the member of an object.
 Result<Configuration> ConfigurationFromJson(std::string_view text) {
   Configuration configuration;
   TRY(ReadJsonObject(StrCat(R"({"values":)", text, "}"), "configuration",

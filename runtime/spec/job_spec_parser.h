@@ -1,5 +1,5 @@
-// The one parser of job specs: properties in, JobSpec out. Every error names key, value, origin and what was expected.
-// All problems are reported at once, one on each line; lines "warning: ..." follow.
+// The one parser of job specs: properties in, JobSpec out. Every error names the key, the value, the origin and what
+// was expected. All problems are reported at once, one on each line; lines "warning: ..." follow.
 #pragma once
 
 #include <filesystem>
@@ -25,14 +25,15 @@ struct ParsedJobSpec {
   Configuration configuration;
   // Variables of the tasks that are kept out of the spec and the configuration.
   std::map<std::string, std::string> secrets;
-  // True: a tony.xml or a job file describes the job, so its src_dir has the meaning that it had in TonY.
+  // True: a tony.xml or a job file describes the job, so `src_dir` has the meaning that TonY gave it.
   bool is_tony_job = false;
   // Unknown tony.* keys with the nearest known name, and keys that have no effect in this job.
   std::vector<std::string> warnings;
 };
 
-// Relative paths are relative to `directory`. The file system is read only to check that named files exist, that the
-// checkpoint folder is a folder if it exists, and how the program of a command can be started.
+// Parses the properties of a job. Relative paths are relative to `directory`. The file system is read for three checks
+// only: that named files exist, that the checkpoint folder is a folder if it exists, and how the program of a command
+// can be started.
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
 // ---- The JSON form of a configuration in conf.json and in `tony plan --explain --json`: [{"key","value","source"}].

@@ -1,4 +1,5 @@
-// The parts of the job spec parser. They are internal to runtime/spec; ParseJobSpec() calls them in its order.
+// The functions that ParseJobSpec() calls, each of which parses one part of the job spec. They are internal to
+// runtime/spec. A comment states which parts must have been parsed before.
 #pragma once
 
 #include <filesystem>
@@ -30,28 +31,31 @@ struct ParsedRoles {
 };
 Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings);
 
-// Sets `depends_on` of each role. `roles` has all roles of the job, sorted, with their completion.
+// Sets `depends_on` of each role. `roles` has all roles of the job, sorted by name, with their completion.
 Status ParseDependencies(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings);
 
 // Sets `outlives` of each role. `roles` has all roles of the job.
 Status ParseOutliving(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings);
-// Sets when each role is complete. `roles` have their names and instances already. Returns the rule for the whole job.
+// Sets when each role is complete, and returns the rule for the whole job. `roles` have their names and instances
+// already.
 Result<CompletionRule> ParseCompletion(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles,
                                        Warnings& warnings);
 
-// Sets the limits on each task: until it has a container, until it is registered, and on the run of its processes. If a
-// key changed its name or meaning between releases of TonY, `tony.compat.version` decides. `spec` has its timers
-// already.
+// Sets the limits on each task: on the time until it has a container, on the time until it is registered, and on the
+// running time of its processes. If a key changed its name or meaning between releases of TonY, `tony.compat.version`
+// decides which meaning applies. `spec` has its timers already.
 Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec);
 
 Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings);
 
 Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& warnings);
-Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role);  // `role` has its name already.
+// Sets the role's own restart settings. `role` has its name already.
+Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role);
 Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::filesystem::path& directory,
                                        Warnings& warnings);
 
-// Returns patterns, then exit codes, then signals, each in the order of the keys.
+// Returns the job's own rules: first the rules by pattern, then by exit code, then by signal. Each of these groups is
+// in the order of its keys.
 Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values);
 
 struct ParsedEnvironment {
@@ -67,16 +71,17 @@ Status ParseFiles(const PropertyValues& values, const std::filesystem::path& dir
 Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text);
 Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
 
-// Adapts the commands of all roles. A command may begin with a Python file of the job that cannot be run by its name.
-// It is then run by the job's Python: that of its Python environment, else python3. The absolute path of a program in
-// src_dir becomes a path in the task's copy, and a file name with blanks gets quotes. `spec` has its files already.
+// Adapts the commands of all roles. If a command begins with a Python file of the job that cannot be run by its name,
+// the job's Python runs the file: the interpreter of the job's Python environment, or else python3. The absolute
+// path of a program in src_dir becomes a path in the task's copy. A file name with blanks gets quotes. `spec` has its
+// files already.
 void RunScriptsByPython(JobSpec& spec, Warnings& warnings);
 
 // Returns a normalised path without a slash at its end. A relative path is relative to `directory`, or to the current
 // directory if `directory` is empty.
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory);
 
-// The kernel does not start a process with one argument or variable of this size: MAX_ARG_STRLEN, 32 pages, including
+// The kernel does not start a process if one argument or variable has this size: MAX_ARG_STRLEN, 32 pages, including
 // the NUL at the end.
 inline constexpr size_t kMaxStringBytes = 131072;
 

@@ -11,9 +11,9 @@
 namespace tony {
 namespace {
 
-// A petabyte. Sums over all tasks still fit into 64 bits.
+// The largest amount of memory, a petabyte. Sums over all tasks still fit into 64 bits.
 constexpr int64_t kMaxMemoryMb = 1'000'000'000;
-// Ten years. Sums still fit into 64 bits.
+// The longest time, ten years. Sums of times still fit into 64 bits.
 constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;
 constexpr std::string_view kOrWithUnit = ", or one with a unit, as 30s, 10m, 2h";
 

@@ -29,8 +29,8 @@ class Problems {
 
 class PropertyValues {
  public:
-  // Both must outlive this object. A bad number is noted as a problem and then read as the default, so that all
-  // problems are found in one run.
+  // `properties` and `problems` must outlive this object. A bad number is noted as a problem and then read as the
+  // default, so that all problems are found in one run.
   PropertyValues(const Properties& properties, Problems& problems) : properties_(properties), problems_(problems) {}
 
   const Properties& properties() const { return properties_; }
@@ -42,7 +42,7 @@ class PropertyValues {
   std::string Text(std::string_view key) const;
   // Returns the items of a list, trimmed and without empty items.
   std::vector<std::string> List(std::string_view key) const;
-  // Reads true or false, in any case.
+  // Reads true or false in any case, e.g. "True".
   Result<bool> Flag(std::string_view key) const;
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
   Result<int> Count(std::string_view key, int least, int most) const;
@@ -59,7 +59,7 @@ class PropertyValues {
   }
 
  private:
-  // Returns the result of `read` for the key's text. If that fails, notes the problem and returns the result for the
+  // Returns the result of `read` for the key's text. If `read` fails, notes the problem and returns the result for the
   // default.
   template <class Read>
   auto OrDefault(std::string_view key, Read read) const;
@@ -74,8 +74,8 @@ std::string Quoted(std::string_view text, size_t longest = 60);
 
 // ---- Hadoop's site files that a job names in addition to those of $HADOOP_CONF_DIR.
 
-// Absolute paths on the submitting machine; empty: none. They are not part of the job's spec, because other machines
-// cannot read them.
+// The absolute paths of these files on the submitting machine; empty: none. They are not part of the job's spec,
+// because other machines cannot read them.
 struct SiteFiles {
   // The files are read in this order. Each one overrides values that were read before.
   std::string hdfs, yarn;

@@ -28,7 +28,8 @@ Result<RestartBudget> BudgetOf(const PropertyValues& values, std::string_view le
   return budget;
 }
 
-// TonY restarted only whole jobs, and this key limited the number. Our own key takes precedence.
+// Reads TonY's key for restarts, tony.am.retry-count. TonY restarted only whole jobs, so the key sets the budget for
+// restarts of the whole job. Our own key for this budget takes precedence.
 Status ReadTonyRetries(const PropertyValues& values, RestartRules& rules, Warnings& warnings) {
   if (!values.Has(kTonyRetries)) return Ok();
   TRY_ASSIGN(const int retries, values.Count(kTonyRetries, 0, kMostRestarts));
@@ -106,15 +107,16 @@ constexpr std::string_view kFresh = "tony.task.record-fresh-ms";
 constexpr std::string_view kMissed = "tony.task.max-missed-heartbeats";
 
 constexpr int kSuspectHeartbeats = 5;
-// The minimum in TonY. With fewer missed heartbeats, a late heartbeat would count as a death.
+// The smallest number of missed heartbeats after which a task is lost, as in TonY. With a smaller number, a late
+// heartbeat would count as a death.
 constexpr int64_t kLeastMissed = 3;
 // The time until a change of a lease record is noticed.
 constexpr Duration kLook{1000};
-// The time between the last instant of a cut-off task and the first of its successor.
+// The minimum time between the end of a cut-off task and the start of its successor.
 constexpr Duration kMargin{5000};
 
-// Returns `lost_after`. max-missed-heartbeats is TonY's key for it; our own key takes precedence. A value that worked
-// with TonY, which had no cut-off, still works: it is raised to the shortest time that is safe here.
+// Returns `lost_after`. TonY's key for this time is max-missed-heartbeats; our own key takes precedence. TonY had no
+// cut-off, so a value that worked with TonY may be too short here. Such a value is raised to the shortest safe time.
 Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& timers, Warnings& warnings) {
   const Duration least = timers.cutoff_after + timers.grace + kMargin + Duration(1);
   if (!values.Has(kMissed)) {
@@ -135,15 +137,15 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   return least;
 }
 
-// Returns the smallest valid `cutoff_after`: the time of an unanswered heartbeat, and the time until an unchanged lease
-// record is stale. Only then is it known that the AM is dead. Until then, an executor could mistake the AM's death for
-// its own cut-off.
+// Returns the smallest valid `cutoff_after`: the time that an unanswered heartbeat takes, plus the time until an
+// unchanged lease record is known to be stale. Only after both times does an executor know that its AM is dead. Before
+// that, the executor could mistake the AM's death for a cut-off of its own node.
 Duration LeastCutoff(const Timers& timers) {
   return timers.heartbeat + CallTimeout(timers) + timers.record_fresh + kLook;
 }
 
-// A task without heartbeats must be dead before its successor starts. The death of an AM must not be mistaken for a
-// lost connection to it.
+// Checks that the timers fit together. A task without heartbeats must be dead before its successor starts. An executor
+// must not mistake the death of its AM for a lost connection to the AM.
 Status CheckOrder(const Timers& timers) {
   if (timers.cutoff_after + timers.grace + kMargin >= timers.lost_after) {
     return Error{ErrorCode::kInvalid,
@@ -171,7 +173,8 @@ constexpr std::string_view kExit = "tony.failure.exit.";
 constexpr std::string_view kSignalPrefix = "tony.failure.signal.";
 
 constexpr std::string_view kArrow = "=>";
-// Each rule is matched against every line of a failed task's stderr tail.
+// The largest number of rules. Each rule is matched against every line of a failed task's stderr tail, so many rules
+// would cost much time.
 constexpr size_t kMostRules = 64;
 constexpr size_t kLongestMeaning = 200;
 
@@ -190,7 +193,7 @@ Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
   const auto advice = FromName<Advice>(ToLower(cut()));
   rule.advice = advice.value_or(Advice::kNone);
   rule.meaning = Trim(advice ? text : behind_class);
-  // A single word is most likely a misspelt advice.
+  // A single word is most likely a misspelt advice, so it is refused.
   if (!rule.meaning.empty() && rule.meaning.find(' ') == std::string::npos) {
     return Error{ErrorCode::kInvalid,
                  StrCat("expected transient, permanent or a meaning of several words, not ", Quoted(rule.meaning))};
@@ -270,7 +273,7 @@ Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& w
 
 Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role) {
   const auto key_of = [&](std::string_view what) { return StrCat("tony.", role.name, ".", what); };
-  // False for a role that RoleOfAm() made (role_parser.cc).
+  // Whether the role has keys of its own. False for a role that RoleOfAm() made (role_parser.cc).
   const bool has_own = values.Has(key_of("instances"));
   const std::string scope = key_of("restart.scope"), budget = key_of("restart.budget");
   TRY_ASSIGN(role.restart_scope, ScopeOf(values, has_own && values.Has(scope) ? scope : std::string(kScope)));
@@ -304,7 +307,7 @@ Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
   TRY_ASSIGN(timers.record_fresh, values.Millis(kFresh, 1));
   TRY_ASSIGN(timers.cutoff_after, values.Millis(kCutoff, 1));
   TRY_ASSIGN(timers.grace, values.Millis(kGrace, 0));
-  // Defaults adapt to the values that are set, e.g. those of TonY's jobs with slow heartbeats.
+  // Defaults adapt to the values that are set, e.g. to the slow heartbeats of a job that was written for TonY.
   if (!values.Has(kCutoff)) timers.cutoff_after = std::max(timers.cutoff_after, LeastCutoff(timers));
   TRY_ASSIGN(timers.lost_after, ParseLostAfter(values, timers, warnings));
   TRY_ASSIGN(timers.am_lease, values.Millis("tony.am.lease-ms", 1));

@@ -23,7 +23,8 @@ constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::string_view kSidecarsKey = "tony.application.sidecar.jobtypes";
 constexpr std::string_view kAm = "am";
 constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
-// Keys of outputs from earlier Azkaban steps. An output may be called "instances".
+// The prefix of keys for outputs of earlier Azkaban steps. An output may be called "instances", and its key does not
+// name a role.
 constexpr std::string_view kOutputs = "tony.output.";
 
 std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }
@@ -38,7 +39,7 @@ bool IsInstancesKey(std::string_view key) {
 }
 
 // Returns the names in keys tony.<name>.instances. A name has letters only, as in TonY; job_spec_parser.cc warns about
-// others.
+// other names.
 std::vector<std::string> RolesWithInstances(const PropertyValues& values) {
   std::vector<std::string> names;
   for (const auto& [key, property] : values.properties().all()) {
@@ -98,7 +99,7 @@ Result<Placement> PlacementOf(const PropertyValues& values, std::string_view key
   return values.Bad(key, "expected pack or spread");
 }
 
-// Reads a value like that of torchrun's --nproc-per-node, which may also be "gpu".
+// Returns the number of processes of each task. The value is a number or "gpu", as for torchrun's --nproc-per-node.
 Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, const Resources& resources) {
   const std::string key = KeyOf(keys_of, "nproc-per-node");
   const std::string text(Trim(values.Text(key)));
@@ -139,12 +140,12 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   return role;
 }
 
-// Returns a role with 0 instances if the role is switched off.
+// Reads the role with this name. If the role is switched off, returns a role with 0 instances.
 Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::string& name) {
   TRY(CheckName(values, name));
   const size_t problems_before = values.problems().count();
   TRY_ASSIGN(int instances, values.Count(KeyOf(name, "instances"), 0, kMaxTasks));
-  // Instances were meant, even if their number is bad.
+  // The user wants the role, even if the number of its instances is invalid, so the role's other keys are checked.
   if (values.problems().count() > problems_before) instances = 1;
   return instances == 0 ? RoleSpec{.instances = 0} : ParseRole(values, name, instances);
 }
@@ -255,7 +256,7 @@ constexpr std::string_view kAllocationTimeout = "tony.container.allocation.timeo
 constexpr std::string_view kRegistrationTimeout = "tony.container.registration.timeout";
 constexpr std::string_view kWorkerTimeout = "tony.worker.timeout";
 
-constexpr Duration kRegistrationOff = std::chrono::years(10);  // stands for no registration timeout
+constexpr Duration kRegistrationOff = std::chrono::years(10);  // no limit on the registration
 constexpr int64_t kMostRegistrySeconds = 365 * 24 * 3600;
 
 // Returns whether the job was written for a TonY release in which the allocation timeout limited the registration.
@@ -272,8 +273,9 @@ Status ParseRegistration(const PropertyValues& values, std::string_view key, Job
   return Ok();
 }
 
-// The key alone does not show which of the two limits is meant, and the wrong one ends a job that only has to queue. If
-// the job also sets the registration timeout of newer TonY releases, the meaning is clear, and no warning is needed.
+// Reads the allocation timeout, and warns if its meaning is unclear. The key has had two meanings in TonY, and the
+// wrong one ends a job that only has to queue. If the job also sets the registration timeout of newer TonY releases,
+// the meaning is clear, and no warning is needed.
 Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
   TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
   spec.allocation_timeout = std::max(allocation, Duration(0));
@@ -305,7 +307,8 @@ Result<Duration> ParseExecutionLimit(const PropertyValues& values, Warnings& war
 
 using Variables = std::map<std::string, std::string>;
 
-// The kernel's usual limit is 2 MB, and executors add their own variables.
+// The largest size of all variables of a process. The kernel's usual limit is 2 MB, and executors add their own
+// variables.
 constexpr size_t kMaxTotalBytes = 1'500'000;
 
 Status CheckVariable(std::string_view origin, const std::string& name, const std::string& value) {
@@ -321,8 +324,8 @@ Status CheckVariable(std::string_view origin, const std::string& name, const std
                      "; put the value into a file"));
 }
 
-// `list_key` has NAME=VALUE pairs, separated by commas. Each key `prefix` + NAME has one variable, whose value may hold
-// commas.
+// Reads the variables of two kinds of keys. `list_key` has NAME=VALUE pairs, separated by commas. Each key `prefix` +
+// NAME has one variable, whose value may contain commas.
 Result<Variables> ParseVariables(const PropertyValues& values, std::string_view list_key, const std::string& prefix,
                                  Warnings& warnings) {
   Variables variables;
