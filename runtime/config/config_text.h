@@ -1,4 +1,4 @@
-// Helpers for all configuration texts: line numbers for messages, and checks for bytes that a text may not contain.
+// Helpers for all configuration texts: line numbers for messages, and checks for bytes that a text must not contain.
 #pragma once
 
 #include <filesystem>
@@ -61,8 +61,8 @@ std::string AzkabanHost(const Properties& step);
 std::string AzkabanAddress(const Properties& step);
 
 // Returns the tags that TonY's Azkaban type gave to a job: "azkaban.flow.execid:17" for the execution, and likewise for
-// the flow, the project and the host, if they are known. Each tag has at most 100 characters, because YARN's limit made
-// TonY cut them.
+// the flow, the project and the host, if they are known. Tags are cut to 100 characters, as in TonY, because of YARN's
+// limit.
 std::vector<std::string> AzkabanTags(const Properties& step);
 
 }  // namespace tony

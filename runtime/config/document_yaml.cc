@@ -218,7 +218,7 @@ class YamlReader {
     }
   }
 
-  // A member's name is always a text: NO is the name of a variable, not a boolean.
+  // A member's name is always a text. For example, NO may be the name of a variable, so it is not read as a boolean.
   Result<std::string> ReadName(const Event& event) {
     if (event.raw.type != YAML_SCALAR_EVENT) return At(event, "a member's name must be a text");
     const auto& scalar = event.raw.data.scalar;

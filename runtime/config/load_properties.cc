@@ -98,7 +98,7 @@ Result<LoadedFile> Load(const ConfigFile& file) {
     return loaded;
   }
   if (IsXml(file, text)) {
-    // A file of the cluster may include no other file, because its includes are in the cluster.
+    // A remote file cannot include other files, because they would be remote as well.
     TRY_ASSIGN(loaded.properties,
                file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlWithIncludes(file.path, text, file.name));
     return loaded;

@@ -249,7 +249,7 @@ class Reader {
 
   Error Failure(std::string_view name, std::string_view what) const { return FailureAt(next_, name, what); }
 
-  // `number` is the position of the word, from 1.
+  // Returns an error about one word. `number` is the position of the word, from 1.
   Error FailureAt(size_t number, std::string_view name, std::string_view what) const {
     return {ErrorCode::kInvalid,
             StrCat(MainArgsOrigin(main_args_), ", word ", number, name.empty() ? "" : ", -", name, ": ", what)};

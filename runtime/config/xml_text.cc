@@ -84,7 +84,7 @@ constexpr size_t kMaxIncludedBytes = 2 * kMaxFileBytes;  // limit for all files 
 
 constexpr unsigned kParseOptions = pugi::parse_default | pugi::parse_ws_pcdata_single | pugi::parse_doctype;
 
-// The files that are being read. Each is included by the one before it.
+// The files that are being read. Each file after the first one is included by the file before it.
 struct Inclusion {
   struct File {
     std::filesystem::path path;  // without links, to detect cycles
@@ -201,7 +201,8 @@ class HadoopXml {
     return Failure(node, StrCat("include ", file.name, ": more than ", kMostNested, " files included in one another"));
   }
 
-  // Name, value and final are elements or, in Hadoop's short form, attributes. Without a value the key is not set.
+  // Reads a property. Name, value and final are elements or, in Hadoop's short form, attributes. Without a value the
+  // key is not set.
   Status ReadProperty(pugi::xml_node node, Properties& properties) const {
     TRY_ASSIGN(const auto name, Part(node, "name"));
     TRY_ASSIGN(auto value, Part(node, "value"));

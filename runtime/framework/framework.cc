@@ -39,7 +39,7 @@ constexpr std::string_view kCommonVariables[] = {"DISTRIBUTED_MODE", "IS_CHIEF",
 
 constexpr std::string_view kPreprocessing = "PREPROCESSING_JOB";
 
-// The scheduler sets these variables to the GPUs of the task. A job that requests no GPUs may set them itself.
+// The scheduler sets these variables for the GPUs of the task. A job that requests no GPUs may set them itself.
 constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
 
 // In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. TonY gave tensorflow
@@ -152,8 +152,8 @@ Environment PreprocessEnvironment(const JobSpec& spec, const ClusterSpec& cluste
   return {{std::string(kModelParams), published->second.at(std::string(kModelParams))}};
 }
 
-// Returns the name of the variable in which a program finds the READY values of a role that it waited for, in the
-// order of the tasks.
+// Returns the name of the variable with the READY values of a role. A program finds the variable if its task waited for
+// the role. The values are in the order of the tasks.
 std::string ReadyVariable(std::string_view role) {
   std::string name = StrCat("TONY_READY_", role);
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });

@@ -27,7 +27,8 @@ Status CheckFramework(const JobSpec& spec);
 // task, from 0; most tasks have only process 0.
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process = 0);
 
-// Returns the job as a task of the role sees it: only roles that may run at the same time and are in the cluster spec.
+// Returns the job spec and the cluster spec as a task of the role sees them: only with roles that may run at the same
+// time and are in the cluster spec.
 std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec& cluster, const std::string& role);
 
 // Returns whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT. If so, the executor

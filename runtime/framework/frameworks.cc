@@ -23,13 +23,14 @@ Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, cons
   const int rank = GlobalRank(spec, task);
   if (rank >= 0) environment["JAX_PROCESS_ID"] = StrCat(rank);
   // JAX's own default is [::], which fails on hosts without IPv6. On all other hosts, it accepts connections from any
-  // network.
+  // network. The coordinator therefore binds to its own address.
   if (rank == 0) environment["JAX_COORDINATOR_BIND_ADDRESS"] = coordinator;
   return environment;
 }
 
-// ---- LightGBM's socket learner takes these values as parameters: machines, num_machines and local_listen_port. Each
-// machine finds itself in the list by its own addresses and its port. Its place in the list is its rank.
+// ---- LightGBM's socket learner takes the values of these variables as its parameters machines, num_machines and
+// local_listen_port. Each machine finds itself in the list by its own addresses and its port. Its place in the list is
+// its rank.
 
 // Returns the addresses of all tracked tasks by their ranks.
 std::map<int, std::string> Machines(const JobSpec& spec, const ClusterSpec& cluster) {
@@ -145,9 +146,9 @@ json::array Addresses(const std::vector<Endpoint>& endpoints) {
   return list;
 }
 
-// Returns the members of "cluster". TensorFlow waits for every member, so TensorBoard is left out, because it never
-// joins. An evaluator is not a member of the training cluster but expects to find itself there, so only evaluators see
-// the evaluator role.
+// Returns the members of "cluster". TensorFlow waits for every member. TensorBoard never joins, so it is left out. An
+// evaluator is not a member of the training cluster but expects to find itself there, so only evaluators see the
+// evaluator role.
 json::object TrainingCluster(const ClusterSpec& cluster, const TaskId& task) {
   json::object roles;
   for (const auto& [role, endpoints] : cluster.roles) {

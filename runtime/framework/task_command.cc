@@ -64,7 +64,7 @@ bool ConfiguresBash(std::string_view variable) {
   return std::ranges::any_of(kNames, [&](std::string_view name) { return variable.starts_with(name); });
 }
 
-// Returns false for scripts, so that bash starts them: it reports a missing interpreter.
+// Returns false for scripts, so they are started by bash, which reports a missing interpreter.
 bool IsBinary(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   char magic[4] = {};
@@ -251,7 +251,7 @@ void Override(Environment& environment, const Environment& with) {
 // The PATH of a shell if none is set.
 constexpr const char* kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Sets the variables that the environment's bin/activate sets.
+// Sets the variables that bin/activate of the Python environment sets.
 void Activate(const std::filesystem::path& venv, Environment& environment) {
   const std::string path = environment.try_emplace("PATH", kUsualPath).first->second;
   environment["PATH"] = StrCat((venv / "bin").string(), ":", path);
@@ -339,7 +339,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   if (!spec.python_venv.empty()) Activate(place.folder.work / kVenvFolder, environment);
   // Without this variable, the last output of a Python program that dies is lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
-  // If Python ran as root, it would write __pycache__ into the staged folders that all jobs share.
+  // Without this variable, Python that runs as root would write __pycache__ into the staged folders that all jobs
+  // share.
   if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());

@@ -100,7 +100,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
                                     const std::vector<std::string>& inherited,
                                     const std::vector<std::string>& secrets = {});
 
-// Returns the file in which a process may report why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
+// Returns the file in which a process may report why it failed: $TONY_ERROR_FILE (runtime/job/error_report.h).
 std::filesystem::path ErrorFile(const std::filesystem::path& work_folder, int process = 0);
 
 // Returns the file in which the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
@@ -110,8 +110,8 @@ std::filesystem::path OutputFile(const std::filesystem::path& work_folder);
 // ValueNames() have it.
 std::filesystem::path PublishFile(const std::filesystem::path& work_folder);
 
-// Returns the file in which a task finds a notice before it is stopped, with the reason: $TONY_NOTICE_FILE; see
-// attempt_files.h.
+// Returns the file in which a task finds a notice, with the reason, before it is stopped: $TONY_NOTICE_FILE
+// (attempt_files.h).
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder);
 
 }  // namespace tony

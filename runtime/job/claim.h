@@ -66,7 +66,7 @@ inline std::string RequesterOf(const KillRequest& request) {
 enum class KillAnswer {
   // The request was accepted: the job is being ended.
   kTaken,
-  // The job will be ended when the request is due, unless its condition fails before.
+  // The job will be ended when the request is due, unless the condition of the request no longer holds by then.
   kPlanned,
   // The condition of the request does not hold, so nothing was done.
   kFenced,

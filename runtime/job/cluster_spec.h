@@ -62,7 +62,7 @@ bool IsPreprocess(const RoleSpec& role);
 bool HasPreprocess(const JobSpec& spec);
 
 // A mistake in the dependencies. A role must not wait for itself or for a missing role. Roles must not wait for each
-// other in a circle; `why` then names the circle ("a -> b -> a"). A role must not wait for a sidecar, nor for the
+// other in a circle; `why` names such a circle ("a -> b -> a"). A role must not wait for a sidecar, nor for the
 // success of an untracked role, because the job does not wait for the end of such tasks.
 struct DependencyFault {
   std::string role;  // role with the wrong depends-on

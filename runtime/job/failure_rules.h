@@ -47,10 +47,11 @@ constexpr auto NamesOf(OomEvidence) { return EnumNames("unknown", "none", "machi
 
 // A rule holds if all of its conditions hold. A rule without conditions always holds.
 struct FailureRule {
-  // Unique among the built-in rules. For the job's own rules: the key without "tony.failure.".
+  // The name of the rule, unique among the built-in rules. The job's own rules are named by their keys, without
+  // "tony.failure.".
   std::string name;
   std::optional<int> exit_code;  // 0 to 255
-  // The process died of this signal, or a shell has reported so by exit code 128 + signal.
+  // The process died of this signal, or a shell reported that by exit code 128 + signal.
   std::optional<int> signal;
   std::optional<int> scheduler_status;  // YARN's exit status of the container
   std::optional<OomEvidence> oom;

@@ -1,4 +1,4 @@
-// Files and folders in HDFS, in the notation of users.
+// Files and folders in HDFS, in the notation that users write: hdfs://HOST:PORT/PATH.
 #pragma once
 
 #include <optional>
@@ -32,10 +32,10 @@ std::string ToString(const HdfsPlace& place);
 bool IsArchiveOfNodes(std::string_view path);
 inline constexpr std::string_view kArchivesOfNodes = ".zip, .jar, .tar, .tar.gz or .tgz";
 
-// Returns the Python environment as a file of the job.
+// Returns the job's Python environment, JobSpec::python_venv, as a file of the job.
 FileSpec VenvOf(const JobSpec& spec);
-// Returns src_dir as a file of the job. FileSpec::name is empty, because src_dir has no name of its own in a task's
-// folder.
+// Returns JobSpec::src_dir as a file of the job. FileSpec::name is empty, because src_dir has no name of its own in a
+// task's folder.
 FileSpec SrcDirOf(const JobSpec& spec);
 // Returns the kind and the source of the file for messages, e.g. "src_dir hdfs:///x".
 std::string NameOfSource(const FileSpec& file);

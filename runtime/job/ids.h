@@ -18,7 +18,7 @@ struct NamedId {
   auto operator<=>(const NamedId&) const = default;
 };
 using JobId = NamedId<struct JobIdTag>;  // e.g. "local-20261121-093015-4f2a9c"
-// The scheduler chooses this name. It is opaque, and unique within a job.
+// The scheduler chooses the name of a container. The name is opaque, and unique within a job.
 using ContainerId = NamedId<struct ContainerIdTag>;
 
 template <class Tag>
@@ -54,8 +54,8 @@ std::string ToString(const AttemptId& id);
 // Returns the name of a task's folder, e.g. "worker-3". The name has no colon, because the folder may be part of a
 // PATH.
 std::string FolderName(const TaskId& id);
-// Returns the name that a file has for one process of a task. If `name` is "stdout": "stdout" for process 0, "stdout-1"
-// for process 1.
+// Returns the file name for one process of a task. For example, "stdout" stays "stdout" for process 0 and becomes
+// "stdout-1" for process 1.
 std::string NameForProcess(std::string_view name, int process);
 Result<TaskId> ParseTaskId(std::string_view text);
 

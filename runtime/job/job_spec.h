@@ -166,7 +166,7 @@ struct CheckpointSpec {
   std::string pattern = "*";
   // The job fails after this many restarts in a row without a newer checkpoint.
   int most_fruitless = 3;
-  // True: the job resumes from the newest checkpoint, even if another job wrote it, and already in its first attempt.
+  // True: all attempts, including the first ones, resume from the newest checkpoint, even if another job wrote it.
   bool resume_latest = false;
   bool operator==(const CheckpointSpec&) const = default;
 };
@@ -298,9 +298,9 @@ struct YarnSpec {
   // The size of the AM's container. The AM itself needs 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
-  // How long an incomplete gang keeps its containers while it gets no further one. After this time, at most twice as
-  // long, the gang gives its containers back for a while. A restart keeps a task's container only if the delay before
-  // the restart is at most this long. 0: containers are kept without a time limit.
+  // How long an incomplete gang keeps its containers while it gets no further one. After this time, or at most twice
+  // this time, the gang gives its containers back for a while. A restart keeps a task's container only if the delay
+  // before the restart is at most this long. 0: containers are kept without a time limit.
   Duration gang_hold{30'000};
   bool operator==(const YarnSpec&) const = default;
 };

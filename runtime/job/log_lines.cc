@@ -16,7 +16,8 @@ size_t SkipDigits(std::string_view text, size_t at) {
   return at;
 }
 
-// Returns the length of torchrun's prefix, e.g. "[rank1]:" or "[default0]:". It has letters and then digits.
+// Returns the length of torchrun's prefix, e.g. "[rank1]:" or "[default0]:". The text in the brackets is letters and
+// then digits.
 size_t TagOfTorch(std::string_view line) {
   size_t at = 1;
   while (at < line.size() && (std::isalpha(static_cast<unsigned char>(line[at])) != 0 || line[at] == '_')) ++at;

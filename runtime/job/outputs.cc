@@ -102,8 +102,8 @@ Result<std::vector<OutputProblem>> OutputProblemsFromJson(std::string_view text)
 
 namespace {
 
-// The deepest nesting that is read. People write about 5 levels. Deeper text is useless to some readers, which allow 32
-// by default, and overflows the stack of others.
+// The deepest nesting that is read. People write about 5 levels. Some readers allow only 32 levels by default, and in
+// others deep nesting overflows the stack.
 constexpr int kDeepest = 100;
 // The largest number of members. People write a few dozen.
 constexpr size_t kMostMembers = 10'000;

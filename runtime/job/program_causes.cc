@@ -45,7 +45,7 @@ class Bodies {
   bool repeated_ = false;
 };
 
-// Returns the place of the exception's line after the frames that begin at `at`. Nothing if the traceback is
+// Returns the place of the exception's line after the frames that begin at `at`. Returns nothing if the traceback is
 // incomplete.
 std::optional<size_t> FindException(const LogLines& lines, const Bodies& bodies, size_t at) {
   // The number of lines from another thread that may stand in between.
@@ -77,7 +77,8 @@ struct Label {
   Kind kind = Kind::kUncaught;
   std::string remark;
   Chain chain = Chain::kNone;
-  // The place of the label's first line.
+  // The place of the first line of the label, which is the text before a traceback that shows where the traceback comes
+  // from.
   size_t begin = 0;
 };
 
@@ -94,8 +95,8 @@ bool IsIgnoredHere(std::string_view line) {
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.starts_with(begin); });
 }
 
-// Reads the line directly before a traceback, which shows where the traceback comes from. The line "Exception ignored
-// in ..." quotes an object whose text may have several lines, so some lines before are checked for it.
+// Reads the line directly before a traceback, which shows where the traceback comes from. The text "Exception ignored
+// in ..." may take several lines, so a few lines before the traceback are searched for it.
 Label LabelBefore(const LogLines& lines, const Bodies& bodies, size_t header, size_t floor) {
   constexpr size_t kMostLines = 3;
   const auto at = [&](size_t i) { return bodies.repeated() ? bodies[i] : std::string_view(lines[i].text); };

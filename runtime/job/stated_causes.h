@@ -14,7 +14,7 @@ namespace tony {
 struct StatedCause {
   // The kinds in order, from the most likely cause to a statement that is never the cause.
   enum class Kind {
-    // A launcher's report names the process as the first that failed.
+    // A launcher's report names the process with this cause as the first process that failed.
     kNamed,
     // The exception ended a main program.
     kUncaught,
@@ -40,7 +40,7 @@ struct StatedCause {
   std::vector<std::string> more;
   // The prefix that a launcher gives to the process, e.g. "[rank1]:"; may be empty.
   std::string process;
-  // The whole statement for people. If it is long, the frames of libraries are left out.
+  // The whole statement for people. The frames of libraries are left out of a long statement.
   std::string shown;
   // The positions in the text of the first line and of the line after the last one.
   size_t begin = 0, end = 0;
@@ -98,10 +98,10 @@ std::optional<ReadCause> ReadPanic(const LogLines& lines, size_t at);
 // "ray.exceptions.RayTaskError(ValueError): x".
 bool LooksLikeException(std::string_view line);
 
-// ---- The choice of the stated cause that explains the end of the program
+// ---- The choice of the stated cause that explains why the program ended
 
 struct FirstCause {
-  // The program's own words; may be empty.
+  // The cause in the program's own words; may be empty.
   std::string line;
   // A second cause, or how the first cause came about; may be empty.
   std::string remark;

@@ -53,7 +53,8 @@ class CompletionParser {
     return std::ranges::find(listed, name) != listed.end();
   }
 
-  // A role in both lists is a sidecar, because one of the lists may be the default.
+  // A role in both lists is a sidecar. This is not an error, because the user may have set only one of the lists, and
+  // the other one may be the default.
   Completion CompletionOf(const std::string& name) const {
     if (Lists(kSidecars, name)) return Completion::kSidecar;
     return Lists(kUntracked, name) ? Completion::kUntracked : Completion::kTracked;
@@ -233,7 +234,7 @@ class OutlivingParser {
 
   Status Run() {
     for (const auto& [key, property] : values_.properties().all()) {
-      // A name of a role or group with other characters makes the key unknown. Unknown keys are ignored, as in TonY;
+      // If the name of a role or group has other characters, the key is unknown. Unknown keys are ignored, as in TonY;
       // job_spec_parser.cc warns about them.
       if (!key.starts_with(kDependency) || !FindKey(key)) continue;
       if (const auto names = NamesIn(key)) TRY(Take(key, *names));

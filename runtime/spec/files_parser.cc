@@ -243,7 +243,7 @@ bool IsFileOfHdfs(const std::string& script, const JobSpec& spec, const RoleSpec
 }
 
 // Returns whether the file counts as one that starts by itself: a binary (ELF), a zip archive, or a text whose first
-// line names a program without a carriage return at the end. A shell would run any other file as its own script.
+// line names a program without a carriage return at the end. A shell would run any other file as a shell script.
 bool StartsByItself(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string line;

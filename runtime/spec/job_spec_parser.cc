@@ -99,7 +99,7 @@ Result<std::string> YarnText(const PropertyValues& values, std::string_view key)
   return text;
 }
 
-// Keeps a blank at the beginning of the list, because it means that the list has no users.
+// Keeps a blank at the beginning of the list, because such a list names groups but no users.
 Result<std::string> AclText(const PropertyValues& values, std::string_view key) {
   const std::string text = values.Text(key);
   TRY_ASSIGN(std::string trimmed, YarnText(values, key));
@@ -120,7 +120,7 @@ Result<std::string> PortalUrl(const PropertyValues& values) {
 }
 
 // Reads the settings for YARN. As in TonY, tony.am.* is for the only task of a job without roles, and for the AM of
-// other jobs. The defaults of these keys have the size of TonY's JVM, so the AM does not use them.
+// other jobs. TonY's defaults of these keys are made for a JVM, so the AM does not use them.
 Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   YarnSpec yarn;
   if (SchedulerOf(values) != kYarnScheduler) return yarn;

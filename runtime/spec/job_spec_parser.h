@@ -23,11 +23,11 @@ struct ParsedJobSpec {
   SiteFiles site_files;  // empty without tony.scheduler=yarn
   // The configuration that the spec was made of.
   Configuration configuration;
-  // Variables of the tasks that are kept out of the spec and the configuration.
+  // The secret variables of the tasks, which are neither in the spec nor in the configuration.
   std::map<std::string, std::string> secrets;
   // True: a tony.xml or a job file describes the job, so `src_dir` has the meaning that TonY gave it.
   bool is_tony_job = false;
-  // Unknown tony.* keys with the nearest known name, and keys that have no effect in this job.
+  // Warnings about unknown tony.* keys, with the nearest known name, and about keys that have no effect in this job.
   std::vector<std::string> warnings;
 };
 

@@ -41,9 +41,9 @@ Status ParseOutliving(const PropertyValues& values, std::vector<RoleSpec>& roles
 Result<CompletionRule> ParseCompletion(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles,
                                        Warnings& warnings);
 
-// Sets the limits on each task: on the time until it has a container, on the time until it is registered, and on the
-// running time of its processes. If a key changed its name or meaning between releases of TonY, `tony.compat.version`
-// decides which meaning applies. `spec` has its timers already.
+// Sets three limits on each task: the time until the task has a container, the time until the task is registered, and
+// the running time of its processes. If a key changed its name or meaning between releases of TonY,
+// `tony.compat.version` decides which meaning applies. `spec` has its timers already.
 Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec);
 
 Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings);

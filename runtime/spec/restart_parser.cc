@@ -139,7 +139,7 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
 
 // Returns the smallest valid `cutoff_after`: the time that an unanswered heartbeat takes, plus the time until an
 // unchanged lease record is known to be stale. Only after both times does an executor know that its AM is dead. Before
-// that, the executor could mistake the AM's death for a cut-off of its own node.
+// that, the executor could take the death of its AM for a lost connection.
 Duration LeastCutoff(const Timers& timers) {
   return timers.heartbeat + CallTimeout(timers) + timers.record_fresh + kLook;
 }
@@ -224,7 +224,7 @@ Result<FailureRule> ParsePattern(std::string_view text, std::string_view name) {
   return rule;
 }
 
-// Adds the rules of the keys that begin with `prefix`, in the order of their names.
+// Adds the rules of the keys that begin with `prefix`, in the order of the keys.
 template <class Parse>
 Status AddRules(const PropertyValues& values, std::string_view prefix, Parse parse, std::vector<FailureRule>& rules) {
   const auto& all = values.properties().all();

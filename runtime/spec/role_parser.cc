@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxTasks = 10'000;
 constexpr int kMaxCores = 1'000'000;
 constexpr int kMaxGpus = 100'000;
-// The name of a role is also the name of a folder.
+// The longest name of a role. The name is also the name of a folder.
 constexpr size_t kLongestRole = 63;
 
 constexpr std::string_view kPrefix = "tony.";
@@ -69,7 +69,7 @@ Status CheckCommand(const PropertyValues& values, const std::string& key) {
                                 kMaxStringBytes - 1, " in one argument; put it into a script"));
 }
 
-// Returns the value of the first of `keys` that is set.
+// Returns the command of a role: the value of the first of `keys` that is set.
 Result<std::string> CommandOf(const PropertyValues& values, std::string_view role,
                               const std::vector<std::string>& keys) {
   for (const auto& key : keys) {
@@ -256,7 +256,7 @@ constexpr std::string_view kAllocationTimeout = "tony.container.allocation.timeo
 constexpr std::string_view kRegistrationTimeout = "tony.container.registration.timeout";
 constexpr std::string_view kWorkerTimeout = "tony.worker.timeout";
 
-constexpr Duration kRegistrationOff = std::chrono::years(10);  // no limit on the registration
+constexpr Duration kRegistrationOff = std::chrono::years(10);  // a time that means no limit
 constexpr int64_t kMostRegistrySeconds = 365 * 24 * 3600;
 
 // Returns whether the job was written for a TonY release in which the allocation timeout limited the registration.
