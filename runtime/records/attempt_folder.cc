@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// This time is long enough for a user who moves the folder and then puts a link in its place.
+// A folder counts as removed after this time. Within it, a user can move the folder and put a link in its place.
 constexpr Duration kGoneAfter{10'000};
 // A longer time between two checks means that this process stood still or that the machine slept.
 constexpr Duration kLongestGap{5'000};

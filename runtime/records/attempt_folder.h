@@ -14,16 +14,17 @@
 namespace tony {
 
 // FolderPresence reports a folder as removed only after several checks found that its path names nothing, or another
-// folder. A file system that does not answer, or that fails, proves nothing. A long gap between two checks starts the
-// count again, because this process stood still meanwhile.
+// folder. A file system that fails or does not answer proves nothing. If the time between two checks is long, this
+// process stood still, and the count starts again.
 class FolderPresence {
  public:
   // The constructor remembers the folder that `path` names now.
   explicit FolderPresence(std::filesystem::path path);
 
-  // Returns true once the folder has been missing for ten seconds. The caller calls this every kCheckInterval.
+  // Returns true once the folder has been missing for ten seconds. Must be called every kCheckInterval.
   bool IsGone(Instant now);
-  Error RemovedError() const;  // the error code is kNotFound
+  // Returns an error with the code kNotFound.
+  Error RemovedError() const;
   static constexpr Duration kCheckInterval{1000};
 
  private:
@@ -31,13 +32,14 @@ class FolderPresence {
   bool IsMissing() const;
 
   const std::filesystem::path path_;
-  // The open descriptor keeps any other folder from getting this folder's inode number.
+  // This open descriptor keeps the folder's inode in use, so a new folder cannot get the same inode number.
   const UniqueFd folder_;
   std::optional<Instant> missing_since_;
   Instant looked_{};
 };
 
-// The folders of an attempt on the node where it runs, for its executor alone: its working directory, and its logs.
+// The folders of an attempt on the node where it runs: its working directory, and its logs. Only the attempt's executor
+// uses them.
 //
 //   work/worker-3/1/ logs/worker-3/1/{stdout,stderr,stdout.times,executor.log,outcome.json,usage.json,output.json,lock}
 //
@@ -49,10 +51,11 @@ struct AttemptFolder {
   // `place` is the job's folder on this node.
   AttemptFolder(const std::filesystem::path& place, const AttemptId& attempt);
 
-  std::filesystem::path work;  // PLACE/work/worker-3/1
-  std::filesystem::path logs;  // PLACE/logs/worker-3/1
+  std::filesystem::path work;  // e.g. PLACE/work/worker-3/1
+  std::filesystem::path logs;  // e.g. PLACE/logs/worker-3/1
 
-  // The executor keeps the outcome in a file until the AM has acknowledged it.
+  // The outcome is kept in a file of the attempt's folder, because the AM may not have acknowledged it yet when the
+  // executor dies.
   Status WriteOutcome(const Outcome& outcome) const;
   Result<std::optional<Outcome>> ReadOutcome() const;
 };

@@ -36,7 +36,8 @@ Result<bool> HasEnded(const fs::path& home, const JobId& job) {
   return status && status->verdict;
 }
 
-// Also returns false for a file that cannot be understood, such as the rest that a dead writer left.
+// Returns whether the holder in `record` is a job that still exists. A file that cannot be parsed, such as the
+// unfinished file of a dead writer, counts as a job that does not exist.
 Result<bool> IsOfJobThatIsThere(const fs::path& home, const fs::path& record) {
   const auto holder = ReadOptional<CheckpointHolder>(record, CheckpointHolderFromJson);
   if (!holder.ok() && holder.error().code != ErrorCode::kInvalid) return holder.error();
@@ -89,7 +90,7 @@ Result<std::optional<CheckpointHolder>> HolderOf(const fs::path& home, const fs:
   return ReadOptional<CheckpointHolder>(RecordOf(home, folder), CheckpointHolderFromJson);
 }
 
-// A record that cannot be read stays, because its job may still run.
+// A record that cannot be read is kept, because the job in it may still run.
 Status SweepCheckpointHolders(const fs::path& home) {
   TRY_ASSIGN(const bool any, TryIsThere(RecordsIn(home)));
   if (!any) return Ok();
@@ -111,7 +112,7 @@ namespace {
 
 constexpr const char* kFolder = "checkpoint-folders";
 constexpr std::string_view kEnd = ".json";
-// In each round that fails, another job changed the records in between.
+// The most attempts to take a folder. An attempt fails only if another job changes the records at the same time.
 constexpr int kMostRounds = 10;
 
 std::string NameOf(const std::string& sha, int64_t number) { return StrCat(kFolder, "/", sha, ".", number, kEnd); }
@@ -155,7 +156,7 @@ Result<std::optional<CheckpointHolder>> RecordCheckpointHolders::Find(const std:
   return std::move(newest.holder);
 }
 
-// Returns false if another job was first.
+// Returns false if another job has written this number first.
 Result<bool> RecordCheckpointHolders::Write(const std::string& folder, int64_t number,
                                             const CheckpointHolder& holder) const {
   const std::string name = NameOf(Sha256Hex(folder), number);

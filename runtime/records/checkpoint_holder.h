@@ -1,6 +1,6 @@
-// Records which job holds a checkpoint folder: if two jobs wrote into one folder at a time, they could not know which
-// job wrote a checkpoint. Interface, implemented by LocalCheckpointHolders, and by RecordCheckpointHolders for machines
-// that share no disk.
+// Records which job holds a checkpoint folder. If two jobs wrote into one folder at the same time, neither could know
+// which of them wrote a checkpoint. Interface, implemented by LocalCheckpointHolders, and by RecordCheckpointHolders
+// for machines that share no disk.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +30,9 @@ Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text);
 class CheckpointHolders {
  public:
   virtual ~CheckpointHolders() = default;
-  // `folder` has its links resolved. `job` holds it from now on, unless another job holds it that has not ended; then
-  // that holder is returned. A repeated call returns the same. kCannotWrite.
+  // Makes `job` the holder of `folder` and returns this holder. If another job that has not ended holds the folder,
+  // returns that job's holder and changes nothing. A repeated call returns the same result. `folder` has its links
+  // resolved. kCannotWrite.
   virtual Result<CheckpointHolder> Take(const std::string& folder, const JobId& job) const = 0;
   virtual Result<std::optional<CheckpointHolder>> Find(const std::string& folder) const = 0;
 };
@@ -54,17 +55,17 @@ Result<CheckpointHolder> TakeCheckpointFolder(const std::filesystem::path& home,
 Result<std::optional<CheckpointHolder>> HolderOf(const std::filesystem::path& home,
                                                  const std::filesystem::path& folder);
 
-// Forgets the folders whose jobs were removed.
+// Removes the files of folders whose jobs were removed.
 Status SweepCheckpointHolders(const std::filesystem::path& home);
 
-// The holders of checkpoint folders if the user's machines share neither a disk nor a lock: kept in records.
+// The holders of checkpoint folders, kept in records, for a user whose machines share neither a disk nor a lock.
 //
 //   checkpoint-folders/<SHA-256 of the folder's name>.1.json    the first job that held it
 //   checkpoint-folders/<SHA-256 of the folder's name>.2.json    the next one; the highest number counts
 //
-// A job that has read number n writes number n + 1, which only one job can do. All records of a folder are removed at
-// once, lowest first, after the job of the highest was removed. A job that has written n + 1 meanwhile checks whether
-// its record is the highest, and takes it back if not.
+// A job that has read number n writes number n + 1, which only one job can do. After the job of the highest record was
+// removed, all records of the folder are removed, lowest number first. Another job may write n + 1 during this removal.
+// After its write, a job therefore checks that its record is the highest; if not, it removes the record again.
 
 class RecordCheckpointHolders : public CheckpointHolders {
  public:
@@ -75,7 +76,7 @@ class RecordCheckpointHolders : public CheckpointHolders {
 
   Result<CheckpointHolder> Take(const std::string& folder, const JobId& job) const override;
   Result<std::optional<CheckpointHolder>> Find(const std::string& folder) const override;
-  // Forgets the folders whose jobs were removed. `is_there` returns whether a job still exists.
+  // Removes the records of folders whose jobs were removed. `is_there` returns whether a job still exists.
   Status Sweep(const std::function<Result<bool>(const JobId& job)>& is_there) const;
 
  private:

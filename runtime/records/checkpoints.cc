@@ -113,14 +113,15 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kEndingsWithDigit = {".h5", ".hdf5", ".pt2", ".bz2", ".lz4"};
 constexpr std::array<std::string_view, 4> kWordsOfUnfinished = {"tmp", "temp", "partial", "incomplete"};
-// TensorBoard, Hugging Face, Lightning and wandb make these folders among the checkpoints.
+// Folders that TensorBoard, Hugging Face, Lightning and wandb make among the checkpoints.
 constexpr std::array<std::string_view, 8> kFoldersOfLogs = {"logs",  "runs",       "tensorboard", "lightning_logs",
                                                             "wandb", "lost+found", "__pycache__", "mlruns"};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetterOrDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z'); }
 
-// "100.orbax-checkpoint-tmp-17" and "x.tmp.npz" contain such a word; "template" does not.
+// Returns whether the name contains a word for unfinished files, as "100.orbax-checkpoint-tmp-17" and "x.tmp.npz" do.
+// "template" is a different word.
 bool HasUnfinishedWord(std::string_view name) {
   std::string word;
   for (const char c : ToLower(name) + ".") {
@@ -178,8 +179,9 @@ Result<std::vector<ListedCheckpoint>> ListEntries(const CheckpointFolder& folder
   return entries;
 }
 
-// A name counts as data if the pattern has its ending, or has such a word of unfinished files. Text without a step
-// number is not a checkpoint, except names without an ending, such as `latest`.
+// Returns the kind of a name that matches the pattern. The name counts as data if the pattern has the same ending, or
+// if both contain a word for unfinished files. A text file without a step number is not a checkpoint, except a name
+// without an ending, such as `latest`.
 FileKind KindOf(const Named& named, const std::string& pattern) {
   const FileKind kind = tony::KindOf(named.name);
   const size_t dot = named.name.rfind('.');
@@ -191,7 +193,7 @@ FileKind KindOf(const Named& named, const std::string& pattern) {
 
 struct Candidate {
   Checkpoint checkpoint;
-  ListedCheckpoint entry;  // the entry when it was read
+  ListedCheckpoint entry;  // the entry when first read
   bool is_weak = false;
 };
 
@@ -205,14 +207,15 @@ CheckpointWriter WriterOf(const CheckpointEntry& seen, const ListedCheckpoint& n
   return seen.is_foreign ? CheckpointWriter::kOthers : listing.WriterOf(now);
 }
 
-// Returns nullopt if the name is not a checkpoint, or is one from which the job does not resume.
+// Returns nullopt if the entry is not a checkpoint, or if the job does not resume from it.
 Result<std::optional<Candidate>> Look(CheckpointView& sight, const Named& named, const CheckpointSpec& spec,
                                       const CheckpointListing& listing, size_t& left) {
   const auto seen = sight.At(named.name);
   if (!seen) return std::optional<Candidate>();
   const FileKind kind = seen->is_folder ? FileKind::kData : KindOf(named, spec.pattern);
   if (kind == FileKind::kOther) return std::optional<Candidate>();
-  // If there are too many files, the time of the entry itself is good enough for an entry that was not listed before.
+  // If there are too many files to read, the content decides nothing for an entry that was not listed before, because
+  // its own time is good enough.
   auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMaxEntriesRead, "files"));
   if (!all.ok() && listing.Find(named.name)) return all.error();
   if (!all.ok()) left = 0;
@@ -233,7 +236,7 @@ Result<std::optional<Candidate>> Look(CheckpointView& sight, const Named& named,
                 is_weak});
 }
 
-// Returns the candidates, the best one first.
+// Returns all candidates, sorted from the best to the worst.
 Result<std::vector<Candidate>> Candidates(CheckpointView& sight, const CheckpointSpec& spec,
                                           const CheckpointListing& listing) {
   TRY_ASSIGN(std::vector<std::string> all, sight.Names());
@@ -258,7 +261,7 @@ Result<bool> IsUnchanged(const CheckpointFolder& place, const ListedCheckpoint& 
   return now.entry == entry;
 }
 
-// Fails if the listing says nothing about the present content of the directory.
+// Fails if the listing does not know the writers, or was made of another directory.
 Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, const CheckpointListing& listing) {
   if (!listing.unknown.empty())
     return UnavailableError("checkpoints in ", spec.directory, ": their writer is unknown: ", listing.unknown);

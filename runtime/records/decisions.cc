@@ -6,11 +6,11 @@
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 
-// The field lists of all decisions. Journals of earlier releases may lack a field that is IfSet() here, because they
-// were written before it existed.
+// The field lists of all decisions. A field that is read with IfSet() may be missing from journals of earlier releases,
+// which did not have it.
 namespace tony {
 
-// The names are in the order of the variant. They are in journals: never change one.
+// The decisions' names, in the order of the variant. Journals contain these names, so they must never change.
 constexpr std::array<std::string_view, std::variant_size_v<DecisionBody>> kDecisionNames = {
     "epoch_began",      "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
     "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
@@ -146,7 +146,7 @@ Result<Decision> DecisionFromJson(std::string_view text) { return ReadJson<Decis
 
 namespace {
 
-// A decision may name thousands of tasks; its text names this many.
+// The text of a decision names at most this many tasks, because a decision may be about thousands.
 constexpr size_t kNamed = 8;
 
 template <class List, class ToText>

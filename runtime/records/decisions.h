@@ -1,5 +1,5 @@
-// The decisions of the AM, which are the content of the journal. A decision says what is true from now on. It does not
-// contain the policy, timers or budgets that led to it, so a later release replays it even if its own policy differs.
+// The decisions of the AM, which are the content of the journal. A decision states what is true from then on. It does
+// not contain the policy, timers or budgets that led to it, so a later release with another policy can still replay it.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@
 
 namespace tony {
 
-// An AM has become leader.
+// An AM became leader.
 struct EpochBegan {
   Epoch epoch;
 };
 // The first AM accepts the job; a journal has this decision once.
 struct JobAccepted {};
-// The AM requests the first containers of roles. It does so again for roles that had to wait until others had
-// succeeded.
+// The AM requests the first containers of roles. A later record of this kind covers roles that had to wait for the
+// success of others.
 struct ContainersRequested {
   std::vector<AttemptId> attempts;
 };
@@ -45,7 +45,7 @@ struct AttemptRegistered {
   Endpoint endpoint;
   NamedPorts ports = {};
 };
-// The barrier has opened: the cluster spec has the endpoints that are known now.
+// The barrier opened. The cluster spec of this generation has the endpoints that are known at this moment.
 struct GenerationFormed {
   Generation generation;
 };
@@ -53,18 +53,18 @@ struct AttemptRan {
   AttemptId attempt;
   int64_t pid = 0;
 };
-// Heartbeats of the attempt are missing.
+// The attempt's heartbeats have stopped arriving.
 struct AttemptSuspected {
   AttemptId attempt;
 };
-// Heartbeats of the attempt have returned.
+// The attempt's heartbeats arrive again.
 struct HeartbeatsReturned {
   AttemptId attempt;
 };
 struct AttemptEnded {
   AttemptId attempt;
   Outcome outcome;
-  // The executor has reported the end and still runs.
+  // True if the executor reported the end of its program and still runs.
   bool reported = false;
 };
 struct ContainerKillOrdered {
@@ -73,7 +73,7 @@ struct ContainerKillOrdered {
 struct ContainerEnded {
   ContainerId container;
 };
-// All attempts are requested to stop. `verdict` is how the job will have ended.
+// All attempts are requested to stop. `verdict` becomes the result of the job.
 struct JobStopping {
   Verdict verdict;
   Duration grace{0};
@@ -82,38 +82,38 @@ struct JobStopping {
 struct GraceShortened {
   Duration grace{0};
 };
-// Nothing of the job is left, except its files.
+// The job's processes and containers are gone; only its files remain.
 struct JobEnded {};
-// The tasks in `tasks` restart. Their running attempts are requested to stop. When all of these have ended, and not
-// before `not_before`, RestartBegan says how the tasks continue. A restart takes over the tasks of earlier restarts
-// that have not begun.
+// The tasks in `tasks` restart. Their running attempts are requested to stop. Once these attempts have ended, and not
+// before `not_before`, RestartBegan records how the tasks continue. If earlier restarts have not begun yet, this
+// restart includes their tasks.
 struct RestartDecided {
   int number = 0;  // 1, 2, ...
   RestartScope scope = RestartScope::kTask;
   AttemptId cause;
-  // For example: "worker:1 failed on node-3: exit code 3 (user_error)".
+  // e.g. "worker:1 failed on node-3: exit code 3 (user_error)"
   std::string reason;
   bool charged = true;
   std::vector<TaskId> tasks;
   Instant not_before;
   Duration grace{0};
 };
-// The AM lists what is in the checkpoint directory, before any task starts.
+// The AM begins to list the content of the checkpoint directory, before any task starts.
 struct ListingStarted {};
 struct CheckpointsListed {
   CheckpointListing listing;
 };
-// The AM searches for the newest checkpoint.
+// The AM begins to search for the newest checkpoint.
 struct CheckpointSearchStarted {
   int restart = 0;
 };
 struct CheckpointNoted {
   int restart = 0;
   std::optional<Checkpoint> newest;
-  // False if the directory could not be read; the checkpoint known before stays valid.
+  // False if the directory could not be read; the checkpoint that was known before then stays valid.
   bool known = true;
 };
-// The next attempt of a task, in the container and executor of the attempt before.
+// The next attempt of a task, which uses the container and the executor of the attempt before.
 struct RenewedAttempt {
   AttemptId attempt;
   ContainerId container;
@@ -123,39 +123,41 @@ struct RestartBegan {
   std::vector<RenewedAttempt> renewed;
   std::vector<AttemptId> requested;  // attempts that need a new container
 };
-// A single attempt is requested to stop, because its container will soon be taken away.
+// A single attempt is requested to stop, because the scheduler will soon take its container away.
 struct AttemptStopping {
   AttemptId attempt;
-  // The outcome that the attempt gets, unless it ends in another way first.
+  // The outcome that the attempt gets, unless it ends for another reason first.
   Outcome because;
   Duration grace{0};
 };
-// Values for tasks that start later. The values of an attempt stay valid until its task has another attempt.
+// An attempt publishes values for tasks that start later. The values stay valid until the publishing task has another
+// attempt.
 struct ValuesPublished {
   AttemptId attempt;
-  PublishedValues values;  // not published by this attempt before
+  PublishedValues values;  // new values of this attempt
 };
-// All tasks of the earlier stages, or all for which the role waits, have published the awaited values. The waiting
-// tasks of the stage, or of the role, start.
+// The waiting tasks of a stage or of a role start, because all tasks for which they wait have published the awaited
+// values. These are all tasks of the earlier stages, or the tasks that the role names.
 struct StageOpened {
   int stage = 0;
   std::string role = {};  // empty: the whole stage
 };
-// The role has outlived the group for long enough: the job no longer waits for the role's tasks, which continue to run.
+// The role still ran when its time limit after the end of the roles in `group` was over. The job no longer waits for
+// the role's tasks, which continue to run.
 struct RoleDetached {
   std::string role;
   std::string group;
 };
-// The attempt has failed and is not restarted, and the job continues without it.
+// The attempt failed. It is not restarted, and the job continues without it.
 struct FailureTolerated {
   AttemptId attempt;
-  // For example: "worker:1 failed on node-3: exit code 3 (user_error)".
+  // e.g. "worker:1 failed on node-3: exit code 3 (user_error)"
   std::string reason;
 };
-// Enough tasks of the role have succeeded: its other tasks are requested to stop, and their ends no longer matter.
+// Enough tasks of the role have succeeded. Its other tasks are requested to stop, and how they end no longer matters.
 struct RoleFinished {
   std::string role;
-  // For example: "97 of 100 tasks of role worker have succeeded (tony.worker.min-succeeded)".
+  // e.g. "97 of 100 tasks of role worker have succeeded (tony.worker.min-succeeded)"
   std::string reason;
   Duration grace{0};
 };
@@ -166,14 +168,14 @@ struct OwnerChanged {
 struct WatcherChanged {
   WatcherToken watcher;
 };
-// A kill that is not due yet. KillVoided with the same number says that it will not happen.
+// A kill is planned for a later time. A KillVoided with the same number cancels it.
 struct KillPlanned {
   int number = 0;  // 1, 2, ...
   KillRequest request;
 };
 struct KillVoided {
   int number = 0;
-  std::string reason;  // "owner o2 has come"
+  std::string reason;  // e.g. "owner o2 has come"
 };
 
 using DecisionBody =
@@ -189,21 +191,23 @@ struct Decision {
   DecisionBody body;
 };
 
-std::string_view Name(const Decision& decision);  // "container_assigned"
+// Returns the name in the journal, e.g. "container_assigned".
+std::string_view Name(const Decision& decision);
 
-// The JSON form is a single line: {"time":...,"decision":"container_assigned",...}.
+// Returns a single line of JSON: {"time":...,"decision":"container_assigned",...}.
 std::string ToJson(const Decision& decision);
 Result<Decision> DecisionFromJson(std::string_view json);
 
-// Texts of decisions for people. Pure functions.
+// Functions that describe decisions for people. Pure functions.
 
-// Returns the subject of the decision without its name and time: "worker:0#1 in 1-1 on 127.0.0.1". May be empty.
+// Returns the details of the decision without its name and time, e.g. "worker:0#1 in 1-1 on 127.0.0.1". The text may be
+// empty.
 std::string Describe(const Decision& decision);
 
-// Returns one line: seconds since `start`, time, name, description.
+// Returns one line with the seconds since `start`, the time, the decision's name, and its description.
 std::string EventLine(const Decision& decision, Instant start);
 
-// Returns how an attempt ended, in one line: "exit code 3, user_error, out of memory".
+// Returns in one line how an attempt ended, e.g. "exit code 3, user_error, out of memory".
 std::string Describe(const Outcome& outcome);
 
 }  // namespace tony

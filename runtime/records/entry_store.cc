@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHeader = "tony manifest 1 ";
 constexpr size_t kHashSize = 64;
-constexpr std::string_view kWhole = ".";  // the file or folder itself
+constexpr std::string_view kWhole = ".";  // the name of the entry itself
 
 std::string Time(const timespec& time) { return StrCat(time.tv_sec, ".", time.tv_nsec); }
 
@@ -35,8 +35,8 @@ Result<std::string> Record(const fs::path& path, const std::string& name) {
     target = fs::read_symlink(path, error).string();
     if (error) return FileError(ErrorCode::kUnavailable, "read", path, error.value());
   }
-  // The size and the times of a folder depend on its file system. They are left out, because the content of the folder
-  // is listed.
+  // Sizes and times of folders are left out, because they depend on the file system. Changes in a folder show in its
+  // listed content.
   const bool is_file = S_ISREG(info.st_mode);
   const std::string kind = S_ISDIR(info.st_mode) ? "folder" : S_ISLNK(info.st_mode) ? "link" : is_file ? "file" : "?";
   char mode[16];
@@ -60,7 +60,7 @@ std::vector<Item> Items(std::string_view body) {
 
 std::string Quoted(const std::string& name) { return name == kWhole ? "it" : name; }
 
-// Both lists are sorted by name.
+// Compares two lists that are sorted by name.
 ManifestMatch Compare(const std::vector<Item>& kept, const std::vector<Item>& present) {
   using State = ManifestMatch::State;
   ManifestMatch match = {State::kSame, ""};
@@ -78,7 +78,8 @@ ManifestMatch Compare(const std::vector<Item>& kept, const std::vector<Item>& pr
   return match;
 }
 
-// Returns an empty view if the manifest is not complete, as after a power cut.
+// Returns the manifest without its header. Returns an empty view if the manifest is not complete, for example after a
+// power cut.
 std::string_view BodyOf(std::string_view manifest) {
   const size_t start = kHeader.size() + kHashSize + 1;
   if (!manifest.starts_with(kHeader) || manifest.size() <= start) return {};
@@ -114,8 +115,8 @@ namespace {
 
 constexpr size_t kMostSingleSyncs = 64;
 
-// An entry is trusted forever, so a power cut must not leave an empty one. A few files are synced one by one, because
-// the file system may have gigabytes of other data to write.
+// Syncs a new entry to the disk, because an entry is trusted forever and a power cut must not leave it empty. A few
+// files are synced one by one: syncing the whole file system might write gigabytes of other data.
 Status Sync(const fs::path& entry) {
   std::vector<fs::path> paths = {entry};
   std::error_code error;

@@ -1,5 +1,5 @@
-// A file's stamp, by which the file is recognized without being read: device, inode, size, and the times of
-// modification and change. No program can set back the time of change.
+// A stamp by which a file is recognized without reading it: device, inode, size, and the times of modification and
+// change. The time of change (ctime) cannot be set back by a program.
 #pragma once
 
 #include <sys/stat.h>
@@ -39,48 +39,50 @@ inline std::string ToString(const FileStamp& stamp) {
   return StrCat(stamp.device, ":", stamp.inode, ":", stamp.size, ":", stamp.modified, ":", stamp.changed);
 }
 
-// Returns true if the stamp can be trusted. A file that was changed shortly before it was read may change again with
-// the same stamp, because times have the ticks of a clock: 4 ms on most machines, 2 s on some file systems.
+// Returns true if the stamp was taken long enough after the file's last change. A file that changed shortly before it
+// was read may change again without getting another stamp, because file times advance in ticks: 4 ms on most machines,
+// 2 s on some file systems.
 inline bool IsStampReliable(const FileStamp& stamp, Instant read) {
   constexpr Duration kTick{2000};
   return stamp.changed < ToMillis(read - kTick) * 1'000'000;
 }
 
-// A manifest describes how a file or folder that never changes looked when it was made. A later comparison finds
-// changes without reading the content.
+// Manifests. A manifest describes how a file or folder that must never change looked when it was made. A later
+// comparison finds changes without reading the content.
 //
 // A comparison covers names, kinds, sizes, modes and targets of links, and for files the times of modification and
-// change. No program can set back the time of change. A disk that returns other bytes under the same times is not
-// noticed.
+// change. The time of change cannot be set back by a program. If a disk returns other bytes under the same times, the
+// comparison does not notice.
 
-// Returns the manifest of a file, or of a folder with all its content; links are not followed. kUnavailable names what
-// cannot be read.
+// Returns the manifest of a file, or of a folder with all its content; links are not followed. kUnavailable: an entry
+// cannot be read, and the message names it.
 Result<std::string> ManifestOf(const std::filesystem::path& path);
 
 struct ManifestMatch {
   enum class State {
     kSame,
-    // Only times differ, for example after a restore from a backup; or the manifest itself is damaged.
+    // Only times differ, for example after a restore from a backup, or the manifest itself is damaged.
     kMaybe,
     kDiffers,
   };
   State state = State::kMaybe;
-  // The first difference: "lib/a.so is missing"; for kMaybe: "the times of lib/a.so differ".
+  // The first difference, e.g. "lib/a.so is missing", or for kMaybe "the times of lib/a.so differ".
   std::string first;
 };
 
-// `kept` is the earlier result of ManifestOf(); any bytes are allowed.
+// Compares two manifests. `kept` is an earlier result of ManifestOf() as read from disk, so it may contain anything.
 ManifestMatch CompareManifests(std::string_view kept, std::string_view present);
 
-// Callbacks for a process that watches files being staged or uploaded, and a way to stop this.
+// Callbacks that report how the staging or the upload of files proceeds, and a token that stops the work.
 
 struct StageProgress {
-  std::string what;  // "src_dir /x/app"
-  // Bytes of sources that were processed: read for the hash, and once more when they are put into a store.
+  std::string what;  // e.g. "src_dir /x/app"
+  // The bytes of sources that were processed. A source counts once when it is read for its hash, and once more when it
+  // is put into a store.
   int64_t done = 0;
-  // The total as far as it is known. It grows when a source turns out to be missing from the store.
+  // The total of `done` as far as it is known. It grows whenever a source turns out to be missing from the store.
   int64_t total = 0;
-  // Bytes written into the store; 0 at the end means that everything was there already.
+  // The bytes written into the store. If the value is 0 at the end, the store already had everything.
   int64_t copied = 0;
 };
 
@@ -93,13 +95,13 @@ struct StageWatch {
   std::function<void(const std::string& what, const std::string& damage)> on_damage = [](const auto&, const auto&) {};
 };
 
-// EntryStore is a folder of the user with entries that are made once, by name. Jobs share an entry as long as one of
-// them refers to it.
+// EntryStore is a folder of the user with named entries. Each entry is made once and shared by jobs. An entry is kept
+// as long as a job refers to it.
 //
 //   <name>                 an entry: a file or a folder; complete or missing; it never changes
-//   .manifest-<name>       the entry's manifest from the time when it was made, by which damage is noticed
+//   .manifest-<name>       the entry's manifest from the time when it was made; shows later damage
 //   .new-<name>.<hex>      an entry that is being made, by the holder of the lock .busy-<name>
-//   .damaged-<name>.<hex>  an entry that was replaced by a sound one, kept for the jobs that had started with it
+//   .damaged-<name>.<hex>  a damaged entry that was replaced; kept for the jobs that started with it
 //   .hashes-<source>       hashes of a source's files by their stamps; removed by age, as entries are
 //   .old-<name>.<hex>      a file that is being removed; no process uses such a name
 //   .lock                  held shared by a process that searches entries, until a job refers to them; held alone by a
@@ -107,41 +109,41 @@ struct StageWatch {
 
 class EntryStore {
  public:
-  // Makes the folder, and waits while another process removes entries. No process removes entries as long as the object
-  // lives. kUnavailable: a stop was requested.
+  // Opens the store, and makes the folder if it is missing. Waits while another process removes entries. While this
+  // object lives, no process removes entries. kUnavailable: a stop was requested.
   static Result<EntryStore> Open(const std::filesystem::path& folder, const std::stop_token& stop);
 
   const std::filesystem::path& folder() const { return folder_; }
 
   static constexpr std::string_view kHashesPrefix = ".hashes-";
 
-  // How an entry is made, and made again after damage.
+  // The functions that make an entry, and that make it again after damage.
   struct Maker {
     // Makes the entry under the given temporary path.
     std::function<Status(const std::filesystem::path& temporary)> make;
-    // Reads the whole entry and returns true if its content matches its name. Called if the manifest does not decide.
-    // If this is empty, an entry in doubt is made again.
+    // Reads the whole entry and returns true if its content matches its name. Called if the manifest cannot decide. If
+    // no function is set, an entry in doubt is made again.
     std::function<Result<bool>(const std::filesystem::path& entry)> verify{};
-    // Called before a damaged entry is made again, with the damage: "lib/a.so is missing".
+    // Called before a damaged entry is made again. The argument describes the damage, e.g. "lib/a.so is missing".
     std::function<void(const std::string& damage)> on_damage = [](const std::string&) {};
   };
-  // Returns the entry `name`, and makes it first if it is missing or damaged. Only one process makes an entry; others
-  // wait for it. After a failure the old entry stays. A sound entry replaces a damaged one in one step. Open files of
-  // the old entry, and folders in which processes work, stay as they are.
+  // Returns the path of the entry `name`, and makes the entry first if it is missing or damaged. Only one process makes
+  // an entry; others wait for it. A sound entry replaces a damaged one in one step; if it cannot be made, the old entry
+  // stays. Files of the old entry that are open, and folders in which processes work, stay as they are.
   Result<std::filesystem::path> Keep(const std::string& name, const std::stop_token& stop, const Maker& maker) const;
 
-  // The result of Sweep(): what it removed, or would remove with `dry_run`.
+  // The result of Sweep(): what it removed, or with `dry_run` what it would remove.
   struct Swept {
     std::vector<std::string> names;
     int64_t bytes = 0;
-    // Entries that stay, because `find_kept` names them (in_use), or because they are not old enough (young).
+    // The number of entries that stay because `find_kept` names them (in_use), or because they are too new (young).
     size_t in_use = 0, young = 0;
   };
-  // Removes entries that `find_kept` does not name and that were made before `older_than`; also removes what dead
-  // processes left unfinished. Entries are compared by name, because a folder may be reached by several paths.
-  // `find_kept` is called when no process can be searching entries any more. kUnavailable: a process still was after
-  // `limit`; nothing was removed. If the folder is missing, there is nothing to do. A call that is killed leaves
-  // .old-<name> for the next call.
+  // Removes the entries that `find_kept` does not name and that were made before `older_than`, and the unfinished
+  // files of dead processes. `find_kept` returns names, because a folder may be reached by several paths. It is called
+  // once no other process can be searching entries. kUnavailable: another process was still searching after `limit`,
+  // and nothing was removed. If the folder is missing, there is nothing to do. If a call is killed, the next call
+  // removes the remaining .old-<name>.
   using FindKept = std::function<Result<std::set<std::string>>()>;
   static Result<Swept> Sweep(const std::filesystem::path& folder, const FindKept& find_kept, Instant older_than,
                              Duration limit, bool dry_run);

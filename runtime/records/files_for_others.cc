@@ -20,7 +20,8 @@
 namespace tony {
 namespace {
 
-// A variable of the whole process, because user and group ids belong to the process.
+// The user that this process was before the switch. The variable belongs to the whole process, as user and group ids
+// do.
 std::string& Taker() {
   static std::string taker;
   return taker;
@@ -29,7 +30,7 @@ std::string& Taker() {
 struct Owner {
   uid_t user = 0;
   gid_t group = 0;
-  std::string name;           // empty: no user has this number
+  std::string name;           // empty: the uid has no name
   std::string folder;         // the user's $HOME
   std::vector<gid_t> groups;  // all groups of the user
 };
@@ -46,8 +47,8 @@ Result<Owner> OwnerOf(const struct stat& home) {
   return owner;
 }
 
-// The path is opened again by its name, so no other user may be able to change where it leads. Only root is trusted,
-// and the user whose rights the process takes.
+// Fails if another user can change where the path leads, because the path is opened again by its name later. Only root
+// and `user`, whose rights the process takes, are trusted.
 Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, uid_t user) {
   const PathRisk* const risk = walked.RiskFromOthers(user);
   if (!risk) return Ok();
@@ -71,7 +72,7 @@ Result<std::optional<std::string>> SwitchToHomeOwner() {
   TRY_ASSIGN(const std::filesystem::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, 0));
   TRY_ASSIGN(WalkedPath walked, WalkPath(home.path));
-  // If another user could make the home first, root makes it now.
+  // If the home is missing and another user could make it first, root makes it now.
   if (!walked.folder.valid() && walked.RiskFromOthers(0)) {
     TRY(MakeFolder(home.path));
     TRY_ASSIGN(walked, WalkPath(home.path));
@@ -123,8 +124,8 @@ Result<Folder> OpenFolder(const fs::path& path) {
   return Folder{std::move(fd), info.st_uid};
 }
 
-// The new file's owner is compared with the folder's owner, because on network file systems, which map users, this
-// process's own user id may differ.
+// The new file's owner is compared with the folder's owner and not with this process's user id, because network file
+// systems may map users.
 Status WriteInto(const Folder& folder, const std::string& temporary, const fs::path& path, std::string_view content) {
   const UniqueFd fd(
       openat(folder.fd.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -168,8 +169,8 @@ class LocalFiles : public FilesForOthers {
     if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
     if (mkdir(path.c_str(), kFolderForOthers) != 0)
       return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
-    // The set-group-id bit is inherited from the folder above, and the umask has removed bits, therefore the mode is
-    // set again.
+    // Sets the mode again, because the umask has removed bits. The set-group-id bit, which the folder above passes on,
+    // is kept.
     const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat made = {};
     if (!fd.valid() || fstat(fd.get(), &made) != 0 ||

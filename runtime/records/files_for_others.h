@@ -1,5 +1,6 @@
-// Root that works in another user's home acts with that user's rights. The owner of a folder can put links and programs
-// into it at any moment: with its own rights, root would write where the links lead, and start those programs.
+// Files in the home of another user. If root works there, it takes that user's rights. The owner of a folder can put
+// links and programs into it at any moment: with its own rights, root would write where the links lead, and would
+// start those programs.
 #pragma once
 
 #include <optional>
@@ -10,28 +11,28 @@
 
 namespace tony {
 
-// If this process is root, and the folder of TonyHome() exists and belongs to another user, the process becomes that
-// user for the rest of its life: groups, gid and uid, which it cannot take back, and HOME, USER and LOGNAME. TONY_HOME
-// still names the folder. Call this before threads start, and before anything in the home is opened. Returns the user's
-// name, or nullopt if nothing was changed. An owner without a number in this user namespace changes nothing, because
-// root has no rights over such files. kCannotWrite: the home is missing and cannot be made, or its path does not lead
-// to a folder. kNotPermitted: root may not become that user here, or a third user can change where the path of the home
+// If this process is root, and the folder of TonyHome() exists and belongs to another user, the process permanently
+// becomes that user: it changes its groups, gid and uid, and the variables HOME, USER and LOGNAME. TONY_HOME still
+// names the folder. Call this before threads start, and before anything in the home is opened. Returns the user's name,
+// or nullopt if nothing was changed. Nothing is changed if the owner has no number in this user namespace, because root
+// has no rights over such files. kCannotWrite: the home is missing and cannot be made, or its path does not lead to a
+// folder. kNotPermitted: root may not become that user here, or a third user can change where the path of the home
 // leads between this check and a later one (base/walk_path.h).
 Result<std::optional<std::string>> SwitchToHomeOwner();
 
-// Returns "root (uid 0)" if this process has taken the owner's rights, else an empty text. Later, what such a process
-// writes looks like the user's own.
+// Returns "root (uid 0)" if this process was root and has taken the owner's rights, else an empty text. What such a
+// process writes afterwards looks like the user's own, so the name must be added where it matters.
 std::string UserBeforeSwitch();
 
 // Files that programs of other users read, for example the portal of the Java TonY. Interface, implemented by
 // FilesOnThisMachine(), and for HDFS in records/hdfs/hdfs_checkpoint_folder.h.
 
-inline constexpr int kFolderForOthers = 0770;  // as in the Java TonY
+inline constexpr int kFolderForOthers = 0770;  // modes of the Java TonY
 inline constexpr int kFileForOthers = 0640;
 
-// Thread-safe; each call waits for the file system. Errors: kCannotWrite. kNotPermitted: on this machine, the folder of
-// a file is a link, or belongs to another user, whom the message names. HDFS also returns kNotPermitted and
-// kUnavailable.
+// Thread-safe; each call waits for the file system. kCannotWrite: a write failed. kNotPermitted: on this machine, the
+// folder of a file is a link, or belongs to another user, whom the message names. HDFS also returns kNotPermitted for
+// its own checks, and kUnavailable.
 class FilesForOthers {
  public:
   virtual ~FilesForOthers() = default;

@@ -62,7 +62,7 @@ class HistoryReader {
     history_.ended = time;
   }
   template <class Other>
-  void On(const Other&, Instant) {}  // other decisions do not matter here
+  void On(const Other&, Instant) {}  // other decisions change nothing here
 
   AttemptHistory& Of(const AttemptId& id) {
     AttemptHistory& attempt = attempts_[id];

@@ -13,27 +13,29 @@ namespace tony {
 
 struct AttemptHistory {
   AttemptId id;
-  std::string host;  // empty: never had a container
+  std::string host;  // empty: it never had a container
   std::optional<Instant> started, ended;
-  std::optional<Outcome> outcome;  // nullopt: has not ended
+  std::optional<Outcome> outcome;  // nullopt: it has not ended
 };
 
 struct RestartHistory {
   RestartDecided decided;
   Instant time;
-  // The time when the restart began; nullopt if another restart took over its tasks, or if the job was stopped first.
+  // The time when the restart began. nullopt: another restart has taken over its tasks, or the job was stopped first.
   std::optional<Instant> began;
 };
 
-// Each moment between `from` and `until` counts for exactly one of these fields, so they add up to the whole time.
+// The whole time from `from` to `until`, divided into parts. Each moment counts for exactly one part, so the parts add
+// up.
 struct TimeBreakdown {
   // Time spent waiting for containers, and for the whole gang to register.
   Duration waiting{0};
-  // Time with a formed gang; single tasks may have been restarted meanwhile.
+  // Time with a formed gang, including restarts of single tasks.
   Duration running{0};
   // Time from the decision to restart the gang or the job until the gang was formed again.
   Duration restarting{0};
-  Duration stopping{0};  // from the verdict to the end
+  // from the verdict to the job's end
+  Duration stopping{0};
   Duration Total() const { return waiting + running + restarting + stopping; }
   bool operator==(const TimeBreakdown&) const = default;
 };
@@ -41,28 +43,28 @@ struct TimeBreakdown {
 struct JobHistory {
   Epoch epoch;  // number of AMs so far
   Generation generation;
-  std::optional<Verdict> verdict;  // set once the job is stopping
+  std::optional<Verdict> verdict;  // set once the job stops
   std::optional<Instant> ended;
-  std::vector<AttemptHistory> attempts;  // by task, then number
+  std::vector<AttemptHistory> attempts;  // sorted by task, then number
   std::vector<RestartHistory> restarts;
   TimeBreakdown time;
 };
 
-// `from` is when the job was submitted. `until` is used if the journal does not contain the end of the job: the time
-// when that job ended, or now.
+// Returns the history of a job. `from` is when the job was submitted. If the journal does not contain the end of the
+// job, `until` replaces it: the time when the job ended according to other records, or now.
 JobHistory HistoryOf(const std::vector<Decision>& decisions, Instant from, Instant until);
 
 // The document of `tony history --json`, and of history.json on a job's page. Pure functions; history.cc lists the
 // fields.
 //
-// Verdicts and outcomes are written as in `tony status --json`; an outcome also has "usage": what the attempt used. The
-// parts of "time" add up to "total_ms", the time from "submitted" to "ended", or to now. "events" (only with --events)
-// are written as in the journal, with times in milliseconds.
+// Verdicts and outcomes are written as in `tony status --json`. An outcome also has "usage", the resources that the
+// attempt used. The parts of "time" add up to "total_ms", the time from "submitted" to "ended", or to now. "events"
+// (only with --events) are written as in the journal, with times in milliseconds.
 
 struct HistoryDocument {
   JobStatus status;
   std::vector<Decision> decisions;
-  // Bytes at the end of the journal that an unfinished append has left.
+  // The number of bytes at the end of the journal that belong to an unfinished append.
   size_t torn_bytes = 0;
   JobHistory history;
 };

@@ -23,14 +23,15 @@ bool JobFolder::IsOfEarlierBoot() const {
   if (!submission.ok() || submission->host != HostName()) return false;
   const auto kept = ReadFile(path_ / "boot-id");
   std::string recorded = kept.ok() ? std::string(Trim(*kept)) : "";
-  if (recorded.empty()) recorded = submission->boot;  // a power cut may empty boot-id
+  // a power cut may have emptied boot-id
+  if (recorded.empty()) recorded = submission->boot;
   const std::string present = BootId();
   return !recorded.empty() && !present.empty() && recorded != present;
 }
 
 Status JobFolder::MakeReserve(int tasks) const {
-  // The reserve covers the last decisions and the final status: some hundred bytes for each task, and the last output
-  // lines of a task in the verdict.
+  // The reserve covers the last decisions and the final status: a few hundred bytes for each task, and the last output
+  // lines of one task in the verdict.
   constexpr off_t kOfJob = 64 << 10, kOfTask = 2 << 10;
   const fs::path file = path_ / "reserve";
   const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));

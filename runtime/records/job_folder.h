@@ -30,23 +30,23 @@ class JobFolder {
   explicit JobFolder(const JobRecords& records) : path_(records.place()) {}  // for a job on this machine
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path home() const { return path_.parent_path().parent_path(); }  // path_ is <home>/jobs/<id>
+  std::filesystem::path home() const { return path_.parent_path().parent_path(); }  // path_ is HOME/jobs/ID
   std::filesystem::path journal() const { return path_ / "journal"; }
   std::filesystem::path finished() const { return path_ / "finished"; }
 
   // Reserves disk space for the last records of a job with `tasks` tasks, until JobRecords::FreeReserve().
-  // kCannotWrite: the disk has no space.
+  // kCannotWrite: the disk is full.
   Status MakeReserve(int tasks) const;
 
   Status WriteBoot(const std::string& boot) const;
-  // Returns true if this machine is the job's own and was rebooted since its last keeper: then no process of the job
-  // lives. Returns false if this is unknown.
+  // Returns true if the job ran on this machine and the machine was rebooted since the job's last keeper started. In
+  // that case no process of the job lives. Returns false if this is not known.
   bool IsOfEarlierBoot() const;
 
-  // Takes the lock file `name` ("am.lock"). kUnavailable: a process holds it already. The lock is held until the
-  // descriptor, and each copy of it in a forked child, is closed.
+  // Takes the lock file `name` ("am.lock"). kUnavailable: another process holds it. The lock is released when the
+  // descriptor and all its copies in forked children are closed.
   Result<UniqueFd> Lock(const std::string& name) const;
-  // Only checks the lock, and never makes a Lock() elsewhere fail.
+  // Returns whether a process holds the lock. The check takes no lock, so a Lock() elsewhere never fails because of it.
   bool IsLocked(const std::string& name) const;
 
  private:

@@ -71,9 +71,9 @@ using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
 constexpr char kAttribute[] = "user.tony.bytes";
-// A NameNode names this option in its error if the option is false.
+// The option whose name a NameNode puts into its error if attributes are switched off.
 constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";
-// A read fails only if the name is replaced between two calls this many times.
+// The most tries of a read. A try fails only if the name is replaced between its two calls.
 constexpr int kMostLooks = 5;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -86,7 +86,7 @@ HdfsBytes::Tries::Tries(const HdfsRetryPolicy& patience) : patience_(patience), 
 
 bool HdfsBytes::Tries::MayAgain(const Error& error) {
   if (error.code != ErrorCode::kUnavailable || used_ == patience_.pauses.size()) return false;
-  // A NameNode that has attributes switched off will not get them soon.
+  // If attributes are switched off, a repetition will not help.
   if (error.message.find(kSwitch) != std::string::npos) return false;
   if (SinceBoot() - began_ > patience_.longest) return false;
   std::this_thread::sleep_for(patience_.pauses[used_++]);
@@ -131,7 +131,7 @@ Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, Hdf
 
 Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& place) const {
   Tries tries(patience_);
-  // The name is new each time; Prepare() says why.
+  // The name is new each time, because an unanswered call may still make a folder under the old name.
   for (;;) {
     const std::string temporary = TemporaryIn(place);
     const Status made = calls_->MakeFolders(temporary);
@@ -173,7 +173,8 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
   for (bool unheard = false;;) {
     const auto renamed = calls_->Rename(temporary, path, how);
     if (renamed.ok() && *renamed) return true;
-    // A gateway may have repeated the call. In that case "not found" may be the answer to its second try.
+    // A gateway may have sent the call to HDFS twice. Then "not found" may be the answer to the second time, after the
+    // first has renamed the file.
     const bool is_refused = renamed.ok() || renamed.error().code == ErrorCode::kCannotWrite ||
                             renamed.error().code == ErrorCode::kNotPermitted;
     if (!is_refused) unheard = true;

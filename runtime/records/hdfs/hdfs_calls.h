@@ -1,4 +1,5 @@
-// Calls of HDFS for a thread that waits for the answer, on an event loop that belongs to the caller alone meanwhile.
+// HDFS calls that block a thread until the answer arrives. During a call, the thread runs an event loop that no other
+// thread uses.
 #pragma once
 
 #include <atomic>
@@ -19,18 +20,18 @@
 
 namespace tony {
 
-// Returns the answer to the call that `start(done)` begins. The call's own limits end the wait. Errors that the loop
-// throws are caught, because it throws if the process has no descriptors left.
+// Calls `start(done)`, and returns the answer that is passed to `done`. The wait ends at the latest with the call's own
+// limits. Exceptions of the loop are caught, because it throws if the process has no descriptors left.
 template <class T, class Start>
 T AwaitAnswer(EventLoop& loop, const Start& start) {
   return WithoutThrowing([&] { return RunUntilAnswer<T>(loop, start); });
 }
 
 // Calls of HDFS that block until the answer; each call is sent once. Interface, implemented by WebHdfsCalls, and by
-// FakeHdfs in tests, which loses answers and executes calls late that the caller no longer waits for.
+// FakeHdfs in tests. FakeHdfs also loses answers, and executes calls after the caller has stopped waiting.
 //
-// Thread-safe. Errors are those of hadoop::WebHdfs: after kUnavailable the work may be done already, or may still be
-// done later.
+// Thread-safe. Errors are those of hadoop::WebHdfs. After kUnavailable the call may have been executed, or may still be
+// executed later.
 
 class HdfsCalls {
  public:
@@ -42,7 +43,7 @@ class HdfsCalls {
   virtual Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) = 0;
   // Makes a file with mode 0600, in a folder that exists. Returns false if the name exists.
   virtual Result<bool> Create(const std::string& path, std::string_view bytes) = 0;
-  // Returns the whole file as it was at one moment.
+  // Returns the whole file, as it was at a single moment.
   virtual Result<std::string> Read(const std::string& path) = 0;
   virtual Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) = 0;
   // Removes a file, or a folder with its content. Returns false if the path did not exist.
@@ -52,24 +53,24 @@ class HdfsCalls {
   virtual Result<Xattrs> GetXattrs(const std::string& path) = 0;
 };
 
-// Returns the limits for calls about records. A healthy NameNode answers in milliseconds, and other processes always
-// wait. `answer` is the size of the largest record.
+// Returns the limits for calls that read or write records. They are short, because a healthy NameNode answers in
+// milliseconds, and another process always waits for the answer. `answer` is the size of the largest record.
 HttpCallLimits LimitsOfRecords();
 
-// Uses WebHDFS, on an event loop of its own. Calls of several threads wait for each other, because they share the open
-// connections. A component whose calls must not wait, such as a journal, has an object of its own.
+// Uses WebHDFS, on an event loop of its own. All threads share the open connections, so a call waits while another
+// thread's call runs. A component whose calls must not wait, such as a journal, has an object of its own.
 class WebHdfsCalls : public HdfsCalls {
  public:
   explicit WebHdfsCalls(hadoop::WebHdfs::Options options);
 
   Status MakeFolders(const std::string& path) override;
   Result<hadoop::HdfsEntry> GetEntry(const std::string& path) override;
-  // `action` is a text like "r-x". kNotPermitted: the user does not have these rights.
+  // Checks that this user has the rights `action`, a text like "r-x". kNotPermitted: the user does not have them.
   Status CheckAccess(const std::string& path, const std::string& action);
   Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) override;
   Result<bool> Create(const std::string& path, std::string_view bytes) override;
   Result<std::string> Read(const std::string& path) override;
-  // The arguments are those of WebHdfs::Read().
+  // Reads a part of the file; the arguments are those of WebHdfs::Read().
   Result<std::string> ReadPart(const std::string& path, int64_t offset, int64_t length);
   Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) override;
   Result<bool> Remove(const std::string& path) override;
@@ -82,7 +83,7 @@ class WebHdfsCalls : public HdfsCalls {
 
   const int64_t largest_;
   std::mutex mutex_;
-  EventLoop loop_;  // The mutex_ guards loop_ and hdfs_.
+  EventLoop loop_;  // mutex_ guards loop_ and hdfs_.
   hadoop::WebHdfs hdfs_;
 };
 
@@ -91,27 +92,29 @@ class WebHdfsCalls : public HdfsCalls {
 //   up to 12,000 bytes   CREATE .put-<random>, empty -> SETXATTR user.tony.bytes --+-> RENAME to its name
 //   more                 CREATE .put-<random>, with them -> check their length ----+
 //
-// HDFS takes 20 ms or, every second time, 430 ms to close a file with bytes, and it closes a file that was cut off half
-// way as if it were complete. An attribute is in the NameNode's own log after 5 ms (README.md has the figures). If a
-// file is empty, its bytes are in the attribute; the file's length therefore says where the bytes are. If a NameNode
-// refuses attributes, files are used for all sizes. If it has attributes switched off, they are not tried again.
+// Few bytes are kept in an attribute of an empty file, which is in the NameNode's own log after 5 ms. HDFS takes 20 ms
+// or, every second time, 430 ms to close a file that has bytes, and it closes a file that was cut off half way as if it
+// were complete (README.md has the figures). A reader knows by the file's length where the bytes are: those of an empty
+// file are in the attribute. If a NameNode refuses an attribute, the bytes are put into a file instead. If attributes
+// are switched off, they are not tried again.
 //
-// An unanswered call is repeated. After an unanswered rename, .put-<random> is checked, which no other process touches:
-// if it is missing from a folder that exists, it was renamed. A write is reported as done only when no part of it can
-// happen later, because a late repetition must not restore what was replaced since.
+// An unanswered call is repeated. After an unanswered rename, HdfsBytes checks .put-<random>, which no other process
+// touches: if it is missing from a folder that exists, the rename was done. A write is reported as done only when no
+// part of it can happen later, because a late repetition could overwrite what another process has written since.
 
-// A NameNode accepts 16 KiB, the attribute's name included. In the URL the value has twice as many characters, and the
-// server accepts a URL of 64 KiB.
+// The most bytes in an attribute. A NameNode accepts 16 KiB, including the attribute's name, and the server accepts a
+// URL of 64 KiB, in which the value has twice as many characters.
 inline constexpr size_t kMostInAttribute = 12'000;
 
 inline bool IsMissing(const Error& error) { return error.code == ErrorCode::kNotFound; }
-// Returns true if the entry exists, and false if it is missing; other errors are returned.
+// Turns the answer for an entry into true (it exists) or false (it is missing); other errors are returned.
 inline Result<bool> WasFound(const Result<hadoop::HdfsEntry>& entry) {
   if (entry.ok() || IsMissing(entry.error())) return entry.ok();
   return entry.error();
 }
 
-// How often an unanswered call is repeated, and after which pauses. After `longest`, no call is repeated.
+// The pauses before an unanswered call is repeated; their number limits the repetitions. After `longest`, no call is
+// repeated.
 struct HdfsRetryPolicy {
   std::vector<Duration> pauses = {Duration(100), Duration(400), Duration(1500)};
   Duration longest{20'000};
@@ -128,23 +131,23 @@ class HdfsBytes {
     std::string owner;
   };
   Result<std::optional<Found>> Get(const std::string& path) const;  // nullopt: the path does not exist
-  // Returns false if the name exists already (only with kIfNew). kNotFound: the folder is missing, and is not made; the
-  // temporary file may have been moved away with its folder. `written_in` is the folder for .put-<random>; empty: the
-  // folder of `path`.
+  // Writes the bytes under the name `path`. Returns false if the name exists already (only with kIfNew). The bytes are
+  // first written into a temporary file in `written_in`; empty: in the folder of `path`. kNotFound: the folder of
+  // `path` is missing, and is not made, or the temporary file was moved away together with its folder.
   Result<bool> Put(const std::string& path, std::string_view bytes, hadoop::HdfsRename how,
                    const std::string& written_in = "") const;
-  // Makes an empty folder in the same way: first under another name in the folder `place`, which MKDIRS makes if it is
-  // missing, and then by a rename to `path`.
+  // Makes an empty folder `path`: first under another name in the folder `place`, then by a rename to `path`. MKDIRS
+  // also makes `place` if it is missing.
   Result<bool> PutFolder(const std::string& path, const std::string& place) const;
 
   // Returns false once the NameNode has reported that attributes are switched off.
   bool MayHaveAttributes() const { return !*attributes_are_off_; }
-  // Returns true if a file is to be tried after this error of an attribute. Also notes whether attributes are switched
-  // off.
+  // Returns true if, after this error of an attribute, the bytes should be put into a file instead. Also records
+  // whether attributes are switched off.
   bool IsRefusedAttribute(const Error& error) const;
 
-  // Returns the answer of `call(HdfsCalls&)`, which is repeated while it is kUnavailable. The call may be executed
-  // twice.
+  // Returns the answer of `call(HdfsCalls&)`. The call is repeated while the answer is kUnavailable, so HDFS may
+  // execute it twice.
   template <class Call>
   auto Ask(Call call) const {
     Tries tries(patience_);
@@ -155,7 +158,7 @@ class HdfsBytes {
   class Tries {
    public:
     explicit Tries(const HdfsRetryPolicy& patience);
-    // Returns true, after a pause, if the call may be repeated.
+    // Waits and returns true if the call may be repeated after this error; otherwise returns false.
     bool MayAgain(const Error& error);
 
    private:

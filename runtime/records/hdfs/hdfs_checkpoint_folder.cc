@@ -12,10 +12,10 @@ namespace {
 
 using hadoop::HdfsEntry;
 
-// A NameNode lists a large folder in parts. An entry that is renamed in between may be missing from all of them,
-// therefore a changed folder is listed again.
+// The most listings of a folder that changes meanwhile. A NameNode lists a large folder in parts, and an entry that is
+// renamed between two parts may be missing from both. A folder that has changed is therefore listed again.
 constexpr int kMostListings = 5;
-// Names that Hadoop's own tools give to files while they write them.
+// Parts of names that Hadoop's own tools give to files while they write them.
 constexpr std::string_view kBeingCopied = "._COPYING_";
 constexpr std::string_view kOfCommitters = "_temporary";
 
@@ -101,7 +101,7 @@ Result<std::unique_ptr<CheckpointView>> HdfsCheckpointFolder::Look() const {
   return unreadable({ErrorCode::kUnavailable, "it changed during each try to list it"});
 }
 
-// `start(path, done)` begins a call for the path without its file system.
+// Calls `start(path, done)`, with the path without its file system, and returns the answer.
 template <class T, class Start>
 Result<T> HdfsFilesForOthers::Ask(const std::string& path, Start start) const {
   TRY_ASSIGN(const HdfsPlace place, ParseHdfsPlace(path));

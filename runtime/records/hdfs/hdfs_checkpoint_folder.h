@@ -1,5 +1,5 @@
-// A checkpoint directory in HDFS. An entry is recognized by the id that the NameNode gave it. A file that is written
-// again under the same name has another id.
+// A checkpoint directory in HDFS. An entry is recognized by the id that the NameNode gave it: a file that is written
+// again under the same name gets another id.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ class HdfsCheckpointFolder : public CheckpointFolder {
   const std::string file_system_, path_, user_;
 };
 
-// Writes files in HDFS that programs of other users read. Uses WebHDFS on an event loop of its own. Paths are like
-// "hdfs://nn:8020/x"; the file system in a path is ignored.
+// Writes files in HDFS that programs of other users read. Uses WebHDFS on an event loop of its own. Paths look like
+// "hdfs://nn:8020/x"; the file system named in them is ignored.
 class HdfsFilesForOthers : public FilesForOthers {
  public:
   explicit HdfsFilesForOthers(hadoop::WebHdfs::Options options) : hdfs_(loop_, std::move(options)) {}
@@ -50,7 +50,7 @@ class HdfsFilesForOthers : public FilesForOthers {
   Result<T> Ask(const std::string& path, Start start) const;
 
   mutable std::mutex mutex_;
-  mutable EventLoop loop_;  // The mutex_ guards loop_ and hdfs_.
+  mutable EventLoop loop_;  // mutex_ guards loop_ and hdfs_.
   mutable hadoop::WebHdfs hdfs_;
 };
 

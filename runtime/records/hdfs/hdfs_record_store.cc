@@ -11,7 +11,7 @@ namespace {
 using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
-// Returns an error with a code that RecordStore promises, and with the record's name.
+// Adds the record's name to an error, and replaces a code that RecordStore does not promise by `other`.
 Error Named(Error error, ErrorCode other, const std::string& what) {
   if (error.code != ErrorCode::kUnavailable && error.code != ErrorCode::kNotPermitted) error.code = other;
   return Annotate(std::move(error), what);
@@ -64,7 +64,8 @@ Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view 
   return NotPermittedError(written_in_, " is sealed: another process now writes the records of this job");
 }
 
-// HDFS has no call that makes a folder without the folders above it, so the job's folder is checked first.
+// Makes the folder of the record `name` inside the job's folder. Checks the job's folder first, because HDFS would also
+// make that folder.
 Status HdfsRecordStore::MakeFolderOf(const std::string& name) const {
   TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(folder_.path); }));
   return bytes_.Ask([&](HdfsCalls& calls) { return calls.MakeFolders(PathOf(name.substr(0, name.find('/')))); });
@@ -101,7 +102,7 @@ constexpr std::string_view kFrom = "from-";
 constexpr std::string_view kRecord = "user.tony.";
 // A NameNode accepts 32 attributes for a file or folder.
 constexpr int64_t kRecordsOfCarrier = 24;
-// An epoch is sealed only once, so a few tries are enough.
+// The most tries of a read. A try fails only if the epoch is sealed meanwhile, which happens once.
 constexpr int kMostReads = 3;
 
 }  // namespace
@@ -115,7 +116,8 @@ Error HdfsJournalStore::Named(Error error, const std::string& what, const std::s
   return Annotate(std::move(error), StrCat(what, " ", job_.file_system, path));
 }
 
-// Fails for a job that was removed: see HdfsRecordStore.
+// Makes a folder of the journal. Fails if the job was removed, because a late writer must not make the job's folder
+// again.
 Result<bool> HdfsJournalStore::PutFolder(const std::string& path) const {
   TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(job_.path); }));
   return bytes_.PutFolder(path, JournalFolder());
@@ -158,15 +160,16 @@ Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::st
   const std::string name = StrCat(kRecord, number);
   const auto set = [&] { return bytes_.Ask([&](HdfsCalls& calls) { return calls.SetXattr(carrier, name, bytes); }); };
   auto is_new = set();
-  // Either this is the first record of its carrier, or the epoch is sealed.
+  // The carrier (the folder whose attributes are the records) does not exist. Either this is its first record, or the
+  // epoch is sealed.
   if (!is_new.ok() && IsMissing(is_new.error())) {
     TRY(PutFolder(carrier));
     is_new = set();
   }
   if (!is_new.ok()) return is_new.error();
   if (*is_new) return true;
-  // The attribute exists. It may be from an earlier try of this AM whose answer was lost, because no other process
-  // writes in this epoch.
+  // The attribute exists already. No other process writes in this epoch, so it may come from an earlier try of this AM
+  // whose answer was lost.
   TRY_ASSIGN(const auto xattrs, bytes_.Ask([&](HdfsCalls& calls) { return calls.GetXattrs(carrier); }));
   const auto found = xattrs.find(name);
   if (found != xattrs.end() && found->second == bytes) return true;
@@ -186,7 +189,7 @@ Status HdfsJournalStore::Seal(Epoch epoch) const {
   const std::string path = PathOf(epoch), sealed = StrCat(path, kSealed);
   const auto renamed = bytes_.Ask([&](HdfsCalls& calls) { return calls.Rename(path, sealed, HdfsRename::kIfNew); });
   if (renamed.ok()) return Ok();
-  // Another process may have sealed the epoch, or a call of this process that was not answered.
+  // The epoch may have been sealed by another process, or by an unanswered earlier call of this one.
   if (IsMissing(renamed.error())) {
     const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(sealed); });
     if (there.ok()) return Ok();
@@ -204,7 +207,7 @@ Result<std::vector<JournalRecord>> HdfsJournalStore::Read(Epoch epoch) const {
   }
 }
 
-// kNotFound: the epoch was sealed meanwhile.
+// Returns the records in an epoch's folder. kNotFound: the epoch was sealed meanwhile.
 Result<std::vector<JournalRecord>> HdfsJournalStore::ReadFolder(const std::string& path) const {
   TRY_ASSIGN(const auto entries, bytes_.Ask([&](HdfsCalls& calls) { return calls.List(path); }));
   std::vector<JournalRecord> records;

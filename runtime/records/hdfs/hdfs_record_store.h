@@ -14,22 +14,23 @@
 namespace tony {
 
 struct HdfsFolder {
-  std::string file_system;  // "hdfs://nn.example.org:8020": for people
-  std::string path;         // "/user/eve/.tony/jobs/x"
-  // The owner of the job. Empty: unknown, and no record is reported as written by another user.
+  std::string file_system;  // shown to people, e.g. "hdfs://nn.example.org:8020"
+  std::string path;         // e.g. "/user/eve/.tony/jobs/x"
+  // The owner of the job. If the owner is unknown (empty), no record is reported as written by another user.
   std::string user;
 };
 
 // Makes the folder, and the folders above it, with mode 0700. Existing folders stay as they are.
 Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolder& folder);
 
-// Keeps the promises of RecordStore, and repeats unanswered calls for some seconds. A folder inside the job's folder is
-// made for its first record. The job's own folder is never made, because a late writer must not bring a removed job
-// into existence again. All records survive a power cut as far as HDFS does.
+// Implements RecordStore in HDFS, and repeats unanswered calls for a few seconds. A folder inside the job's folder is
+// made together with its first record. The job's own folder is never made, because otherwise a late writer would bring
+// a removed job into existence again. All records survive a power cut as far as HDFS does.
 class HdfsRecordStore : public RecordStore {
  public:
-  // `written_in` is the folder for records that are being written; empty: the folder of the record itself. After that
-  // folder was moved away, this store writes nothing more, however late: kNotPermitted.
+  // `written_in` is the folder in which records are written before they get their names; empty: the folder of the
+  // record itself. Once `written_in` was moved away, every write of this store fails with kNotPermitted, however late
+  // it comes.
   HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsRetryPolicy patience = {},
                   std::string written_in = "");
 
@@ -57,20 +58,21 @@ class HdfsRecordStore : public RecordStore {
 //   journal/3           the folder of epoch 3; Seal() renames it to journal/3.sealed, with everything in it
 //   journal/3/from-25   an empty folder, whose attributes user.tony.25 to user.tony.48 are the records 25 to 48
 //   journal/3/31        a record that is too large for an attribute
-//   journal/3/.put-...  a file that is being written, also for the job's other records, which its AM writes
+//   journal/3/.put-...  a file that is being written; the AM of the epoch also writes the job's other records here
 //
-// Every write names its path, and no write into an epoch's folder can create that folder. Therefore a writer that comes
-// after the seal, however late, gets the error that the folder does not exist. Folders are made in journal/ under
-// another name and then renamed, so that a late repetition does not make them again.
+// Every write names its path, and no write into an epoch's folder can create that folder. A writer that comes after the
+// seal, however late, therefore gets the error that the folder does not exist. Folders are made under another name in
+// journal/ and then renamed, because a late repetition of a direct creation would make a sealed folder again.
 //
-// from-25 is not a file, because CREATE is several calls to two servers, and each 24th step of a job would wait for
-// them.
+// from-25 is a folder and not a file, because CREATE of a file takes several calls to two servers. Each 24th step of a
+// job would wait for them.
 
-// Returns the folder of the epoch's records, which is renamed when the epoch is sealed. The AM of the epoch first
-// writes its other records in this folder, so none of them gets its name after the seal.
+// Returns the folder of the epoch's records, which is renamed when the epoch is sealed. The AM of the epoch also writes
+// the job's other records in this folder first, so none of them can get its final name after the seal.
 std::string EpochFolder(const HdfsFolder& job, Epoch epoch);
 
-// Keeps a journal in the folder of the job's records. `calls` belongs to this store alone: see WebHdfsCalls.
+// Keeps a journal in the folder of the job's records. Only this store may use `calls`, so that its calls never wait for
+// others.
 class HdfsJournalStore : public JournalStore {
  public:
   HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsRetryPolicy patience = {});
