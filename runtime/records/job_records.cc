@@ -61,7 +61,8 @@ Result<Submission> JobRecords::ReadSubmission() const {
   return ReadParsed(*store_, "submission.json", SubmissionFromJson);
 }
 
-// The token is compared with what callers send: a short token could be guessed, and an empty one is known to everybody.
+// Returns the job's token, and fails unless its length is right. Callers prove their rights by this token: a short
+// token could be guessed, and an empty one is known to everybody.
 Result<std::string> JobRecords::ReadToken() const {
   constexpr size_t kDigits = 2 * kJobTokenBytes;
   TRY_ASSIGN(std::string token, ReadWhole(*store_, "token"));
@@ -181,9 +182,8 @@ std::string JoinVariables(const std::vector<std::string>& variables) {
   return text;
 }
 
-// The field lists of leases, submissions and kills. Earlier releases wrote leases with an endpoint and no socket
-// (before Unix sockets were used), submissions without `boot` and `open_files` (release 0.1), without a request, or
-// without `programs`.
+// The field lists of leases, submissions and kills. In earlier releases, leases had an endpoint and no socket (before
+// Unix sockets were used). Submissions may lack `boot` and `open_files` (release 0.1), the request, or `programs`.
 
 namespace {
 
@@ -231,8 +231,8 @@ void Fields(auto& io, Is<Submission> auto& submission) {
   io.IfSet("programs", submission.programs);
 }
 
-// The time at which a delay was requested, on several clocks, from which a reader computes how much of the delay is
-// left.
+// The time at which a delay was requested, measured by several clocks. A reader computes from it how much of the delay
+// is left.
 struct DelayedFrom {
   Duration delay{0};
   Instant asked = WallNow();

@@ -54,21 +54,21 @@ inline constexpr int kJobTokenBytes = 32;
 // The addresses at which an AM listens.
 struct AmAddresses {
   Address own;
-  // Executors that the previous release started use this address, because they do not know Unix sockets. Other
-  // processes do not use it.
+  // An address for executors that the previous release started, because they do not know Unix sockets. No other process
+  // uses it.
   std::optional<Endpoint> for_old_executors = std::nullopt;
   bool operator==(const AmAddresses&) const = default;
 };
 
-// Returns the name of the AM's socket, "am.3.sock". The epoch is in the name so that a late AM cannot remove its
-// successor's socket.
+// Returns the name of the socket of this epoch's AM, e.g. "am.3.sock". The epoch is in the name so that an AM that
+// exits late cannot remove its successor's socket.
 SocketName SocketOf(Epoch epoch);
-std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nullopt: not an AM's socket
+std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nullopt: not such a socket
 
 struct LeaseRecord {
   Epoch epoch;
   AmAddresses am;
-  // The number grows with each renewal. A reader judges by its own clock how long the number has not changed.
+  // A number that grows with each renewal. A reader measures by its own clock how long the number has not changed.
   int64_t renewal = 0;
   bool operator==(const LeaseRecord&) const = default;
 };
@@ -78,36 +78,36 @@ struct Submission {
   std::string user;
   std::string host;
   Instant time;
-  // BootId() of `host` at submission; empty: not recorded.
+  // The BootId() of `host` at submission; empty: not recorded.
   std::string boot;
-  // How many files the submitter's processes might open (soft limit); 0: not recorded.
+  // The soft limit of open files of the submitter's processes; 0: not recorded.
   int64_t open_files = 0;
   RequestId request;   // empty: submitted without one
-  int64_t number = 0;  // submission number under `request`
-  // The ownership (owner and watch timeout) at submission; only the AM knows later ones.
+  int64_t number = 0;  // submission number within `request`
+  // The ownership (owner and watch timeout) at submission. Later changes are known only to the AM.
   Claim claim;
-  // The entry of $TONY_HOME/programs that has the programs of the job's processes. Empty: a process starts the programs
-  // that lie in the same folder as its own.
+  // The entry of $TONY_HOME/programs that has the programs of the job's processes. Empty: each process starts programs
+  // from the folder in which its own program lies.
   std::string programs;
 };
 
-// The documents of a job's folder that are not shown to users. kInvalid: the message names the field.
+// The JSON forms of the records that users do not see. kInvalid: the message names the wrong field.
 std::string ToJson(const LeaseRecord& record);
 std::string ToJson(const Submission& submission);
 std::string ToJson(const KillRequest& request);
 Result<LeaseRecord> LeaseRecordFromJson(std::string_view json);
 Result<Submission> SubmissionFromJson(std::string_view json);
 Result<KillRequest> KillRequestFromJson(std::string_view json);
-std::string JoinVariables(const std::vector<std::string>& variables);  // "NAME=value\0..."
+std::string JoinVariables(const std::vector<std::string>& variables);  // e.g. "NAME=value\0..."
 
 struct RecordedKill {
-  std::string name;  // identifies the kill's file
+  std::string name;  // name of the kill's file
   KillRequest request;
 };
 
 class JobRecords {
  public:
-  // `place` names where the store keeps the records, for people and for the job's programs; for a local job it is a
+  // `place` is the store's location of the records, for people and for the job's programs; for a local job it is a
   // folder. `journal` is the store of the journal; null: the journal is a record like the others.
   JobRecords(JobId job, std::filesystem::path place, std::shared_ptr<const RecordStore> store,
              std::shared_ptr<const JournalStore> journal = nullptr)
@@ -120,27 +120,28 @@ class JobRecords {
 
   Result<JobSpec> ReadSpec() const;
   Result<Submission> ReadSubmission() const;
-  Result<std::string> ReadToken() const;  // kInvalid: cut off or emptied
+  Result<std::string> ReadToken() const;  // kInvalid: it is incomplete or empty
   Result<std::vector<std::string>> ReadEnvironment() const;
-  Result<std::vector<std::string>> ReadSecrets() const;  // "NAME=value"
+  Result<std::vector<std::string>> ReadSecrets() const;  // e.g. "NAME=value"
   void RemoveSecrets() const;                            // does nothing if none exist
-  // Returns nullopt if the job has no staged files, or if it has the src/ of an earlier release.
+  // Returns nullopt if the job has no staged files, or if an earlier release put its program into src/.
   Result<std::optional<StagedFiles>> ReadStaged() const;
-  // Returns conf.json; jobs of earlier releases have none.
+  // Returns the content of conf.json; nullopt for jobs of earlier releases, which have none.
   Result<std::optional<std::string>> ReadConfiguration() const;
   std::string PlaceOfConfiguration() const { return store_->PlaceOf("conf.json"); }
-  // Returns the bytes of the journal; nullopt if no AM has begun it.
+  // Returns the bytes of the journal; nullopt if no AM has begun one.
   Result<std::optional<std::string>> ReadJournal() const;
   std::string PlaceOfJournal() const { return store_->PlaceOf("journal"); }  // shown to people
 
   Status WriteClock(const KeptClock& clock) const;
-  // Returns nullopt if no AM has been leader yet, or if the clock was lost.
+  // Returns nullopt if no AM has become leader yet, or if the clock was lost.
   Result<std::optional<KeptClock>> ReadClock() const;
 
   Status WriteLease(const LeaseRecord& record) const;
   Result<std::optional<LeaseRecord>> ReadLease() const;  // nullopt: no AM was leader yet
-  // ReadKills() sets `asker` of a request to the other user who wrote its file. Root writes with the owner's rights, so
-  // a kill by root looks like the owner's here. A request that cannot be read is left out, and named in the log.
+  // ReadKills() returns all kills that can be read, and logs the names of the others. If another user wrote the file of
+  // a kill, the kill's `asker` names that user. Root writes with the owner's rights, so the file of a kill by root does
+  // not show root.
   Result<RecordedKill> WriteKill(const KillRequest& request) const;  // stored under a new name
   Result<std::vector<RecordedKill>> ReadKills() const;
   Result<bool> HasPlainKill() const;
@@ -150,7 +151,7 @@ class JobRecords {
   bool HasVerdict() const;  // false if the status is unreadable
   // Frees the disk space that was reserved for the job's last records; does nothing if it was freed before.
   void FreeReserve() const;
-  // Does nothing if the result was acknowledged before.
+  // Records that the owner has consumed the job's result. Does nothing if this is recorded already.
   Status WriteAcked(const OwnerToken& owner, Instant now) const;
   Result<bool> IsAcked() const;
 
@@ -161,16 +162,16 @@ class JobRecords {
   std::shared_ptr<const JournalStore> journal_;
 };
 
-// Returns the records of a job whose records are files in `folder`; the folder has the job's name.
+// Returns the records of a job that are files in `folder`, which has the job's id as its name.
 JobRecords LocalJobRecords(const std::filesystem::path& folder);
 
-// Records that a process knows without reading them, because it wrote them itself and their bytes never change. If the
-// store is far away, a submit need not read back from it what it has just written.
+// A cache of records that this process wrote itself and whose bytes never change. If the store is far away, a submit
+// thus need not read what it has just written.
 
-// The bytes of a record by its name. nullopt: the record does not exist, and never will.
+// The bytes of records by name. nullopt: the record does not exist and will never exist.
 using RecordsByName = std::map<std::string, std::optional<std::string>>;
 
-// Get() returns known records from memory; all other calls go to `store`. Thread-safe.
+// A store that answers Get() of known records from memory, and passes all other calls to `store`. Thread-safe.
 class CachedRecords : public RecordStore {
  public:
   CachedRecords(std::shared_ptr<const RecordStore> store, RecordsByName known)
@@ -195,7 +196,7 @@ class CachedRecords : public RecordStore {
   const RecordsByName known_;
 };
 
-// The jobs of one user in one backend. Interface, implemented by LocalJobStore, by YarnJobs, and by the fake backend in
+// All jobs of one user in one backend. Interface, implemented by LocalJobStore, by YarnJobs, and by the fake backend in
 // tests.
 
 struct NewJob {
@@ -206,12 +207,12 @@ struct NewJob {
   RequestId request{};
   int64_t number = 0;
   Claim claim{};
-  // The content of conf.json, secrets masked (runtime/spec/job_spec_parser.h); empty: the job has none.
+  // The content of conf.json, with secrets masked (runtime/spec/job_spec_parser.h). Empty: the job has none.
   std::string configuration{};
   std::map<std::string, std::string> secrets{};  // secret variables of the tasks
   // The entry of $TONY_HOME/programs; empty: the job has none.
   std::string programs{};
-  // JobStore::UploadJob() sets this to the records that are in the store already; otherwise nullopt.
+  // The records that are in the store already. Set by JobStore::UploadJob(); otherwise nullopt.
   std::optional<RecordsByName> uploaded_records{};
 };
 
@@ -219,21 +220,21 @@ class JobStore {
  public:
   virtual ~JobStore() = default;
   virtual Result<JobId> NewId(Instant now) const = 0;
-  // Does the part of Create() that takes long, if the records are far away. Afterwards no other process finds the job
-  // yet, and Create() of the returned job is a single write. kUnavailable can also mean that `watch` stopped the work.
-  // The caller passes a job that it does not create, or an id that it does not use, to DiscardUploaded(). If the caller
-  // dies, `tony gc` cleans up.
+  // Uploads the records of a job, which takes long if the store is far away. Until Create() no other process finds the
+  // job. Create() of the returned job is then a single write. kUnavailable: the store did not answer, or `watch`
+  // stopped the work. If the caller does not create the returned job, or creates it under another id, it must call
+  // DiscardUploaded(). `tony gc` cleans up after a caller that died.
   virtual Result<NewJob> UploadJob(NewJob job, Instant, const StageWatch&) const { return job; }
   virtual void DiscardUploaded(const NewJob&) const {}
   // Makes the whole job or nothing, even if the submit dies half way. kCannotWrite names the place. kUnavailable:
-  // another process removed the uploaded records, because it took this submit for dead.
+  // another process removed the uploaded records, because it considered this submit dead.
   virtual Result<JobRecords> Create(const NewJob& job, Instant now) const = 0;
-  // Removes a job that was made but cannot be started.
+  // Removes a job that was created but cannot be started.
   virtual void Discard(const JobRecords& job) const = 0;
-  // kNotFound; kNotPermitted: the job belongs to another user.
+  // kNotFound: no such job. kNotPermitted: the job belongs to another user.
   virtual Result<JobRecords> Find(const JobId& job) const = 0;
   virtual Result<std::vector<JobRecords>> List() const = 0;  // newest first
-  // All jobs that may not have ended, and the newest of the ended ones.
+  // All jobs that may not have ended, and the newest jobs that have ended.
   struct NewestJobs {
     std::vector<JobRecords> jobs;  // newest first
     size_t left_out = 0;

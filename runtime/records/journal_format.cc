@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kMagic = "TONYJRNL";
 constexpr size_t kHeaderBytes = 12;
 constexpr size_t kRecordHeaderBytes = 12;
-// The largest step has decisions on every task of a job of 10,000 tasks.
+// The longest record: a step with decisions about every task of a job of 10,000 tasks.
 constexpr uint32_t kMaxRecord = 256 << 20;
 
 void AppendNumber(std::string& out, uint32_t number) {

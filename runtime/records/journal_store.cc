@@ -7,8 +7,8 @@
 namespace tony {
 namespace {
 
-// Records are added while an epoch is read, so an earlier record may be missed although a later one is found.
-// ReadJournal() therefore makes at most this many tries.
+// The most tries of ReadJournal(). Records are added while an epoch is read, so a try may miss a record and find a
+// later one; it is then repeated.
 constexpr int kMostLooks = 5;
 
 Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const std::vector<Epoch>& epochs) {

@@ -18,7 +18,8 @@ constexpr const char* kLogsFolder = "logs";
 
 std::string RecordOf(const AttemptId& attempt) { return StrCat(FolderName(attempt.task), ".", attempt.number); }
 
-// Returns nullopt for the name of another file, for example of a temporary file that a dead writer left.
+// Returns the attempt whose excerpts have this record name. Returns nullopt for any other name, such as that of a dead
+// writer's temporary file.
 std::optional<AttemptId> AttemptOf(const std::string& name) {
   const size_t dot = name.rfind('.');
   const size_t dash = name.rfind('-', dot);
@@ -156,7 +157,7 @@ Result<std::string> ReadBounded(int fd, int64_t size) {
 }
 
 struct SmallFile {
-  std::string bytes;  // cut off after `most` bytes
+  std::string bytes;  // at most `most` bytes
   int64_t size = 0;   // size of the whole file
 };
 
@@ -186,7 +187,7 @@ Result<Outputs> WhatFits(const SmallFile& text) {
   return outputs;
 }
 
-// Writes the copy, without the members that do not fit. Returns the problems in the file.
+// Writes the copy of the outputs, without the members that do not fit. Returns the problems in the outputs.
 Result<std::vector<OutputProblem>> Keep(const SmallFile& text, const fs::path& log_folder) {
   const fs::path copy = KeptOutputsFile(log_folder);
   if (text.size <= kLongestOutputs) {
@@ -210,7 +211,7 @@ Result<std::vector<OutputProblem>> KeepOutputs(const fs::path& file, const fs::p
   if (text.ok() && !*text) return std::vector<OutputProblem>();
   auto kept = text.ok() ? Keep(**text, log_folder) : text.error();
   if (kept.ok()) return kept;
-  // If the disk is full, one line may still fit, therefore only the reason is written.
+  // The disk may be full. The reason is a single line, which may still fit.
   const std::string& why = kept.error().message;
   TRY(WriteFileByRename(ProblemFile(log_folder), why + "\n", /*durable=*/true));
   return std::vector<OutputProblem>{{"", why}};
@@ -229,7 +230,7 @@ Result<std::optional<KeptOutputs>> ReadKeptOutputs(const fs::path& log_folder) {
   return std::optional(std::move(kept));
 }
 
-// The record is a JSON line (the attempt, and which members are missing), followed by the bytes of the outputs.
+// The record is a JSON line with the attempt and the missing members, followed by the bytes of the outputs.
 Status WriteJobOutputs(const JobRecords& records, const RecordedOutputs& recorded) {
   const KeptOutputs& outputs = recorded.outputs;
   const std::string left_out = outputs.left_out.empty() ? "" : StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");

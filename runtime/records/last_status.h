@@ -1,4 +1,4 @@
-// The status document of a job that has no AM any more, for the process that brings the job to its end.
+// The status document of a job that no longer has an AM. The process that finalizes such a job uses it.
 #pragma once
 
 #include "runtime/base/result.h"
@@ -12,13 +12,13 @@ namespace tony {
 // the fields from the spec stay empty, because an unreadable spec may be the reason why the job has no AM.
 Result<JobStatus> InitialStatus(const JobRecords& records);
 
-// Returns the last document, with the owner and the watcher that the AM had published; or a fresh one if there was
-// none.
+// Returns the last status document, with the owner and the watcher that the AM had published. Returns InitialStatus()
+// if the AM had written none.
 Result<JobStatus> LastStatus(const JobRecords& records);
 
 void EndTask(TaskStatus& task, const Outcome& outcome, Instant now);
 
-// Ends the job with this verdict. Tasks that ran end with the verdict's class.
+// Ends the job with this verdict. The outcome of tasks that still ran gets the verdict's class.
 void EndStatus(JobStatus& status, const Verdict& verdict, Instant now);
 
 }  // namespace tony

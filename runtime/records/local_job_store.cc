@@ -29,11 +29,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFinishedFile[] = ".finished";
-// At most this many names in a row may belong to removed folders. If there are more, the job is checked on disk as if
-// its name were not in the file, and the file is written again.
+// The most names of removed folders that are skipped in a row. If there are more, the job is checked on disk as if its
+// name were not in the file, and the file is written again.
 constexpr int kMostGone = 64;
 
-// The header names device and inode, so that a file copied together with its folder is not trusted.
+// The header names the jobs folder by device and inode, so the file is not trusted in a copy of that folder.
 std::string HeadOf(int folder) {
   struct stat info {};
   if (fstat(folder, &info) != 0) return "";
@@ -86,11 +86,12 @@ void FinishedNames::Keep() const {
 
 namespace {
 
-// The token is part of an address that people copy; 16 random bytes are hard enough to guess.
+// The number of random bytes in a page token. The token is part of an address that people copy, so it is short; 16
+// bytes are hard enough to guess.
 constexpr int kPageTokenBytes = 16;
 constexpr int kIdBytes = 3;
-// Free disk space that a new job needs: a job of some hundred tasks writes this much before its first task runs. With
-// less space the AM could not start, and could not report the reason.
+// The free disk space that a new job needs. A job of a few hundred tasks writes this much before its first task runs.
+// With less space the AM could not start, and could not report the reason.
 constexpr uint64_t kLeastRoom = 256 * 1024;
 
 Status CheckRoom(const fs::path& folder) {
@@ -100,8 +101,8 @@ Status CheckRoom(const fs::path& folder) {
   return FileError(ErrorCode::kCannotWrite, "make a job in", folder, ENOSPC);
 }
 
-// Syncs all files that the job needs after a power cut, because a job that was reported as submitted must still exist
-// then. The page token is not among them.
+// Writes the files of a new job, and syncs those that must survive a power cut, because a job that was reported as
+// submitted must still exist afterwards. The page token is not synced.
 Status Fill(const fs::path& folder, const NewJob& job, const Submission& submission) {
   TRY(MakeFolder(folder));
   TRY(WriteNewFile(folder / "spec.json", ToJson(job.spec), /*durable=*/false));
@@ -124,7 +125,8 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   return SyncInParallel(files);
 }
 
-// Uses readdir(3), because std::filesystem takes twice the time for 100,000 jobs.
+// Calls `visit` for the name of each job. Uses readdir(3), because std::filesystem takes twice the time for 100,000
+// jobs.
 Status VisitJobNames(const fs::path& jobs, const std::function<void(std::string_view)>& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(jobs.c_str()), closedir);
   if (!folder && errno == ENOENT) return Ok();

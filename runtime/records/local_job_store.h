@@ -1,6 +1,6 @@
-// FinishedNames remembers which jobs of a folder have finished, so that a list of 100,000 jobs need not check each one.
-// A finished job never restarts, therefore a remembered name stays true until its folder is removed. The file is only a
-// shortcut: if it is missing, damaged, torn, or belongs to another folder, each job is checked.
+// FinishedNames remembers which jobs of a folder have finished, so that a list of 100,000 jobs need not check each one
+// on disk. A finished job never restarts, therefore a remembered name stays valid until its folder is removed. The file
+// is only a cache: if it is missing, damaged, torn, or belongs to another folder, each job is checked.
 //
 //   jobs/.finished   "finished jobs of <device>:<inode>", then one name a line, in the order of the folder
 #pragma once
@@ -17,14 +17,15 @@ namespace tony {
 
 class FinishedNames {
  public:
-  // The file is written if at least this many names had to be checked on disk, because checking them again would cost
-  // more than the file.
+  // The file is written if at least this many names had to be checked on disk. For fewer names, the checks cost less
+  // than the file.
   static constexpr size_t kMinChecksToSave = 1000;
 
   explicit FinishedNames(std::filesystem::path jobs, size_t worth_keeping = kMinChecksToSave);
-  // Call this for all jobs of the folder, in the order in which the folder is read. File systems keep that order when
-  // other entries come or go, so one pass over the file finds all names. On a file system that does not, names are
-  // checked on disk, which is slower and gives the same result.
+  // Returns whether the job has finished. Call this for all jobs of the folder, in the order in which the folder is
+  // read. Most file systems keep that order when other entries come or go, so one pass over the file finds all names.
+  // On a file system that does not keep the order, more names are checked on disk, which is slower and gives the same
+  // result.
   bool HasFinished(std::string_view name);
   // Writes the names of the finished jobs, if enough of them had to be checked on disk. Call this after the last name.
   void Keep() const;
@@ -35,7 +36,7 @@ class FinishedNames {
   const std::filesystem::path jobs_;
   const size_t worth_keeping_;
   const UniqueFd folder_;
-  // The content of the file as it was read, and as it should be.
+  // The content of the file: `known_` as it was read, `seen_` as it should be.
   std::string known_, seen_;
   // The search in `known_` continues at this offset, behind the last name that was found.
   size_t at_ = 0;
@@ -45,8 +46,9 @@ class FinishedNames {
 // Returns a new id for a job of this machine: "local-20261121-093015-4f2a9c".
 JobId NewJobId(Instant now);
 
-// The jobs of one user on this machine: the folders in $TONY_HOME/jobs. A new folder gets its final name when it is
-// complete. The file `finished` in a folder marks a job that has ended, so that a list need not read the job's status.
+// The jobs of one user on this machine: the folders in $TONY_HOME/jobs. A new folder gets its final name only when it
+// is complete. The file `finished` in a folder marks a job that has ended, so that a list need not read the job's
+// status.
 class LocalJobStore : public JobStore {
  public:
   explicit LocalJobStore(std::filesystem::path home) : home_(std::move(home)) {}

@@ -37,14 +37,14 @@ class LocalRequestLock : public RequestLock {
   const UniqueFd fd_;
 };
 
-// Repeats `work` while Sweep() removes the folder between two steps of `work`, at most until `late()`.
+// Repeats `work` if Sweep() removed the folder while `work` ran, until `late()` returns true.
 template <class Work, class Late>
 auto InFolder(const fs::path& folder, const Work& work, const Late& late) -> decltype(work()) {
   for (;;) {
     TRY(MakeFolder(folder));
     const UniqueFd made(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto done = work();
-    // A new folder may have the same name by now, therefore the open folder is checked.
+    // The open folder is checked and not its name, because a new folder may have the same name by now.
     struct stat found {};
     const bool is_removed = !made.valid() || fstat(made.get(), &found) != 0 || found.st_nlink == 0;
     if (done.ok() || late() || !is_removed) return done;
@@ -63,7 +63,7 @@ Result<std::vector<fs::path>> EntriesOf(const fs::path& folder) {
 
 Instant ModifiedAt(const fs::path& path) {
   struct stat found {};
-  // A file of unknown age counts as new.
+  // A file whose age cannot be read counts as new.
   if (lstat(path.c_str(), &found) != 0) return Instant::max();
   const auto modified = std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec);
   return Instant(std::chrono::duration_cast<Duration>(modified));
@@ -119,7 +119,7 @@ Status LocalRequestIndex::Revoke(const RequestId& request, const OwnerToken& own
   const auto write = [&] {
     return WriteFileByRename(RevocationIn(folder, owner), RevocationToJson(now + kRevocationLasts), /*durable=*/true);
   };
-  // Ten removals in a row do not happen in practice.
+  // The write is repeated at most ten times, because ten removals in a row do not happen in practice.
   TRY(InFolder(folder, write, [&] { return ++tries >= 10; }));
   return SyncHome(home_, {home_ / "requests"});
 }
@@ -146,7 +146,8 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
   return forgotten;
 }
 
-// Returns true if the folder was removed, or would be with `dry_run`.
+// Removes what no longer counts in the folder of a request. Returns true if the whole folder was removed, or with
+// `dry_run` would be.
 Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before, Instant now, bool dry_run) const {
   UniqueFd lock;
   if (!dry_run) {
@@ -169,8 +170,8 @@ Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before,
   if (dry_run) return !counts;
   for (const fs::path& path : useless) unlink(path.c_str());
   if (counts) return false;
-  // The lock file is removed last: a process that waits for the lock then notices that the file no longer has this
-  // name.
+  // The lock file is removed last. A process that waits for the lock then notices that the locked file no longer has
+  // this name.
   for (const fs::path& path : {RecordIn(folder), LockIn(folder)}) unlink(path.c_str());
   // The folder is not empty if another process has used it meanwhile.
   if (rmdir(folder.c_str()) == 0 || errno == ENOTEMPTY || errno == EEXIST) return true;

@@ -1,4 +1,4 @@
-// The request ids that were used on this machine, and what is recorded for each.
+// The request ids that were used on this machine, with their records.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace tony {
 //
 //   record.json            the RequestRecord, and the id itself; written by rename
 //   lock                   locked until the descriptor and its copies in forked children are closed
-//   revoked-<sha256>.json  the revocation of the owner with this hash: until when it is valid
+//   revoked-<sha256>.json  the revocation of the owner with this hash, with the time when it expires
 class LocalRequestIndex : public RequestIndex {
  public:
   // Returns whether a job exists. By default, a job exists if its folder is in $TONY_HOME/jobs.
@@ -27,8 +27,8 @@ class LocalRequestIndex : public RequestIndex {
   Result<bool> Write(const RequestId& request, const RequestRecord& record) const override;
   Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const override;
   Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const override;
-  // Removes expired revocations, and records whose job was removed and that were not written since `before`. Returns
-  // how many requests were removed completely. Locked or damaged requests stay; the log names the damaged ones.
+  // Removes expired revocations. Also removes records that were last written before `before` and whose job was removed.
+  // Returns how many requests were removed completely. Locked or damaged requests stay; the log names the damaged ones.
   Result<int> Sweep(Instant before, Instant now, bool dry_run) const;
 
  private:

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The writer is the file's owner, because any user with write access could write another name into the file itself.
+// The owner of the file is its writer. A name in the file's content would prove nothing, because any user with write
+// access could put another name there.
 std::string WriterOf(int file) {
   struct stat info = {};
   return fstat(file, &info) == 0 ? OtherUser(info.st_uid) : "";

@@ -24,29 +24,30 @@ struct StoredRecord {
 
 enum class Durability { kLostWithPower, kSurvivesPowerCut };
 
-// A record is read as a whole, as it was written last or before that, even while another process writes it. A name may
-// have one folder before it: "kill-requests/4f2a.json". Thread-safe. Calls wait for the store. A write that fails may
-// have been done, if its answer was lost; the caller may repeat it. Errors name the record: kUnavailable,
-// kNotPermitted, and for writes kCannotWrite.
+// A store of records. Get() returns a whole record, as it was last written or as it was before, even while another
+// process writes it. A record's name may begin with one folder: "kill-requests/4f2a.json". Thread-safe. Calls wait for
+// the store. A write that fails may have been done nevertheless, if only its answer was lost; the caller may repeat it.
+// Errors name the record: kUnavailable, kNotPermitted, and for writes kCannotWrite.
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
   virtual Result<std::optional<StoredRecord>> Get(const std::string& name) const = 0;  // nullopt: no such record
-  // Returns false if the record existed already. A caller that repeats a write with a lost answer may have made the
-  // record itself.
+  // Returns false if the record existed already. If a caller repeats a write whose answer was lost, the existing record
+  // may be its own.
   virtual Result<bool> PutNew(const std::string& name, std::string_view bytes, Durability durability) const = 0;
   virtual Status Replace(const std::string& name, std::string_view bytes, Durability durability) const = 0;
   virtual Status Remove(const std::string& name) const = 0;  // does nothing if already removed
   // Returns the names in `folder`, in no particular order.
   virtual Result<std::vector<std::string>> List(const std::string& folder) const = 0;
-  // Calls `fn` on the loop after records outside of folders may have changed, until the handle is destroyed. Returns
-  // null if the store never sends notifications, and an error if it cannot now; the caller then checks at its own
-  // intervals.
+  // Calls `fn` on the loop whenever records outside of folders may have changed, until the handle is destroyed. Returns
+  // null if this store never sends notifications, and an error if it cannot send them now. In both cases the caller
+  // must check at intervals.
   virtual Result<std::unique_ptr<EventLoop::Handle>> Watch(EventLoop& loop, EventLoop::Callback fn) const = 0;
-  virtual std::string PlaceOf(const std::string& name) const = 0;  // for people: "/home/me/.tony/jobs/x/status.json"
+  // shown to people: "/home/me/.tony/jobs/x/status.json"
+  virtual std::string PlaceOf(const std::string& name) const = 0;
 };
 
-// Keeps records as files, private to the user, of a folder that exists.
+// Keeps records as files, private to the user, in an existing folder.
 class LocalRecordStore : public RecordStore {
  public:
   explicit LocalRecordStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -63,9 +64,9 @@ class LocalRecordStore : public RecordStore {
   std::filesystem::path folder_;
 };
 
-// Functions that read a record as a whole and parse it; an error names the record's place. For runtime/records only.
+// Functions that read a whole record and parse it; an error names the record's place. For runtime/records only.
 
-// `parse` turns bytes into a Result. Returns nullopt if the record does not exist.
+// Returns a record, parsed by `parse`; nullopt if the record does not exist.
 template <class T>
 Result<std::optional<T>> ReadOptional(const RecordStore& store, const std::string& name,
                                       Result<T> (*parse)(std::string_view)) {

@@ -26,12 +26,13 @@ Status RequestIndex::CheckId(const RequestId& request) {
   return Ok();
 }
 
-// The field lists of what a RequestIndex keeps. Records of version 1, from earlier releases, have no digests and no
+// The field lists of the records of a RequestIndex. Records of version 1, from earlier releases, have no digests and no
 // runs.
 
 namespace {
 
-// Version 2 has digests. An earlier release, which would lose them, refuses such a record with a message that names it.
+// The version of records with digests. An earlier release would lose the digests, so it refuses such a record with a
+// message that names it.
 constexpr int kRecordSchema = 2;
 
 std::string TextOfBytes(std::string_view bytes) {
@@ -118,9 +119,10 @@ namespace {
 constexpr auto kDurable = Durability::kSurvivesPowerCut;
 constexpr std::string_view kJson = ".json";
 constexpr std::string_view kRevokedMark = "revoked-";
-// The first digits of the hash name a folder: 256 folders, so that the list of each is short.
+// The number of hash digits that name a folder. Two digits give 256 folders, so the list of each is short.
 constexpr size_t kPrefix = 2;
-// A read fails only if a newer record is written and the older one removed between two calls this many times in a row.
+// The most tries of a read. A try fails only if, between its two calls, a newer record is written and the older one
+// removed.
 constexpr int kMostReads = 5;
 
 // Returns "ab/12...", the folder and the beginning of the names of the request's records.
@@ -144,7 +146,7 @@ struct RecordRequestIndex::Kept {
   std::vector<std::string> revocations;  // record names
 };
 
-// Returns the records of a folder by request; the keys are those of StemOf().
+// Returns the records of a folder by request; the keys are results of StemOf().
 Result<RecordRequestIndex::KeptByName> RecordRequestIndex::List(const std::string& folder) const {
   TRY_ASSIGN(const auto entries, place_.store->List(folder));
   KeptByName all;
@@ -204,7 +206,8 @@ Result<RequestRecord> RecordRequestIndex::EffectiveRecord(RequestRecord record) 
 
 Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
   TRY(CheckId(request));
-  // record.coming may be this submit's own job, if the answer to its earlier write was lost.
+  // The coming job may be this submit's own, because the answer to an earlier write may have been lost. Any other
+  // coming job is given up.
   if (record.coming && record.job != record.coming) {
     TRY_ASSIGN(const bool is_given_up, place_.give_up(*record.coming));
     if (!is_given_up) return false;
@@ -214,8 +217,8 @@ Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRe
   const int64_t number = record.revision + 1;
   TRY_ASSIGN(const bool is_first, Put(name, number, ToJson(KeptRequest{request, record, WallNow()})));
   if (!is_first) return false;
-  // The number may have been free only because its record was removed. In that case a higher record exists, or the one
-  // below has been removed.
+  // The number may have been free only because its record was removed. If so, a higher record exists, or the record
+  // below was removed as well.
   TRY_ASSIGN(const KeptByName all, List(name.substr(0, kPrefix)));
   const auto kept = all.find(name);
   const std::set<int64_t> numbers = kept == all.end() ? std::set<int64_t>() : kept->second.numbers;
@@ -225,7 +228,8 @@ Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRe
   return false;
 }
 
-// If the answer to an earlier try was lost, the record holds this submit's own text, and counts as written.
+// Writes a record under this number. An existing record with exactly this text counts as written, because it is from an
+// earlier try whose answer was lost.
 Result<bool> RecordRequestIndex::Put(const std::string& name, int64_t number, std::string_view text) const {
   const auto put = place_.store->PutNew(RecordName(name, number), text, kDurable);
   if (put.ok() && *put) return true;
@@ -267,7 +271,7 @@ Result<int> RecordRequestIndex::Sweep(Instant before, Instant now, bool dry_run)
   return forgotten;
 }
 
-// Returns true if the whole request was removed, or would be with `dry_run`.
+// Returns true if all records of the request were removed, or with `dry_run` would be.
 Result<bool> RecordRequestIndex::SweepOne(const std::string& name, const Kept& kept, Instant before, Instant now,
                                           bool dry_run) const {
   TRY_ASSIGN(bool counts, Counts(name, kept, before));

@@ -1,5 +1,5 @@
 // Records for request ids in one backend. Interface, implemented by LocalRequestIndex, and by RecordRequestIndex for
-// clusters. An id has 1 to 4096 bytes, any except NUL; ids are compared as a whole. A record that cannot be understood
+// clusters. An id has 1 to 4096 bytes, any except NUL, and is compared as a whole. A record that cannot be understood
 // is an error that names it. It never counts as missing, because the next submit would then make a second job.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace tony {
 
 constexpr Duration kRevocationLasts{600'000};
 
-// The submit that decides about a request holds this lock; the lock ends when the submit dies. The lock of
+// The lock that a submit holds while it decides about a request. The lock ends when the submit dies. The lock of
 // RecordRequestIndex does not exclude other submits, because that index compares records instead.
 class RequestLock {
  public:
@@ -31,45 +31,45 @@ class RequestIndex {
  public:
   virtual ~RequestIndex() = default;
 
-  // kUsage: the message names what is wrong with the id. All other methods make this check first.
+  // Returns kUsage if the id is not valid; the message names what is wrong. All other methods make this check first.
   static Status CheckId(const RequestId& request);
 
   // Waits for the lock for at most `limit`; kUnavailable after that time.
   virtual Result<std::unique_ptr<RequestLock>> Lock(const RequestId& request, Duration limit) const = 0;
-  // Returns the record that counts: if its job was never made, the returned record names the job before it. nullopt:
+  // Returns the record that counts. If the newest job was never made, this is a record with the job before it. nullopt:
   // the id is unknown.
   virtual Result<std::optional<RequestRecord>> Read(const RequestId& request) const = 0;
-  // Writes durably; the caller holds the lock. `record` was derived from the record that was read, or from none.
-  // Returns false and writes nothing if another record was written since, or if the job that was coming has been made.
-  // After success, that coming job is never made, unless it is `record.job`.
+  // Writes a record durably; the caller holds the lock. `record` must be derived from the result of the last Read().
+  // Returns false and writes nothing if another record was written since that Read(), or if the job that the read
+  // record names as `coming` was made meanwhile. After success, that job is never made, unless it is `record.job`.
   virtual Result<bool> Write(const RequestId& request, const RequestRecord& record) const = 0;
-  // Records that this owner must stop; valid for kRevocationLasts. Durable; needs no lock.
+  // Records durably that this owner must stop; valid for kRevocationLasts. The caller needs no lock.
   virtual Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;
   virtual Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;
 };
 
-// The JSON forms of what a RequestIndex keeps.
+// The JSON forms of the records of a RequestIndex.
 
 struct KeptRequest {
   RequestId id;
   RequestRecord record;
   Instant written{};  // by the writer's clock; 1970: unknown
 };
-// The texts of ids, adopters and runs are any bytes. In JSON each '%', and each byte that is not a printable ASCII
-// character, is written as three characters: "%0A".
+// Ids, adopters and runs may contain any bytes. In JSON, each '%' and each byte that is not a printable ASCII character
+// is written as three characters: "%0A".
 std::string ToJson(const KeptRequest& kept);
 Result<KeptRequest> KeptRequestFromJson(std::string_view text);
 
 std::string RevocationToJson(Instant until);
 Result<Instant> RevocationFromJson(std::string_view text);
 
-// Request ids if the user's machines share neither a disk nor a lock: the index is kept in records.
+// A request index that is kept in records, for a user whose machines share neither a disk nor a lock.
 
-// The state of a job that a record of the index names.
+// The state of a job that is named in a record of the index.
 enum class JobPresence {
-  // The job was removed, or given up before it was made.
+  // The job was removed, or it was given up before it was made.
   kNone,
-  // Everything of the job exists, except the record that makes it a job.
+  // The job is coming: all its parts exist, except the record that makes them a job.
   kComing,
   kMade,
 };
@@ -78,9 +78,9 @@ struct RequestPlace {
   // Makes `folder` in the store, and the folders above it, if they are missing.
   std::function<Status(const std::string& folder)> make;
   std::function<Result<JobPresence>(const JobId& job)> look;
-  // Ensures that a coming job is never made, whatever its submit does. Returns false if the job was made before.
+  // Ensures that a coming job is never made, whatever its submit does. Returns false if the job is made already.
   std::function<Result<bool>(const JobId& job)> give_up;
-  // The index of an earlier release, which is read if the records do not know a request. May be null.
+  // The index of an earlier release. It is read if the records do not know a request. May be null.
   std::shared_ptr<const RequestIndex> older;
 };
 
@@ -88,12 +88,14 @@ struct RequestPlace {
 //
 //   12....1.json                 the first RequestRecord, and the id itself
 //   12....2.json                 the next one; the record with the highest number counts
-//   12....revoked-<sha256>.json  the revocation of an owner: until when it is valid
+//   12....revoked-<sha256>.json  the revocation of an owner, with the time when it expires
 //
-// A writer that has read number n writes number n + 1, unless that exists. Therefore each record follows from the one
-// before, and no lock is needed. A record is only removed if a higher one exists, or together with all others of its
-// request, lowest first. If a writer of n + 1 finds that n was removed meanwhile, it takes its own record back and
-// reads again. A writer of 1 that finds a higher number reads again.
+// A writer that has read number n writes number n + 1, unless that exists. Therefore each record is derived from its
+// predecessor, and no lock is needed.
+//
+// Records are removed if a higher one exists, or all records of a request together, lowest number first. Such a removal
+// may run at the same time as a write. Therefore a writer of n + 1 that finds n removed takes its own record back, and
+// reads again. A writer of 1 that finds a higher number does the same.
 //
 // A record names a job before the job is made. The next submit sees that the job is coming, and may wait for it. If the
 // job does not come, that submit gives it up, and only then writes a record without it.
@@ -106,7 +108,8 @@ class RecordRequestIndex : public RequestIndex {
   Result<bool> Write(const RequestId& request, const RequestRecord& record) const override;
   Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const override;
   Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const override;
-  // Works like LocalRequestIndex::Sweep(), and also removes records that a higher one has replaced.
+  // Removes requests under the same conditions as LocalRequestIndex::Sweep(), and also each record that a higher one
+  // has replaced.
   Result<int> Sweep(Instant before, Instant now, bool dry_run) const;
 
  private:

@@ -74,15 +74,16 @@ Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
 
 // Puts staged entries into an attempt's folder.
 //
-// The files of src_dir (kContents) are copied for each task, as the Java TonY gave a copy to each container. Programs
-// write beside themselves and edit their configuration in place. Python resolves the link of a script, searches the
-// script's siblings where the file really is, and puts its __pycache__ there. Only files that are too large to be
-// copied for hundreds of tasks become links.
+// The files of src_dir (kContents) are copied for each task, as the Java TonY gave a copy to each container. Copies are
+// needed because programs write beside themselves and edit their configuration in place. In addition, Python resolves
+// the link of a script: it searches the script's siblings where the file really is, and puts its __pycache__ there.
+// Only files that are too large to be copied for hundreds of tasks become links.
 
 namespace {
 
-// Programs, configurations and tables are smaller than this. Checkpoints and data sets, which people do not edit in
-// place, are larger: a hundred tasks that copied them would fill a disk, and would send nothing to their AM meanwhile.
+// The size above which a file becomes a link. Programs, configurations and tables are smaller. Checkpoints and data
+// sets are larger, and people do not edit them in place: a hundred copies would fill a disk, and a task that copies
+// them would send nothing to its AM meanwhile.
 constexpr int64_t kLargestCopy = 16 << 20;
 
 Error Gone(const fs::path& path, int error) { return FileError(ErrorCode::kUnavailable, "read staged", path, error); }
@@ -107,7 +108,8 @@ Status CopyFile(const fs::path& from, const fs::path& to, const struct stat& inf
 
 Status CopyContents(const fs::path& from, const fs::path& to);
 
-// Returns false if the name belongs to something else, such as the link of a resource, which stays.
+// Makes a folder of the task. Returns false if the name belongs to something else, such as the link of a resource,
+// which then stays.
 Result<bool> MakeOwnFolder(const fs::path& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
   struct stat made {};
@@ -141,7 +143,8 @@ Status CopyContents(const fs::path& from, const fs::path& to) {
   return error ? Status(Gone(from, error.value())) : Ok();
 }
 
-// The NodeManager has put a link with the entry's name into the container's folder; the file behind it is copied.
+// Copies a file to `name`. The NodeManager has put a link with the entry's name into the container's folder, and the
+// file to copy is the target of this link.
 Status CopyNamed(const fs::path& link, const fs::path& work, const fs::path& name) {
   std::error_code error;
   const fs::path file = fs::canonical(link, error);

@@ -83,7 +83,7 @@ bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask) {
 
 namespace {
 
-// Returns the index of the alternative of SubmitObservation that answers a step.
+// Returns the index of the alternative of SubmitObservation that answers this kind of step.
 size_t AnswerOf(SubmitStepKind kind) {
   switch (kind) {
     case SubmitStepKind::kRead:
@@ -192,7 +192,7 @@ ExistingJob SubmitMachine::Existing(const RequestSeen& seen) const {
   return known && seen.existing == ExistingJob::kActive ? first_hand_->existing : seen.existing;
 }
 
-// The submit is not stale, so its number is the newest.
+// Plans the steps that record and create the new job. The submit is not stale here, so its number is the newest.
 void SubmitMachine::Create(const RequestSeen& seen) {
   RequestRecord record = {.newest_number = ask_.number,
                           .job = new_job_,
@@ -217,8 +217,8 @@ void SubmitMachine::PrepareToDecide() {
   Plan({.kind = SubmitStepKind::kRead});
 }
 
-// A job is killed under the lock, so that no other submit has attached to it since the decision. Slow work is done
-// without the lock.
+// Plans the steps that remove the old job, and then decides again. A kill is recorded under the lock, because otherwise
+// another submit could attach to the job after the decision. Slow steps are taken without the lock.
 void SubmitMachine::PlanToRemoveOldJob(const RequestSeen& seen, bool kill) {
   PlanNumber();
   const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
@@ -288,8 +288,8 @@ void SubmitMachine::PlanEnd(SubmitEnd end, const JobId& job) {
   Plan(Done(end, job));
 }
 
-// Ends with a job that another submit made. A submitter that takes any job, whatever it was made of, is informed about
-// the differences.
+// Ends with a job that another submit made. Some submits accept such a job whatever it runs; they get a report of the
+// differences, which needs a preparation.
 void SubmitMachine::PlanFound(SubmitEnd end, const JobId& job) {
   if (prepared_) return PlanEnd(end, job);
   found_as_ = end;

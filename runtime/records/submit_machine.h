@@ -1,5 +1,5 @@
-// Hashes of what a submit wants to run. They show whether two submits under one request id want the same. Pure
-// functions.
+// Digests: hashes of what a submit wants to run. They show whether two submits under one request id want to run the
+// same. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@
 namespace tony {
 
 // The parts are "command", "roles", "environment", "checkpoints" and "files", each with a SHA-256. The digest does not
-// depend on the owner, the try, times, names and links for people, paths of sources, timers, limits for watching,
-// values of secrets, or __pycache__. An empty digest belongs to a job that a release without digests made.
+// depend on the owner, the number of the try, times, names and links for people, paths of sources, timers, limits for
+// watching, values of secrets, or __pycache__. A job of an early release has an empty digest.
 struct SubmitDigest {
   std::map<std::string, std::string> parts;
   bool operator==(const SubmitDigest&) const = default;
 };
 
-// Returns the names of the parts that both digests have, with different hashes.
+// Returns the names of the parts whose hashes differ. A part that only one of the digests has is ignored.
 std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDigest& b);
 
-// The decision about a submit with a request id: the contract's table as one pure function.
+// Decides what a submit with a request id does: the table of the contract with workflow engines, as one pure function.
+// N is the submission number. The columns are the submit's N compared with the job's, and its --on-existing.
 //
 //   existing job under the id         same N, adopt    same N, attach    same N, never    higher N
 //   none                              create           create            create           create
@@ -35,9 +36,9 @@ std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDiges
 //   being killed, killed, failed      create           create            create           create
 //   succeeded                         adopt            create            create           create
 //
-// A submit is refused if its N is lower than the newest known, or if its owner was revoked before it came.
+// A submit is refused if its N is lower than the newest known N, or if its owner was revoked before the submit.
 //
-// If the submit wants something else than the job was made of (SubmitDigest), or if the job's result has been consumed,
+// If the submit wants to run something else than the job (SubmitDigest), or if the job's result has been consumed,
 // "attach" and "adopt" become:
 //
 //   submitter                         attach, other digest    adopt, other digest    adopt, consumed
@@ -45,11 +46,13 @@ std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDiges
 //   a later try of the engine         attach                  adopt                  adopt; with another digest: create
 //   a person                          refuse                  create                 adopt; with another digest: create
 //
-// A later try continues with what an earlier try made. An engine that dies between a job's end and its own record of
-// that end therefore does not train twice, even if the number of the try, or a file that the program wrote, makes the
-// digests differ. If the first try died before it reached TonY, the job under the id does not belong to this run.
-// Therefore a submit that names a run is judged more strictly: if an active job belongs to another run, a later try
-// counts as a first try; the result of another run is not adopted (create).
+// A later try continues with the job of an earlier try. If an engine dies after a job's end and before it has recorded
+// that end, its next try therefore does not train again. This holds even if the number of the try, or a file that the
+// program wrote, makes the digests differ.
+//
+// If the first try died before it reached TonY, the job under the id belongs to an earlier run. A submit that names its
+// run therefore compares the runs: if an active job belongs to another run, a later try counts as a first try. The
+// result of another run is not adopted (create).
 
 enum class OnExisting { kAdopt, kAttach, kNever };
 std::string_view ToString(OnExisting policy);  // "adopt", "attach", "never"
@@ -58,13 +61,13 @@ std::optional<OnExisting> OnExistingFromString(std::string_view text);
 enum class ExistingJob {
   // No job was made, or its folder has been removed.
   kNone,
-  kActive,     // new, running, or stopping after success
+  kActive,     // new, running, or ending with success
   kEnding,     // failed, killed, or about to be
-  kSucceeded,  // has ended with success
+  kSucceeded,  // ended with success
 };
 
 enum class SubmitterKind {
-  kPerson,  // has no owner token
+  kPerson,  // a submitter without owner token
   // The first try of an engine under this id and submission number.
   kFirstTry,
   kLaterTry,
@@ -74,21 +77,21 @@ struct SubmitAsk {
   int64_t number = 0;  // the submission number N
   OnExisting on_existing = OnExisting::kAdopt;
   SubmitterKind asker = SubmitterKind::kPerson;
-  // All tries of one run have the same token; empty: the submit names no run.
+  // The token of the run. All tries of one run have the same token; empty: the submit names no run.
   RunToken run{};
 };
 
 // The knowledge about a request id at one moment.
 struct KnownRequest {
-  // The highest submission number so far; 0 if there was no submit.
+  // The highest submission number so far; 0: no submit is known.
   int64_t newest_number = 0;
   ExistingJob existing = ExistingJob::kNone;
   int64_t job_number = 0;  // submission number of the existing job
   bool revoked = false;    // the submitter's owner was revoked
-  // The existing job was made of something else than this submit wants.
+  // True if the existing job runs something else than this submit wants to run.
   bool differs = false;
   bool consumed = false;  // the job's result was acknowledged
-  // The run of the submit that last made, attached to or adopted the existing job; empty: unknown.
+  // The run of the submit that last made, attached to, or adopted the existing job; empty: unknown.
   RunToken run{};
 };
 
@@ -98,23 +101,23 @@ enum class SubmitDecision {
   kAttach,
   // The job's result becomes the result of this submit.
   kAdopt,
-  // The job is killed; after all of it has ended, a new job is created.
+  // The existing job is killed. When all its processes have ended, a new job is created.
   kReplace,
-  // A job is running that was made of something else.
+  // The running job runs something else than this submit wants to run.
   kRefuseDiffers,
   kRefuseStale,  // a newer submission number is known
-  // A kill by this owner came before the submit.
+  // This owner was revoked: a kill by this owner came before the submit.
   kRefuseRevoked,
 };
 SubmitDecision DecideSubmit(const KnownRequest& known, const SubmitAsk& ask);
 
-// Returns true if the decision depends on `known.differs`. Only then is the digest needed; computing it means reading
-// all sources.
+// Returns true if the decision depends on `known.differs`. Only in that case is the digest computed, because that means
+// reading all sources.
 bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask);
 
-// The course of a submit under a request id, as a pure state machine. The machine names the next step; the shell (or
-// the simulator) takes the step and reports its result. At whatever step the process dies, there is either no job, or a
-// job that the request id finds.
+// The steps of a submit under a request id, as a pure state machine. The machine names the next step; its caller (the
+// shell or the simulator) takes the step and reports the result. Whenever the process dies, there is either no job, or
+// a job that the request id finds.
 //
 //   Lock > Read > [decide] > refused --------------------------------------------> Unlock > Done
 //                    |  the digest decides, and is unknown: Record N > Unlock > Prepare > Lock > Read ...
@@ -128,30 +131,34 @@ bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask);
 //                    \           Record the new job > Create > Read the revocation > (Kill its own) > Start
 //                                                                                -> Unlock > Done
 //
-// The lock excludes other submits under the same id. Kills never wait for it: a kill first writes its revocation and
-// then searches the job; a submit first makes the job, or attaches to it, and then reads the revocation. At
-// least one of the two therefore sees the other.
+// Steps in parentheses are only taken if needed. Prepare stages the files and computes the digest.
 //
-// On a cluster, records replace the lock: Lock does nothing, and a record counts only if no other one was written since
-// it was read. Otherwise Record leads back to Read, and the machine decides again. Therefore each record follows from
-// the one before, and only the submit whose record names a new job makes that job.
+// The lock excludes other submits under the same id, and kills never wait for the lock. A kill first writes its
+// revocation and then searches the job. A submit first makes the job, or attaches to it, and then reads the revocation.
+// At least one of the two therefore sees the other.
 //
-// N is recorded before anything is prepared or killed for it, so that a lower N that comes meanwhile is refused. No
-// submit loops forever by its own doing: it prepares once. A job that it has killed, or that has refused its attach
-// because it was ending, never counts as active for it again, whatever the job's files say.
+// On a cluster, Lock does nothing, because records replace the lock: a record is written only if no other one was
+// written since the last Read. Otherwise Record leads back to Read, and the machine decides again. Therefore each
+// record is derived from the one before, and only the submit whose record names a new job makes that job.
+//
+// N is recorded before anything is prepared or killed for it, so a submit with a lower N that comes meanwhile is
+// refused. A submit cannot loop forever by its own actions. It prepares only once. If it has killed a job, or if an
+// ending job has refused its attach, that job never again counts as active for this submit, even if the job's files
+// still show it as active.
 
-// The record of a request id; revocations are recorded apart from it.
+// The record of a request id. Revocations are recorded separately.
 struct RequestRecord {
   int64_t newest_number = 0;
-  // The newest job; its folder may not exist yet, or not any more.
+  // The newest job. Its folder may not exist yet, or may have been removed.
   std::optional<JobId> job;
   int64_t job_number = 0;
-  // The owner that adopted the result of `job` after its end; empty: no owner has.
+  // The owner that adopted the result of `job` after the job's end; empty: no owner has adopted it.
   OwnerToken adopter;
   SubmitDigest digest{};  // digest of `job`
   // The run that last made, attached to or adopted `job`.
   RunToken run{};
-  // The job before `job`, if it succeeded: a submit that dies before it has made `job` must not hide that result.
+  // The job before `job`, if that one succeeded. If a submit dies before it has made `job`, the earlier result must
+  // still be found.
   struct Predecessor {
     JobId job;
     int64_t number = 0;
@@ -161,55 +168,62 @@ struct RequestRecord {
     bool operator==(const Predecessor&) const = default;
   };
   std::optional<Predecessor> before;
-  // ---- The index sets the next fields in records that it returns; records derived from them keep the values.
+  // ---- Fields that the index sets in the records that it returns. A record that is derived from a returned record
+  // keeps their values.
 
-  // The number of the record, in an index that compares records.
+  // The number of this record, in an index that compares records.
   int64_t revision = 0;
-  // The newest job, if it is recorded but not made: its submit is making it now, or has died. The other fields are as
-  // if this job were not recorded.
+  // The newest job if it is recorded and not made yet: its submit is making it now, or has died. All other fields have
+  // the values that they had before this job was recorded.
   std::optional<JobId> coming{};
   bool operator==(const RequestRecord&) const = default;
 };
-// Returns the record that counts if the folder of `record.job` is missing: with the job before, if there was one.
+// Returns the record that counts if the folder of `record.job` is missing: a record with the job before, if there
+// was one.
 RequestRecord WithoutItsJob(const RequestRecord& record);
 
 enum class SubmitStepKind {
-  kLock,    // wait for the request's lock
-  kRead,    // answer: RequestSeen
-  kRecord,  // write `record`, answer: RecordSeen
+  kLock,    // waits for the request's lock
+  kRead,    // answered by RequestSeen
+  kRecord,  // writes `record`; answered by RecordSeen
   kUnlock,
-  // Stage files and hash what the submit wants to run. Answer: PreparedSeen. This may take long, therefore it is never
-  // done under the lock.
+  // Stages the files and hashes what the submit wants to run. Answered by PreparedSeen. The step may take long,
+  // therefore it is never taken under the lock.
   kPrepare,
-  kCreate,  // make the folder of `job`
-  // Restart `job` if it is lost or was never started, and attach to it. Answer: AttachSeen.
+  kCreate,  // makes the folder of `job`
+  // Restarts `job` if it is lost or was never started, and attaches to it. Answered by AttachSeen.
   kAttach,
-  kReadRevocation,  // answer: RevocationSeen
-  // Record the end of `job`, so that it never runs again: without a condition if this submit replaces the job; with
-  // `own`, only while this submit's owner owns the job.
+  kReadRevocation,  // answered by RevocationSeen
+  // Records a kill of `job`, so that it never runs again. If this submit replaces the job, the kill has no condition.
+  // With `own`, the kill only works while this submit's owner owns the job.
   kKill,
-  // Wait until no process of `job` is left, that is, until kRead would answer `gone`.
+  // Waits until no process of `job` is left. A kRead would then be answered with `gone`.
   kAwaitGone,
-  // Start the arbiter of `job`. A job that is to be killed is started too, because only then its status shows the kill.
+  // Starts the arbiter of `job`. Even a job that is to be killed is started, because otherwise its status would never
+  // show the kill.
   kStart,
-  kDone,  // `end` names the result
+  // the last step; `end` is the result
+  kDone,
 };
-std::string_view ToString(SubmitStepKind kind);  // "lock", "read_revocation", ...
+std::string_view ToString(SubmitStepKind kind);  // e.g. "lock", "read_revocation"
 
 enum class SubmitEnd { kCreated, kAttached, kAdopted, kRefusedStale, kRefusedRevoked, kRefusedDiffers };
-std::string_view ToString(SubmitEnd end);  // "created", "attached", "adopted", "refused_stale", ...
+std::string_view ToString(SubmitEnd end);  // e.g. "created", "refused_stale"
 
 struct SubmitStep {
   SubmitStepKind kind = SubmitStepKind::kLock;
-  // Set for kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart, and for kPrepare with `only_for_report`; also for
-  // kDone, unless the submit was refused as stale or revoked.
+  // The job that the step is about. Set for kCreate, kAttach, kReadRevocation, kKill, kAwaitGone and kStart. For
+  // kPrepare, it is set only with `only_for_report`. For kDone, it is set unless the submit was refused as stale or
+  // revoked.
   JobId job;
   RequestRecord record;  // set for kRecord
-  // For kKill: true if this submit's owner was revoked; the kill then has the condition that this owner owns the job.
+  // For kKill: true if the kill is sent because this submit's owner was revoked. The kill then has the condition that
+  // this owner owns the job.
   bool own = false;
-  // For kPrepare: the job is found already, and only `differs_in` needs the preparation, which may fail.
+  // For kPrepare: true if the job is already found, and the digest is needed only to report `differs_in`. The
+  // preparation may then fail.
   bool only_for_report = false;
-  // For kKill and kDone: the parts of the digest in which the job that was found differs.
+  // For kKill and kDone: the parts of the digest that differ between the job and this submit.
   std::vector<std::string> differs_in{};
   SubmitEnd end = SubmitEnd::kCreated;  // set for kDone
 };
@@ -222,30 +236,33 @@ struct RequestSeen {
   bool consumed = false;  // the result of record.job was acknowledged
 };
 struct PreparedSeen {
-  SubmitDigest digest;  // empty: a preparation `only_for_report` has failed
+  // The digest of what the submit wants to run. Empty: the preparation failed, which is allowed only with
+  // `only_for_report`.
+  SubmitDigest digest;
 };
 struct RecordSeen {
-  bool written = true;  // false: another record was written since
+  // False if another record was written since the last Read, so this one was not written.
+  bool written = true;
 };
 struct AttachSeen {
-  // False if the job is being ended or has ended.
+  // True if the job continues under this submit's owner. False: the job is being ended or has ended.
   bool attached = false;
-  // True if the job succeeded meanwhile: read again.
+  // True if the attach failed because the job succeeded meanwhile.
   bool ended = false;
 };
 struct RevocationSeen {
   bool revoked = false;
 };
-struct StepDone {};  // for steps without an answer
+struct StepDone {};  // answers all other steps
 using SubmitObservation = std::variant<StepDone, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen, RecordSeen>;
 
 class SubmitMachine {
  public:
-  // `new_job` is the id that a created job gets. If `owner` is empty, this submit cannot be revoked.
+  // If this submit creates a job, the job gets the id `new_job`. If `owner` is empty, this submit cannot be revoked.
   SubmitMachine(SubmitAsk ask, OwnerToken owner, JobId new_job);
 
-  const SubmitStep& step() const { return step_; }  // the step to be taken now
-  // Reports the result of step(), which then returns the next step.
+  const SubmitStep& step() const { return step_; }  // the step to take now
+  // Reports the result of the current step; step() then returns the next one.
   void Take(const SubmitObservation& seen);
 
  private:
@@ -270,17 +287,17 @@ class SubmitMachine {
   const OwnerToken owner_;
   const JobId new_job_;
   SubmitStep step_;
-  // The steps after `step_`, as far as they do not depend on an answer.
+  // The planned steps after `step_`, up to the next step whose answer decides.
   std::deque<SubmitStep> ahead_;
   bool prepared_ = false;
   // The digest of what this submit wants to run, once prepared.
   SubmitDigest digest_;
   // The record as it was last read under the lock.
   RequestRecord record_;
-  // Set if the job is found and only the differences are still to be reported.
+  // The result, once the job is found and only the differences remain to be reported.
   std::optional<SubmitEnd> found_as_;
-  // Knowledge about a job that does not come from its files: this submit killed the job, or the job answered an attach.
-  // The files may show this later, or never if the job was not started.
+  // Knowledge of this submit that does not come from the job's files: it has killed the job, or the job has refused an
+  // attach. The files may show this later, or never if the job was not started.
   struct DirectKnowledge {
     JobId job;
     ExistingJob existing = ExistingJob::kActive;

@@ -37,13 +37,15 @@ bool IsShared(const struct stat& info) {
   return (info.st_mode & S_ISVTX) != 0 && (info.st_mode & kOthersMayWrite) != 0;
 }
 
-// The jobs of a user stay in the same folder, even if that folder is later opened to others.
+// Returns whether the folder contains jobs of the user. If so, the user's jobs stay in this folder, even if it is later
+// opened to others.
 bool HasJobsOf(const fs::path& folder, uid_t user) {
   struct stat info {};
   return lstat((folder / "jobs").c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == user;
 }
 
-// Without the sticky bit, any user with write access could replace the user's folder by another one.
+// Refuses a folder that others can write and that has no sticky bit, because any of them could replace the user's
+// folder by another one.
 Status CheckNamed(const fs::path& named, const struct stat& info) {
   if (!S_ISDIR(info.st_mode)) return FileError(ErrorCode::kCannotWrite, "use", named, ENOTDIR);
   if ((info.st_mode & kOthersMayWrite) != 0 && (info.st_mode & S_ISVTX) == 0)
@@ -53,7 +55,7 @@ Status CheckNamed(const fs::path& named, const struct stat& info) {
   return Ok();
 }
 
-// An existing entry with the user's number as its name must belong to the user alone.
+// Checks that an existing entry whose name is the user id belongs to the user alone.
 Status CheckOwn(const fs::path& path, const struct stat& info, uid_t user) {
   const std::string mend = StrCat("; ", UserText(info.st_uid), info.st_uid == 0 ? "" : " or root", " must remove it");
   if (S_ISLNK(info.st_mode)) return Refusal(StrCat(path.string(), " is a link of ", UserText(info.st_uid), mend));
@@ -69,11 +71,13 @@ Error CannotMake(const fs::path& path, const fs::path& named, uid_t user, int er
   struct stat info {};
   if ((error != EACCES && error != EPERM) || stat(named.c_str(), &info) != 0)
     return FileError(ErrorCode::kCannotWrite, "make", path, error);
-  return Refusal(StrCat(Described(named, info), ", and ", UserText(user), " has no folder there; its owner or root must run: ",
-                        "chmod 1777 ", named.string(), "; or set TONY_HOME to a folder of your own"));
+  return Refusal(StrCat(Described(named, info), ", and ", UserText(user),
+                        " has no folder there; its owner or root must run: ", "chmod 1777 ", named.string(),
+                        "; or set TONY_HOME to a folder of your own"));
 }
 
-// Another user may have taken the name since the first check, so the entry is checked again.
+// Makes the user's folder. The entry is checked again afterwards, because another user may have taken the name since
+// the first check.
 Status MakeOwn(const fs::path& path, const fs::path& named) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return CannotMake(path, named, geteuid(), errno);
   struct stat info {};
@@ -84,7 +88,8 @@ Status MakeOwn(const fs::path& path, const fs::path& named) {
   return FileError(ErrorCode::kCannotWrite, "make private", path, errno);
 }
 
-// Refuses entries of other users, except programs, because programs of others are not run (staging/programs.h).
+// Refuses a home that contains entries of other users. Programs of others are allowed, because they are not run
+// (staging/programs.h).
 Status RefuseStrangers(const fs::path& home) {
   std::error_code error;
   for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {
@@ -101,8 +106,7 @@ Status RefuseStrangers(const fs::path& home) {
 Status CloseToOthers(const fs::path& home) {
   const UniqueFd fd(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0)
-    return FileError(ErrorCode::kCannotWrite, "check home", home, errno);
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "check home", home, errno);
   if (info.st_uid != geteuid() || (info.st_mode & kOthersMayWrite) == 0) return Ok();
   if (fchmod(fd.get(), info.st_mode & 07777U & ~kOthersMayWrite) != 0)
     return FileError(ErrorCode::kCannotWrite, "make private", home, errno);
@@ -120,8 +124,7 @@ std::string UserText(uid_t user) {
 }
 
 std::string RiskText(const PathRisk& risk) {
-  return StrCat(risk.part.string(), ", which ", risk.is_everybodys ? "others" : UserText(risk.user),
-                " can replace");
+  return StrCat(risk.part.string(), ", which ", risk.is_everybodys ? "others" : UserText(risk.user), " can replace");
 }
 
 Result<fs::path> NamedHome() {
@@ -143,7 +146,7 @@ Result<UserHome> FindHome(const fs::path& named, uid_t user) {
   struct stat info {};
   if (stat(named.c_str(), &info) != 0) {
     if (errno == EACCES) return FileError(ErrorCode::kNotPermitted, "check home", named, EACCES);
-    // A caller that writes there later gets the reason why it cannot.
+    // The path is returned as it is. A caller that writes there later gets the reason why it cannot.
     return UserHome{.path = named};
   }
   const bool is_own = info.st_uid == user || user == 0;

@@ -1,5 +1,6 @@
-// The folder of one user's jobs, staged files and history: the folder that $TONY_HOME (else ~/.tony) names, if it is
-// the user's own, else a folder of the user inside it. Therefore many users may share one $TONY_HOME.
+// The folder of one user's jobs, staged files and history. $TONY_HOME (or ~/.tony, if it is not set) names a folder. If
+// that folder is the user's own, it is used; otherwise a folder of the user inside it is used. Therefore many users may
+// share one $TONY_HOME.
 //
 //   the named folder                                      the folder that is used
 //   missing, or the user's own                            the named folder itself
@@ -9,8 +10,8 @@
 //   another's, and the user is root                       the named folder itself: root works on that user's jobs with
 //                                                           that user's rights (files_for_others.h)
 //
-// The folder's name is a number, because a name service that is down for a moment must not hide a user's jobs: the next
-// try of a workflow engine would start them twice.
+// The name of the user's folder is the user id and not the user name, because a name service that is down for a moment
+// must not hide a user's jobs: the next try of a workflow engine would start them twice.
 //
 // A folder inside a shared one is used only if it is a folder and not a link, belongs to the user, and is not writable
 // by others. Root and the owner of the shared folder can replace it, and are trusted.
@@ -26,32 +27,33 @@
 
 namespace tony {
 
-// Returns an absolute path, and makes the user's folder in a shared one. If the user's own folder is writable by
-// others, as a umask of 002 makes it, that right is removed with a warning in the log, and its programs/ is removed,
-// because others may have replaced the programs. kNotPermitted: the folder is not for this user, another user has taken
-// the user's name in it, or has put something into it. The message says who did this, and how to repair it.
-// kCannotWrite; kUsage: no home is known.
+// Returns the absolute path of the user's folder. In a shared folder, the user's folder is made if it is missing. A
+// folder of the user may be writable by others, for example after a umask of 002. Then this right is removed with a
+// warning in the log, and its programs/ is removed, because others may have replaced the programs. kNotPermitted: the
+// named folder is not for this user, another user owns the entry with this user's id in it, or the user's own folder
+// contains entries of another user. The message names that user and the repair. kCannotWrite: a folder cannot be made.
+// kUsage: no home is known.
 Result<std::filesystem::path> TonyHome();
 
-// Returns the folder that $TONY_HOME or ~/.tony names. kUsage: no home is known.
+// Returns the folder that $TONY_HOME names, or ~/.tony if it is not set. kUsage: no home is known.
 Result<std::filesystem::path> NamedHome();
 
 struct UserHome {
   std::filesystem::path path;
-  // The path is the user's folder inside the named folder.
+  // True if the path is the user's folder inside the named folder.
   bool is_below = false;
-  bool is_there = false;  // false: must still be made
-  // Only files of this user belong into the folder.
+  bool is_there = false;  // false: it is missing
+  // True if only files of this user belong into the folder.
   bool is_alone = false;
-  // Others may replace what is in the folder, although only files of this user belong there.
+  // True if others may replace the content of the folder, although only files of this user belong there.
   bool is_open = false;
 };
-// Does the same as TonyHome(), for `user` and a named folder, but only checks and changes nothing.
+// Finds the folder that TonyHome() would return for `user` and the folder `named`. Only checks, and changes nothing.
 Result<UserHome> FindHome(const std::filesystem::path& named, uid_t user);
 
 // Returns a name such as "alice", or "uid 1234" if the user has no name.
 std::string UserText(uid_t user);
-// Returns "/data/team, which alice can exchange for something else".
+// Returns e.g. "/data/team, which alice can replace".
 std::string RiskText(const PathRisk& risk);
 
 }  // namespace tony
