@@ -8,12 +8,14 @@ namespace tony {
 namespace {
 
 constexpr Duration kCallLimit{5000};  // limit of each short call
-// Below the 60 s of tony.thrift. Nothing depends on the value, because the call is repeated after each answer.
+// The time limit of a Watch call, below the 60 s of tony.thrift. Nothing depends on the value, because the call is
+// repeated after each answer.
 constexpr Duration kWatchLimit{30000};
 
 }  // namespace
 
-// Each answer leads to the next call. The sink may destroy the conversation, and no member may be used after that.
+// Sends one call after the other, each after the answer to the one before. The sink may destroy the conversation during
+// a callback, and no member may be used afterwards.
 class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
  public:
   Talk(EventLoop& loop, Opening opening, Sink sink)
@@ -56,7 +58,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
               }));
   }
 
-  // Only the first call names the watcher, because a watcher that merely goes on must not become the newest again.
+  // Watches the job. Only the first call names the watcher, because the AM takes a named watcher for the newest, and
+  // this one only continues.
   void Look() {
     const auto begin = WhenAnswered<JobStatus>([this](const JobStatus& status) { Take(status, /*is_news=*/true); });
     if (opening_.watcher.value.empty()) return am_->GetStatus(opening_.token, begin);
@@ -68,7 +71,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     trouble_ = status.trouble;
     delay_ = status.delay;
     const bool ended = status.verdict.has_value();
-    // The next Watch is sent before the sink is called, because the sink may be slow, as when its output is not read.
+    // The next Watch is sent before the sink is called, because the sink may block, for example while its output is not
+    // read.
     if (!ended) Watch();
     if (is_news || ended) (void)Tell(sink_.on_status, status);
   }
@@ -82,7 +86,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
                }));
   }
 
-  // Returns whether the conversation continues.
+  // Calls `fn`, and returns whether the conversation continues.
   template <class Word>
   bool Tell(const std::function<void(Word)>& fn, const std::decay_t<Word>& word) {
     const auto self = shared_from_this();

@@ -1,5 +1,6 @@
-// A conversation with the leading AM over one connection: sends the new owner and the requested kill, and then watches
-// the job. Loop thread only. The sink is called from the loop, never from inside the constructor.
+// A conversation with the leading AM over one connection. First it sends the new owner and the requested kill, if there
+// are any, and then it watches the job. Loop thread only. The sink is called from the loop, never from inside the
+// constructor.
 #pragma once
 
 #include <filesystem>
@@ -25,25 +26,26 @@ class AmConversation {
     std::string token;
     std::optional<Claim> attach;
     std::optional<KillRequest> kill;
-    // The watcher that begins to watch; empty: the client has no token.
+    // The token of the watcher that begins to watch; empty: the client has no token.
     WatcherToken watcher;
-    // How often to report the tasks' usage; 0: report only changes.
+    // The interval at which the tasks' usage is reported; 0: only changes are reported.
     Duration usage_interval{0};
   };
   struct Sink {
-    // The answer to `attach`, which the AM has recorded.
+    // Called with the answer to `attach`. The AM has already recorded the new owner.
     std::function<void(bool)> on_attached;
-    // The answer to `kill`. The AM has recorded the request, except a plain kill that it could not write.
+    // Called with the answer to `kill`. The AM has already recorded the request, except a plain kill that it could not
+    // write.
     std::function<void(KillAnswer)> on_kill;
-    // The first status after the answers, and each change.
+    // Called with the first status after these answers, and after each change.
     std::function<void(const JobStatus&)> on_status;
-    std::function<void(const Error&)> on_lost;  // called at most once, and last
-    // Called instead of on_lost, before any other callback, if the listener there must not get the token; see
-    // am_connection.h.
+    std::function<void(const Error&)> on_lost;  // called at most once, last
+    // Called instead of on_lost, and before any other callback, if the process that listens at the AM's address must
+    // not get the token (am_connection.h).
     std::function<void(const Error&)> on_mistrust;
   };
   AmConversation(EventLoop& loop, Opening opening, Sink sink);
-  // May be called from inside a callback. No callback is called afterwards.
+  // The destructor may be called from inside a callback. No callback is called afterwards.
   ~AmConversation();
 
  private:

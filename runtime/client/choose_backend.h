@@ -1,4 +1,4 @@
-// The table of the schedulers that this program can reach, and the choice of a job's backend. Has no state; any thread.
+// The table of the schedulers that this program can reach, and the choice of a job's backend. No state; any thread.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,12 @@
 namespace tony {
 
 struct BackendEntry {
-  std::string_view scheduler;   // value of tony.scheduler
-  std::string_view job_prefix;  // prefix of its jobs' ids
+  std::string_view scheduler;  // value of tony.scheduler
+  // prefix of the ids of its jobs
+  std::string_view job_prefix;
   const Backend& (*backend)();
-  // Returns Ok if this process can reach the job or, for an empty id, any job of the scheduler. Commands that visit all
-  // backends skip backends that are not configured.
+  // Returns Ok if this process can reach the job. If the id is empty, returns Ok if the process can reach any job of
+  // the scheduler. Commands that visit all backends skip a backend that is not configured.
   Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
   // The URI scheme of the files in cluster_files(); empty if the backend has no such files.
   std::string_view uri_scheme = {};
@@ -32,13 +33,15 @@ Result<const Backend*> BackendFor(const ParsedJobSpec& job);
 const Backend& DefaultBackend();
 
 std::vector<const Backend*> ConfiguredBackends();
-// Visits each configured backend. An error of the default backend ends the visit and is returned as the error. An
-// error of another backend is the value, because a cluster that does not answer must not hide the jobs of this machine.
+// Visits each configured backend. If the default backend fails, the visit ends and returns its error. If another
+// backend fails, the visit continues and the returned value is that error, because a cluster that does not answer must
+// not hide the jobs of this machine.
 Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit);
-// Checks whether the backend of this job is configured. The error names the job.
+// Checks whether the backend of this job is configured. An error names the job.
 Status CheckConfigured(const JobId& job);
 
-// Reads a file through the backend that has files of this URI's scheme (ClusterFiles::Read).
+// Reads a file in the file system of a cluster, through the backend whose files have this URI's scheme
+// (ClusterFiles::Read).
 Result<std::string> ReadFromCluster(const std::string& source);
 
 }  // namespace tony

@@ -1,6 +1,5 @@
-// Callbacks by which this library informs people while one of its functions runs. The library prints nothing: a command
-// passes these callbacks, which print to a terminal or to a log. All callbacks are called on the thread of the caller's
-// loop.
+// Callbacks by which this library reports to people what its functions do. The library itself prints nothing: a command
+// passes callbacks that print to a terminal or to a log. All callbacks are called on the thread of the caller's loop.
 #pragma once
 
 #include <functional>
@@ -16,7 +15,7 @@ namespace tony {
 struct ClientNotes {
   std::function<void(const std::string& line)> note;
   // Reports the progress of files that are staged ("staging") or sent to a cluster ("sending"). Called five times a
-  // second, except if the work ends soon.
+  // second; not called if the work ends soon.
   std::function<void(std::string_view doing, const StageProgress& progress)> moving;
   std::function<void()> moved;
   // Called when a new job is recorded, before anything of the job is started.

@@ -10,21 +10,24 @@
 namespace tony {
 namespace {
 
-// The pauses of the search. A crashed AM is restarted within 50 ms. An AM that the keeper (the supervisor of the job)
-// must first kill is restarted within 30 s.
+// The shortest and the longest pause of the search. A crashed AM is restarted within 50 ms. If the keeper (the
+// supervisor of the job) must first kill the AM, the restart takes up to 30 s.
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
-// An AM writes its document at most twice a second, and the folder is watched.
+// The interval at which the document is read in state Reading. It may be long, because the folder is watched, and an AM
+// writes its document at most twice a second.
 constexpr Duration kReadEvery{500};
-// The follower gives up after this many keepers, because it cannot mend what keeps them from running.
+// The most keepers that a follower starts in a row. It then gives up, because it cannot repair what keeps them from
+// running.
 constexpr int kMostKeepers = 5;
-// How often the keeper is checked. An AM restarts its keeper at once. An AM that hangs does not, and no other process
-// would notice.
+// The interval at which the keeper is checked. A healthy AM restarts its keeper at once. An AM that hangs does not, and
+// then only a follower notices that the keeper is missing.
 constexpr Duration kKeeperLook{1000};
-// After the verdict the keeper only cleans up, and exits within a millisecond or two.
+// The interval at which the keeper's exit is checked. After the verdict the keeper only cleans up, which takes a
+// millisecond or two.
 constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
-// The time that a task may need beyond its grace to stop in good order.
+// The time beyond its grace that a task may need to stop in good order.
 constexpr Duration kBeyondGrace{5000};
 
 }  // namespace
@@ -37,8 +40,8 @@ void Follower::Start(Duration patience, Duration usage_interval) {
   Watch();
   looked_after_ = loop_.Now();
   SearchAfter(watch_ ? patience : kFirstPause);
-  // A timer instead of Post(), because a signal may stop the loop first. The next follower on this loop would then run
-  // the posted call of a destroyed follower.
+  // A timer is used and not Post(), because a signal may stop the loop first. A posted call would then stay in the loop
+  // and run in the loop of the next follower, when this one is destroyed.
   first_look_ = loop_.After(Duration(0), [this] { OnFolderChange(); });
 }
 
@@ -48,7 +51,8 @@ void Follower::Watch() {
   if (watch.ok()) {
     watch_ = *std::move(watch);
   } else {
-    // The number of watches of a user is limited. The job already runs, so the follower relies on its timer alone.
+    // The watch may fail because the number of watches of a user is limited. The job runs already, so the follower
+    // relies on its timer alone.
     sink_.on_note(watch.error().message);
   }
 }
@@ -73,8 +77,8 @@ void Follower::Reconnect() {
 
 void Follower::OnFolderChange() {
   if (state_ == State::kEnding) return;
-  // In state Talking the AM reports the end itself. Reading the document at each step of a large job would be wasted
-  // work.
+  // In state Talking the AM reports the end, so the document is not read. Reading it at each step of a large job would
+  // waste time.
   if (state_ != State::kTalking && CheckStatusFile()) return;
   SeeLease();
 }
@@ -90,10 +94,11 @@ bool Follower::CheckStatusFile() {
     ReportFromFile(**status);
     return false;
   }
-  // If the job has no AM, the keeper writes into the document why the job is degraded.
+  // The keeper writes into the document why the job is degraded, if the job has no AM.
   if (!(*status)->trouble.empty() && (*status)->seq > trouble_told_) {
     trouble_told_ = (*status)->seq;
-    // The AM may have sent a newer status than it had written when it died.
+    // An AM may have sent a newer status before it died than it had written. The newer status is reported, with the
+    // keeper's text.
     JobStatus told = last_ && last_->seq > (*status)->seq ? *last_ : **status;
     told.trouble = (*status)->trouble;
     sink_.on_status(told);
@@ -109,7 +114,8 @@ void Follower::ReportFromFile(const JobStatus& status) {
   sink_.on_status(status);
 }
 
-// Follows the job's files from now on. A pending new owner fails, because no file can carry it to the AM.
+// Follows the job's files from now on. If a new owner is still to be sent, the follower fails, because no file can
+// carry it to the AM.
 void Follower::FollowFiles(const Error& why) {
   conversation_.reset();
   if (attach_) return Fail({ErrorCode::kUnavailable, why.message});
@@ -140,8 +146,9 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   conversation_ = std::make_unique<AmConversation>(loop_, std::move(opening), MakeCallbacks());
 }
 
-// An answered request is in the journal, so that the next AM need not receive it. A plain kill is kept, because an AM
-// answers it even if it cannot write its journal.
+// Makes the callbacks of a conversation. A request is reset when the AM has answered, because it is then in the journal
+// and the next AM need not receive it. A plain kill stays set, because an AM answers it even if it cannot write its
+// journal.
 AmConversation::Sink Follower::MakeCallbacks() {
   return {.on_attached =
               [this](bool attached) {
@@ -166,13 +173,12 @@ void Follower::CheckKeeper(bool was_there) {
   const bool missing = !was_there && !seen.WillBeKept();
   if (missing && keepers_started_++ < kMostKeepers) {
     const auto started = launcher_.Start(records_);
-    if (started.ok() && *started)
-      sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was restarted"));
+    if (started.ok() && *started) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was restarted"));
   }
   timer_ = loop_.After(kKeeperLook, [this, is_there] { CheckKeeper(is_there); });
 }
 
-// Checks that a job that should end does so within a limit, and otherwise reports what keeps the job from ending.
+// Checks whether a job that should end has ended in time. If not, reports what keeps it from ending.
 void Follower::CheckOverdueEnd() {
   const Instant now = loop_.Now();
   if (now - looked_after_ < kKeeperLook) return;
@@ -207,14 +213,14 @@ void Follower::OnStatus(const JobStatus& status) {
   last_ = status;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
-  // The AM reports the end itself. Closing the watch blocks for 15 ms, so it is closed here and not between verdict and
-  // exit.
+  // The AM reports the end, so the folder need not be watched any more. The watch is closed here and not after the
+  // verdict, because closing it blocks for 15 ms and would delay the exit.
   watch_.reset();
 }
 
 void Follower::OnLost(const Error& error) {
   conversation_.reset();
-  if (error.code != ErrorCode::kUnavailable) return Fail(error);  // a retry would not help
+  if (error.code != ErrorCode::kUnavailable) return Fail(error);  // retries would not help
   state_ = State::kSearching;
   Watch();
   SearchAfter(Duration(0));
@@ -224,8 +230,8 @@ void Follower::SearchAfter(Duration pause) {
   timer_ = loop_.After(pause, [this] { Search(); });
 }
 
-// Ends the follower if the keeper refused its kill. The keeper of a job that no AM can lead writes this into the
-// status, and removes the kills that it refuses.
+// Ends the follower with an error if the keeper has refused its kill. If no AM can lead the job, the keeper writes the
+// reason into the status, and removes the kills that it refuses.
 void Follower::CheckRefusedKill() {
   if (!kill_ || kill_->name.empty() || kill_->request.IsPlain()) return;
   const auto status = records_.ReadStatus();
@@ -234,7 +240,8 @@ void Follower::CheckRefusedKill() {
   if (!kills.ok()) return;
   if (std::ranges::count(*kills, kill_->name, &RecordedKill::name) > 0) return;
   Fail({ErrorCode::kUnavailable,
-        StrCat("job ", records_.job().value, " has no application master, and only an application master knows the owner and the watchers of ",
+        StrCat("job ", records_.job().value,
+               " has no application master, and only an application master knows the owner and the watchers of ",
                "the job (", (*status)->trouble, "); a kill without a condition ends it")});
 }
 
@@ -263,7 +270,8 @@ void Follower::Search() {
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
 
-// Reports the pending reason of a job that no AM has led yet, because no other process reports it.
+// Reports the pending reason of a job that no AM has led yet. The follower reports it itself, because no other process
+// does.
 void Follower::ReportPendingReason(const std::string& why) {
   if (why.empty() || why == wait_told_) return;
   auto status = StoredStatus(records_);
@@ -272,7 +280,8 @@ void Follower::ReportPendingReason(const std::string& why) {
   sink_.on_status(*status);
 }
 
-// Ends a job whose first AM starts too late. On a cluster no process of ours runs before the AM.
+// Ends a job whose first AM starts too late. The follower does this itself, because on a cluster no process of TonY
+// runs before the AM.
 void Follower::EndIfStartIsOverdue(const std::string& why) {
   if (why.empty()) return;
   if (!start_due_) start_due_ = StartDeadline();
@@ -295,8 +304,8 @@ Instant Follower::StartDeadline() const {
 }
 
 void Follower::ReviveJob() {
-  // The final status is written before the keeper's exit becomes visible, so the status is read again before any
-  // decision.
+  // The keeper writes the final status before it exits. The keeper has exited here, so the status is read again before
+  // any decision.
   if (CheckStatusFile()) return;
   if (launcher_.Look(records_).WillBeKept()) return SearchAfter(kLongestPause);
   const Status settled = launcher_.Settle(records_);
@@ -305,14 +314,14 @@ void Follower::ReviveJob() {
   if (!settled.ok()) return Fail(settled.error());
   if (keepers_started_++ == kMostKeepers)
     return Fail(
-        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value, " exits as soon as it is started; ",
-                                         launcher_.KeeperFailureHint(records_))});
+        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
+                                         " exits as soon as it is started; ", launcher_.KeeperFailureHint(records_))});
   const auto started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
-  // Another client started the keeper, or the job has just ended.
+  // Another client has started the keeper, or the job has just ended.
   if (!*started) return SearchAfter(kFirstPause);
   sink_.on_note(StrCat("no application master ran for job ", records_.job().value, ": its keeper was started"));
-  // The folder watch notices the lease of the new AM at once.
+  // A long pause is enough, because the folder watch notices the new AM's lease at once.
   SearchAfter(kLongestPause);
 }
 
@@ -330,7 +339,7 @@ void Follower::WaitForKeeperExit() {
   const ArbiterView seen = launcher_.Look(records_);
   const bool gone = !seen.WillBeKept();
   if (!gone) CheckOverdueEnd();
-  // Keeper and AM died before the cleanup. One more keeper is started, which only cleans up.
+  // Keeper and AM died before the cleanup. One more keeper is started, whose only work is the cleanup.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(records_).ok()) {
       timer_ = loop_.After(kKeeperPause, [this] { WaitForKeeperExit(); });

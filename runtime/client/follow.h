@@ -8,12 +8,15 @@
 //       |                         +-----> Reading ---- another AM, or none ---> Searching
 //       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper exited ---> on_end
 //
-// In state Reading, the AM is one of an earlier release at a TCP port, or another user listens there. The follower
-// reads the AM's files. A kill works through its file, which every AM reads once a second.
+// In state Searching, the job's folder is watched for the lease of an AM. A timer with growing pauses detects changes
+// without a file event: a lock that was released, or a socket that answers again.
 //
-// In state Talking, the AM pushes changes (Watch), and the follower checks the keeper of an AM that hangs. In state
-// Searching, the folder is watched. A timer with growing pauses detects changes without a file event: a lock that was
-// released, or a socket that answers again.
+// In state Talking, the AM pushes changes (Watch), and the follower checks that the keeper lives, because an AM that
+// hangs does not.
+//
+// In state Reading, no token may be sent to the AM's address: the AM is one of an earlier release at a TCP port, or
+// another user listens there. The follower reads the AM's files instead. A kill works through its file, which every AM
+// reads once a second.
 #pragma once
 
 #include <functional>
@@ -29,32 +32,32 @@
 
 namespace tony {
 
-// The callbacks are called on the loop. `on_end` is called once and last.
+// Callbacks, which are called on the loop. `on_end` is called once, as the last one.
 struct FollowSink {
-  std::function<void(const JobStatus&)> on_status;  // the first status, and each change
+  std::function<void(const JobStatus&)> on_status;  // the first status, each change
   std::function<void(const std::string&)> on_note;  // a line for a person
   std::function<void(const Result<JobStatus>&)> on_end;
-  std::function<void(bool)> on_attached = [](bool) {};          // before the AM's next on_status
-  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // before the AM's next on_status
+  std::function<void(bool)> on_attached = [](bool) {};          // called before the AM's next on_status
+  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // called before the AM's next on_status
 };
 
 class Follower {
  public:
   Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, FollowSink sink);
 
-  // Must be called before Start(). The AM is notified of the new owner as soon as an AM leads the job.
+  // Sets the new owner, of which the AM is notified as soon as one leads the job. Must be called before Start().
   void Attach(const Claim& claim) { attach_ = claim; }
-  // Notifies the AM once, now or as soon as an AM leads the job, that this watcher begins to watch. Later connections
-  // do not repeat the name, because a watcher that was suspended and resumes is not newer than watchers that began
-  // meanwhile.
+  // Announces once to the AM, now or as soon as an AM leads the job, that this watcher begins to watch. Later
+  // connections do not repeat this: a watcher that was suspended and resumes must not count as newer than watchers that
+  // began meanwhile.
   void AnnounceWatcher(const WatcherToken& watcher);
 
-  // Begins to follow. A keeper that was started just now gets `patience` before it counts as missing. Statuses with the
-  // tasks' usage arrive every `usage_interval`, even without a change; 0: only changes arrive.
+  // Begins to follow. A keeper that was started a moment ago gets the time `patience` before it counts as missing. With
+  // a `usage_interval` above 0, a status with the tasks' usage arrives at that interval, even without a change.
   void Start(Duration patience, Duration usage_interval = Duration(0));
-  // Sends a kill to the leading AM, now or as soon as an AM leads the job. If no AM can lead, the keeper removes the
-  // file of a conditional kill, and the follower ends with kUnavailable. An empty `name` means that the kill is in no
-  // file.
+  // Sends a kill to the leading AM, now or as soon as an AM leads the job. If no AM can lead, the keeper refuses a
+  // conditional kill: it removes the kill's file, and the follower ends with kUnavailable. An empty `name` means that
+  // the kill is in no file.
   void SendKill(const RecordedKill& kill);
 
  private:
@@ -96,33 +99,33 @@ class Follower {
   Duration pause_;
   Duration usage_interval_{0};
   std::unique_ptr<AmConversation> conversation_;
-  // The newest epoch to which a connection was tried.
+  // The newest epoch whose AM the follower has tried to reach.
   Epoch talked_to_;
   Instant talk_began_;
-  // Set until the AM has answered. `kill_` is reset likewise, except that a plain kill stays set.
+  // Requests that are still to be sent; each is reset when the AM has answered. A plain kill in `kill_` stays set.
   std::optional<Claim> attach_;
   std::optional<RecordedKill> kill_;
   WatcherToken watcher_;  // set until the AM knows it
   int keepers_started_ = 0;
-  // The newest status from an AM; in state Reading, from the AM's document.
+  // The newest status that an AM sent, or in state Reading the newest status in the AM's document.
   std::optional<JobStatus> last_;
   bool mistrust_told_ = false;
-  // The seq of the newest document that was reported as degraded.
+  // The seq of the newest document whose degradation was reported.
   int64_t trouble_told_ = -1;
-  // The time by which a cluster should have started the first AM; nullopt: not read yet.
+  // The time by which a cluster must have started the first AM; nullopt: not computed yet.
   std::optional<Instant> start_due_;
   bool late_told_ = false;
   // The last reported reason why no AM runs yet.
   std::string wait_told_;
-  bool swept_ = false;  // a keeper was started for cleanup
+  bool swept_ = false;  // a cleanup keeper was started
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
   // The time and the result of the last check whether the keeper answers.
   Instant looked_after_{};
   bool keeper_is_silent_ = false;
-  // The time when a stopping job should have ended; nullopt: the job is not stopping.
+  // The time by which a stopping job should have ended; nullopt: the job is not stopping.
   std::optional<Instant> late_at_;
-  // The last report about the process that keeps the job from ending.
+  // The text that was last reported about a process that keeps the job from ending.
   std::string left_told_;
 };
 

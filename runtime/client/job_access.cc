@@ -51,12 +51,13 @@ JobStatus WithPage(JobStatus status) {
 }
 
 constexpr size_t kMostEnded = 1000;
-// The number of ended jobs compared for `last`, because ids order jobs only by the second.
+// The number of ended jobs that are compared for `last`. Several are needed, because ids order jobs only by the second.
 constexpr size_t kMostOfASecond = 100;
 constexpr size_t kShortestBeginning = 4;
 constexpr size_t kMostTold = 5;
 
-// Queries all backends, because the beginning of an id may be a job of one backend, and the name of a job of another.
+// Returns jobs of all backends. All are queried, because a word may be the beginning of an id in one backend and a
+// job's name in another.
 Result<std::vector<JobRecords>> Gather(const std::function<Result<std::vector<JobRecords>>(const JobStore&)>& choose) {
   std::vector<JobRecords> gathered;
   const auto add = [&](const Backend& backend) -> Status {
@@ -76,7 +77,8 @@ struct Match {
   size_t number = 0;  // number of matching jobs
 };
 
-// A job that cannot be read is left out, because it has neither a name nor a time. `tony list` names it.
+// Returns the newest job that fits. A job that cannot be read has neither a name nor a time and is left out here; `tony
+// list` names it.
 template <typename Fits>
 Result<Match> NewestThat(const Fits& fits, size_t most_ended) {
   TRY_ASSIGN(auto jobs, Gather([&](const JobStore& store) -> Result<std::vector<JobRecords>> {
@@ -108,7 +110,7 @@ Error Several(const std::string& word, const std::vector<JobRecords>& jobs) {
 }  // namespace
 
 Result<JobRecords> FindJob(const std::string& id) {
-  // The id becomes part of a path, so an id that leaves the folder of jobs is refused.
+  // The id becomes part of a path. An id that would lead out of the folder of jobs is therefore refused.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
     return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is not a job id; \"tony list\" shows them")};
   TRY(CheckConfigured({id}));
@@ -127,8 +129,8 @@ Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job) 
 Result<JobStatus> StoredStatus(const JobRecords& records) {
   const auto stored = records.ReadStatus();
   if (stored.ok() && *stored && HasEnded(**stored)) return WithPage(**stored);
-  // A power cut may have emptied the last status, because the status is not synced before the job's end. Once the job
-  // is cleaned up, the status is synced, and an unreadable status means damage.
+  // The status may be unreadable, because it is synced only at the job's end and a power cut may have emptied it. Once
+  // the job is cleaned up, the status has been synced, and an unreadable status means damage.
   const Arbiter& arbiter = BackendOf(records.job()).arbiter();
   if (stored.ok() || !arbiter.Look(records).swept) {
     TRY_ASSIGN(auto end, arbiter.UnwrittenEnd(records));
@@ -159,7 +161,7 @@ Result<KnownStatus> QueryStatus(const JobRecords& records) {
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   Result<JobStatus> asked = AskAm(records);
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
-  TRY_ASSIGN(stored, StoredStatus(records));  // the job may have ended meanwhile
+  TRY_ASSIGN(stored, StoredStatus(records));  // the job may have ended now
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   const ArbiterView seen = BackendOf(records.job()).arbiter().Look(records);
   if (stored.delay.empty()) stored.delay = seen.waits;

@@ -1,4 +1,5 @@
-// Finds a job by its id or by the word that a person typed, and returns its status without waiting for the job.
+// Functions that find a job by its id or by a word that a person typed, and return its status without waiting for the
+// job.
 #pragma once
 
 #include <optional>
@@ -17,9 +18,9 @@ Result<JobRecords> FindJob(const std::string& id);
 // Returns nullopt if `job` is empty, or if the job does not exist any more.
 Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job);
 
-// Returns the content of status.json, or a document made of spec and submission if status.json has not been written
-// yet. A job whose machine was restarted while it ran is returned as ended for that reason, even if its end is not
-// written yet.
+// Returns the content of status.json. If it has not been written yet, returns a document made of spec and submission. A
+// job whose machine was rebooted while the job ran is returned as ended for that reason, even if its end is not written
+// yet.
 Result<JobStatus> StoredStatus(const JobRecords& records);
 
 bool HasEnded(const JobStatus& status);
@@ -27,18 +28,19 @@ bool HasEnded(const JobStatus& status);
 // Returns whether the job has not ended, and neither its keeper (the supervisor of the job) nor its AM runs.
 bool HasNoAm(const JobRecords& records, const JobStatus& status);
 
-// Returns whether the job has ended, none of its processes runs, and none will be started to clean up after it.
+// Returns whether the job has ended, none of its processes runs, and no process will be started to clean up after it.
 bool IsGone(const JobRecords& records, const JobStatus& status);
-bool IsGone(const JobRecords& records);  // without reading the job's status
+bool IsGone(const JobRecords& records);  // does not read the job's status
 
-// The status that a reader can get now. QueryStatus() queries the AM of a job that has not ended, for at most a second.
+// The status that a reader can get now. QueryStatus() sends a query to the AM of a job that has not ended, and waits
+// for the answer for at most a second.
 struct KnownStatus {
   JobStatus status;
   bool am_reachable = false;  // false if the job has ended
   bool unruled = false;
-  // An engine has consumed the result (`tony ack`).
+  // True if an engine has consumed the result (`tony ack`).
   bool acked = false;
-  // The reason why the outputs of a job that succeeded cannot be returned.
+  // The reason why the outputs of a job that succeeded cannot be returned; empty: they can.
   std::string outputs_problem;
 };
 Result<KnownStatus> QueryStatus(const JobRecords& records);
@@ -49,9 +51,9 @@ Status Acknowledge(const JobRecords& records, const OwnerToken& owner);
 // Returns the document of `tony status --json`.
 std::string ToJson(const KnownStatus& known);
 
-// Finds the job that a person means without typing its whole id.
+// Finding the job that a person means without typing its whole id.
 
-// `word` is one of these, and the first match counts:
+// Returns the job that a person means by `word`. The word is one of these, and the first match counts:
 //   an id        found by FindJob(), before anything else is searched
 //   last         the job that was submitted last
 //   a name       the newest job of this name, among the running jobs and the newest thousand ended jobs

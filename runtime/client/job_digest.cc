@@ -7,7 +7,8 @@
 namespace tony {
 namespace {
 
-// No part contains a NUL, so two different lists never give the same text.
+// Joins texts into one text for hashing. The separator is a NUL, which no part contains, so two different lists never
+// give the same text.
 class Parts {
  public:
   template <class... T>

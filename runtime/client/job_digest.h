@@ -1,4 +1,4 @@
-// The digest of what a submit runs, by which submits are compared.
+// The digest of what a submit wants to run. Submits under one request id are compared by their digests.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tony {
 
-// `content` is the hash of the job's files (StagedFiles::content). Secrets, and variables with a secret's name
-// (IsSecretName), count by their names only.
+// Returns the digest of the job. `content` is the hash of the job's files (StagedFiles::content). Secrets, and
+// variables with a secret's name (IsSecretName), are part of the digest by their names only.
 SubmitDigest DigestOf(const ParsedJobSpec& job, const std::string& content);
 
 }  // namespace tony

@@ -13,19 +13,19 @@ namespace tony {
 
 // The outputs have no members if no attempt succeeded, or if the program wrote nothing.
 struct JobOutputs : Outputs {
-  // The chief's newest successful attempt; nullopt: none succeeded.
+  // The chief's newest successful attempt; nullopt: no attempt of the chief succeeded.
   std::optional<AttemptId> attempt;
 };
 
-// Returns the outputs of an ended job with this `status`. A kInvalid error means that no outputs can be returned, and
+// Returns the outputs of an ended job with this `status`. kInvalid: the outputs cannot be returned, and the message
 // names task, file and problem.
 Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status);
 
-// Returns which outputs of a job that succeeded cannot be returned as written, and why. Empty if all can, or if the job
-// has not succeeded.
+// Returns which outputs of a successful job cannot be returned as they were written, and why. Empty: all can be
+// returned, or the job has not succeeded.
 std::string OutputsProblem(const JobRecords& records, const JobStatus& status);
 
-// Returns the status document, with "outputs_problem" if the outputs have a problem.
+// Returns the status document. If the outputs have a problem, it includes "outputs_problem".
 std::string StatusDocument(const JobRecords& records, const JobStatus& status);
 
 }  // namespace tony

@@ -23,7 +23,7 @@ Result<std::optional<FoundRequest>> FindRequest(const RequestId& request) {
 
 namespace {
 
-// Revokes in all backends, because the backend in which the submit will create its job is not known yet.
+// Revokes the owner in all backends, because it is not known yet in which backend the submit will create its job.
 Status Revoke(const RequestId& request, const OwnerToken& owner) {
   for (const Backend* backend : ConfiguredBackends()) {
     TRY_ASSIGN(const auto index, backend->Requests(JobId()));
@@ -39,8 +39,9 @@ Result<std::optional<JobRecords>> JobOf(const RequestId& request) {
 
 }  // namespace
 
-// The owner is revoked before the job is searched, because a submit creates its job before it checks the revocation. A
-// kill with a watcher condition or a delay may become void, so it revokes the owner only if the request has no job.
+// The owner is revoked before the job is searched. A submit creates its job before it checks the revocation, so at
+// least one of the two sees the other. A kill with a watcher condition or a delay may still become void. It therefore
+// revokes the owner only if the request has no job.
 Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
                                               const ClientNotes& notes) {
   const bool owned = !kill.if_owner.value.empty();

@@ -1,4 +1,4 @@
-// Finds the job of a request id in any configured backend, and the job for a kill by request id, even before its
+// Functions that find a job by its request id in any configured backend. A kill can name a request even before its
 // submit.
 #pragma once
 
@@ -14,14 +14,15 @@ namespace tony {
 
 struct FoundRequest {
   RequestRecord record;
-  // The job of the record; nullopt: it was removed, or never created.
+  // The job that the record names; nullopt: it was removed, or never created.
   std::optional<JobRecords> job;
 };
-// Returns the record of the request; a record whose job exists is preferred. nullopt: the request is unknown.
+// Returns the record of the request. If several backends have one, a record whose job exists is preferred. nullopt: the
+// request is unknown.
 Result<std::optional<FoundRequest>> FindRequest(const RequestId& request);
 
-// Returns the job to kill. nullopt: the request has no job yet, and a submit by the kill's owner will be refused.
-// kNotFound: the request has no job, and the kill names no owner. This function does not send the kill.
+// Returns the job to kill, without sending the kill. nullopt: the request has no job yet, and from now on a submit by
+// the kill's owner is refused. kNotFound: the request has no job, and the kill names no owner.
 Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
                                               const ClientNotes& notes);
 

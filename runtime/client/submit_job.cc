@@ -107,7 +107,7 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
     submitted.warnings = steps.maker().files().warnings;
   }
   if (submitted.end == SubmitEnd::kCreated) return submitted;
-  TRY_ASSIGN(const JobSpec its, records.ReadSpec());  // the spec at the first submit
+  TRY_ASSIGN(const JobSpec its, records.ReadSpec());  // spec of the first submit
   submitted.spec_differs = !submitted.differs_in.empty() || ToJson(its) != ToJson(asked.job.spec);
   return submitted;
 }

@@ -1,6 +1,6 @@
-// Submits a job. With a request id, the job is found or created by the steps of a submit course
-// (records/submit_machine.h; submit_steps.h takes the steps). Without a request id, the job is created. `tony submit`
-// and Azkaban's adapter both call this.
+// Functions that submit a job. With a request id, the job is found or created by the steps of a SubmitMachine
+// (records/submit_machine.h), which submit_steps.h takes. Without a request id, the job is created. `tony submit` and
+// Azkaban's adapter both call FindOrMakeJob().
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ namespace tony {
 
 // The options of a submit, without the spec.
 struct SubmitOrder {
-  RequestId request;  // empty: no request, `ask` is unused
+  RequestId request;  // empty: `ask` is not used
   SubmitAsk ask;
   Claim claim;
 };
@@ -36,41 +36,42 @@ struct RequestedJob {
 };
 
 struct SubmittedJob {
-  // The first signal, if it came in time to stop the submit. A request id then finds the job, if it was recorded.
+  // The first signal, if it stopped the submit. If the job was already recorded, its request id finds it.
   int signal = 0;
-  // The work that the signal stopped, "staging" or "sending", for a job without a request id.
+  // The work that the signal stopped, "staging" or "sending". Set only without a request id.
   std::string_view stopped_work{};
-  std::optional<JobRecords> records;    // nullopt if there was a signal
-  SubmitEnd end = SubmitEnd::kCreated;  // whether created, attached or adopted
-  // True if the spec differs from the spec with which the job was submitted. The job keeps its own spec.
+  std::optional<JobRecords> records;    // nullopt: stopped by a signal
+  SubmitEnd end = SubmitEnd::kCreated;  // created, attached or adopted
+  // True if the job was submitted with another spec than this one. The job keeps the spec that it was submitted with.
   bool spec_differs = false;
   SourceSummary sources{};              // sources of a new job
   std::vector<std::string> warnings{};  // warnings about a new job's files
-  // The parts of the run that differ (submit_machine.h).
+  // The parts of the digest in which the job differs from this submit (submit_machine.h).
   std::vector<std::string> differs_in{};
 };
 
-// Finds or creates the job. kNotPermitted: a newer submission is known, or the owner was revoked. kInvalid: the running
-// job of the request was submitted with other content (`differs_in`), and the caller is not an engine.
+// Finds or creates the job. kNotPermitted: a newer submission is known, or the owner was revoked. kInvalid: the caller
+// is not an engine, and the request has a running job that was submitted with other content (`differs_in`).
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const ClientNotes& notes, const RequestedJob& asked);
 
-// Returns a warning for people: "job J was submitted with other files, environment, and keeps them". Empty: nothing
-// differs.
+// Returns a warning for people, e.g. "job J was submitted with other files, environment, and keeps them". Empty:
+// nothing differs.
 std::string DifferenceText(const SubmittedJob& job);
 
 // Returns the JSON fields that a submit with a request id adds to its document: "decision", "spec_differs",
-// "differs_in", "warnings", and "sources". SourceFields() returns "sources" alone, for a submit without a request id.
+// "differs_in", "warnings", and "sources". For a submit without a request id, SourceFields() returns "sources" alone.
 std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings);
 std::map<std::string, std::string> SourceFields(const SubmittedJob& job);
 
-// Returns {"files":12,"bytes":1234,"left_out":[{"rule":".git","paths":[".git"],"files":31,"bytes":4000}]}; "" if the
+// Returns the files of the source folder as JSON, e.g.
+// {"files":12,"bytes":1234,"left_out":[{"rule":".git","paths":[".git"],"files":31,"bytes":4000}]}. Returns "" if the
 // job has no source folder.
 std::string SourceJson(const SourceSummary& sources);
 
-// Turns properties into a job spec, with all checks that are possible before a job exists.
+// A job spec from properties, with all checks that are possible before a job exists.
 
-// Relative paths are relative to `directory`. A kInvalid error names all problems.
+// Returns the job spec. Relative paths start at `directory`. A kInvalid error names all problems.
 Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
 }  // namespace tony

@@ -17,7 +17,7 @@
 namespace tony {
 namespace {
 
-// Work that ends sooner is not reported.
+// Work that takes less than this time is not reported.
 constexpr Duration kQuiet{700};
 constexpr Duration kBetweenNotes{200};
 
@@ -58,15 +58,17 @@ class ProgressNotes {
   EventLoop::Timer timer_;
 };
 
-// A holder keeps the lock for a few calls, or for kAttachLimit if its AM hangs.
+// The most time to wait for the request's lock. Its holder keeps it for a few calls, or for kAttachLimit if the AM
+// hangs.
 constexpr Duration kLockLimit{120'000};
 constexpr Duration kLockTry{100};  // time between checks for signals
 constexpr Duration kAttachLimit{30'000};
-// The time beyond the tasks' grace in which AM and keeper (the supervisor of the job) end a job, even on a machine that
-// swaps.
+// The time that AM and keeper (the supervisor of the job) may need to end a job, beyond the tasks' grace. It is enough
+// even on a machine that swaps.
 constexpr Duration kGoneLimit{60'000};
 constexpr Duration kGonePause{20};
-// The calls that turn a recorded job id into a job take less than this in total.
+// The time to wait for a job that another submit is creating. The calls between the record of a job's id and the job
+// take less in total.
 constexpr Duration kComingLimit{10'000};
 constexpr Duration kComingPause{200};
 
@@ -90,14 +92,13 @@ JobCreator::~JobCreator() {
   }
 }
 
-// Runs `work` on a thread of its own until it has ended. A signal requests the thread to stop.
+// Runs `work` on a thread of its own, and returns when it has ended. A signal requests the work to stop.
 void JobCreator::RunInThread(std::string_view doing, const std::function<void(const StageWatch&)>& work) {
   doing_ = doing;
   ProgressNotes progress(loop_, notes_, doing);
   const auto note_damage = [this](const std::string& what, const std::string& damage) {
-    loop_.Post([this, line = StrCat("tony: the staged content of ", what, " is damaged (", damage, "); it is staged again")] {
-      notes_.note(line);
-    });
+    loop_.Post([this, line = StrCat("tony: the staged content of ", what, " is damaged (", damage,
+                                    "); it is staged again")] { notes_.note(line); });
   };
   std::jthread thread([&](const std::stop_token& stop) {
     work({.on_progress = [&](const StageProgress& made) { progress.Take(made); },
@@ -147,13 +148,14 @@ Status JobCreator::StorePrograms() {
     programs_ = *std::move(kept);
     return Ok();
   }
-  programs_warning_ =
-      StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs the programs in ",
-             installed.front().parent_path().string(), ", which must not be replaced before the job has ended");
+  programs_warning_ = StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message,
+                             "; it runs the programs in ", installed.front().parent_path().string(),
+                             ", which must not be replaced before the job has ended");
   return Ok();
 }
 
-// Uploads the job before the request knows it, so that no other submit waits for the upload.
+// Uploads the job before the request's record names it. Otherwise another submit would find the id in the record and
+// wait for the upload.
 Status JobCreator::UploadJob() {
   if (laid_) return Ok();
   TRY(StorePrograms());
@@ -258,7 +260,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
   CHECK(false);
 }
 
-// Runs the loop for `length`, because signals arrive only while the loop runs.
+// Runs the loop for `length`. A waiting submit uses this, because signals only arrive while the loop runs.
 void CourseSteps::RunLoopFor(Duration length) {
   interrupts_.Listen([this](int signal) { signal_ = signal; });
   const auto timer = loop_.After(length, [this] { loop_.Stop(); });
@@ -283,7 +285,8 @@ Result<bool> CourseSteps::IsRevoked() const {
   return index_.IsRevoked(request_, claim_.owner, RealClock().Now());
 }
 
-// A job that another submit is creating exists after a few calls, unless that submit has died.
+// Reads the record of the request. If another submit is creating the job, waits for it: the job exists after a few
+// calls, unless that submit has died.
 Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
   bool said = false;
   for (const Instant limit = loop_.Now() + kComingLimit;; RunLoopFor(kComingPause)) {
@@ -304,7 +307,7 @@ Result<SubmitObservation> CourseSteps::Read() {
   TRY(launcher_.Settle(*records));
   TRY_ASSIGN(const KnownStatus known, QueryStatus(*records));
   bool kill_requested = false;
-  // A power cut may have emptied the kill request of a job that it ended.
+  // Kill requests are read only if the job has not ended: a power cut may have emptied the request that ended it.
   if (!HasEnded(known.status)) {
     TRY_ASSIGN(kill_requested, records->HasPlainKill());
   }
@@ -314,7 +317,8 @@ Result<SubmitObservation> CourseSteps::Read() {
   return SubmitObservation(seen);
 }
 
-// If the job was found, its sources may have been removed, so an error of staging is only noted.
+// Stages the files and computes the digest. With `only_for_report` the job is already found, and the sources may be
+// missing by now; an error is then only noted.
 Result<SubmitObservation> CourseSteps::Prepare(bool only_for_report) {
   const Status staged = maker_.Stage();
   if (!staged.ok() && only_for_report) {
@@ -354,9 +358,10 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   }
   KillRequest kill = {.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
   if (!step.differs_in.empty()) kill.reason += StrCat(", with other ", Join(step.differs_in, ", "));
-  // A full disk does not prevent the client from notifying the AM.
+  // The kill may fail to be recorded if the disk is full. The AM can still be notified.
   const auto recorded = records->WriteKill(kill);
-  if (!recorded.ok()) notes_.note(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
+  if (!recorded.ok())
+    notes_.note(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
   replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};
   return Ok();
 }

@@ -1,5 +1,6 @@
-// The actions of a submit: JobCreator creates one new job, and CourseSteps takes the steps of one SubmitMachine. Long work
-// runs outside the event loop, so that a person sees the progress and a signal stops the work. Loop thread only.
+// The actions of a submit: JobCreator creates one new job, and CourseSteps takes the steps of a SubmitMachine. Long
+// work runs in a thread outside the event loop, so that a person sees the progress and a signal can stop the work. Loop
+// thread only.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,8 @@
 
 namespace tony {
 
-// Creates one new job: stages its files, keeps its programs, and records it. Stage(), UploadJob(), Create() and Start() must
-// be called in this order. No other code may run the loop meanwhile.
+// Creates one new job: stages its files, keeps its programs, and records it. Stage(), UploadJob(), Create() and Start()
+// must be called in this order. No other code may run the loop meanwhile.
 class JobCreator {
  public:
   JobCreator(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
@@ -34,12 +35,13 @@ class JobCreator {
 
   // Sets the job's id. Without this call the store chooses an id.
   void UseId(JobId id) { id_ = std::move(id); }
-  // Stage() and UploadJob() return Ok() even if a signal stopped the work. Check signal().
+  // Stages the files. Stage() and UploadJob() return Ok() even if a signal stopped the work, so the caller must check
+  // signal().
   Status Stage();
-  // Uploads the job. A second call does nothing.
+  // Uploads the job's records. A second call does nothing.
   Status UploadJob();
   Result<JobRecords> Create();
-  // Discards the job if it cannot be started.
+  // Starts the job, and discards it if it cannot be started.
   Status Start(const JobRecords& records, AmLauncher& launcher) const;
 
   const StagedFiles& files() const { return files_; }
@@ -61,10 +63,11 @@ class JobCreator {
   const JobStore& jobs_;
   const ClientNotes& notes_;
   JobId id_;
-  // Held until the job's folder refers to its entries; nullopt: the job has no files.
+  // The store of staged files. It is held open until the job's folder refers to its entries. nullopt: the job has no
+  // files.
   std::optional<StagedStore> store_;
   StagedFiles files_;
-  // Holds a lock until the job is recorded.
+  // The stored programs. This object holds a lock until the job is recorded.
   StoredPrograms programs_;
   std::string programs_warning_;
   std::optional<NewJob> laid_;
@@ -73,16 +76,17 @@ class JobCreator {
   std::string_view doing_;
 };
 
-// Takes the steps of a submit with a request id.
+// Takes the steps of a SubmitMachine, which a submit with a request id needs.
 class CourseSteps {
  public:
   CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const ClientNotes& notes,
               const RequestedJob& asked, const Backend& backend, const JobStore& jobs, const RequestIndex& index);
 
-  // Returns the last step. nullopt: a signal stopped the submit, and the request id finds the job if it was recorded.
+  // Takes all steps and returns the last one. nullopt: a signal stopped the submit. If the job was already recorded,
+  // its request id finds it.
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
-  // The maker of the job that Walk() may have created.
+  // The creator of the job, which is used if Walk() creates one.
   const JobCreator& maker() const { return maker_; }
 
  private:
@@ -111,11 +115,11 @@ class CourseSteps {
   JobId id_;                              // id of the job to create
   std::optional<RecordedKill> replaced_;  // kill of the job to replace
   int signal_ = 0;                        // first signal; 0: none
-  // Declared last, so that the maker discards its files while the lock is held.
+  // The maker is declared last, so it is destroyed first and discards its files while the lock is still held.
   JobCreator maker_;
 };
 
-// Returns what a job in this state means to a submit. `kill_requested`: the job's folder contains a plain kill.
+// Returns what a job in this state means to a submit. `kill_requested`: the job's folder contains a plain kill request.
 ExistingJob ToExisting(const JobStatus& status, bool kill_requested);
 
 }  // namespace tony

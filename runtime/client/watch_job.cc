@@ -46,7 +46,7 @@ class Watcher {
     if (HasAnswer() || (options_.on_status && !options_.on_status(status))) loop_.Stop();
   }
 
-  // Returns whether the answers end the wait. Answers arrive before the status.
+  // Returns whether the answers so far end the wait. Called with each status, before which the answers arrive.
   bool HasAnswer() const {
     if (watched_.attached) return true;
     if (!watched_.kill) return false;
@@ -64,14 +64,14 @@ class Watcher {
   }
 
   void OnSignal(int signal) {
-    if (watched_.status && watched_.status->verdict) return;  // the verdict is known already
+    if (watched_.status && watched_.status->verdict) return;  // the verdict is already known
     const bool first = watched_.signal == 0;
     if (first) watched_.signal = signal;
     if (!options_.kill_on_signal) return loop_.Stop();
     const KillRequest request = {.reason = StrCat("the submitting client received ", SignalName(signal)),
                                  .grace = first ? Duration(-1) : Duration(0),
                                  .if_owner = options_.kill_as};
-    // The AM is notified even if the request could not be recorded.
+    // The kill may fail to be recorded. The AM is notified in any case.
     const auto recorded = folder_.WriteKill(request);
     if (!recorded.ok()) notes_.note(recorded.error().message);
     notes_.note(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
@@ -81,7 +81,8 @@ class Watcher {
   std::string GraceText() const {
     const auto spec = folder_.ReadSpec();
     if (!spec.ok()) return "";
-    return StrCat("; its tasks have ", HumanDuration(spec->timers.grace), " to stop; a second signal kills them at once");
+    return StrCat("; its tasks have ", HumanDuration(spec->timers.grace),
+                  " to stop; a second signal kills them at once");
   }
 
   EventLoop& loop_;

@@ -13,12 +13,13 @@
 
 namespace tony {
 
-// A started keeper (the supervisor of the job) takes its lock after a few milliseconds, or later on a machine that
-// swaps.
+// The time that a started keeper (the supervisor of the job) has to take its lock. It needs a few milliseconds, or
+// longer on a machine that swaps.
 constexpr Duration kKeeperPatience{500};
 
-// Catches SIGINT, SIGTERM and SIGHUP from construction on. A signal waits until the loop runs, and goes to the listener
-// that is set then. Signals that were ignored when the program started (nohup, a script's background job) stay ignored.
+// Catches SIGINT, SIGTERM and SIGHUP from construction on. A signal is kept until the loop runs, and is then passed to
+// the listener that is set at that time. Signals that were ignored when the program started (nohup, a script's
+// background job) stay ignored.
 class Interrupts {
  public:
   explicit Interrupts(EventLoop& loop);
@@ -30,27 +31,27 @@ class Interrupts {
 };
 
 struct WatchOptions {
-  // False: a signal only ends the watching.
+  // True: a signal kills the job. False: a signal only ends the watching.
   bool kill_on_signal = false;
-  // A signal kills the job only while this token is the job's owner.
+  // Limits the kill by a signal: it works only while this token is the job's owner. Empty: no limit.
   OwnerToken kill_as;
-  // The job's new owner. The wait ends when the AM has answered.
+  // The new owner to send to the AM. The wait ends when the AM has answered.
   std::optional<Claim> attach;
   // The kill to send. Its name is empty if the kill could not be recorded.
   std::optional<RecordedKill> kill;
-  // Ends the wait at every answer to `kill`.
+  // True if any answer to `kill` ends the wait.
   bool until_answered = false;
   WatcherToken watcher;           // token of the waiting client
   std::optional<Duration> limit;  // limit of the whole wait
-  // How long to wait for a keeper that was started just now.
+  // How long a keeper that was started a moment ago may take to appear.
   Duration patience{0};
   std::function<bool(const JobStatus&)> on_status;  // returns false to end the wait
-  // How often a status with the tasks' usage arrives, even without a change; 0: never.
+  // The interval at which a status with the tasks' usage arrives, even without a change; 0: never.
   Duration usage_interval{0};
 };
 
 struct Watched {
-  // The newest status; the final status if the job has ended.
+  // The newest status, which is the final status if the job has ended.
   std::optional<JobStatus> status;
   std::optional<bool> attached;    // the AM's answer to `attach`
   std::optional<KillAnswer> kill;  // the answer to the newest kill
@@ -58,8 +59,8 @@ struct Watched {
   bool timed_out = false;
 };
 
-// Follows the job until it has ended and its keeper has exited, or until one of the options ends the wait. A kill that
-// was fenced or only planned also ends the wait, because the job continues to run.
+// Follows the job until it has ended and its keeper has exited, or until one of the options ends the wait. If the
+// answer to a kill is that it was fenced or only planned, the wait ends as well, because the job continues to run.
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                          const ClientNotes& notes, const WatchOptions& options);
 
