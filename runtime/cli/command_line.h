@@ -14,7 +14,7 @@
 namespace tony {
 
 struct OptionSpec {
-  // kFirst: the option may be repeated, and only its first value counts, as in TonY.
+  // kFirst: the option may be given several times, and only its first value counts, as in TonY.
   enum class Kind { kFlag, kValue, kFirst, kRepeated };
   std::string_view name;  // without dashes
   Kind kind = Kind::kFlag;
@@ -25,7 +25,8 @@ struct OptionSpec {
 
 struct VerbSpec {
   std::string_view name;
-  // The positional words in the help text, e.g. "JOB...". With "-- WORD..." they are accepted only after `--`.
+  // The names of the positional words for the help text, e.g. "JOB...". If the text is "-- WORD...", the words are
+  // accepted only after `--`.
   std::string_view words;
   size_t min_words = 0;
   size_t max_words = 0;
@@ -39,7 +40,7 @@ class CommandLine {
   std::string Value(std::string_view option) const;  // empty if not given
   std::vector<std::string> Values(std::string_view option) const;
   const std::vector<std::string>& words() const { return words_; }
-  // The kFirst options that were given more than once.
+  // The kFirst options that were given more than once; their later values were ignored.
   const std::set<std::string>& given_again() const { return given_again_; }
 
   // Parses the arguments after the verb's name. `--` ends the options. A kUsage error names the wrong word and, for an

@@ -54,13 +54,13 @@ std::vector<OptionSpec> With(std::vector<OptionSpec> options, std::initializer_l
 
 bool IsJson(const std::string& word) { return word == "--json" || word == "-json"; }
 
-// Returns whether a command line that cannot be parsed requests JSON output.
+// Returns whether the command line requests JSON output. Used if it cannot be parsed.
 bool AsksForJson(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"), IsJson);
 }
 
-// Fails if the limit of open files is too low. Besides the files open at the start, tony needs an event loop with its
-// timer and signals, a file watch, a connection, and files one at a time.
+// Fails if the limit of open files is too low. The process needs the files that are open at the start, an event loop
+// with its timer and signals, a file watch, a connection, and one more file at a time.
 Status CheckOpenFiles() {
   constexpr rlim_t kLeast = 24;
   rlimit limit{};
@@ -91,8 +91,8 @@ Status CheckStack() {
                                                " KiB here (ulimit -s), and tony needs ", kLeastKib)};
 }
 
-// Switches to the rights of the home's owner (SwitchToHomeOwner). The machine's queue (--queue) and the exit rules
-// without a job belong to no home, so the process keeps its rights for them.
+// Switches to the rights of the home's owner (SwitchToHomeOwner). The machine's queue (--queue) and an exit that is
+// explained without a job belong to no home, so the process then keeps its own rights.
 Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
@@ -114,7 +114,7 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   });
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
   const int of_answer = ExitAfterOutput(exit);
-  // For these verbs the exit code is the job's, even if the output could not be written.
+  // For these verbs the exit code reports the result of the job, even if the output could not be written.
   static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
   return std::ranges::count(kOfJob, command.verb.name) > 0 ? exit : of_answer;
 }

@@ -1,4 +1,4 @@
-// The verbs of `tony`. Each verb is one function, which prints its answer and returns the exit code.
+// The verbs of `tony`. Each verb is one function, which prints an answer and returns the exit code.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ Result<int> RunHelp(const CommandLine& line);
 struct Verb {
   VerbSpec verb;
   Result<int> (*run)(const CommandLine& line);
-  // True if the verb works in $TONY_HOME. Such a verb runs as the home's owner, even if root starts it
+  // True if the verb works in $TONY_HOME. If root starts such a verb, the process takes the rights of the home's owner
   // (files_for_others.h).
   bool in_home = true;
 };
@@ -43,9 +43,9 @@ std::vector<Verb> Verbs();
 // Returns the kinds of jobs that `tony init` can write.
 std::vector<std::string> JobKinds();
 
-// Runs the whole program: finds the verb, parses its line and runs it. Returns the exit code. An error becomes one line
-// on standard error and, with --json, also one object on standard output. `arguments` does not include the program's
-// name.
+// Runs the whole program: finds the verb, parses the rest of the command line, and runs the verb. Returns the exit
+// code. An error becomes one line on standard error and, with --json, also one object on standard output. `arguments`
+// does not include the program's name.
 int RunTony(const std::vector<std::string>& arguments);
 
 }  // namespace tony

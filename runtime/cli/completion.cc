@@ -1,5 +1,6 @@
-// `tony completion SHELL` prints a script that makes the shell call `tony complete` when Tab is pressed. `tony
-// complete` prints one candidate per line, "WORD<Tab>TEXT". The line ":files" requests the shell's own file names.
+// Completion in shells. `tony completion SHELL` prints a script that makes the shell call `tony complete` when Tab is
+// pressed. `tony complete` prints one candidate per line, "WORD<Tab>TEXT". The line ":files" makes the shell add its
+// own file names.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,12 +18,12 @@
 namespace tony {
 namespace {
 
-// The candidates come from the table of verbs, the jobs of this machine and the table of keys. All shells share this
-// source, because their scripts call `tony complete`.
+// A word that the shell offers. The candidates come from the table of verbs, the jobs of this machine and the table of
+// keys, for all shells alike.
 
 struct Candidate {
   std::string word;
-  std::string text = {};  // one-line description; may be empty
+  std::string text = {};  // one-line description, may be empty
 };
 
 struct Candidates {
@@ -53,7 +54,7 @@ void AddJobs(Candidates& found) {
     const auto status = StoredStatus(job);
     if (!status.ok()) continue;
     found.words.push_back({job.job().value, SafeLine(StrCat(status->state, ": ", status->name))});
-    // Names with spaces or quotes are left out, because the shell would have to quote them.
+    // Job names with spaces or quotes are left out, because the shell would have to quote them.
     const bool is_word = !status->name.empty() && status->name.find_first_of(" \t\n'\"\\$`") == std::string::npos;
     if (is_word && std::ranges::count(names, status->name) == 0) names.push_back(status->name);
   }
@@ -94,7 +95,7 @@ void AddKeys(std::string_view behind, Candidates& found) {
     std::string name(key.name);
     if (const size_t role = name.find('<'); role != std::string::npos)
       name.replace(role, name.find('>') - role + 1, "worker");
-    if (name.find('<') != std::string::npos) continue;  // skips keys with another placeholder
+    if (name.find('<') != std::string::npos) continue;  // other placeholders cannot be completed
     found.words.push_back({StrCat(name, behind), std::string(key.text)});
   }
 }
@@ -124,7 +125,7 @@ void AddValues(const OptionSpec& option, Candidates& found) {
   if (option.value == "PATH" || option.value == "FILE") found.files = true;
 }
 
-// Adds candidates for the positional word that follows `before`.
+// Adds candidates for the positional word after the words `before`.
 void AddWords(const VerbSpec& verb, const std::vector<std::string>& before, Candidates& found) {
   const size_t place = before.size();
   if (place >= verb.max_words) return;
@@ -176,8 +177,9 @@ void CompleteVerb(const VerbSpec& verb, const std::vector<std::string>& words, C
   AddWords(verb, before, found);
 }
 
-// Returns the candidates for the last of `words`, which is being typed and may be empty. `words` begin behind "tony".
-// Only this machine's disk is read: a cluster's jobs are offered only if this machine has a note of them.
+// Returns the candidates for the last of `words`, which is being typed and may be empty. The first of `words` is
+// the one after "tony". Only this machine's disk is read: a cluster's jobs are offered only if this machine has a
+// note of them.
 Candidates Complete(const std::vector<std::string>& words) {
   Candidates found;
   if (words.empty()) return found;
@@ -191,8 +193,8 @@ Candidates Complete(const std::vector<std::string>& words) {
   return found;
 }
 
-// Bash splits words at : and =, which our words contain. The script therefore splits the line itself, and completes
-// only the part of the word behind its last : or =.
+// The script for bash. Bash splits words at : and =, which our words contain. The script therefore splits the line
+// itself, and completes only the part of the word behind its last : or =.
 constexpr std::string_view kBash = R"(# tony's completion for bash: source <(tony completion bash)
 _tony() {
   local line=${COMP_LINE:0:COMP_POINT} words word candidate files=

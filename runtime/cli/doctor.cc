@@ -36,11 +36,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMegabyte = 1 << 20;
-// A job's logs may grow to its log limit, 1 GB by default.
+// With less free space than this, doctor warns, because the logs of one job may grow to their limit, 1 GB by default.
 constexpr int64_t kEnoughDisk = 1024 * kMegabyte;
 constexpr std::chrono::hours kOldJob{14 * 24};  // the default of `tony gc`
 constexpr const char* kDailyUnit = "/usr/lib/systemd/system/tony-gc@.timer";
-// The journal and the status of a job with thousands of tasks need this much.
+// With less free space than this, the check fails, because the journal and the status of a job with thousands of tasks
+// need this much.
 constexpr int64_t kLittleDisk = 16 * kMegabyte;
 
 Check FailOf(std::string name, const Error& error, std::string advice = "") {
@@ -78,8 +79,8 @@ std::string Json(const Checks& checks, bool healthy) {
   });
 }
 
-// Prints the checks and returns the exit code. The next steps are printed only if all checks passed, because a failed
-// check prints its own advice.
+// Prints the checks and returns the exit code. If all checks passed, also suggests the next commands; a failed check
+// prints its own advice instead.
 int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
   const int exit = ReportChecks(checks, line.Has("json"), room);
   if (exit == 0) SuggestNext(line, {"init pytorch", "run -- COMMAND"});
@@ -135,11 +136,11 @@ Checks CheckHome() {
   return checks;
 }
 
-// Counts the jobs that ended long ago. A keeper (the supervisor of one job) writes the file `finished` when its job
-// ends; the folder of a running job does not contain one.
+// Counts the jobs that ended long ago. When a job ends, its keeper (the supervisor of one job) writes the file
+// `finished` into the job's folder, so only folders with this file are counted.
 Checks CheckOldJobs() {
   const auto home = TonyHome();
-  if (!home.ok()) return {};  // CheckHome() reports this error
+  if (!home.ok()) return {};  // CheckHome() already reports this error
   std::error_code error, none;
   int64_t old = 0, all = 0;
   const auto limit = fs::file_time_type::clock::now() - kOldJob;

@@ -9,20 +9,20 @@
 
 namespace tony {
 
-// Checks $TONY_HOME, or this user's folder in it.
+// Checks $TONY_HOME, or this user's folder inside it if several users share it.
 Checks CheckHome();
-// Checks the file system that holds `home`. `about` follows the path of `home` in the text.
+// Checks the file system that holds `home`. In the check's text, `about` is appended to the path of `home`.
 Check CheckHomeDisk(const std::filesystem::path& home, const std::string& about);
 // Warns about jobs that ended long ago and have not been removed.
 Checks CheckOldJobs();
-// Checks that the programs of jobs lie in tony's folder and can be executed.
+// Checks that the programs that jobs start lie in tony's folder and can be executed.
 Checks CheckPrograms();
-// Warns if jobs submitted here would end together with a systemd service.
+// Warns if jobs that are submitted here would end when a systemd service stops.
 Checks CheckService();
 
-// Returns the systemd service whose stop also ends the processes in `cgroups`, the text of /proc/self/cgroup. The
-// service is the deepest one, except the user's own manager and services with a scope below them. Returns "" if no
-// service applies.
+// Returns the systemd service that also ends this process when it stops; "" if no service does. `cgroups` is the
+// text of /proc/self/cgroup. The result is the deepest service in it. The user's own service manager does not count,
+// and neither does a service with a scope below it.
 std::string ServiceIn(const std::string& cgroups);
 
 // Prints the checks as text or as one JSON object. Returns the exit code: 1 if a check failed, otherwise 0.

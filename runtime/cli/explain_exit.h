@@ -1,4 +1,4 @@
-// Explanations of exits, for `tony explain-exit`: pure functions over the rules of runtime/job/failure_rules.h.
+// Functions that explain exits for `tony explain-exit`: pure functions over the rules of runtime/job/failure_rules.h.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,10 @@ struct ExitQuery {
 Result<ExitQuery> ParseAskedExit(std::string_view word);  // fails with kUsage
 
 // Returns the rules that may apply to the exit, in order of precedence. The list ends with the first rule that applies
-// without further facts. Rules that read only stderr are not included. Empty: success.
+// without further facts. Rules that only match lines of stderr are left out. Empty: the exit is a success.
 std::vector<FailureRule> RulesAbout(const ExitQuery& asked, std::span<const FailureRule> extra);
 
-// Returns whether built-in rules for lines of stderr precede the last of `rules`.
+// Returns whether a built-in rule for lines of stderr has precedence over the last of `rules`.
 bool StderrMayDecide(const std::vector<FailureRule>& rules);
 
 std::string DescribeAsked(const ExitQuery& asked);               // e.g. "exit code 137"

@@ -1,7 +1,9 @@
 // `tony gc`: frees disk space on this machine and on a configured cluster. The command removes jobs that ended long
-// ago, remains of submits that died, and staged content to which no job refers. Nothing of a job is removed while the
-// job runs or may be restarted. The history keeps a line of each removed job for 400 days. Programs of earlier releases
-// are removed with the last job that may need them. Notes about where jobs lie on clusters are removed with their jobs.
+// ago, the remains of submits that died, and staged content to which no job refers. It removes nothing of a job that
+// runs or may be restarted.
+//
+// The history keeps a line of each removed job for 400 days. Programs of an earlier release are removed together with
+// the last job that may need them. A note of where a job lies on a cluster is removed with the job.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -30,14 +32,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultAge = "14d";
-// Entries younger than this are kept, because a submit creates its job's folder within seconds, and people submit the
-// same program again within minutes.
+// The age up to which entries are kept. A submit creates its job's folder within seconds, and people submit the same
+// program again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
 
 class Collection {
  public:
-  // `age_text` is `age` as the user wrote it.
+  // `age_text` is `age` in the user's words.
   Collection(fs::path home, Instant now, Duration age, std::string age_text, bool dry_run)
       : home_(std::move(home)),
         jobs_(home_ / "jobs"),
@@ -95,8 +97,8 @@ class Collection {
     return failure_;
   }
 
-  // Adds the jobs that stay to the report, by reason, as "3 jobs that have not ended". Must be called after Run() and
-  // RunOn().
+  // Adds the jobs that stay to the report, grouped by reason, e.g. "3 jobs that have not ended". Must be called after
+  // Run() and RunOn().
   void SayWhatStays() {
     for (const auto& [why, count] : staying_) Stay(count, StrCat("jobs that ", why));
   }
@@ -139,8 +141,8 @@ class Collection {
     if (count > 0) stays_.push_back(StrCat(count, " ", what));
   }
 
-  // Returns whether the job's folder may be removed. An ended job gets its line in the history before this function
-  // returns true.
+  // Returns whether the job's folder may be removed. Writes the line of an ended job into the history before it returns
+  // true.
   bool MayGo(const JobRecords& records) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
@@ -159,12 +161,13 @@ class Collection {
     if (!HasEnded(status)) return "have not ended";
     if (!dry_run_ && !history_.Keep(status)) return "could not be recorded in the history";
     if (status.ended.value_or(status.submitted) > now_ - age_) return StrCat("ended less than ", age_text_, " ago");
-    return BackendOf(records.job()).arbiter().Look(records).HasLiveProcess() ? "are being finished by their application masters"
-                                                                             : "";
+    return BackendOf(records.job()).arbiter().Look(records).HasLiveProcess()
+               ? "are being finished by their application masters"
+               : "";
   }
 
-  // Returns the time since which requests are kept, because a submit records its request before it creates the job's
-  // folder.
+  // Returns the time from which on requests are kept even without a job. It is at least an hour ago, because a submit
+  // records its request before it creates the job's folder.
   Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
 
   // Removes the folders left behind by submits and by collections that died.
@@ -175,14 +178,14 @@ class Collection {
       struct stat info {};
       if (lstat(entry->path().c_str(), &info) != 0) continue;
       const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
-      // A name with ..finished. is a temporary file of a process that died while it wrote .finished
+      // A name with "..finished." is a temporary file of a process that died while it wrote the file .finished
       // (local_job_store.h).
       const bool begun = name.starts_with(".new-") || name.starts_with("..finished.");
       if (name.starts_with(".old-") || (begun && old)) Remove(entry->path(), unfinished_);
     }
   }
 
-  // Renames the folder before removing it, because a half removed folder must not count as a job.
+  // Removes a folder. The folder is renamed first, because a half removed folder must not count as a job.
   void Remove(const fs::path& path, std::vector<std::string>& names) {
     const std::string name = path.filename().string();
     const int64_t bytes = DiskUse(path);
@@ -204,8 +207,8 @@ class Collection {
     bytes_ += bytes;
   }
 
-  // Returns the staged entries to which the remaining jobs refer. Fails if a manifest cannot be read, because such a
-  // job may refer to any entry.
+  // Returns the staged entries to which the remaining jobs refer. Fails if the manifest of a job cannot be read,
+  // because that job may refer to any entry.
   Result<std::set<std::string>> Kept() const {
     std::set<std::string> kept;
     TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
@@ -243,11 +246,11 @@ class Collection {
   const std::string age_text_;
   const bool dry_run_;
   std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_, notes_, kept_, stays_;
-  std::map<std::string, size_t> staying_;  // number of jobs by reason
+  std::map<std::string, size_t> staying_;  // number of jobs, by reason
   int64_t bytes_ = 0;
   EndedJobsUpkeep history_;
-  size_t dropped_ = 0;  // removed lines of the history
-  int requests_ = 0;    // removed request ids
+  size_t dropped_ = 0;  // lines removed from the history
+  int requests_ = 0;    // request ids removed
   Status failure_;
 };
 

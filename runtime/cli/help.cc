@@ -1,4 +1,4 @@
-// `tony help`: the help texts, made from the table of verbs that the parser reads.
+// `tony help`: the help texts, generated from the table of verbs that the parser reads.
 #include "runtime/cli/help.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-// Returns where or why the key has no effect; empty if the key has an effect everywhere.
+// Returns the restriction of a key: where it has an effect, or why it has none. Empty: the key has an effect
+// everywhere.
 std::string Restriction(const Key& key) {
   switch (key.effect) {
     case KeyEffect::kImplemented:
@@ -47,7 +48,7 @@ std::string Code(std::string_view text) { return text.empty() ? "" : StrCat("`",
 
 std::string_view SecretMark(const Key& key) { return key.secrecy == KeySecrecy::kSecret ? ", secret" : ""; }
 
-// Returns `text` escaped for roff, so that the text does not begin with a control character of roff.
+// Returns `text` escaped for roff. The result does not begin with a control character of roff.
 std::string Roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -128,8 +129,8 @@ Result<int> HelpWithKeys(const CommandLine& line) {
   return 0;
 }
 
-// Returns $SOURCE_DATE_EPOCH, so that two builds of the same sources make the same page. Returns the current time if
-// the variable is not set.
+// Returns the date of the manual: $SOURCE_DATE_EPOCH if that is set, so that two builds of the same sources make the
+// same page, otherwise the current time.
 Result<Instant> DateOfManual() {
   const char* const epoch = getenv("SOURCE_DATE_EPOCH");
   if (epoch == nullptr || *epoch == '\0') return RealClock().Now();

@@ -1,4 +1,4 @@
-// The texts that `tony help` prints: the help of a verb, the table of keys, and the manual page. All texts are made
+// The texts that `tony help` prints: the help of a verb, the table of keys, and the manual page. They are generated
 // from the tables that the parsers read.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tony {
 
-// Explains how a user may name a job.
+// Help text that explains how a user may name a job.
 inline constexpr std::string_view kJobWords =
     "JOB is an id; four or more first characters of one id or of its last part; a job's name, for the newest job\n"
     "of that name; or last, for the job submitted last";
@@ -21,12 +21,12 @@ std::string HelpOf(std::string_view program, const VerbSpec& verb);
 // Returns a row of two columns, wrapped to the width of the terminal.
 std::string HelpRow(std::string left, std::string_view right);
 
-// The table of keys for people, and the rows of runtime/config/KEYS.md.
-// KeyList() returns the keys with `part` in their names; empty if no name contains `part`.
+// Functions that return the table of keys. KeyList() returns, for people, the keys with `part` in their names; empty if
+// no name contains `part`. KeyRowsInMarkdown() returns the rows of runtime/config/KEYS.md.
 std::string KeyList(std::string_view part);
 std::string KeyRowsInMarkdown();
 
-// Returns the manual page tony(1), in the macros of man(7).
+// Returns the manual page tony(1), written with the macros of man(7).
 std::string ManualPage(Instant date);
 
 }  // namespace tony

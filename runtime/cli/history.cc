@@ -1,5 +1,5 @@
-// `tony history JOB`: shows what the journal of a job records. The job needs no running process. The table shows the
-// mean and the peak memory of an attempt, and the mean number of cores that it used. With --conf the JSON also has
+// `tony history JOB`: shows the content of the job's journal. No process of the job needs to run. For each attempt, the
+// table shows the mean and the peak memory, and the mean number of cores in use. With --conf the JSON also has
 // "configuration": [{"key","value","source"}].
 #include "runtime/records/history.h"
 
@@ -42,10 +42,10 @@
 namespace tony {
 namespace {
 
-// `tony history JOB --export`: writes, on request, the files for TonY's portal and Dr. Elephant that the job's
-// processes write.
+// `tony history JOB --export`: writes the history files for TonY's portal and Dr. Elephant. The job's own processes
+// write the same files while the job runs.
 
-// Prints the folder and returns the exit code. kInvalid: the job was submitted without a history folder.
+// Prints the folder of the files and returns the exit code. kInvalid: the job was submitted without a history folder.
 Result<int> ExportHistory(const JobRecords& records, bool json) {
   TRY_ASSIGN(const auto path, HistoryFolder(records));
   if (!path) {
@@ -70,12 +70,12 @@ Result<int> ExportHistory(const JobRecords& records, bool json) {
   return 0;
 }
 
-// `tony history --serve`: serves the pages of ended jobs on the loopback device. The pages are made from the jobs'
+// `tony history --serve`: serves the pages of ended jobs on the loopback device. The pages are generated from the jobs'
 // folders.
 
 constexpr int kTokenBytes = 16;
 constexpr size_t kMostListed = 500;
-// The number of job pages kept in memory, with the data read for them.
+// The number of job pages that are kept in memory.
 constexpr size_t kMostKept = 100;
 
 class HistorySite {
@@ -136,7 +136,8 @@ Result<int> PortOf(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--port \"", line.Value("port"), "\": expected a number from 0 to 65535")};
 }
 
-// A home that this user cannot write may still be served. Its address then changes with each start.
+// Returns the token of the page's address. If this user cannot write in the home, no token can be kept there, and the
+// token is new at each start.
 std::string TokenOf(const std::filesystem::path& home) {
   const auto kept = KeepPageToken(home / "history" / "page-token");
   if (kept.ok()) return *kept;
@@ -145,10 +146,10 @@ std::string TokenOf(const std::filesystem::path& home) {
 }
 
 // Prints the address and serves until Ctrl-C. The token in the address is kept in $TONY_HOME/history/page-token, so
-// that with --port the address is the same each time. kUsage: a bad --port; kUnavailable: the port is taken.
+// with a fixed --port the address is always the same. kUsage: the value of --port is wrong. kUnavailable: the port is
+// in use.
 Result<int> ServeHistory(const CommandLine& line) {
-  if (!line.words().empty())
-    return Error{ErrorCode::kUsage, "history --serve shows all ended jobs, and takes no JOB"};
+  if (!line.words().empty()) return Error{ErrorCode::kUsage, "history --serve shows all ended jobs, and takes no JOB"};
   TRY_ASSIGN(const int wanted, PortOf(line));
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(UniqueFd listening, ListenOn({kLoopback, wanted}));
@@ -167,7 +168,8 @@ Result<int> ServeHistory(const CommandLine& line) {
 
 std::string After(Instant time, Instant start) { return StrCat("+", HumanDuration(time - start)); }
 
-// Durations below a minute are shown in milliseconds, because short jobs spend only milliseconds in some states.
+// Returns the duration as text, in milliseconds if it is below a minute, because short jobs spend only milliseconds in
+// some states.
 std::string Exact(Duration length) {
   if (length >= std::chrono::minutes(1)) return HumanDuration(length);
   char text[32];
@@ -183,7 +185,7 @@ std::string RestartText(const RestartHistory& restart, Instant start) {
                 After(restart.time, start), began, ": ", d.reason, "\n");
 }
 
-// The texts about the usage of an attempt: mean and peak memory, and the mean use of cores ("98%").
+// Texts about what an attempt used: mean and peak memory, and the mean use of cores ("98%").
 struct UsageTexts {
   std::string mean_memory, most_memory, cpu;
 };
@@ -232,7 +234,8 @@ std::string Summary(const HistoryDocument& told, const TableRoom& room) {
   return Fitted(text, room) + AttemptTable(told.history, status.submitted, room);
 }
 
-// Reads the journal before the status. A job may end between the two reads, and its end must then be in the status.
+// Reads the journal first and the status afterwards. If the job ends between the two reads, the status contains the
+// end.
 Result<HistoryDocument> Read(const JobRecords& records) {
   HistoryDocument told;
   TRY_ASSIGN(const auto bytes, records.ReadJournal());

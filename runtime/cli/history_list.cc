@@ -5,9 +5,9 @@
 //    "ended","tasks","restarts","message","folder":true}],"matched":50,"complete":false,"skipped_lines":0}
 //
 // "request_id" and "submission" are present if the job has a request. "message" is the first cause of a failure, at
-// most 200 bytes; "" if the job succeeded. "folder" is true while `tony history JOB` and `tony logs JOB` still find the
-// job. "matched" is the number of jobs found, which ends at the limit: there are more unless "complete" is true.
-// "skipped_lines" is the number of damaged lines in the log. With --stats:
+// most 200 bytes; "" if the job succeeded. "folder" is true if `tony history JOB` and `tony logs JOB` can still find
+// the job. "matched" is the number of jobs found. The search stops at the limit, so there may be more jobs unless
+// "complete" is true. "skipped_lines" is the number of damaged lines in the log. With --stats:
 //
 //   {"schema":1,"stats":{"jobs":2,"by_state":{"FAILED":1,...},"by_class":{"oom":1,...},"tasks":8,"restarts":0,
 //    "mean_ms":1200,"longest_ms":1900,"longest_job":"local-..."},"skipped_lines":0}
@@ -158,7 +158,8 @@ std::string StatsText(const EndedStats& stats) {
 
 void SaySkipped(size_t skipped) {
   if (skipped > 0)
-    Say(StrCat("tony: ", skipped, " lines of the log of ended jobs are damaged; \"tony history --reindex\" repairs it"));
+    Say(StrCat("tony: ", skipped,
+               " lines of the log of ended jobs are damaged; \"tony history --reindex\" repairs it"));
 }
 
 Result<int> PrintReindexed(const fs::path& home, bool as_json) {
@@ -225,7 +226,8 @@ Status CheckHistoryOptions(const CommandLine& line) {
   const bool has_job = !line.words().empty();
   for (const char* option : kOfTheList)
     if (has_job && line.Has(option))
-      return Error{ErrorCode::kUsage, StrCat(Dashed(option), " is for the list of jobs, and cannot be used with a JOB")};
+      return Error{ErrorCode::kUsage,
+                   StrCat(Dashed(option), " is for the list of jobs, and cannot be used with a JOB")};
   for (const char* option : kOfAJob)
     if (!has_job && line.Has(option)) return Error{ErrorCode::kUsage, StrCat(Dashed(option), " needs a JOB")};
   return Ok();

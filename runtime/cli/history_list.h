@@ -13,10 +13,10 @@
 
 namespace tony {
 
-// The log of ended jobs is completed from the folders of ended jobs, because the process that should have appended a
-// job's line may have died before.
+// The log of ended jobs is completed from the folders of ended jobs, because a process may have died before it appended
+// its job's line.
 
-// The log drops the lines of jobs that ended longer ago than this.
+// The age of the oldest lines in the log. Lines of jobs that ended earlier are dropped.
 inline constexpr std::chrono::hours kEndedJobsKept{400 * 24};
 
 struct Reindexed {
@@ -24,20 +24,21 @@ struct Reindexed {
   size_t jobs = 0;      // jobs in the log afterwards
   size_t left_out = 0;  // unreadable folders; each is reported
 };
-// Rewrites the log from the folders. The log keeps the lines of jobs whose folders have been removed.
+// Rewrites the log from the jobs' folders. Lines of jobs whose folders were removed are kept.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home);
 
-// Completes the log of ended jobs for a caller that reads all folders and removes some: appends the jobs that the log
-// lacks, and drops lines that are too old.
+// Keeps the log of ended jobs complete: appends the jobs that it lacks, and drops lines that are too old. For a caller
+// that reads all folders and then removes some of them.
 class EndedJobsUpkeep {
  public:
   EndedJobsUpkeep(std::filesystem::path home, Instant now);
-  // Appends the ended job unless the log has it. Returns false, and prints the error, if the log cannot be written.
+  // Appends the ended job unless the log already has it. If the log cannot be written, prints the error and returns
+  // false.
   bool Keep(const JobStatus& ended);
-  // Makes the appended lines durable. Call it before the folders of the jobs given to Keep() are removed.
+  // Makes the appended lines durable. Must be called before the folders of these jobs are removed.
   Status Sync() const;
-  // Drops the lines that are too old and returns their number. Returns 0, and prints the error, if the log cannot be
-  // written.
+  // Drops the lines that are too old and returns their number. If the log cannot be written, prints the error and
+  // returns 0.
   size_t DropOld();
 
  private:
@@ -47,7 +48,7 @@ class EndedJobsUpkeep {
   size_t old_ = 0;
 };
 
-// Refuses options of the list together with a JOB, and options of one job without a JOB.
+// Returns kUsage if an option of the list is given together with a JOB, or an option of one job without a JOB.
 Status CheckHistoryOptions(const CommandLine& line);
 
 Result<int> ListHistory(const CommandLine& line);

@@ -1,4 +1,4 @@
-// `tony init`: writes an example job that can be submitted as it is. With --json:
+// `tony init`: writes an example job that can be submitted without changes. With --json:
 // {"schema":1,"kind":KIND,"files":[...]}
 #include <fcntl.h>
 
@@ -235,14 +235,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJobFile = "job.yaml";
 
-// The umask decides the file's mode, as for any other file of the user.
+// Writes a new file. Its mode is decided by the umask, as for any other file of the user.
 Status WriteFile(const fs::path& name, std::string_view text) {
   const UniqueFd file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.valid()) return FileError(ErrorCode::kCannotWrite, "make", name, errno);
   return WriteAll(file.get(), text, name);
 }
 
-// Writes all files, or none if one of them exists already.
+// Writes all files, or no file if one of them exists already.
 Status Write(const JobTemplate& job) {
   for (const std::string_view name : {std::string_view(kJobFile), job.program}) {
     std::error_code ignored;

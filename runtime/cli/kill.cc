@@ -1,7 +1,7 @@
-// `tony kill`: records the request in the job's folder, notifies the AM, and waits until nothing of the job is left.
-// The command may be repeated. The AM judges the conditions of a kill. Before the first AM, the keeper (the
-// supervisor of the job on its machine) judges an owner condition. A kill of a request that has no job yet is
-// remembered for its owner.
+// `tony kill`: records the request in the job's folder, notifies the AM, and waits until no process of the job is left.
+// The command may be repeated. The AM judges the conditions of a kill. Before the first AM runs, the keeper (the
+// supervisor of the job on its machine) judges an owner condition. If a request has no job yet, the kill revokes the
+// owner, and a later submit by this owner is refused.
 #include <optional>
 
 #include "runtime/base/strings.h"
@@ -20,10 +20,11 @@
 namespace tony {
 namespace {
 
-// How long a kill that does not wait tries to notify an AM. An AM that starts later reads the request from the folder.
+// The time for which a kill that does not wait tries to notify an AM. An AM that starts later reads the request from
+// the folder.
 constexpr Duration kTellLimit{2000};
-// Waiting times beyond the grace of the tasks: for an AM that ends a job without being able to record the end, and for
-// the keeper after a signal.
+// Times to wait beyond the grace of the tasks. kMasterMargin: for an AM that ends a job and cannot record the end.
+// kKeeperMargin: for the keeper after a signal.
 constexpr Duration kMasterMargin{15'000}, kKeeperMargin{30'000};
 
 struct Effect {
@@ -70,13 +71,15 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
     return {.fenced = true, .words = "was not killed: it has another owner or a newer watcher"};
   if (HasEnded(status)) return {.killed = status.verdict->state == FinalState::kKilled, .words = VerdictLine(status)};
   if (watched.kill == KillAnswer::kPlanned)
-    return {.planned = true, .words = StrCat("will be killed at ", ToIso8601(request.due), " unless another client takes over")};
+    return {.planned = true,
+            .words = StrCat("will be killed at ", ToIso8601(request.due), " unless another client takes over")};
   if (watched.kill || request.IsPlain()) return {.killed = true, .words = "is being killed"};
-  return {.planned = true, .words = "will be killed if its application master, which does not answer now, accepts the kill"};
+  return {.planned = true,
+          .words = "will be killed if its application master, which does not answer now, accepts the kill"};
 }
 
-// Adds to the reason that root sent the kill, because neither the socket nor the file shows the AM that root acts with
-// the owner's rights.
+// Adds to the reason that root sent the kill. Root acts with the owner's rights, so the AM cannot see this from the
+// socket or the file.
 void SayWhoAsks(KillRequest& request) {
   request.asker = UserBeforeSwitch();
   request.reason = ReasonWithRequester(request);
@@ -93,11 +96,11 @@ bool IsOfFiles(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCannotWrite;
 }
 
-// Kills a job whose files cannot be read or written, for the reason `why`. Returns nullopt if the job cannot be killed
-// without its files.
+// Kills a job whose files cannot be read or written because of the error `why`. Returns nullopt if the job cannot be
+// killed without its files.
 Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const JobId& job, const KillRequest& request,
                                               Duration grace, const Error& why) {
-  // A conditional kill needs the owner and the watchers, which are recorded in the unusable files.
+  // A conditional kill cannot be judged, because the owner and the watchers are recorded in the unusable files.
   if (!request.IsPlain()) return std::optional<int>();
   const Duration limit = line.Has("no-wait") ? Duration(0) : grace + kKeeperMargin;
   const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, limit);
@@ -115,7 +118,7 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
 
 Result<int> KillJob(const CommandLine& line, const JobRecords& records, const KillRequest& request,
                     const JobStatus& before) {
-  // A full disk does not prevent the command from notifying the AM.
+  // The kill may fail to be recorded if the disk is full. The AM can still be notified.
   const auto recorded = records.WriteKill(request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
   EventLoop loop;
@@ -127,8 +130,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     options.limit = kTellLimit;
   } else {
     options.on_status = SayChanges();
-    // The AM cannot record the end either, and exits. This command therefore checks the processes itself after the
-    // limit.
+    // If the kill could not be recorded, the AM cannot record the job's end either. This command then stops following
+    // after the limit and checks the processes itself.
     if (!recorded.ok() && request.IsPlain()) options.limit = GraceOf(records, request) + kMasterMargin;
   }
   const auto watch = WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options);
@@ -139,14 +142,13 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
     if (exit) return *exit;
   }
-  // An AM that cannot record the end reports it while the AM and its keeper are still exiting. Wait until both have
-  // exited.
+  // An AM that cannot record the end has reported it on the connection. The AM and its keeper still exit at this
+  // moment, so the command waits for both.
   if (!recorded.ok() && has_ended && request.IsPlain())
     (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
   TRY_ASSIGN(const Watched watched, watch);
   if (watched.signal != 0) {
-    Say(StrCat("interrupted; the kill of job ", records.job().value,
-               recorded.ok() ? " is recorded" : " may be lost"));
+    Say(StrCat("interrupted; the kill of job ", records.job().value, recorded.ok() ? " is recorded" : " may be lost"));
     return 128 + watched.signal;
   }
   if (!watched.kill && !watched.status && !recorded.ok()) return recorded.error();

@@ -1,4 +1,4 @@
-// `tony list`: lists jobs from their folders, so that many jobs are listed at once; `tony status` queries the AMs. Only
+// `tony list`: lists jobs from their folders without queries to their AMs, so that many jobs are listed at once. Only
 // the newest ended jobs are read; `tony history` lists the others. With --json:
 //
 //   {"schema":1,"jobs":[...],"left_out":0}    jobs have the fields of status.json; "unruled" as in `tony status` for
@@ -49,7 +49,7 @@ constexpr int kNever = TextColumn::kNever;
 
 std::string_view State(const QueuedJob& job) { return job.runs ? "running" : "waiting"; }
 
-// Returns the number of requested GPUs, followed by the numbers of the GPUs that the job holds.
+// Returns the number of GPUs that the job requested, followed by the indexes of the GPUs that it holds.
 std::string GpuCell(const QueuedJob& job) {
   std::vector<std::string> held;
   for (const int gpu : job.held_gpus) held.push_back(StrCat(gpu));
@@ -70,7 +70,7 @@ std::string QueuesTable(const QueueView& cluster, const TableRoom& room) {
   return queues.Text(room);
 }
 
-// A job on this machine has a process and numbered GPUs; a job on a cluster has a queue.
+// Returns the table of jobs. A job on this machine has a process and numbered GPUs; a job on a cluster has a queue.
 std::string JobsTable(const QueueView& view, bool is_cluster, Instant now, const TableRoom& room) {
   if (view.jobs.empty()) return "no jobs\n";
   TextTable jobs({TextColumn("POS", 0, true), TextColumn("JOB"), TextColumn("USER", 2, false, kLeastName),
@@ -100,7 +100,7 @@ std::string MachineText(const QueueView& machine, Instant now, const TableRoom& 
   return Fitted(free, room) + JobsTable(machine, /*is_cluster=*/false, now, room);
 }
 
-// Formats the number as Boost.JSON does.
+// Returns the number as JSON, in the format of Boost.JSON.
 RawJson Number(double value) { return {SerializeJson(value)}; }
 
 std::vector<RawJson> JobsJson(const QueueView& view, bool is_cluster) {
@@ -207,8 +207,8 @@ struct JobRow {
   bool unruled = false;
 };
 
-// Returns whether the job may wait in a queue: the job has a pending reason, or does not run and may not have recorded
-// a reason yet.
+// Returns whether the job may wait in a queue. This is true if it has a pending reason, or if it does not run yet,
+// because it may not have recorded a reason yet.
 bool MayWait(const JobRow& listed) {
   return !HasEnded(listed.status) && (!listed.status.delay.empty() || listed.status.state != "RUNNING");
 }
@@ -217,10 +217,11 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
   const JobStatus& job = listed.status;
   const TaskStatus together = TotalUsage(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
-  const std::string news =
-      listed.unruled ? StrCat("no application master is running; tony wait ", job.job.value, " restarts it") : NewsLine(job);
+  const std::string news = listed.unruled
+                               ? StrCat("no application master is running; tony wait ", job.job.value, " restarts it")
+                               : NewsLine(job);
   const Style style = StyleOfState(state);
-  // The other cells are coloured only in a row that needs a person's attention.
+  // The other cells get a colour only in a row that needs a person's attention.
   const Style others = style == Style::kGood ? Style::kPlain : style;
   table.Add(
       {job.job.value, StyledText(state, style), turn, HumanDuration(now - job.submitted), StrCat(job.restart_count),
@@ -228,7 +229,8 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
       others);
 }
 
-// Returns the queue positions by job id, as "2 of 5" among the jobs that wait for the same machine or cluster.
+// Returns the queue position of each waiting job by job id, e.g. "2 of 5". The position counts the jobs that wait for
+// the same machine or cluster.
 std::map<std::string, std::string> QueuePositions(const std::vector<JobRow>& jobs) {
   std::map<std::string, std::string> turns;
   // Clusters are queried for positions only if a job may wait.
@@ -273,7 +275,7 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
   for (const JobRecords& records : chosen.jobs) {
     Result<JobStatus> status = StoredStatus(records);
     const auto found = status.ok() ? Result<JobRecords>(records) : jobs.Find(records.job());
-    // The job may have been created during the listing, so its status is read again.
+    // The job may have been created while the list was read, so its status is read again.
     if (!status.ok() && found.ok()) status = StoredStatus(records);
     if (status.ok()) {
       const ArbiterView seen = HasEnded(*status) ? ArbiterView() : BackendOf(records.job()).arbiter().Look(records);
@@ -282,12 +284,12 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
-      // The job exists, but one of its files is missing.
+      // The job exists. If a file of the job is missing, the job counts as damaged.
       const bool lacks_file = status.error().code == ErrorCode::kNotFound;
       const ErrorCode its = lacks_file ? ErrorCode::kInvalid : status.error().code;
       const ErrorCode code = listing.failure ? listing.failure->code : its;
       listing.failure = Error{code, StrCat(++unread, " of ", chosen.jobs.size(), " jobs could not be read")};
-    }  // else the job was removed meanwhile
+    }  // else: the job was removed
   }
   return Ok();
 }

@@ -15,7 +15,7 @@ constexpr size_t kFollowingIndent = 4;  // indent of continuation rows
 constexpr std::string_view kToEndOfLine = "\x1b[K";
 constexpr std::string_view kToEndOfScreen = "\x1b[J";
 
-// A style is an escape sequence: ESC [ digits m.
+// Removes the styles from a line. A style is an escape sequence: ESC [ digits m.
 std::string Unstyled(std::string line) {
   for (size_t at = line.find('\x1b'); at != std::string::npos; at = line.find('\x1b', at))
     line.erase(at, line.find('m', at) - at + 1);
@@ -26,9 +26,9 @@ using Tasks = std::vector<const TaskStatus*>;
 using Lines = std::vector<std::string>;
 
 constexpr std::string_view kGap = "  ";
-constexpr size_t kLeastNote = 12;  // minimum columns for a note
+constexpr size_t kLeastNote = 12;  // minimum width of a note
 
-// The states of tasks in the order in which people want to see them.
+// The states of tasks, the state that most needs attention first.
 constexpr std::array<std::string_view, 15> kByInterest = {
     "failed",    "lost",      "silent",     "backoff", "stopping",  "waiting", "new", "requested",
     "allocated", "launching", "registered", "running", "succeeded", "killed",  "done"};
@@ -39,7 +39,7 @@ size_t Interest(std::string_view state) {
 
 struct Column {
   std::string_view title;
-  // The minimum width in columns, so that the table does not jump when texts change.
+  // The minimum width in columns. It keeps the table from jumping when texts change.
   size_t least;
   bool to_the_right;
   std::string (*text)(const TaskStatus&, const TableView& view);
@@ -76,7 +76,8 @@ constexpr Column kName = {"TASK", 4, false, Name}, kState = {"STATE", 10, false,
                  kCpu = {"CPU", 4, true, Cpu}, kGpu = {"GPU", 4, true, Gpu}, kAttempt = {"ATTEMPT", 7, true, Attempt},
                  kHost = {"HOST", 9, false, Host};
 
-// The columns in order of importance, for a terminal too narrow for all, and in order of display.
+// The columns in two orders: kWanted by importance, for a terminal that is too narrow for all, and kStanding from left
+// to right.
 constexpr std::array kWanted = {kName, kState, kTime, kMemory, kCpu, kGpu, kAttempt, kHost};
 constexpr std::array kStanding = {kName, kState, kAttempt, kTime, kMemory, kCpu, kGpu, kHost};
 
@@ -104,7 +105,7 @@ class TaskTable {
 
   std::string Row(const TaskStatus& task) const {
     const Style style = StyleOfState(StateWord(task));
-    // A row that needs attention is coloured as a whole.
+    // A row that needs attention is coloured as a whole, any other row only in its state.
     const bool whole = style == Style::kBad || style == Style::kWarning;
     std::string line = Line([&](const Column& c) { return c.text(task, view_); }, whole ? Style::kPlain : style);
     const std::string note = Note(task);
@@ -156,7 +157,7 @@ std::vector<std::pair<std::string, Tasks>> ByRole(const JobStatus& status) {
   return roles;
 }
 
-// The roles take at most half of the room, because people look for tasks first.
+// Appends the lines of the roles. They take at most half of the room, because the lines of tasks are more important.
 void AppendRoles(const JobStatus& status, size_t room, const TableView& view, Lines& lines) {
   const auto roles = ByRole(status);
   const size_t most = std::max<size_t>(1, room / 2);
@@ -176,7 +177,7 @@ void AppendTasks(const JobStatus& status, size_t room, const TableView& view, Li
   Tasks tasks;
   for (const TaskStatus& task : status.tasks) tasks.push_back(&task);
   const bool all = tasks.size() + 1 <= room;
-  if (room < 3 && !all) return;  // the roles already count the tasks
+  if (room < 3 && !all) return;  // role lines already count the tasks
   const size_t shown = all ? tasks.size() : room - 2;
   if (!all) {
     std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) {
@@ -199,9 +200,9 @@ std::string Screen::Draw(const std::vector<std::string>& above, const std::vecto
                          TerminalSize size) {
   std::string out = "\r";
   if (const int up = RowsToGoUp(size); up > 0) out += StrCat("\x1b[", up, "A");
-  // The row is erased before it is written, because erasing at the end of a full row would remove its last character. A
-  // word that is longer than a row, as a path, stays whole so that people can copy it. The terminal wraps such a word
-  // into further rows, which are erased with it.
+  // Each row is erased before it is written, because erasing after a full row would remove its last character. A word
+  // that is longer than a row, for example a path, is not split, so that people can copy it. The terminal wraps such a
+  // word into further rows, which are erased together with it.
   const auto columns = static_cast<size_t>(std::max(2, size.columns));
   for (const std::string& line : above)
     for (const std::string& row : Split(Wrapped(line, columns - 1, kFollowingIndent), '\n'))
@@ -214,8 +215,9 @@ std::string Screen::Draw(const std::vector<std::string>& above, const std::vecto
   return out.append(kToEndOfScreen);
 }
 
-// Returns the number of rows from the top of the block to the cursor. When a terminal becomes narrower, most terminals
-// wrap the lines that do not fit. On a terminal that cuts such lines instead, rows above the block are lost.
+// Returns the number of rows from the top of the block to the cursor. Assumes that a terminal which became narrower has
+// wrapped the lines that do not fit, as most terminals do. If the terminal cuts such lines instead, rows above the
+// block are overwritten.
 int Screen::RowsToGoUp(TerminalSize size) const {
   const auto columns = static_cast<size_t>(std::max(1, size.columns));
   size_t rows = 0;
@@ -237,7 +239,7 @@ std::string CountedStates(const Tasks& tasks, size_t from) {
 std::vector<std::string> TableLines(const JobStatus& status, const TableView& given) {
   TableView view = given;
   view.size = {std::max(2, given.size.rows), std::max(2, given.size.columns)};
-  const auto most = static_cast<size_t>(view.size.rows) - 1;  // the cursor stands below the block
+  const auto most = static_cast<size_t>(view.size.rows) - 1;  // the cursor stays below the block
   Lines lines = {JobLine(status, view)};
   if (!status.verdict) {
     if (!status.delay.empty()) AppendReason(status.delay, view, lines);

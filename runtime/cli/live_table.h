@@ -1,4 +1,4 @@
-// The live table as lines, and the bytes that redraw lines in place. Pure: no input or output.
+// The live table as lines, and the bytes that redraw lines in place. Pure functions.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace tony {
 
 class Screen {
  public:
-  // Returns the bytes that print `above` permanently above the block and make `lines` the block. Long lines of `above`
-  // are wrapped at blanks. The block must have fewer lines than the terminal, each narrower than the terminal. The
-  // block is overwritten line by line and never cleared first, so that nothing flickers.
+  // Returns the bytes that redraw the block as `lines`, and that print the lines of `above` permanently above it. Long
+  // lines of `above` are wrapped at blanks. The block must have fewer lines than the terminal, each narrower than the
+  // terminal. The block is overwritten line by line and never cleared first, because clearing would make it flicker.
   std::string Draw(const std::vector<std::string>& above, const std::vector<std::string>& lines, TerminalSize size);
 
  private:
@@ -27,7 +27,7 @@ class Screen {
   std::vector<std::string> lines_;  // lines of the block, without styles
 };
 
-// Returns the width in columns without escape sequences.
+// Returns the width in columns; escape sequences count as 0.
 size_t StyledWidth(const std::string& line);
 
 struct TableView {
@@ -38,11 +38,11 @@ struct TableView {
 };
 
 // Returns the live table: fewer lines than the terminal has, each narrower than the terminal. If not all tasks fit,
-// tasks that failed, are silent or are restarting come first, and the others are counted.
+// tasks that failed, are silent or are restarting are shown first, and the others are only counted.
 std::vector<std::string> TableLines(const JobStatus& status, const TableView& view);
 
-// Returns the number of tasks in each state, from `from` on, the most interesting state first: "1 failed, 96 running, 3
-// waiting".
+// Returns the number of tasks in each state, e.g. "1 failed, 96 running, 3 waiting". The state that most needs
+// attention comes first. Tasks before index `from` are not counted.
 std::string CountedStates(const std::vector<const TaskStatus*>& tasks, size_t from = 0);
 
 }  // namespace tony

@@ -21,10 +21,11 @@ namespace {
 constexpr Duration kBetweenDraws{200};
 constexpr Duration kClock{1000};
 constexpr Duration kLastPatience{2000};
-// The number of lines kept while the terminal accepts no output.
+// The most lines that are kept while the terminal accepts no output.
 constexpr size_t kMostAbove = 10000;
 
-// Returns how often to query the usage of a job's tasks, because a new usage alone does not count as a change.
+// Returns the interval at which the usage of a job's tasks is queried. A query is needed, because a new usage alone
+// does not count as a change.
 Duration UsageInterval(size_t tasks) {
   // A job with at most this many tasks is queried each second.
   constexpr size_t kAtOnce = 200;
@@ -61,7 +62,7 @@ Result<Watched> LiveView::Watch(Interrupts& interrupts, const JobRecords& record
   };
   options.usage_interval = UsageInterval(status_ ? status_->tasks.size() : 0);
   auto watched = WatchJob(loop_, interrupts, records, launcher, notes, options);
-  // The final answer may carry a newer status.
+  // The end of the wait may bring a newer status.
   if (watched.ok() && watched->status) Show(*watched->status);
   Finish();
   return watched;
@@ -100,8 +101,8 @@ void LiveView::Plan() {
   timer_ = loop_.At(drawn_ + (stale_ ? kBetweenDraws : kClock), [this] { Draw(); });
 }
 
-// Returns whether this process is in the terminal's foreground. In the background only lines are drawn, because a table
-// would disturb what the user types.
+// Returns whether this process is in the terminal's foreground. In the background only lines are printed, because a
+// table would disturb what the user types.
 bool LiveView::IsInForeground() const {
   const pid_t owner = tcgetpgrp(terminal_.get());
   return owner < 0 || owner == getpgrp();

@@ -1,8 +1,8 @@
 // The live table on the terminal of standard error. The table is redrawn after changes, at most five times a second,
-// and once a second for its clocks. Important lines scroll above the table and stay. Loop thread only.
+// and at least once a second for the clocks in it. Important lines scroll above the table and stay. Loop thread only.
 //
-// The terminal is opened again in non-blocking mode. A slow or stopped terminal (Ctrl-S) delays only the drawing, never
-// the loop. A terminal that hangs up only ends the drawing.
+// The terminal is opened a second time, in non-blocking mode. A slow or stopped terminal (Ctrl-S) delays only the
+// drawing, never the loop. If the terminal hangs up, only the drawing ends.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ namespace tony {
 
 class LiveView {
  public:
-  // Returns null if standard error is not a terminal. Shows the stored status of the job.
+  // Makes a view that shows the stored status of the job. Returns null if standard error is not a terminal.
   static std::unique_ptr<LiveView> Make(EventLoop& loop, const JobRecords& records);
 
   void Show(const JobStatus& status);
@@ -48,12 +48,13 @@ class LiveView {
   size_t dropped_ = 0;              // lines dropped from `above_`
   std::optional<JobStatus> status_;
   MemoryLimits memory_limits_;
-  bool stale_ = true;  // the drawn state is outdated
+  bool stale_ = true;  // the terminal shows old content
   std::string unwritten_;
   Instant drawn_;
   EventLoop::Timer timer_;
   EventLoop::FdWatch signals_;
-  // Set while bytes are unwritten; released before the terminal.
+  // The watch for a writable terminal, set while bytes are unwritten. Declared after the terminal, so it is released
+  // before it.
   EventLoop::FdWatch writable_;
 };
 

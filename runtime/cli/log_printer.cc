@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kSeconds = std::string_view("2026-11-26T14:19:00").size();
 
-// Returns a number by which a task gets the same colour in every run of the command.
+// Returns the number that selects a task's colour. A task gets the same colour in every run of the command.
 size_t ColourOf(const TaskId& task) {
   size_t number = static_cast<size_t>(task.index);
   for (const char c : task.role) number += static_cast<unsigned char>(c);
@@ -51,7 +51,8 @@ std::string LogPrinter::Prefix(const LogText& log) {
   return StrCat(style_.colour ? ColouredByNumber(prefix, ColourOf(log.attempt.task)) : prefix, " ");
 }
 
-// On a terminal, only the last state of a progress bar is shown, because its earlier states would overwrite the prefix.
+// Appends a line. On a terminal, only the last state of a progress bar is shown, because its earlier states would
+// overwrite the prefix of the line.
 void LogPrinter::AppendLine(std::string& out, std::string_view line) const {
   if (!style_.is_terminal) {
     out += line;

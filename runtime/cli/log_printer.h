@@ -6,7 +6,7 @@
 //   worker:0 | 2026-11-26T14:19:00Z a line with its time
 //
 // With one task, the bytes are printed unchanged, with a header where another attempt of the task begins. Lines of
-// different tasks are never mixed: an unfinished line is ended before a line of another task begins.
+// different tasks are never mixed: an unfinished line gets a line end before a line of another task begins.
 #pragma once
 
 #include <functional>
@@ -19,13 +19,13 @@ namespace tony {
 
 struct LogStyle {
   bool prefixed = false;
-  // The width of the widest task name so far. A wider name also widens the lines after it.
+  // The width of the widest task name that was printed so far. All later lines use this width.
   size_t label_width = 0;
-  // True for a terminal, which gets no control characters that move its cursor out of the line.
+  // True if the output is a terminal. A terminal gets no control characters that move its cursor out of the line.
   bool is_terminal = false;
   bool colour = false;
-  // True if each line is passed separately and begins with the time at which the task wrote it; "-" if the time is
-  // unknown.
+  // True if each line is passed separately and is printed with the time at which the task wrote it. If the time is
+  // unknown, "-" is printed.
   bool timestamps = false;
 };
 
@@ -43,7 +43,7 @@ class LogPrinter {
 
   LogStyle style_;
   const std::function<void(std::string_view)> write_;
-  std::string unfinished_;  // the stream with the unfinished line
+  std::string unfinished_;  // stream of the unfinished line
   std::optional<AttemptId> last_;
   bool line_begins_ = true;
 };

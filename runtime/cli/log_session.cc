@@ -23,24 +23,24 @@ namespace {
 constexpr size_t kLongestSearched = 1 << 20;
 
 constexpr Duration kUnruledInterval{1000};
-// Each check of a job on a cluster takes three requests.
+// The interval for a job on a cluster is longer, because each check takes three requests.
 constexpr Duration kUnruledIntervalElsewhere{10'000};
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
-// Prints a notice when a job has no AM, once per such period, because the period may last until somebody waits for the
-// job.
+// Prints a notice when a job has no AM. The notice is printed once for each such period, because the period may last
+// until somebody waits for the job.
 class UnruledNotice {
  public:
   explicit UnruledNotice(const JobRecords& records) : records_(records) {}
 
-  // Blocks while it reads the job's records.
+  // Returns whether the job has no AM now. Blocks while it reads the job's records.
   bool IsUnruledNow() const {
     const auto status = StoredStatus(records_);
     return status.ok() && HasNoAm(records_, *status);
   }
   void Take(bool unruled) {
-    // Two checks in a row must find no AM. An AM and a keeper (the supervisor of the job) that die together are both
-    // restarted within a moment if a client waits for the job.
+    // The notice is printed only after two checks in a row without an AM. If an AM and its keeper (the supervisor of
+    // the job) die together and a client waits for the job, both are restarted within a moment.
     if (unruled && ++seen_ == 2) {
       const std::string& job = records_.job().value;
       Say(StrCat("no application master runs for job ", job, "; tony wait ", job, " restarts it"));
@@ -300,7 +300,7 @@ LogCursor LogSession::CursorBehind(const LogText& log) const {
   return cursor;
 }
 
-// Moves the cursor to the time of --since. Earlier attempts are included if they have written since that time.
+// Moves the cursor to the time of --since. Earlier attempts are included if they wrote anything after that time.
 void LogSession::SkipToTime() {
   const Instant now = now_.Now();
   std::map<TaskId, int> newest;

@@ -1,5 +1,5 @@
-// Reads or follows the logs of a job as the options of the command demand: from which point on, which lines, and with
-// or without times.
+// Reads or follows the logs of a job. The options of the command decide the starting point, the selected lines, and
+// whether times are shown.
 #pragma once
 
 #include <deque>
@@ -25,8 +25,8 @@
 
 namespace tony {
 
-// A regular expression in RE2's syntax that lines are searched for. Time and memory are linear in the searched text for
-// every expression.
+// A regular expression in RE2's syntax, for searching lines. For every expression, time and memory are linear in the
+// length of the searched text.
 
 class LogPattern {
  public:
@@ -44,24 +44,25 @@ struct LogOptions {
   bool json = false;
   bool follow = false;
   bool timestamps = false;
-  std::optional<int64_t> lines;  // last lines of each stream
+  std::optional<int64_t> lines;  // number of last lines per stream
   std::optional<Instant> since;
   std::optional<LogPattern> pattern;
   size_t limit = std::numeric_limits<size_t>::max();  // most bytes in one answer
   LogCursor cursor;
 };
 
-// Fails with kUsage if options exclude each other or a value cannot be parsed. Ages count back from `now`.
+// Returns the options of the command line. Fails with kUsage if options exclude each other or a value cannot be parsed.
+// Ages count back from `now`.
 Result<LogOptions> ReadLogOrder(const CommandLine& line, Instant now);
 
-// Returns the tasks that the words behind JOB name: roles, tasks, or attempts of tasks. Without such words, returns all
+// Returns the tasks that the words after JOB name: roles, tasks, or attempts of tasks. Without such words, returns all
 // tasks. kNotFound: the job has no such task.
 Result<LogChoice> ReadLogChoice(const CommandLine& line, const JobId& job, const JobSpec& spec);
 
 // Selects lines of the tasks' output, and decides whether each line carries the time at which the task wrote it.
 struct LineOptions {
   std::optional<LogPattern> pattern;  // nullopt: all lines
-  LogClock* clock = nullptr;          // not owned; null: no times
+  LogClock* clock = nullptr;          // not owned; null: without times
   const Clock* now = nullptr;         // set together with `clock`
 
   bool Any() const { return pattern || clock != nullptr; }
@@ -72,8 +73,8 @@ class LogLines {
   using Sink = std::function<void(const LogText&)>;
   LogLines(LineOptions wishes, Sink sink) : wishes_(std::move(wishes)), sink_(std::move(sink)) {}
 
-  // Passes each line on separately. With a pattern, an unfinished line is searched when its end arrives, or at
-  // Finish(). A line longer than a megabyte is searched one megabyte at a time.
+  // Passes on the selected lines, each separately. With a pattern, an unfinished line is searched when its end arrives,
+  // or at Finish(). A line longer than a megabyte is searched in parts of a megabyte.
   void operator()(const LogText& log);
   void Finish();
 
@@ -84,16 +85,16 @@ class LogLines {
 
   const LineOptions wishes_;
   const Sink sink_;
-  // The unfinished line of each stream, and the offset of its end in the log.
+  // The unfinished line of each stream, and the offset in the log at which its text ends.
   std::map<StreamId, std::pair<std::string, uint64_t>> unfinished_;
 };
 
-// Keeps the last lines of each stream. The streams stay in the order in which they first appeared.
+// Keeps the last lines of each stream. The streams are returned in the order in which they first appeared.
 class LastLinesPerStream {
  public:
   explicit LastLinesPerStream(size_t lines) : lines_(lines) {}
   void Take(const LogText& log);
-  // Reduces the text to at most `bytes`. The oldest lines of the stream with the most text are dropped first.
+  // Drops lines until at most `bytes` are left. The oldest line of the stream with the most text is dropped first.
   void CutTo(size_t bytes);
   void TellAll(const LogLines::Sink& sink) const;
 
@@ -124,14 +125,15 @@ class LogSession {
 
   using Sink = std::function<void(const LogText&)>;  // receives a chunk, or one line
 
-  // Reads what the logs contain now. Returns whether that was everything. `ended`: the logs will not grow any more.
+  // Reads the present content of the logs. Returns whether everything was read. `ended`: the logs will not grow any
+  // more.
   bool ReadOnce(bool ended, const Sink& sink);
-  // Reads what the logs contain now, and follows them until the job has ended or `loop` is stopped. `flush` is called
+  // Reads the present content of the logs, and follows them until the job has ended or `loop` is stopped. Calls `flush`
   // after each chunk.
   void Follow(EventLoop& loop, const Sink& sink, const std::function<void()>& flush);
 
   const LogCursor& cursor() const { return order_.cursor; }
-  // Returns the cursor as if nothing after `log` had been passed on.
+  // Returns the cursor directly behind `log`, as if nothing after it had been passed on.
   LogCursor CursorBehind(const LogText& log) const;
 
  private:
@@ -148,7 +150,7 @@ class LogSession {
 
 bool JobHasEnded(const JobRecords& records);
 
-// Returns a printer for people who read what is written to `fd`.
+// Returns a printer for people, whose style fits the output `fd`. The printer writes through `write`.
 LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool timestamps,
                           std::function<void(std::string_view)> write, int fd);
 
@@ -160,7 +162,7 @@ class LogsWhileWaiting {
   ~LogsWhileWaiting() { End(/*stop=*/true); }
   LogsWhileWaiting(const LogsWhileWaiting&) = delete;
 
-  // Returns when everything has been shown, or without waiting for the rest if `stop` is true. Further calls have no
+  // Returns when everything has been shown. With `stop`, returns without waiting for the rest. Further calls have no
   // effect.
   void End(bool stop);
 

@@ -26,7 +26,8 @@ std::string EntryFields(const LogText& log) {
 }
 
 void AnswerJson(const JobRecords& records, LogSession& session) {
-  // The end is checked before the logs are read, because text written after the read is not part of this answer.
+  // Whether the job has ended is checked before the logs are read. Text that is written after the read would otherwise
+  // be missing from an answer that is marked as the last.
   const bool ended = JobHasEnded(records);
   std::vector<std::string> entries;
   const bool all =
@@ -45,7 +46,7 @@ void FollowInJson(LogSession& session) {
   session.Follow(loop, print, [] {});
 }
 
-// Prints the verdict of the job and returns its exit code, as `wait` does.
+// Prints the verdict of the job and returns the exit code that `tony wait` would return.
 int TellVerdict(const JobRecords& records) {
   const auto status = StoredStatus(records);
   if (!status.ok() || !status->verdict) return 0;  // the job was removed meanwhile
@@ -56,13 +57,14 @@ int TellVerdict(const JobRecords& records) {
 }  // namespace
 
 Result<int> RunLogs(const CommandLine& line) {
-  // With the default action, `tony logs -f JOB | head` ends together with head.
+  // The default action lets this process end when the reader of its output ends, as in `tony logs -f JOB | head`.
   signal(SIGPIPE, SIG_DFL);
   TRY_ASSIGN(LogOptions order, ReadLogOrder(line, RealClock().Now()));
   const bool json = order.json, follow = order.follow, timestamps = order.timestamps;
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   JobSpec spec;
-  // The spec is not needed for JSON output of all tasks, so that a program can read the logs of a damaged job.
+  // The spec is not read for JSON output of all tasks, which does not need it. A program can thus read the logs of a
+  // job whose spec is damaged.
   if (!json || line.words().size() > 1) {
     TRY_ASSIGN(spec, records.ReadSpec());
   }
@@ -73,7 +75,7 @@ Result<int> RunLogs(const CommandLine& line) {
     follow ? FollowInJson(session) : AnswerJson(records, session);
     return 0;
   }
-  // The lines of one chunk, which are written together.
+  // The lines of one chunk, which are written with one call.
   std::string text;
   LogPrinter printer = MakeLogPrinter(
       spec, choice, timestamps, [&](std::string_view part) { text += part; }, STDOUT_FILENO);

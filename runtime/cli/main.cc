@@ -1,4 +1,5 @@
-// The command line of TonY. `tony help` lists the verbs. The best entry point for a reader is submit.cc.
+// The program `tony`, the command line of TonY. `tony help` lists the verbs. The best file to start reading is
+// submit.cc.
 #include <csignal>
 
 #include "runtime/cli/commands.h"
@@ -6,7 +7,8 @@
 
 int main(int argc, char** argv) {
   tony::ReserveOutputs();
-  // A peer or a reader that goes away only fails the write to it.
+  // SIGPIPE is ignored. If a peer or a reader closes a pipe or socket, only the write to it fails, and the process goes
+  // on.
   signal(SIGPIPE, SIG_IGN);
   return tony::RunTony({argv + 1, argv + argc});
 }

@@ -20,7 +20,7 @@
 namespace tony {
 namespace {
 
-// About 30 years, far from an overflow in milliseconds.
+// The longest accepted time: about 30 years, far from an overflow in milliseconds.
 constexpr double kLongestSeconds = 1e9;
 
 Error NotA(const std::string& what, const CommandLine& line, const std::string& option) {
@@ -29,7 +29,7 @@ Error NotA(const std::string& what, const CommandLine& line, const std::string& 
 
 constexpr size_t kLongestRequest = 4096;
 constexpr size_t kLongestToken = 255;
-constexpr size_t kShown = 60;  // bytes shown of a refused value
+constexpr size_t kShown = 60;  // most shown bytes of a value
 
 Result<std::string> Token(const CommandLine& line, const std::string& option) {
   if (!line.Has(option)) return std::string();
@@ -40,7 +40,7 @@ Result<std::string> Token(const CommandLine& line, const std::string& option) {
 }
 
 Result<Duration> WatchTimeout(const CommandLine& line) {
-  constexpr Duration kLongest = std::chrono::hours(24 * 366);  // the longest that an AM accepts
+  constexpr Duration kLongest = std::chrono::hours(24 * 366);  // the longest time an AM accepts
   TRY_ASSIGN(const auto timeout, SecondsOption(line, "watch-timeout"));
   if (!timeout) return Duration(0);
   if (*timeout < std::chrono::seconds(1) || *timeout > kLongest)
@@ -48,7 +48,7 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
   return *timeout;
 }
 
-// A word that is not a spec file is usually the rest of a command without quotes.
+// Fails if the word is not a spec file. Such a word is usually the rest of a command without quotes.
 Status CheckSpecWord(const std::string& word) {
   if (word == "-") return Ok();
   const std::string suffix = std::filesystem::path(word).extension();
@@ -87,8 +87,8 @@ Result<int> SecretsDescriptor(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--secrets-fd ", word, ": expected the number of an open file descriptor")};
 }
 
-// A relative source is looked up in the current folder, as in TonY, and otherwise in the folder of the job file. If the
-// job file's folder has the source, the command prints which one it uses.
+// Resolves relative sources. A source is searched first in the current folder, as in TonY, and then in the folder of
+// the job file. If the job file's folder has the source, the command prints which of the two it uses.
 void ResolveInJobFolder(const std::string& spec_file, const std::filesystem::path& directory, Properties& properties) {
   namespace fs = std::filesystem;
   const fs::path beside = (directory / spec_file).parent_path();
@@ -143,7 +143,7 @@ Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::st
   if (!line.Has(option)) return std::optional<Instant>();
   std::string text = line.Value(option);
   if (const auto age = ParseAge(text)) return std::optional(now - *age);
-  // A missing part of the time means the beginning of that day, minute or second.
+  // A missing part of the time counts as zero, the beginning of the day, minute or second.
   if (text.ends_with('Z')) text.pop_back();
   constexpr std::string_view kMidnight = "0000-00-00T00:00:00.000Z";
   for (const size_t size : {10, 16, 19, 23}) {
@@ -164,7 +164,7 @@ Result<RequestId> RequestIdOption(const CommandLine& line) {
   const std::string option = "request-id";
   if (!line.Has(option)) return RequestId();
   const std::string id = line.Value(option);
-  // The id is returned in JSON, where other bytes would not come back unchanged.
+  // An id is returned in JSON, where bytes that are not UTF-8 would not come back unchanged.
   const bool text = id.find('\n') == std::string::npos && ReplaceInvalidUtf8(id) == id;
   if (!id.empty() && id.size() <= kLongestRequest && text) return RequestId{id};
   return RefusedOption(line, option, "1 to 4096 bytes of UTF-8 without a line end");

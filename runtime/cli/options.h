@@ -1,5 +1,5 @@
 // Options shared by several verbs: numbers and times, options of the contract with workflow engines, and options of a
-// job. ReadJobSpec() takes steps 2 and 3 of the way of a job in README.md, from a command line to a job spec.
+// job. ReadJobSpec() turns a command line into a job spec: steps 2 and 3 of a job's way in README.md.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::st
 
 std::optional<Duration> ParseAge(std::string_view text);  // e.g. "14d", "12h", "30m", "10s"
 
-// Options of the contract with workflow engines: the request id, the tokens, and the options that belong to them.
+// Options of the contract with workflow engines: the request id, the tokens, and further options that need one of them.
 
 // These functions return an empty value if the option was not given. A kUsage error names the option and its value.
 Result<RequestId> RequestIdOption(const CommandLine& line);
 Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option);
 Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& option);
 
-// Returns a kUsage error that names what was expected of the option. The value is shown as valid UTF-8, shortened if it
-// is long.
+// Returns a kUsage error about the option, which names the expected value. The refused value is shown as valid UTF-8,
+// shortened if it is long.
 Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected);
 
 Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line);
@@ -43,14 +43,15 @@ Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line);
 // Returns the request of `tony kill`. Its delay counts from `now`.
 Result<KillRequest> ReadKillRequest(const CommandLine& line, Instant now);
 
-// Options of a job.
+// Options that describe a job.
 
 std::vector<OptionSpec> SpecOptions();  // e.g. -executes, -src_dir, -conf
 
-// Loads, parses and checks everything that can be checked before a job exists. With --strict warnings are errors.
+// Returns the job spec of the command line, with all checks that are possible before a job exists. With --strict,
+// warnings are errors.
 Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line);
 
-// Returns kInvalid, with all warnings in its message, unless `warnings` is empty.
+// Returns Ok if `warnings` is empty, otherwise kInvalid with all warnings in its message.
 Status NoWarnings(const std::vector<std::string>& warnings);
 
 }  // namespace tony

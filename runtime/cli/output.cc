@@ -22,7 +22,7 @@ void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    // A process that shares the descriptor may have made it non-blocking.
+    // The descriptor may be non-blocking, because another process that shares it can set this.
     if (written < 0 && errno == EAGAIN) {
       pollfd wait = {fd, POLLOUT, 0};
       poll(&wait, 1, -1);

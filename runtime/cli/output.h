@@ -1,4 +1,4 @@
-// The output of commands. The answer goes to standard output, and all messages go to standard error. Output is
+// The output of commands. Answers go to standard output, and all messages go to standard error. Output is
 // unbuffered, so that the reader of a pipe gets each line at once. A reader that has closed its end is not an error. A
 // full disk is an error, which ExitAfterOutput() reports.
 #pragma once
@@ -12,23 +12,22 @@
 
 namespace tony {
 
-// Must be called before any file is opened. If standard output or error is closed, its descriptor is reserved.
-// Otherwise the next opened file would get the descriptor, and messages would be written into that file. Writes to the
-// reserved descriptor still fail.
+// Reserves the descriptors of standard output and standard error if they are closed. Otherwise the next opened file
+// would get such a descriptor, and messages would be written into that file. Writes to a reserved descriptor fail. Must
+// be called before any file is opened.
 void ReserveOutputs();
 
 // Prints whole lines to standard output. On a terminal, removes control characters and wraps long lines.
 void Print(std::string_view text);
-// Prints text from which the caller has already removed what a terminal must not get.
+// Prints text unchanged. For a terminal, the caller must have removed unsafe characters.
 void PrintAsIs(std::string_view text, int fd = 1);
-// Prints to standard output, with a line end. A terminal gets the text unwrapped.
+// Prints the text and a line end to standard output, unwrapped even on a terminal.
 void PrintLine(std::string_view text);
-// Prints to standard error, without control characters and with a line end.
+// Prints a message and a line end to standard error, without control characters.
 void Say(std::string_view line);
 
-// Returns the exit code of a command that has printed its answer. The code is `exit`, or 73 instead of 0 if any
-// output of this process to standard output was lost; the reason is then printed. Must always be called from the same
-// thread.
+// Returns the exit code of a command that has printed its answer: usually `exit`. If output to standard output was
+// lost, prints the reason and returns 73 instead of 0. Must always be called from the same thread.
 int ExitAfterOutput(int exit);
 
 // Returns `json` with one member per line, indented. `json` must be valid and compact.
@@ -38,14 +37,14 @@ std::string IndentedJson(std::string_view json);
 //
 //   {"schema":1,"error":{"code":65,"class":"spec_invalid","message":"...","retryable":false}}
 //
-// A verb that has data to report although it failed adds "error" to its own document instead: FailWith().
+// If a verb fails and still has data to report, it adds "error" to its own document instead, by FailWith().
 
 std::string_view ClassName(ErrorCode code);  // e.g. "spec_invalid"
 std::string ErrorJson(const Error& error);   // {"code":...,"class":...,"message":...,"retryable":...}
 
 // Fail() and FailWith() end a command: they print the answer and the error, and return the exit code of the error.
 int Fail(const Error& error, bool json);
-// Adds "error" to the JSON object `document`.
+// Ends a command that failed, with "error" added to the JSON object `document`.
 int FailWith(const Error& error, std::string document);
 
 // Suggests commands to type next, on standard error if that is a terminal. {"logs J -f", "status J"} becomes "next:

@@ -1,6 +1,6 @@
 // `tony plan`: prints the job that submit would run, with secrets masked. With --explain, prints the values of the job
-// and their origins. With --task, prints the commands and the environment of one task. Standard error gets the steps
-// that a submit would take on a cluster.
+// and their origins. With --task, prints the commands and the environment of one task. For a job on a cluster, the
+// steps of a submit are printed on standard error.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -126,7 +126,7 @@ void Mask(std::map<std::string, std::string>& environment) {
   }
 }
 
-// Returns each value with the reason why it has no effect; the reason is empty if the value has an effect.
+// Returns each configured value with the reason why it has no effect; the reason is empty if the value has an effect.
 std::vector<std::pair<const ConfiguredValue*, std::string>> WithReasons(const ParsedJobSpec& parsed) {
   std::vector<std::pair<const ConfiguredValue*, std::string>> values;
   for (const ConfiguredValue& value : parsed.configuration) {
@@ -173,7 +173,7 @@ PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend&
   return planned;
 }
 
-// Returns the command of each process in one line, followed by its environment.
+// Returns the commands of the task, one line for each process, each followed by the process's environment.
 std::string Text(const PlannedTask& planned) {
   std::string text;
   for (const PlannedProcess& process : planned.processes) {
@@ -213,7 +213,7 @@ Result<int> RunPlan(const CommandLine& line) {
   const auto steps = backend->Plan(parsed);
   if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
     parsed.warnings.push_back(steps.error().message);
-  // A home inside src_dir is not copied.
+  // The home is not copied if it lies inside src_dir.
   const auto home = NamedHome();
   TRY_ASSIGN(const PlannedSources sources,
              PlanSources(parsed.spec, home.ok() ? *home : std::filesystem::path(), parsed.is_tony_job));

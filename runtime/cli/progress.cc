@@ -34,7 +34,7 @@ std::string TaskLine(const TaskStatus& task) {
   return line;
 }
 
-// Finds the task `id`. `place` is the index at which the task most likely stands.
+// Finds the task `id`. `place` is the index at which it is searched first.
 const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId& id, size_t place) {
   if (!status) return nullptr;
   if (place < status->tasks.size() && status->tasks[place].id == id) return &status->tasks[place];
@@ -44,16 +44,16 @@ const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId&
 
 enum class Telling { kEverything, kImportant };
 
-// Returns whether the state of an attempt is worth a line. The other states would fill the screen of a job with a
-// thousand tasks.
+// Returns whether the state of an attempt gets a line. Other states get none, because they would fill the screen of a
+// job with a thousand tasks.
 bool IsNews(const TaskStatus& task, Telling telling) {
   constexpr std::array<std::string_view, 5> kNews = {"failed", "lost", "running", "succeeded", "killed"};
   const size_t known = telling == Telling::kEverything ? kNews.size() : 2;
   return std::ranges::find(kNews.begin(), kNews.begin() + known, task.attempt_state) != kNews.begin() + known;
 }
 
-// Returns whether the line of a restart already covers this task: the line names the attempt that caused the restart,
-// and implies that the others are stopped.
+// Returns whether the line about a restart already covers this task. That line names the attempt that caused the
+// restart, and implies that the other attempts are stopped.
 bool IsCoveredByRestart(const TaskStatus& task, const JobStatus& status) {
   const AttemptId attempt{task.id, task.attempt};
   const bool stopped = status.state == "RESTARTING" && task.attempt_state == "killed";
@@ -81,7 +81,8 @@ void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& af
   }
 }
 
-// A gang that has formed again gets a line, even if the client did not see the state in between.
+// Adds a line about the job's state. A gang that has formed again gets a line even if the client has not seen the state
+// before.
 void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
                    std::vector<std::string>& lines) {
   if (after.verdict) return;
@@ -91,7 +92,7 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
   if (again && (moved || formed)) {
     lines.push_back(StrCat("job running again (generation ", after.generation.value, ")"));
   } else if (telling == Telling::kEverything && moved &&
-             (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line reported it
+             (after.restart_count == 0 || after.state == "STOPPING")) {  // covered by the restart's line
     lines.push_back(StrCat("job ", ToLower(after.state)));
   }
 }
@@ -167,7 +168,7 @@ std::string Indented(const std::string& text) {
   return out;
 }
 
-// Returns the addresses where nodes of a cluster show their logs; empty for a job on this machine.
+// Returns the addresses at which a cluster's nodes show the logs; empty for a job on this machine.
 std::string LogLinks(const JobStatus& status, size_t width) {
   std::string links;
   for (const TaskStatus& task : status.tasks)

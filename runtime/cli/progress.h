@@ -16,31 +16,33 @@
 
 namespace tony {
 
-// Returns the changes between two statuses, the oldest cause first. Without `before`, returns all changes so far.
+// Returns a line for each change between two statuses, the oldest cause first. Without `before`, returns all changes
+// since the job began.
 std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after);
-// Returns only the changes that are worth keeping above a table: failures, restarts, silence, degradation, another AM.
+// Returns the lines that are worth keeping above a table: failures, restarts, silence, degradation, another AM.
 std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after);
 
-// Returns a line for each task that succeeded and left processes in the background. If there are many tasks, only the
-// first are named.
+// Returns a line for each task that succeeded and left processes in the background. If there are many such tasks, only
+// the first are named.
 std::string NoteLines(const JobStatus& status);
 
-// Returns the text about the end of a job: state, duration, the first cause with the last lines of its stderr, and
+// Returns the text about a job that has ended: state, duration, the first cause with the last lines of its stderr, and
 // where to read more.
 std::string VerdictText(const JobStatus& status, const JobRecords& records);
 
-// Returns the text of `tony status`: the job in one line, or its verdict if it has ended, and a table of its tasks. If
-// `room` is limited, the text is safe for a terminal.
+// Returns the text of `tony status`: one line about the job, or the verdict if the job has ended, and a table of its
+// tasks. If `room` is limited, the text is safe for a terminal.
 std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room = {});
 
-// The memory limit of each role's tasks, in bytes; empty if the job cannot be read.
+// The memory limit of the tasks of each role, in bytes. Empty if the job cannot be read.
 using MemoryLimits = std::map<std::string, int64_t>;
 MemoryLimits MemoryLimitsOf(const JobRecords& records);
 
-// Returns the verdict in one line: "SUCCEEDED", "FAILED: worker:1#1 ...".
+// Returns the verdict in one line, e.g. "SUCCEEDED" or "FAILED: worker:1#1 ...".
 std::string VerdictLine(const JobStatus& status);
 
-// Returns the news of a job in one line: its verdict, why it is degraded, its pending reason, or "-".
+// Returns the most important fact about a job in one line: the verdict, why it is degraded, or the pending reason; "-"
+// if none applies.
 std::string NewsLine(const JobStatus& status);
 
 }  // namespace tony

@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// A started AM answers after about 50 ms, or later on a machine that swaps.
+// The time to wait for a started AM. It answers after about 50 ms, or later on a machine that swaps.
 constexpr Duration kAnswerLimit{10'000};
 
 struct Recovered {
@@ -28,7 +28,8 @@ Result<Recovered> ReviveJob(const JobRecords& records) {
   options.on_status = [](const JobStatus&) { return false; };
   TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options));
   if (watched.status) return Recovered{*watched.status, "brought_back"};
-  return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " was not restarted: its application master does not answer")};
+  return Error{ErrorCode::kUnavailable,
+               StrCat("job ", records.job().value, " was not restarted: its application master does not answer")};
 }
 
 Result<Recovered> Recover(const JobRecords& records) {
@@ -62,7 +63,7 @@ std::string Entry(const Recovered& recovered) {
 
 Result<int> RunRecover(const CommandLine& line) {
   std::vector<JobRecords> jobs;
-  // Set if a cluster does not answer, or if a job was not recovered.
+  // An error if a cluster does not answer, or if a job was not recovered.
   std::optional<Error> failure;
   if (line.words().empty()) {
     TRY_ASSIGN(failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, jobs); }));

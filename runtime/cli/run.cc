@@ -27,7 +27,7 @@ constexpr Meaning kMeanings[] = {
     {"nproc-per-node", "tony.worker.nproc-per-node", ""},
 };
 
-// Quotes the word so that a shell reads the same word.
+// Returns the word quoted, so that a shell reads it unchanged.
 std::string ShellWord(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -36,7 +36,8 @@ std::string ShellWord(const std::string& word) {
   return quoted + "'";
 }
 
-// A single word is a command line for the shell: 'echo $RANK'.
+// Returns the command for a shell. A single word is already a command line, such as 'echo $RANK'; several words are
+// quoted.
 std::string ShellCommand(const std::vector<std::string>& words) {
   if (words.size() == 1) return words.front();
   std::vector<std::string> quoted;
@@ -44,8 +45,8 @@ std::string ShellCommand(const std::vector<std::string>& words) {
   return Join(quoted, " ");
 }
 
-// Returns whether the word is a relative path of a file in this folder. The command is then meant to run in a copy of
-// this folder.
+// Returns whether the word is the relative path of a file in the current folder. If it is, the command is meant to run
+// in a copy of that folder.
 bool IsFileHere(const std::string& word) {
   std::error_code ignored;
   const fs::path path(word);
@@ -53,7 +54,8 @@ bool IsFileHere(const std::string& word) {
          fs::is_regular_file(path, ignored);
 }
 
-// Refuses the root folder and the home folder, because copying them for each task cannot be intended.
+// Refuses the root folder and the user's home folder as sources, because a user cannot intend to copy them for each
+// task.
 Status CheckSource(const fs::path& folder) {
   const char* home = std::getenv("HOME");
   std::error_code ignored;

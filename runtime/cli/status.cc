@@ -22,7 +22,7 @@ Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
 }
 
-// Returns the newest owner: the owner that adopted the result after the job's end, otherwise the owner of the job.
+// Returns the newest owner: the owner that adopted the result after the job's end, or else the owner of the job.
 Result<OwnerToken> OwnerOf(const JobStatus& status) {
   if (status.request.value.empty()) return status.claim.owner;
   TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));
@@ -61,7 +61,7 @@ Result<int> RunStatus(const CommandLine& line) {
 
 Result<int> RunOutputs(const CommandLine& line) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
-  // QueryStatus() also queries the AM, because the AM reports the end a moment before the folder contains it.
+  // The AM is queried as well, because it reports the end a moment before the folder contains it.
   TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   if (!HasEnded(known.status)) {
     return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,

@@ -1,5 +1,5 @@
 // `tony submit`: turns properties into a spec and the spec into a job (client/submit_job.h), and watches the job. This
-// is the client's part of the way of a job (README.md).
+// is the client's part in a job's way through the program (README.md).
 #include <unistd.h>
 
 #include <map>
@@ -31,14 +31,14 @@ struct SubmitShow {
   CommandLine line;
 };
 
-// Prints the id as soon as the job is recorded. With --json the id goes to standard error, because the later answer
-// contains it.
+// Prints the job's id as soon as the job is recorded. With --json the id goes to standard error, because the JSON
+// document contains it.
 void Announce(const JobId& job, const SubmitShow& show) {
   if (!show.json) return PrintLine(job.value);
   if (!show.detach) Say(StrCat("job ", job.value));
 }
 
-// An AM has its page some tens of milliseconds after its job is recorded.
+// The time to wait for the job's page. An AM serves it a few tens of milliseconds after the job is recorded.
 constexpr Duration kPagePatience{2000};
 
 // Returns the address of the job's page; empty if the job has no page, or does not get one soon.
@@ -54,15 +54,15 @@ std::string PageOf(const JobRecords& records) {
   return page;
 }
 
-// Prints the page of a detached job, and commands to type next, for a person at a terminal.
+// Prints the page of a detached job, and the commands to type next. Only for a person at a terminal.
 void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
-  if (show.json || !IsTerminal(STDERR_FILENO)) return;  // a script does not wait
+  if (show.json || !IsTerminal(STDERR_FILENO)) return;  // scripts need no page
   if (const std::string page = PageOf(records); !page.empty()) Say(StrCat("page: ", page));
   const std::string& job = records.job().value;
   SuggestNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
 }
 
-// JSON values by field name, which are added to the document.
+// JSON values by field name, to be added to the document.
 using MoreFields = std::map<std::string, std::string>;
 
 int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitShow& show, const MoreFields& fields) {
@@ -77,7 +77,8 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
   return watched.signal == 0 ? 1 : 128 + watched.signal;
 }
 
-// Waits for the end of the job. A signal kills the job; with a request id, only while `kill_as` is its owner.
+// Waits for the end of the job. A signal kills the job. With a request id, the signal kills it only while `kill_as` is
+// its owner.
 Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                        const SubmitShow& show, const OwnerToken& kill_as, const MoreFields& fields) {
   const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);
@@ -123,7 +124,7 @@ Result<int> RunSubmit(const CommandLine& line) {
 
   EventLoop loop;
   const auto launcher = backend->MakeLauncher(loop);
-  // From here on a signal kills the job, so that no job is left without an AM.
+  // From here on a signal stops the submit or kills the job, so a submitted job is never left without an AM.
   Interrupts interrupts(loop);
   ClientNotes notes = TerminalNotes();
   notes.created = [&](const JobId& job, const StagedFiles& files) {

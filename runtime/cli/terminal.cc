@@ -22,7 +22,7 @@ struct Range {
   uint32_t first, last;
 };
 
-// Characters that make a terminal show the text after them in another order.
+// Characters that change the order in which a terminal shows the text after them.
 constexpr std::array kTurning = {Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069}};
 
 bool IsControl(uint32_t c) {
@@ -44,7 +44,7 @@ uint32_t CodePoint(std::string_view character) {
   return c;
 }
 
-// Returns the columns of a character by Unicode's tables. Below the first combining character, every safe character
+// Returns the columns that a character takes by Unicode's tables. A safe character below the first combining character
 // takes one column.
 size_t WidthOf(uint32_t c) {
   constexpr uint32_t kFirstCombining = 0x300;
@@ -52,7 +52,8 @@ size_t WidthOf(uint32_t c) {
   return static_cast<size_t>(std::max(0, utf8proc_charwidth(static_cast<utf8proc_int32_t>(c))));
 }
 
-// Returns whether the text is printable ASCII, as most text is. Such text needs no check of its characters.
+// Returns whether the text is printable ASCII, as most text is. Such text is safe, and need not be checked by
+// character.
 bool IsPlain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7F; });
 }

@@ -26,7 +26,7 @@ std::string Paths(const LeftOut& left) {
   return SafeLine(paths);
 }
 
-// Returns e.g. "staging src_dir /x: 0.3 of 4.1 GB".
+// Returns a line about the progress, e.g. "staging src_dir /x: 0.3 of 4.1 GB".
 std::string ProgressLine(std::string_view doing, const StageProgress& progress) {
   if (progress.total == 0) return StrCat(doing, " ", SafeLine(progress.what));  // e.g. while uv makes an environment
   constexpr double kGiga = 1e9, kMega = 1e6;
@@ -38,8 +38,8 @@ std::string ProgressLine(std::string_view doing, const StageProgress& progress) 
   return StrCat(doing, " ", SafeLine(progress.what), ": ", amount);
 }
 
-// A line of progress. On a terminal the line is redrawn in place. Elsewhere a line is printed at the beginning and
-// every five seconds.
+// The line of progress. On a terminal it is redrawn in place. Elsewhere it is printed at the beginning and every five
+// seconds.
 class MovingLine {
  public:
   void Show(const std::string& line) {

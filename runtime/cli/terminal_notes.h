@@ -1,5 +1,5 @@
-// Prints the notes of the client library on standard error. Each note is a line. Progress is one live line on a
-// terminal, and an occasional line elsewhere.
+// Prints the notes of the client library on standard error, one line for each note. Progress is shown as one line that
+// is redrawn on a terminal, and as an occasional new line elsewhere.
 #pragma once
 
 #include <functional>
@@ -12,20 +12,21 @@
 
 namespace tony {
 
-// Returns notes for the terminal. For a new job they print the report of SayStaged().
+// Returns notes for the terminal. For a new job they also print the report of SayStaged().
 ClientNotes TerminalNotes();
 
-// Prints which files of src_dir go to the tasks and which do not, and warnings.
+// Prints which files of src_dir go to the tasks, which do not, and warnings.
 void SayStaged(const StagedFiles& files);
 
 // Returns a callback that prints each change of a job.
 std::function<bool(const JobStatus&)> SayChanges();
 
-// The report on src_dir for people: which files go to the tasks and which do not.
+// The report about src_dir for people: which files go to the tasks and which do not.
 
-// Returns e.g. "12 files, 1.2 MB"; empty if the job has no src_dir.
+// Returns the amount of files, e.g. "12 files, 1.2 MB"; empty if the job has no src_dir.
 std::string AmountOf(const SourceSummary& sources);
-// Returns a line for each rule, e.g. "left out: data, old.ckpt: 3 files, 1.5 GB (.gitignore: data/)".
+// Returns a line for each rule that has left out files, e.g. "left out: data, old.ckpt: 3 files, 1.5 GB (.gitignore:
+// data/)".
 std::vector<std::string> LeftOutLines(const SourceSummary& sources);
 
 std::string HumanSize(int64_t bytes);  // e.g. "53 bytes", "1.2 MB"

@@ -46,7 +46,7 @@ std::vector<size_t> TextTable::Widths(const TableRoom& room) const {
     for (size_t i = 0; i < least.size(); ++i)
       if (columns_[i].rank == most) least[i] = 0;
   }
-  // The remaining room goes to the columns that were cut, the most important first.
+  // The remaining room is given to the columns that were cut, the most important column first.
   for (int rank = 0; TotalOf(least) < columns && rank <= static_cast<int>(columns_.size()); ++rank)
     for (size_t i = 0; i < least.size(); ++i)
       if (least[i] > 0 && columns_[i].rank == rank)
@@ -65,7 +65,7 @@ std::string TextTable::Text(const TableRoom& room) const {
       if (widths[i] == 0) continue;
       const std::string gap = text.empty() ? indent_ : std::string(kColumnGap, ' ');
       used += gap.size();
-      // The room may be narrower than the columns that are always shown.
+      // Even the columns that are always shown may not fit into the room.
       if (room.columns > 0 && used >= room.columns) break;
       const size_t width = room.columns > 0 ? std::min(widths[i], room.columns - used) : widths[i];
       used += width;

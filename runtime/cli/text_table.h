@@ -1,6 +1,6 @@
-// A table for people. On a terminal the table fits the width: the least important columns are left out, and then cells
-// are cut. Elsewhere the table is complete, so that other programs can cut it. Pure, except the functions that read the
-// size of standard output.
+// A table for people. On a terminal, the table is made to fit the width: first the least important columns are left
+// out, and then cells are cut. Elsewhere the table is complete, so that other programs can cut it. Pure, except the
+// functions that read the size of standard output.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@
 namespace tony {
 
 struct TextColumn {
-  static constexpr int kNever = -1;  // rank of a hidden column
+  static constexpr int kNever = -1;  // rank of a column never shown
   TextColumn(std::string_view its_title, int its_rank = 0, bool is_to_the_right = false, size_t its_least = 0)
       : title(its_title), rank(its_rank), to_the_right(is_to_the_right), least(its_least) {}
   std::string_view title;
-  // 0: the column is always shown. If not all columns fit, the highest rank is left out first.
+  // The rank of the column. If not all columns fit, the column with the highest rank is left out first. 0: the column
+  // is always shown.
   int rank;
   bool to_the_right;
-  // The width to which the column may be cut; 0: the column is never cut.
+  // The width to which a cell of the column may be cut; 0: cells are never cut.
   size_t least;
 };
 
@@ -62,7 +63,7 @@ Style StyleOfState(std::string_view state);
 // blanks. 0 columns: the text stays unchanged.
 std::string Wrapped(std::string_view text, size_t columns, size_t indent);
 
-// Returns lines that are safe for a terminal and, except for longer words, not wider than it. Without a terminal,
+// Returns lines that are safe for a terminal and fit its width; only a longer word may exceed it. Without a terminal,
 // returns the text unchanged.
 std::string Fitted(const std::string& text, const TableRoom& room);
 

@@ -1,4 +1,4 @@
-// `tony wait`: waits until a job has ended, or until it has changed. An interrupt does not affect the job.
+// `tony wait`: waits until a job has ended, or until it has changed. If the command is interrupted, the job goes on.
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
@@ -34,8 +34,8 @@ Result<WaitOrder> ReadWaitOrder(const CommandLine& line) {
   return order;
 }
 
-// Returns whether a running job has another owner than the token of --owner. The end of a job is reported to every
-// owner. A job without an owner counts as owned by every caller.
+// Returns whether a running job has an owner other than the token of --owner. False if the job has ended, because its
+// end is reported to every owner. Also false if the job has no owner.
 bool HasOtherOwner(const WaitOrder& order, const JobStatus& status) {
   const OwnerToken& owner = status.claim.owner;
   return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;
@@ -62,7 +62,7 @@ std::string Document(const Watched& watched, const JobRecords& records) {
 
 Result<int> Report(const WaitOrder& order, const Watched& watched, const JobRecords& records) {
   const std::string job = StrCat("job ", records.job().value);
-  // The last line of the stream already contained the document.
+  // With --json and --follow, the last line of the stream has already contained the document.
   const bool told = order.json && order.follow && !watched.timed_out;
   const bool answers = watched.status && (order.since || HasEnded(*watched.status));
   const bool fails = watched.timed_out && !answers;
@@ -75,7 +75,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
     Say(StrCat("interrupted; ", job, " continues"));
     return 128 + watched.signal;
   }
-  if (!HasEnded(*watched.status)) {  // because of --since or another owner
+  if (!HasEnded(*watched.status)) {  // ended by --since or another owner
     if (HasOtherOwner(order, *watched.status)) {
       Say(StrCat(job, " has another owner now"));
     } else if (watched.timed_out) {

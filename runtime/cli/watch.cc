@@ -1,5 +1,6 @@
 // `tony watch`: one process that follows many jobs and prints a line for each change, e.g. for Airflow's triggerer.
-// Jobs are named on the command line and on standard input, where "JOB" begins and "-JOB" ends the watching.
+// Jobs are named on the command line and on standard input. There, the line "JOB" begins the watching of a job, and
+// "-JOB" ends it.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -32,23 +33,23 @@ namespace tony {
 namespace {
 
 constexpr size_t kLongestLine = 4096;
-// The maximum number of unwritten lines. At this number standard input is not read any more, so that a program that
-// sends lines and reads none has to wait.
+// The most lines that wait to be written. When this number is reached, standard input is not read any more. A program
+// that sends lines and reads none must then wait.
 constexpr size_t kMostWaiting = 1000;
 
-// Exchanges lines over standard input and output, on a thread of its own. Neither a silent writer nor a slow reader
-// delays the loop and its signals. The descriptors stay blocking, because a shell may share them. The methods are
+// Exchanges lines over standard input and output, on a thread of its own, because a silent writer or a slow reader must
+// not delay the loop and its signals. The descriptors stay blocking, because a shell may share them. The methods are
 // called on the loop thread, and the callbacks run there. Posted callbacks hold this object weakly.
 class LineExchange : public std::enable_shared_from_this<LineExchange> {
  public:
   struct Sink {
-    // A line without its end. A line of more than 4 KiB is cut.
+    // Called with each line, without its line end. A line of more than 4 KiB is cut.
     std::function<void(const std::string&)> on_line;
     std::function<void()> on_input_end;
     std::function<void()> on_idle;  // all lines have been written
     std::function<void()> on_reader_gone;
   };
-  // `reads`: whether standard input is read.
+  // `reads`: true if standard input is to be read.
   LineExchange(EventLoop& loop, bool reads, Sink sink) : loop_(loop), sink_(std::move(sink)), reads_(reads) {}
 
   void Start() {
@@ -58,7 +59,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     });
   }
 
-  // Stops the thread. Unwritten lines are lost. No callback runs after the last owner has released this object.
+  // Stops the thread. Unwritten lines are lost. Once the last owner has released this object, no callback runs any
+  // more.
   void Stop() {
     {
       const std::lock_guard lock(mutex_);
@@ -68,8 +70,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     thread_.join();
   }
 
-  // Adds a line, given without its end. An unwritten line with the same key is replaced, because the reader was too
-  // slow for it.
+  // Adds a line, given without its line end. It replaces an unwritten line with the same key, for which the reader was
+  // too slow.
   void Put(const std::string& key, std::string line) {
     {
       const std::lock_guard lock(mutex_);
@@ -106,7 +108,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     });
   }
 
-  // Waits once for input or output and serves it. Returns false if the thread has to end.
+  // Waits once for input or output and serves it. Returns false if the thread must end.
   bool Turn() {
     bool writes = false, reads = false;
     {
@@ -115,7 +117,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
       writes = !waiting_.empty() || !now_.empty();
       reads = reads_ && waiting_.size() < kMostWaiting;
     }
-    // Standard output is polled even without lines to write, so that a closed reader is noticed at once.
+    // Standard output is polled even if there are no lines to write, because this shows at once that its reader has
+    // closed it.
     pollfd fds[] = {{wake_.get(), POLLIN, 0},
                     {STDOUT_FILENO, static_cast<short>(writes ? POLLOUT : 0), 0},
                     {reads ? STDIN_FILENO : -1, POLLIN, 0}};
@@ -129,8 +132,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     return true;
   }
 
-  // Writes at most PIPE_BUF bytes, which a writable pipe takes without blocking. Returns false if the reader has closed
-  // its end.
+  // Writes at most PIPE_BUF bytes, which a writable pipe accepts without blocking. Returns false if the reader has
+  // closed its end.
   bool Write() {
     std::string piece;
     {
@@ -177,7 +180,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
   EventLoop& loop_;
   const Sink sink_;
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  bool reads_;  // used by the thread only
+  bool reads_;  // used only by the thread
   // The unfinished line of standard input, used by the thread only.
   std::string line_;
   std::mutex mutex_;
@@ -191,7 +194,7 @@ class JobsWatch {
  public:
   struct Options {
     bool json = false;
-    bool reads = false;  // read standard input
+    bool reads = false;  // whether to read standard input
     WatcherToken watcher;
   };
 
@@ -211,7 +214,7 @@ class JobsWatch {
   JobsWatch(const JobsWatch&) = delete;
 
   void Add(const std::string& id) {
-    // If the job is already followed, a new watcher begins to watch it and gets its newest line again.
+    // The job is already followed. It gets the new watcher, and its newest line is printed again.
     if (const auto watched = jobs_.find(id); watched != jobs_.end()) {
       watched->second.follower->AnnounceWatcher(options_.watcher);
       if (!watched->second.told.empty()) lines_->Put(id, watched->second.told);
@@ -227,7 +230,7 @@ class JobsWatch {
                    .on_note = [](const std::string& note) { Say(note); },
                    .on_end = [this, id](const Result<JobStatus>& end) { OnEnd(id, end); }});
     job.follower->AnnounceWatcher(options_.watcher);
-    // The stored status is reported at once, because the AM may not be running yet.
+    // The stored status is reported first, because the AM may not run yet.
     if (const auto stored = StoredStatus(*job.records); stored.ok()) OnStatus(id, *stored);
     job.follower->Start(Duration(0));
   }
@@ -265,7 +268,8 @@ class JobsWatch {
     StopIfDone();
   }
 
-  // The end of a job is not reported here, but in OnEnd(), when all its processes have exited, as in `wait`.
+  // Reports a status, unless the job has ended. OnEnd() reports the end when all processes of the job have exited, as
+  // `tony wait` does.
   void OnStatus(const std::string& id, const JobStatus& status) {
     if (!HasEnded(status)) TellStatus(id, status);
   }
@@ -276,8 +280,8 @@ class JobsWatch {
     } else {
       TellError(id, end.error());
     }
-    // A follower must not be destroyed within its own callback. Until the posted removal runs, the job may have been
-    // removed and added again.
+    // A follower must not be destroyed within its own callback, so the removal is posted. Before it runs, the job may
+    // have been removed and added again, with another follower.
     loop_.Post([this, id, follower = jobs_.at(id).follower.get()] {
       const auto job = jobs_.find(id);
       if (job != jobs_.end() && job->second.follower.get() == follower) Remove(id);
@@ -295,8 +299,8 @@ class JobsWatch {
     job.before = status;
     if (line.empty() || line == job.told) return;
     job.told = line;
-    // With --json, a reader that is too slow for all documents gets the newest. In text, every line is kept, because a
-    // line does not repeat the earlier ones.
+    // With --json, a newer document replaces an unwritten one, because it contains everything. In text, each line is
+    // kept, because a line reports only one change.
     lines_->Put(options_.json ? id : StrCat(id, " ", status.seq), std::move(line));
   }
 
@@ -331,7 +335,7 @@ Result<int> RunWatch(const CommandLine& line) {
       options.reads = true;
     } else {
       const auto named = FindNamedJob(word, TerminalNotes());
-      // Add() reports the error if the word names no job.
+      // If the word names no job, Add() reports the error.
       ids.push_back(named.ok() ? named->job().value : word);
     }
   }
