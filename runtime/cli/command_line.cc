@@ -66,7 +66,7 @@ Result<CommandLine> CommandLine::Parse(const VerbSpec& verb, const std::vector<s
   CommandLine line;
   bool options_ended = false;
   for (size_t at = 0; at < arguments.size(); ++at) {
-    // A negative number is a word, because no option's name begins with a digit.
+    // An argument such as "-5" is a word and not an option, because no option's name begins with a digit.
     const std::string& argument = arguments[at];
     const bool is_option = argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
     if (!options_ended && argument == "--") {

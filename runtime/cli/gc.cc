@@ -32,8 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultAge = "14d";
-// The age up to which entries are kept. A submit creates its job's folder within seconds, and people submit the same
-// program again within minutes.
+// Entries up to this age are kept. A submit creates its job's folder within seconds, and people submit the same program
+// again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
 
@@ -49,8 +49,8 @@ class Collection {
         dry_run_(dry_run),
         history_(home_, now) {}
 
-  // Collects garbage on clusters. Must be called after Run(), so that a cluster that does not answer does not prevent
-  // the collection on this machine.
+  // Collects garbage on clusters. Must be called after Run(), because a cluster may not answer, and the collection on
+  // this machine must not depend on it.
   Status RunOn(const std::vector<const Backend*>& backends) {
     const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
                              .before_jobs_go = [this] { return history_.Sync(); },

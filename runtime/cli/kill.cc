@@ -142,8 +142,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
     if (exit) return *exit;
   }
-  // An AM that cannot record the end has reported it on the connection. The AM and its keeper still exit at this
-  // moment, so the command waits for both.
+  // An AM that cannot record the end has reported it to this command. The AM and its keeper may still run at this
+  // moment, so the command waits for both to exit.
   if (!recorded.ok() && has_ended && request.IsPlain())
     (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
   TRY_ASSIGN(const Watched watched, watch);

@@ -215,9 +215,9 @@ std::string Screen::Draw(const std::vector<std::string>& above, const std::vecto
   return out.append(kToEndOfScreen);
 }
 
-// Returns the number of rows from the top of the block to the cursor. Assumes that a terminal which became narrower has
-// wrapped the lines that do not fit, as most terminals do. If the terminal cuts such lines instead, rows above the
-// block are overwritten.
+// Returns the number of rows from the top of the block to the cursor. The terminal may have become narrower since the
+// last draw. Most terminals then wrap the lines that do not fit, and the wrapped rows are counted. If a terminal cuts
+// such lines instead, rows above the block are overwritten.
 int Screen::RowsToGoUp(TerminalSize size) const {
   const auto columns = static_cast<size_t>(std::max(1, size.columns));
   size_t rows = 0;

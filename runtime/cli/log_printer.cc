@@ -61,7 +61,7 @@ void LogPrinter::AppendLine(std::string& out, std::string_view line) const {
   const bool ends = line.ends_with('\n');
   if (ends) line.remove_suffix(1);
   while (line.ends_with('\r')) line.remove_suffix(1);
-  line.remove_prefix(line.rfind('\r') + 1);  // npos + 1 is 0
+  line.remove_prefix(line.rfind('\r') + 1);  // without a '\r', this removes nothing
   out += SafeLog(line, style_.colour);
   if (ends) out += '\n';
 }

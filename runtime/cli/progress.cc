@@ -81,7 +81,7 @@ void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& af
   }
 }
 
-// Adds a line about the job's state. A gang that has formed again gets a line even if the client has not seen the state
+// Adds a line about the job's state. A gang that has formed again gets a line even if this client has missed the state
 // before.
 void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
                    std::vector<std::string>& lines) {

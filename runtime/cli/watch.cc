@@ -181,7 +181,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
   const Sink sink_;
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   bool reads_;  // used only by the thread
-  // The unfinished line of standard input, used by the thread only.
+  // The unfinished line of standard input; used only by the thread.
   std::string line_;
   std::mutex mutex_;
   bool stopped_ = false;

@@ -27,7 +27,7 @@ constexpr Duration kKeeperLook{1000};
 // millisecond or two.
 constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
-// The time beyond its grace that a task may need to stop in good order.
+// The time that a stop may take beyond the tasks' grace before it counts as overdue.
 constexpr Duration kBeyondGrace{5000};
 
 }  // namespace
@@ -207,14 +207,14 @@ void Follower::ReportWhoDelaysEnd(Instant now) {
 }
 
 void Follower::OnStatus(const JobStatus& status) {
-  watcher_ = {};  // the AM knows the watcher
+  watcher_ = {};  // the AM now knows this watcher
   pause_ = kFirstPause;
   keepers_started_ = 0;
   last_ = status;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
-  // The AM reports the end, so the folder need not be watched any more. The watch is closed here and not after the
-  // verdict, because closing it blocks for 15 ms and would delay the exit.
+  // The AM reports the end, so the folder need not be watched any more. Closing the watch blocks for 15 ms. It is
+  // closed here, because after the verdict that would delay the exit.
   watch_.reset();
 }
 

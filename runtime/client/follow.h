@@ -45,7 +45,7 @@ class Follower {
  public:
   Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, FollowSink sink);
 
-  // Sets the new owner, of which the AM is notified as soon as one leads the job. Must be called before Start().
+  // Sets the new owner. The AM is notified as soon as one leads the job. Must be called before Start().
   void Attach(const Claim& claim) { attach_ = claim; }
   // Announces once to the AM, now or as soon as an AM leads the job, that this watcher begins to watch. Later
   // connections do not repeat this: a watcher that was suspended and resumes must not count as newer than watchers that
@@ -112,7 +112,7 @@ class Follower {
   bool mistrust_told_ = false;
   // The seq of the newest document whose degradation was reported.
   int64_t trouble_told_ = -1;
-  // The time by which a cluster must have started the first AM; nullopt: not computed yet.
+  // The time by which the first AM must have started; nullopt: not computed yet.
   std::optional<Instant> start_due_;
   bool late_told_ = false;
   // The last reported reason why no AM runs yet.

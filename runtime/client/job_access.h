@@ -51,7 +51,7 @@ Status Acknowledge(const JobRecords& records, const OwnerToken& owner);
 // Returns the document of `tony status --json`.
 std::string ToJson(const KnownStatus& known);
 
-// Finding the job that a person means without typing its whole id.
+// A search for the job that a person means without typing its whole id.
 
 // Returns the job that a person means by `word`. The word is one of these, and the first match counts:
 //   an id        found by FindJob(), before anything else is searched

@@ -61,7 +61,7 @@ class ProgressNotes {
 // The most time to wait for the request's lock. Its holder keeps it for a few calls, or for kAttachLimit if the AM
 // hangs.
 constexpr Duration kLockLimit{120'000};
-constexpr Duration kLockTry{100};  // time between checks for signals
+constexpr Duration kLockTry{100};  // signals are checked this often
 constexpr Duration kAttachLimit{30'000};
 // The time that AM and keeper (the supervisor of the job) may need to end a job, beyond the tasks' grace. It is enough
 // even on a machine that swaps.
@@ -307,7 +307,8 @@ Result<SubmitObservation> CourseSteps::Read() {
   TRY(launcher_.Settle(*records));
   TRY_ASSIGN(const KnownStatus known, QueryStatus(*records));
   bool kill_requested = false;
-  // Kill requests are read only if the job has not ended: a power cut may have emptied the request that ended it.
+  // Kill requests are read only while the job has not ended. The request that ended a job proves nothing afterwards,
+  // because a power cut may have emptied it.
   if (!HasEnded(known.status)) {
     TRY_ASSIGN(kill_requested, records->HasPlainKill());
   }

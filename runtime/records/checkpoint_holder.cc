@@ -22,7 +22,7 @@ constexpr const char* kLock = ".lock";
 fs::path RecordsIn(const fs::path& home) { return home / "checkpoint-folders"; }
 fs::path RecordOf(const fs::path& home, const fs::path& folder) { return RecordsIn(home) / Sha256Hex(folder.native()); }
 
-// The holder of the lock only reads and writes some small files, so the wait has no limit.
+// Waits for the lock without a limit, because its holder only reads and writes a few small files.
 Result<UniqueFd> LockRecords(const fs::path& home) {
   TRY(MakeFolder(RecordsIn(home)));
   return LockFile(RecordsIn(home) / kLock, LockKind::kExclusive, [] { return false; });
@@ -36,8 +36,8 @@ Result<bool> HasEnded(const fs::path& home, const JobId& job) {
   return status && status->verdict;
 }
 
-// Returns whether the holder in `record` is a job that still exists. A file that cannot be parsed, such as the
-// unfinished file of a dead writer, counts as a job that does not exist.
+// Returns whether the record names a job that still exists as holder. A file that cannot be parsed, such as the
+// unfinished file of a dead writer, counts as the record of a removed job.
 Result<bool> IsOfJobThatIsThere(const fs::path& home, const fs::path& record) {
   const auto holder = ReadOptional<CheckpointHolder>(record, CheckpointHolderFromJson);
   if (!holder.ok() && holder.error().code != ErrorCode::kInvalid) return holder.error();

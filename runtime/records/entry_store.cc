@@ -133,7 +133,7 @@ Status Sync(const fs::path& entry) {
   return Ok();
 }
 
-// Returns a new name each time, which is never taken for an entry.
+// Returns a new name at each call. The name begins with a dot, so it is never taken for an entry.
 std::string AsideName(std::string_view what, const std::string& name) {
   return StrCat(".", what, "-", name, ".", RandomHex(4));
 }
@@ -152,7 +152,7 @@ Result<fs::path> EntryStore::Keep(const std::string& name, const std::stop_token
   const fs::path busy = folder_ / (".busy-" + name);
   TRY_ASSIGN(const UniqueFd lock, LockFile(busy, LockKind::kExclusive, [&] { return stop.stop_requested(); }));
   const Status kept = KeepAlone(name, maker);
-  unlink(busy.c_str());  // removed under the lock: see LockFile()
+  unlink(busy.c_str());  // under the lock: see LockFile()
   TRY(kept);
   return entry;
 }
@@ -175,7 +175,7 @@ Status EntryStore::KeepAlone(const std::string& name, const Maker& maker) const 
   return Ok();
 }
 
-// Returns an empty text if the entry is not damaged.
+// Returns a description of the entry's damage; empty if the entry is sound.
 Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker& maker) const {
   const fs::path entry = folder_ / name;
   const auto kept = ReadFile(ManifestPath(name));
@@ -190,8 +190,8 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
   return std::string();
 }
 
-// Removes unfinished entries of makers that were killed. If a program of such a maker still writes, its files stay for
-// Sweep().
+// Removes unfinished entries of makers that were killed. If a program that such a maker started still writes, the files
+// that it writes stay until Sweep() removes them.
 void EntryStore::RemoveUnfinishedEntries(const std::string& name) const {
   const std::string half = ".new-" + name;
   std::vector<fs::path> halves;
@@ -246,8 +246,8 @@ void EntryStore::WriteManifest(const std::string& name) const {
   if (manifest.ok()) (void)WriteFileByRename(ManifestPath(name), *manifest, /*durable=*/false);
 }
 
-// EntryStore::Sweep() selects and renames files while no process searches entries. It removes them afterwards, when
-// submits need not wait any more.
+// EntryStore::Sweep() selects and renames files while no process searches entries. It deletes the renamed files
+// afterwards, when submits no longer have to wait.
 
 namespace {
 
@@ -270,8 +270,8 @@ Result<std::set<std::string>> NamesIn(const fs::path& folder) {
   return names;
 }
 
-// Selects what may be removed. No process is making an entry now, so temporary files belong to dead processes. The
-// manifest of an entry is removed with it.
+// Selects the files that may be removed. No process is making an entry now, so temporary files belong to dead
+// processes. An entry is removed together with its manifest.
 class Rubbish {
  public:
   Rubbish(const fs::path& folder, const std::set<std::string>& names, const std::set<std::string>& kept,
@@ -300,7 +300,7 @@ class Rubbish {
 Result<std::vector<fs::path>> Rename(const fs::path& folder, const std::vector<std::string>& names) {
   std::vector<fs::path> renamed;
   for (const std::string& name : names) {
-    // A file that has such a name already may be in the hands of another process, which removes it.
+    // A file that already has a name of this kind keeps it, because another process may be removing it.
     const bool is_old = name.starts_with(kOld);
     renamed.push_back(folder / (is_old ? name : StrCat(kOld, name, ".", RandomHex(4))));
     if (!is_old && rename((folder / name).c_str(), renamed.back().c_str()) != 0)

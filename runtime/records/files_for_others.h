@@ -21,7 +21,7 @@ namespace tony {
 Result<std::optional<std::string>> SwitchToHomeOwner();
 
 // Returns "root (uid 0)" if this process was root and has taken the owner's rights, else an empty text. What such a
-// process writes afterwards looks like the user's own, so the name must be added where it matters.
+// process writes afterwards looks like the owner's own, so a kill request names root in its text.
 std::string UserBeforeSwitch();
 
 // Files that programs of other users read, for example the portal of the Java TonY. Interface, implemented by

@@ -187,7 +187,7 @@ std::string JoinVariables(const std::vector<std::string>& variables) {
 
 namespace {
 
-constexpr int kFolderSchema = 1;  // no reader checks this number
+constexpr int kFolderSchema = 1;  // readers ignore this number
 
 bool IsSocketOfAJob(const std::string& name) {
   using std::string_view_literals::operator""sv;

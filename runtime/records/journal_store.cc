@@ -39,8 +39,8 @@ Error Replaced(Epoch by) {
 
 }  // namespace
 
-// The AM begins its own epoch first and then checks the others: if two AMs do this at once, at least one sees the
-// other.
+// The AM begins its own epoch first and then reads the list of epochs. If two AMs do this at once, at least one of them
+// finds the other's epoch.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
   TRY_ASSIGN(const bool is_new, store.Begin(own));
   if (!is_new) return NotPermittedError("application master ", own.value, " has begun its journal before");
@@ -64,9 +64,10 @@ Result<std::optional<std::string>> ReadJournal(const JournalStore& store) {
   }
 }
 
-// An AM and this function both begin their own epoch before they check the others, so at least one sees the other.
+// Like an AM, this function begins its own epoch first and then reads the list of epochs. If an AM starts at the same
+// moment, at least one of the two finds the other's epoch.
 Result<std::optional<std::string>> SealJournal(const JournalStore& store) {
-  TRY(store.Begin(kFinalizerEpoch));  // another process may have begun it
+  TRY(store.Begin(kFinalizerEpoch));  // false: a parallel finalizer began it
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
   std::erase(epochs, kFinalizerEpoch);
   for (const Epoch epoch : epochs) TRY(store.Seal(epoch));

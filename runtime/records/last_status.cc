@@ -26,7 +26,8 @@ Result<JobStatus> InitialStatus(const JobRecords& records) {
   status.request = submission.request;
   status.number = submission.number;
   status.claim = submission.claim;
-  // An unreadable spec may be the reason why the job has no AM.
+  // The fields from the spec stay empty if it cannot be read, because an unreadable spec may be the reason why the job
+  // has no AM.
   const auto spec = records.ReadSpec();
   if (!spec.ok()) return status;
   status.name = spec->name;

@@ -288,8 +288,8 @@ void SubmitMachine::PlanEnd(SubmitEnd end, const JobId& job) {
   Plan(Done(end, job));
 }
 
-// Ends with a job that another submit made. Some submits accept such a job whatever it runs; they get a report of the
-// differences, which needs a preparation.
+// Ends with a job that another submit made. If the submit is not prepared yet, it still unlocks and prepares, only to
+// report in which parts the job differs.
 void SubmitMachine::PlanFound(SubmitEnd end, const JobId& job) {
   if (prepared_) return PlanEnd(end, job);
   found_as_ = end;

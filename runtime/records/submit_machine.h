@@ -157,8 +157,8 @@ struct RequestRecord {
   SubmitDigest digest{};  // digest of `job`
   // The run that last made, attached to or adopted `job`.
   RunToken run{};
-  // The job before `job`, if that one succeeded. If a submit dies before it has made `job`, the earlier result must
-  // still be found.
+  // The job before `job`, if that earlier job succeeded. If a submit dies before it has made `job`, this earlier result
+  // must still be found.
   struct Predecessor {
     JobId job;
     int64_t number = 0;
@@ -294,7 +294,7 @@ class SubmitMachine {
   SubmitDigest digest_;
   // The record as it was last read under the lock.
   RequestRecord record_;
-  // The result, once the job is found and only the differences remain to be reported.
+  // Set once the result is certain, while only the differences remain to be reported.
   std::optional<SubmitEnd> found_as_;
   // Knowledge of this submit that does not come from the job's files: it has killed the job, or the job has refused an
   // attach. The files may show this later, or never if the job was not started.

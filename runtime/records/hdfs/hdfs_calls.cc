@@ -173,13 +173,13 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
   for (bool unheard = false;;) {
     const auto renamed = calls_->Rename(temporary, path, how);
     if (renamed.ok() && *renamed) return true;
-    // A gateway may have sent the call to HDFS twice. Then "not found" may be the answer to the second time, after the
-    // first has renamed the file.
+    // A gateway may have sent the call to HDFS twice. If so, the first call may have renamed the file, and "not found"
+    // is the answer to the second call.
     const bool is_refused = renamed.ok() || renamed.error().code == ErrorCode::kCannotWrite ||
                             renamed.error().code == ErrorCode::kNotPermitted;
     if (!is_refused) unheard = true;
     if (unheard) {
-      // The folder is checked last, because it may be moved away meanwhile, together with the file.
+      // The folder is checked after the file, because both may be moved away together at any moment.
       const auto left = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(temporary); });
       if (!left.ok() && IsMissing(left.error())) {
         TRY(Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(FolderOf(temporary)); }));

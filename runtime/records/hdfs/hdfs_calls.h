@@ -41,14 +41,14 @@ class HdfsCalls {
   virtual Status MakeFolders(const std::string& path) = 0;  // mode 0700; existing folders stay
   virtual Result<hadoop::HdfsEntry> GetEntry(const std::string& path) = 0;
   virtual Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) = 0;
-  // Makes a file with mode 0600, in a folder that exists. Returns false if the name exists.
+  // Makes a file with mode 0600 in an existing folder. Returns false if the name exists already.
   virtual Result<bool> Create(const std::string& path, std::string_view bytes) = 0;
   // Returns the whole file, as it was at a single moment.
   virtual Result<std::string> Read(const std::string& path) = 0;
   virtual Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) = 0;
   // Removes a file, or a folder with its content. Returns false if the path did not exist.
   virtual Result<bool> Remove(const std::string& path) = 0;
-  // Returns false if the attribute exists.
+  // Sets an attribute. Returns false if the attribute exists already.
   virtual Result<bool> SetXattr(const std::string& path, const std::string& name, std::string_view value) = 0;
   virtual Result<Xattrs> GetXattrs(const std::string& path) = 0;
 };

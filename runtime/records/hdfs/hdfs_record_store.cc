@@ -100,7 +100,7 @@ namespace {
 constexpr std::string_view kSealed = ".sealed";
 constexpr std::string_view kFrom = "from-";
 constexpr std::string_view kRecord = "user.tony.";
-// A NameNode accepts 32 attributes for a file or folder.
+// The number of records in one folder's attributes. A NameNode accepts 32 attributes for a file or folder.
 constexpr int64_t kRecordsOfCarrier = 24;
 // The most tries of a read. A try fails only if the epoch is sealed meanwhile, which happens once.
 constexpr int kMostReads = 3;
