@@ -115,7 +115,7 @@ Status CommandLine::TakeOption(const VerbSpec& verb, const std::vector<std::stri
 
 Status CommandLine::CheckWords(const VerbSpec& verb) const {
   if (words_.size() > verb.max_words) {
-    // The usual cause is a value of several words without quotes: `-executes python train.py`.
+    // The user has usually given a value of several words without quotes: `-executes python train.py`.
     return UsageError(
         StrCat(verb.name, ": stray word \"", words_[verb.max_words], "\"; put a value of several words in quotes"));
   }

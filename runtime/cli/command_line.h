@@ -18,7 +18,7 @@ struct OptionSpec {
   enum class Kind { kFlag, kValue, kFirst, kRepeated };
   std::string_view name;  // without dashes
   Kind kind = Kind::kFlag;
-  std::string_view value;        // name of the value in help
+  std::string_view value;        // the value's name in the help
   std::string_view text;         // one-line help text
   std::string_view letter = {};  // short name, e.g. "f"
 };

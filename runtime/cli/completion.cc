@@ -28,7 +28,7 @@ struct Candidate {
 
 struct Candidates {
   std::vector<Candidate> words;
-  // True if the shell adds its own file names.
+  // True if the shell should add its own file names.
   bool files = false;
 };
 

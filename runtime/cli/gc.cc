@@ -146,7 +146,7 @@ class Collection {
   bool MayGo(const JobRecords& records) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
-      // Another collection has already removed the job.
+      // The status is missing because another collection has already removed the job.
       if (records.place().parent_path() == jobs_ && !IsThere(records.place())) return false;
       Say(StrCat("tony: job ", records.job().value, " is kept: ", status.error().message));
       return false;

@@ -18,7 +18,7 @@ inline constexpr std::string_view kJobWords =
 
 bool RequestsHelp(const std::vector<std::string>& arguments);
 std::string HelpOf(std::string_view program, const VerbSpec& verb);
-// Returns a row of two columns, wrapped to the width of the terminal.
+// Returns two columns as rows of text, wrapped to the width of the terminal.
 std::string HelpRow(std::string left, std::string_view right);
 
 // Functions that return the table of keys. KeyList() returns, for people, the keys with `part` in their names; empty if

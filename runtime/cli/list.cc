@@ -265,7 +265,7 @@ std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom&
 struct Listing {
   std::vector<JobRow> jobs;
   size_t left_out = 0;
-  std::optional<Error> failure;  // at least one job was unreadable
+  std::optional<Error> failure;  // set if a job was unreadable
 };
 
 Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {

@@ -62,7 +62,7 @@ std::string Gpu(const TaskStatus& task, const TableView&) {
 std::string Elapsed(const TaskStatus& task, const TableView& view) {
   return task.started ? ClockText(task.ended.value_or(view.now) - *task.started) : "-";
 }
-// Returns why the task ended as it did, or why it has not started.
+// Returns the note in a task's row: why the task ended as it did, or why it has not started.
 std::string Note(const TaskStatus& task) {
   if (!task.waits_for.empty()) return SafeLine("waits for " + task.waits_for);
   if (!task.outcome || task.outcome->Succeeded()) return "";
@@ -128,7 +128,7 @@ class TaskTable {
   }
 
   const TableView& view_;
-  std::map<std::string_view, size_t> widths_;  // widths of the shown columns
+  std::map<std::string_view, size_t> widths_;  // width of each shown column
   size_t note_room_ = 0;
 };
 

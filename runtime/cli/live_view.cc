@@ -86,7 +86,7 @@ void LiveView::SayAbove(const std::string& line) {
 }
 
 void LiveView::OnSignal(int signal) {
-  if (signal == SIGCONT) screen_ = Screen();  // the shell wrote below the table
+  if (signal == SIGCONT) screen_ = Screen();  // the shell wrote below it
   stale_ = true;
   Plan();
 }

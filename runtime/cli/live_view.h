@@ -27,8 +27,8 @@ class LiveView {
 
   void Show(const JobStatus& status);
   void SayAbove(const std::string& line);
-  // Runs WatchJob() and shows each status and each note. Draws the final state at the end and waits briefly for a slow
-  // terminal. Must be the last call.
+  // Runs WatchJob() and shows each status and each note. At the end, draws the final state and waits briefly for a slow
+  // terminal. The view must not be used afterwards.
   Result<Watched> Watch(Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher, WatchOptions options);
 
  private:

@@ -214,7 +214,7 @@ LastLinesPerStream::Stream& LastLinesPerStream::StreamOf(const LogText& log) {
   const auto is_it = [&](const Stream& known) {
     return known.attempt == log.attempt && known.process == log.process && known.name == log.stream;
   };
-  // The newest stream is searched first, because most texts belong to it.
+  // The newest stream is checked first, because the next text mostly belongs to it.
   const auto found = std::find_if(streams_.rbegin(), streams_.rend(), is_it);
   if (found != streams_.rend()) return *found;
   return streams_.emplace_back(Stream{log.attempt, std::string(log.stream), log.process, {}, 0});

@@ -30,7 +30,7 @@ namespace tony {
 
 class LogPattern {
  public:
-  // A kUsage error describes the mistake in the expression and its position.
+  // Parses the expression. A kUsage error describes the mistake in it and the mistake's position.
   static Result<LogPattern> Parse(const std::string& expression);
   bool IsIn(std::string_view line) const;
 
@@ -120,7 +120,7 @@ class LastLinesPerStream {
 
 class LogSession {
  public:
-  // The caller owns `logs`, which must outlive the session.
+  // `logs` belongs to the caller, and must outlive the session.
   LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOptions order);
 
   using Sink = std::function<void(const LogText&)>;  // receives a chunk, or one line
@@ -157,7 +157,7 @@ LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool tim
 // Shows the output of a job's tasks while the command waits for the job.
 class LogsWhileWaiting {
  public:
-  // Starts a thread of its own, because reading may block. Prints to `fd`.
+  // Starts a thread that reads the logs, because reading may block, and that prints them to `fd`.
   LogsWhileWaiting(const JobRecords& records, int fd);
   ~LogsWhileWaiting() { End(/*stop=*/true); }
   LogsWhileWaiting(const LogsWhileWaiting&) = delete;

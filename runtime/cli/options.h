@@ -21,8 +21,8 @@ namespace tony {
 Result<std::optional<int64_t>> NumberOption(const CommandLine& line, const std::string& option);  // 0 or more
 // e.g. "2", "0.5", "10m"
 Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std::string& option);
-// Accepts an age, counted back from `now` ("14d", "12h", "30m", "10s"), or a time in UTC ("2026-11-21",
-// "2026-11-21T09:30:15Z").
+// Returns the time that the option gives: an age, counted back from `now` ("14d", "12h", "30m", "10s"), or a time in
+// UTC ("2026-11-21", "2026-11-21T09:30:15Z").
 Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::string& option, Instant now);
 
 std::optional<Duration> ParseAge(std::string_view text);  // e.g. "14d", "12h", "30m", "10s"

@@ -70,7 +70,7 @@ void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool tol
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " sends heartbeats again"));
 }
 
-// Adds one line for each role that waits for another role.
+// Adds one line for each role that has begun to wait for another role.
 void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
   for (size_t i = 0; i < after.tasks.size(); ++i) {
     const TaskStatus& task = after.tasks[i];

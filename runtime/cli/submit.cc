@@ -27,7 +27,7 @@ namespace {
 struct SubmitShow {
   bool json = false;
   bool detach = false;
-  bool logs = false;  // tasks' output instead of the table
+  bool logs = false;  // show tasks' output, no table
   CommandLine line;
 };
 

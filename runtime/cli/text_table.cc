@@ -95,7 +95,7 @@ std::string Wrapped(std::string_view text, size_t columns, size_t indent) {
   std::string out;
   size_t room = columns;
   while (TextWidth(text) > room) {
-    // Cuts at the last blank that fits. A word that is longer than the room stays whole.
+    // The line is cut at the last blank that fits. A word that is longer than the room stays whole.
     size_t cut = std::string_view::npos;
     for (size_t blank = text.find(' ', 1); blank != std::string_view::npos; blank = text.find(' ', blank + 1)) {
       const bool fits = TextWidth(text.substr(0, blank)) <= room;

@@ -7,7 +7,7 @@
 namespace tony {
 namespace {
 
-constexpr Duration kCallLimit{5000};  // limit of each short call
+constexpr Duration kCallLimit{5000};  // time limit of each short call
 // The time limit of a Watch call, below the 60 s of tony.thrift. Nothing depends on the value, because the call is
 // repeated after each answer.
 constexpr Duration kWatchLimit{30000};
@@ -98,7 +98,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   const Sink sink_;
   bool stopped_ = false;
   std::unique_ptr<AmConnection> am_;
-  // `seq_`, `trouble_` and `delay_` are from the newest status.
+  // Fields of the newest status. A later status is news if one of them differs.
   int64_t seq_ = 0;
   std::string trouble_, delay_;
 };

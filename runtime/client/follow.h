@@ -115,12 +115,12 @@ class Follower {
   // The time by which the first AM must have started; nullopt: not computed yet.
   std::optional<Instant> start_due_;
   bool late_told_ = false;
-  // The last reported reason why no AM runs yet.
+  // The last pending reason that was reported before the first AM.
   std::string wait_told_;
   bool swept_ = false;  // a cleanup keeper was started
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
-  // The time and the result of the last check whether the keeper answers.
+  // The time of the last check of the keeper, and whether the keeper gave no answer.
   Instant looked_after_{};
   bool keeper_is_silent_ = false;
   // The time by which a stopping job should have ended; nullopt: the job is not stopping.

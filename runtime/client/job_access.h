@@ -12,10 +12,10 @@
 
 namespace tony {
 
-// kNotFound: no such job. kUnavailable: the job runs under the local scheduler of another machine, which the message
-// names.
+// Returns the job with this id. kNotFound: no such job. kUnavailable: the job runs under the local scheduler of another
+// machine, which the message names.
 Result<JobRecords> FindJob(const std::string& id);
-// Returns nullopt if `job` is empty, or if the job does not exist any more.
+// Returns the job; nullopt if `job` is empty, or if the job does not exist any more.
 Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job);
 
 // Returns the content of status.json. If it has not been written yet, returns a document made of spec and submission. A

@@ -134,8 +134,8 @@ Status JobCreator::StageHere(const StageWatch& watch) {
   return Ok();
 }
 
-// Keeps a copy of this release's programs for the job, so that an installation during its run does not affect it. If no
-// copy can be kept, the job runs the programs in this program's folder.
+// Keeps a copy of this release's programs for the job, so that the installation of another release does not affect the
+// running job. If no copy can be kept, the job runs the programs in this program's folder.
 Status JobCreator::StorePrograms() {
   if (!backend_.keeps_programs()) return Ok();
   TRY_ASSIGN(const auto home, TonyHome());

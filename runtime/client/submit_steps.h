@@ -29,7 +29,7 @@ class JobCreator {
  public:
   JobCreator(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
              const JobStore& jobs, const ClientNotes& notes);
-  // Discards the uploaded files of a job that was not created.
+  // The destructor discards the uploaded files of a job that was not created.
   ~JobCreator();
   JobCreator(const JobCreator&) = delete;
 
@@ -112,8 +112,8 @@ class CourseSteps {
   const JobStore& jobs_;
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;
-  JobId id_;                              // id of the job to create
-  std::optional<RecordedKill> replaced_;  // kill of the job to replace
+  JobId id_;                              // id of the new job
+  std::optional<RecordedKill> replaced_;  // kill of the replaced job
   int signal_ = 0;                        // first signal; 0: none
   // The maker is declared last, so it is destroyed first and discards its files while the lock is still held.
   JobCreator maker_;

@@ -14,7 +14,8 @@ namespace {
 
 // A folder counts as removed after this time. Within it, a user can move the folder and put a link in its place.
 constexpr Duration kGoneAfter{10'000};
-// A longer time between two checks means that this process stood still or that the machine slept.
+// The longest time between two checks that counts as normal. After a longer gap, this process has stood still or the
+// machine has slept.
 constexpr Duration kLongestGap{5'000};
 
 }  // namespace

@@ -48,7 +48,7 @@ class FolderPresence {
 struct AttemptFolder {
   AttemptFolder(std::filesystem::path its_work, std::filesystem::path its_logs)
       : work(std::move(its_work)), logs(std::move(its_logs)) {}
-  // `place` is the job's folder on this node.
+  // Names the folders of an attempt inside `place`, the job's folder on this node.
   AttemptFolder(const std::filesystem::path& place, const AttemptId& attempt);
 
   std::filesystem::path work;  // e.g. PLACE/work/worker-3/1

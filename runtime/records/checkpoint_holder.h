@@ -19,14 +19,14 @@ namespace tony {
 
 struct CheckpointHolder {
   JobId job;
-  std::optional<JobId> before;  // the holder before `job`
+  std::optional<JobId> before;  // the job that held it before
   bool operator==(const CheckpointHolder&) const = default;
 };
 
 std::string ToJson(const CheckpointHolder& holder, const std::string& folder);
 Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text);
 
-// The holders are shared by all jobs of one user under one scheduler. Thread-safe.
+// All jobs of one user under one scheduler share the holders. Thread-safe.
 class CheckpointHolders {
  public:
   virtual ~CheckpointHolders() = default;
@@ -81,10 +81,10 @@ class RecordCheckpointHolders : public CheckpointHolders {
 
  private:
   struct Newest {
-    int64_t number = 0;  // 0: the folder has no record
+    int64_t number = 0;  // 0: no record yet
     std::optional<CheckpointHolder> holder;
   };
-  // Returns the names of the records by SHA-256 and number.
+  // Returns the names of all records, first by the SHA-256 of the folder's name, then by number.
   Result<std::map<std::string, std::map<int64_t, std::string>>> List() const;
   Result<Newest> FindNewest(const std::string& folder) const;
   Result<std::optional<CheckpointHolder>> Read(const std::string& name) const;

@@ -283,7 +283,7 @@ int64_t StepOf(std::string_view name) {
     while (end > 0 && !IsDigit(name[end - 1])) --end;
     size_t start = end;
     while (start > 0 && IsDigit(name[start - 1])) --start;
-    // A number such as 0.50 is a metric.
+    // A number with a decimal point, such as 0.50, is a metric and not a step, so it is skipped.
     const bool is_fraction = start > 1 && name[start - 1] == '.' && IsDigit(name[start - 2]);
     const bool has_fraction = end < name.size() && name[end] == '.' && digit_at(end + 1);
     if (!is_fraction && !has_fraction) return ParseInt(name.substr(start, end - start)).value_or(-1);

@@ -23,7 +23,7 @@ namespace tony {
 struct EpochBegan {
   Epoch epoch;
 };
-// The first AM accepts the job; a journal has this decision once.
+// The job is accepted, by its first AM. A journal has this decision once.
 struct JobAccepted {};
 // The AM requests the first containers of roles. A later record of this kind covers roles that had to wait for the
 // success of others.
@@ -35,7 +35,7 @@ struct ContainerAssigned {
   ContainerId container;
   std::string host;
 };
-// Every task has its container.
+// The gang is complete: every task has a container.
 struct GangAllocated {};
 struct AttemptLaunched {
   AttemptId attempt;
@@ -78,7 +78,7 @@ struct JobStopping {
   Verdict verdict;
   Duration grace{0};
 };
-// The grace of the stop is shortened to `grace`.
+// A stop that is under way gets the shorter grace `grace`.
 struct GraceShortened {
   Duration grace{0};
 };

@@ -24,8 +24,8 @@ constexpr std::string_view kWhole = ".";  // the name of the entry itself
 
 std::string Time(const timespec& time) { return StrCat(time.tv_sec, ".", time.tv_nsec); }
 
-// Returns four fields, each followed by a NUL: kind, mode and size; times; name; target of a link. Names and targets
-// contain no NUL.
+// Returns the fields of one entry for the manifest, each followed by a NUL: kind, mode and size; times; name; target of
+// a link. Names and targets contain no NUL.
 Result<std::string> Record(const fs::path& path, const std::string& name) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return FileError(ErrorCode::kUnavailable, "read", path, errno);
@@ -229,7 +229,7 @@ Status EntryStore::Place(const fs::path& temporary, const std::string& name) con
   if (exchange()) {
     if (rename(temporary.c_str(), aside.c_str()) == 0) return Ok();
     const Status status = failed();
-    // The names are exchanged back, because the caller removes what has the temporary name after a failure.
+    // After a failure the caller removes what has the temporary name, so the names are exchanged back.
     exchange();
     return status;
   }
@@ -284,7 +284,7 @@ class Rubbish {
       const std::string entry = name.substr(kManifest.size());
       return !names_.contains(entry) || MayGo(entry);
     }
-    if (name.starts_with(kDamaged))  // ".damaged-<name>.<hex>"
+    if (name.starts_with(kDamaged))  // e.g. ".damaged-<name>.<hex>"
       return !kept_.contains(name.substr(kDamaged.size(), name.rfind('.') - kDamaged.size()));
     return (name.front() == '.' && !name.starts_with(EntryStore::kHashesPrefix)) ||
            IsOlder(folder_ / name, older_than_);

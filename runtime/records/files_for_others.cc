@@ -161,7 +161,7 @@ class LocalFiles : public FilesForOthers {
     return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
   }
 
-  // A folder that exists already is checked by Write(), when a file is written into it.
+  // An existing folder is not checked here, because Write() checks it when it writes a file into it.
   Status MakeFolder(const std::string& text) const override {
     const fs::path path = text;
     std::error_code error;

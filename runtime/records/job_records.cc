@@ -16,7 +16,7 @@ constexpr const char* kKillOfFirstRelease = "kill-request.json";
 constexpr const char* kSecrets = "secrets";
 constexpr const char* kAcked = "acked.json";
 
-// The content is "NAME=value\0...".
+// Splits a record of the form "NAME=value\0..." into its variables.
 std::vector<std::string> SplitVariables(const std::string& content) {
   std::vector<std::string> variables = Split(content, '\0');
   if (!variables.empty()) variables.pop_back();  // each variable ends with a NUL

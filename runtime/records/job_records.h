@@ -82,7 +82,7 @@ struct Submission {
   std::string boot;
   // The soft limit of open files of the submitter's processes; 0: not recorded.
   int64_t open_files = 0;
-  RequestId request;   // empty: submitted without one
+  RequestId request;   // empty: no request id
   int64_t number = 0;  // submission number within `request`
   // The ownership (owner and watch timeout) at submission. Later changes are known only to the AM.
   Claim claim;
@@ -142,7 +142,7 @@ class JobRecords {
   // ReadKills() returns all kills that can be read, and logs the names of the others. If another user wrote the file of
   // a kill, the kill's `asker` names that user. Root writes with the owner's rights, so the file of a kill by root does
   // not show root.
-  Result<RecordedKill> WriteKill(const KillRequest& request) const;  // stored under a new name
+  Result<RecordedKill> WriteKill(const KillRequest& request) const;  // under a new name
   Result<std::vector<RecordedKill>> ReadKills() const;
   Result<bool> HasPlainKill() const;
   Status RemoveKill(const std::string& name) const;  // does nothing if already removed
@@ -210,7 +210,7 @@ struct NewJob {
   // The content of conf.json, with secrets masked (runtime/spec/job_spec_parser.h). Empty: the job has none.
   std::string configuration{};
   std::map<std::string, std::string> secrets{};  // secret variables of the tasks
-  // The entry of $TONY_HOME/programs; empty: the job has none.
+  // The entry of $TONY_HOME/programs that has the programs of the job's processes; empty: the job has none.
   std::string programs{};
   // The records that are in the store already. Set by JobStore::UploadJob(); otherwise nullopt.
   std::optional<RecordsByName> uploaded_records{};

@@ -90,7 +90,7 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
     if (body.size() < length) break;
     const std::string_view lines = body.substr(0, length);
     if (Crc32c(lines) != NumberAt(bytes, at + 4)) {
-      // JSON text has no zero bytes, so these bytes never reached the disk.
+      // The text ends in zeros. JSON text has no zero bytes, so the end of the record never reached the disk.
       if (AllZero(body.substr(length)) && lines.ends_with('\0')) break;
       return Damaged(at, "wrong checksum");
     }

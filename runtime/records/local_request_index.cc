@@ -173,7 +173,7 @@ Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before,
   // The lock file is removed last. A process that waits for the lock then notices that the locked file no longer has
   // this name.
   for (const fs::path& path : {RecordIn(folder), LockIn(folder)}) unlink(path.c_str());
-  // The folder is not empty if another process has used it meanwhile.
+  // ENOTEMPTY and EEXIST are not errors: another process has put something into the folder meanwhile.
   if (rmdir(folder.c_str()) == 0 || errno == ENOTEMPTY || errno == EEXIST) return true;
   return FileError(ErrorCode::kCannotWrite, "remove", folder, errno);
 }

@@ -18,7 +18,7 @@ namespace tony {
 
 struct StoredRecord {
   std::string bytes;
-  // The other user who wrote the record, for people: "user eve (uid 1001)"; empty: our own user.
+  // The user who wrote the record if it is another user, for people: "user eve (uid 1001)". Empty: our own user.
   std::string writer;
 };
 

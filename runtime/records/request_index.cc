@@ -295,7 +295,7 @@ Result<bool> RecordRequestIndex::Counts(const std::string& name, const Kept& kep
   if (kept.numbers.empty()) return false;
   TRY_ASSIGN(const auto newest,
              ReadOptional(*place_.store, RecordName(name, *kept.numbers.rbegin()), KeptRequestFromJson));
-  // A record that is missing by now was removed by another sweep.
+  // The newest record may be missing by now, because another sweep has removed it.
   if (!newest || newest->written >= before) return true;
   const RequestRecord& record = newest->record;
   for (const auto& job : {record.job, record.before ? std::optional(record.before->job) : std::nullopt}) {

@@ -181,7 +181,7 @@ void SubmitMachine::Decide(const RequestSeen& seen) {
     case SubmitDecision::kReplace:
       return PlanToRemoveOldJob(seen, /*kill=*/true);
     case SubmitDecision::kCreate:
-      // The new job must not run at the same time as the last processes of the old one.
+      // The old job is removed first, because its last processes must not run at the same time as the new job.
       if (!prepared_ || (existing != ExistingJob::kNone && !seen.gone)) return PlanToRemoveOldJob(seen, /*kill=*/false);
       return Create(seen);
   }

@@ -62,7 +62,7 @@ enum class ExistingJob {
   // No job was made, or its folder has been removed.
   kNone,
   kActive,     // new, running, or ending with success
-  kEnding,     // failed, killed, or about to be
+  kEnding,     // failed, killed, or being killed
   kSucceeded,  // ended with success
 };
 
@@ -97,9 +97,9 @@ struct KnownRequest {
 
 enum class SubmitDecision {
   kCreate,
-  // The job continues under a new owner.
+  // The running job continues under this submit's owner.
   kAttach,
-  // The job's result becomes the result of this submit.
+  // The result of the existing job becomes the result of this submit.
   kAdopt,
   // The existing job is killed. When all its processes have ended, a new job is created.
   kReplace,

@@ -140,7 +140,8 @@ Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& pl
   }
 }
 
-// The name is new each time, because an unanswered call may still write under the old name.
+// Writes a temporary file with the bytes and returns its name. Each try uses a new name, because an unanswered call may
+// still write under the old one.
 Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const {
   for (bool in_attribute = bytes.size() <= kMostInAttribute && MayHaveAttributes();;) {
     std::string temporary = TemporaryIn(folder);
