@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Links the sources of a job that was submitted by the previous release.
+// Links the sources of a job that has no record of staged files, because the previous release submitted it.
 Status LinkSources(const fs::path& src, const fs::path& work) {
   std::error_code error;
   for (fs::directory_iterator entry(src, error), end; !error && entry != end; entry.increment(error)) {
@@ -35,8 +35,8 @@ Status LinkSources(const fs::path& src, const fs::path& work) {
   return Ok();
 }
 
-// Links the staged files. Files for fewer tasks take precedence over files for more tasks, and files named in the job
-// over the contents of src_dir.
+// Links the staged files. If two files have one name, the role's file takes precedence over the job's, and a file that
+// the job names takes precedence over the contents of src_dir.
 Status LinkAll(const StagedFiles& staged, const std::string& role, const fs::path& work) {
   if (const auto own = staged.roles.find(role); own != staged.roles.end()) TRY(LinkStaged(own->second, work));
   return LinkStaged(staged.job, work);
@@ -119,8 +119,8 @@ Duration SinceEpoch(const timespec& time) {
 OutputWatch::OutputWatch(std::vector<std::filesystem::path> logs, Instant start)
     : logs_(std::move(logs)), looked_(start), wrote_(start) {}
 
-// The modification times of the files are wall time. Their use is limited to the time since the last check, so a clock
-// that steps does little harm.
+// The modification times of the files are wall time, which may step. Therefore the time since the last output is taken
+// from them only as far as it lies after the last check.
 Duration OutputWatch::Quiet(Instant now) {
   int64_t written = 0;
   Duration newest{0};

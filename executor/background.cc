@@ -23,10 +23,11 @@ constexpr Duration kLongestGap{250};
 constexpr int kGapsInTime = 50;
 constexpr int kDeepest = 8;
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-// A helper that ends by itself within this time after its program is not named in the outcome, e.g. `tee` at the end of
-// the program's pipe.
+// A helper, e.g. `tee` at the end of the program's pipe, is not named in the outcome if it ends by itself within this
+// time after its program.
 constexpr Duration kMoment{100};
-// A process that a shell started with `&` just before its own end is not named either, if it ends within this time.
+// A process that a shell left in the background is not named in the outcome if it ends within this time after the
+// shell.
 constexpr Duration kAtOnce{20};
 constexpr size_t kMostNamed = 3;
 constexpr size_t kLongestName = 60;
@@ -34,7 +35,8 @@ constexpr size_t kLongestName = 60;
 // Shells, and programs that only run another program and wait for it.
 constexpr std::array<std::string_view, 12> kShells = {"bash", "sh",   "dash", "ash",     "zsh",  "ksh",
                                                       "mksh", "fish", "tcsh", "timeout", "sudo", "busybox"};
-// Programs that do no work of their own. Scripts use them to prepare the work, or while it runs in the background.
+// Programs that do no work of their own. Scripts use them to prepare the work, or to wait while the work runs in the
+// background.
 constexpr std::array<std::string_view, 42> kIdle = {
     "awk",   "basename", "cat",   "chmod",      "cp",    "curl",     "cut",  "date",  "df",     "dirname", "echo",
     "env",   "find",     "free",  "grep",       "head",  "hostname", "id",   "kill",  "ln",     "ls",      "mkdir",
@@ -89,7 +91,8 @@ ProcessLook LookAt(pid_t pid) {
   return look;
 }
 
-// Returns e.g. "python3 train.py". Options are left out, because they may hold secrets.
+// Returns a short name for a command line: the program and, for an interpreter, its script, e.g. "python3 train.py".
+// Options are left out, because they may hold secrets.
 std::string NameOf(const std::vector<std::string>& words) {
   if (words.empty()) return "";
   std::string name(Base(words[0]));
@@ -143,7 +146,7 @@ std::vector<LeftProcess> ProcessesToWaitFor(const std::vector<LeftProcess>& left
     const bool is_work = process.by_shell ? !process.beside_program : !program_ran;
     if (is_work) (process.is_service ? services : work).push_back(process);
   }
-  // A service is the work only if no other process is left, e.g. in a role that shows TensorBoard.
+  // A service counts as the work only if no other process does, e.g. in a role that shows TensorBoard.
   if (!work.empty() || program_ran) return work;
   std::erase_if(services, [](const LeftProcess& process) { return !process.by_shell; });
   return services;
@@ -206,7 +209,7 @@ void BackgroundWatch::See(pid_t pid, bool by_shell) {
   seen_[pid] = {is_new ? sample_ : earlier->second.since, by_shell || (!is_new && earlier->second.by_shell)};
 }
 
-// Adopts new orphans, so that their exit codes are not lost from now on.
+// Adopts new orphans, so that this process receives their exit codes.
 void BackgroundWatch::AdoptOrphans() {
   for (const pid_t pid : OwnChildren().value_or(std::vector<pid_t>())) {
     const ProcessLook look = LookAt(pid);
@@ -233,8 +236,8 @@ void BackgroundWatch::Settle(std::function<void(const BackgroundEnd&)> done) {
   Sort();
 }
 
-// Waits a moment before orphans are sorted. A process that a shell forked at its end is first still a shell, and does
-// not ignore signals yet.
+// Waits a moment before orphans are classified. A process that a shell forked just before its exit still appears as a
+// shell at first, and does not ignore signals yet.
 void BackgroundWatch::Sort() {
   timer_ = nullptr;
   AdoptOrphans();
@@ -244,8 +247,8 @@ void BackgroundWatch::Sort() {
   timer_ = loop_.After(kShortestGap, [this] { Sort(); });
 }
 
-// A script in the background may leave its own program in the background. Therefore the sorting begins again when the
-// work has ended.
+// A script in the background may leave its own program in the background. Therefore the remaining processes are
+// classified again when the work has ended.
 void BackgroundWatch::Wait() {
   std::vector<LeftProcess> left;
   for (const auto& [pid, orphan] : orphans_) left.push_back(orphan.left);

@@ -1,11 +1,12 @@
-// Processes that the command of a task leaves in the background when it ends with exit code 0.
+// Handles processes that a task's command leaves in the background when the command ends with exit code 0.
 //
-// A shell that only starts its program (`nohup python train.py &`) ends at once, and the program is the task's work. A
-// program that ran in the shell's foreground was the work itself. Processes that live on beside or after such a program
-// are helpers (wandb-service, ssh-agent, `tensorboard --logdir x & python train.py`). The kernel has no record that
-// distinguishes the two cases. Therefore the children of a task's shell are sampled while the shell lives: every 5 ms
-// at first, and four times a second in the end. Children that a shell starts with `&` ignore SIGINT and SIGQUIT, as
-// POSIX says, and still do as orphans.
+// Such a process is either the task's work or a helper. A shell that only starts its program (`nohup python train.py
+// &`) ends at once, and the program left behind is the work. If a program ran in the shell's foreground, that program
+// was the work, and the processes that outlive it are helpers (wandb-service, ssh-agent, `tensorboard --logdir x &
+// python train.py`). After the shell has ended, the kernel has no record that distinguishes the two cases. Therefore
+// the children of a task's shell are sampled while the shell lives: every 5 ms at first, later four times a second. A
+// process that a shell started with `&` is recognized even after the shell has ended, because such a process ignores
+// SIGINT and SIGQUIT (POSIX).
 #pragma once
 
 #include <sys/types.h>
@@ -34,8 +35,8 @@ struct LeftProcess {
   bool is_service = false;  // result of IsService()
 };
 
-// Returns the processes that the task waits for. `program_ran` is true if a program was ever in the foreground of the
-// shell. Pure.
+// Returns the processes of `left` that the task waits for. `program_ran` is true if a program was ever in the
+// foreground of the shell. Pure.
 std::vector<LeftProcess> ProcessesToWaitFor(const std::vector<LeftProcess>& left, Background rule, bool program_ran);
 
 // Returns whether a command line starts a program that people run in addition to their work, e.g. tensorboard or
@@ -45,25 +46,26 @@ bool IsService(const std::vector<std::string>& words);
 struct BackgroundEnd {
   // The exit status of the first process that failed; 0 if all succeeded.
   ExitStatus exit;
-  // A clause for people about the processes that were left. Empty if no process was left.
+  // A clause for the outcome's message that names the processes that were left. Empty if no process was left.
   std::string note;
-  // True if a process was left, and the job allows none (Background::kFail).
+  // True if a process was left although the job allows none (Background::kFail).
   bool is_refused = false;
 };
 
-// Watches the processes of one attempt. Loop thread only, in a subreaper whose children all belong to the task. The
-// watch has to live as long as the attempt's processes.
+// Watches the processes of one attempt. Loop thread only. This process must be a subreaper whose children all belong to
+// the task. The watch has to live as long as the attempt's processes.
 class BackgroundWatch {
  public:
   BackgroundWatch(EventLoop& loop, ProcessRunner& processes, Background rule);
 
-  // Adds the attempt's next process, which was started just now.
+  // Adds the attempt's next process, which has just been started.
   void Add(pid_t main);
-  // Notes the end of the process that was added as number `index`, counted from 0. Returns true if no other process
-  // runs.
+  // Records that a process has ended: the one that was added as number `index`, counted from 0. Returns true if no
+  // other process runs.
   bool Ended(int index);
-  // To be called when the last process of the attempt has ended with 0. `done` is called once, perhaps at once, when
-  // the processes that the task waits for have ended. A signal to the whole tree ends these processes, too.
+  // Call this when the last process of the attempt has ended with exit code 0. Waits for the processes that are the
+  // task's work, and then calls `done` once, perhaps before Settle() returns. A signal to the whole tree shortens the
+  // wait, because the signal ends these processes.
   void Settle(std::function<void(const BackgroundEnd&)> done);
 
  private:
@@ -73,7 +75,8 @@ class BackgroundWatch {
   };
   struct Orphan {
     LeftProcess left;  // state when last seen alive
-    // True if the process is a shell, which may be about to become a program.
+    // True if the process was still a shell, or had no command line yet. Such a process may be about to execute another
+    // program.
     bool is_fresh = false;
     std::optional<ExitStatus> exit;
     bool ended_at_once = false;
@@ -93,15 +96,16 @@ class BackgroundWatch {
   const Background rule_;
   std::vector<pid_t> mains_;
   EventLoop::Timer timer_;
-  // The running main processes. After their end: the processes that the task waits for.
+  // The main processes that still run. After all of them have exited: the processes that the task waits for.
   std::set<pid_t> roots_;
-  // True if the roots ignore SIGINT and SIGQUIT. In this case an orphan may ignore them although no shell started it
-  // with `&`.
+  // True if the roots ignore SIGINT and SIGQUIT. An orphan may then have inherited this, so the ignored signals do not
+  // show that a shell started the orphan with `&`.
   bool roots_ignore_ = false;
   int64_t sample_ = 0;
   // The number of the last sample with a program in the foreground; 0 if no sample had one.
   int64_t program_seen_ = 0;
-  // The processes that may be left: in the last sample, and in the sample before.
+  // The processes that may be left in the background. `seen_` is from the last sample, and `before_` from the sample
+  // before that.
   std::map<pid_t, Seen> seen_, before_;
   // The time when the newest process was first seen.
   Instant quick_since_;

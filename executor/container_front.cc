@@ -35,8 +35,8 @@ Status LinkTo(const fs::path& target, const fs::path& link) {
   return FileError(ErrorCode::kCannotWrite, "link", link, errno);
 }
 
-// Creates the logs where the node's pages and its log aggregation read them. Both may run as another user, in the group
-// that the node gave to the folder. Therefore the logs must be readable for this group.
+// Creates the log files where the node's pages and the node's log aggregation read them. Both readers may run as
+// another user, in the group that the node gave to the folder. Therefore the logs must be readable for this group.
 Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) {
   const fs::path attempts = logs / "attempts";
   TRY(MakeFolder(attempts));
@@ -52,10 +52,10 @@ Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) 
   return Ok();
 }
 
-// A record store that returns each lease only once. The lease is not renewed in a container, so after the first read an
-// executor cannot judge by it whether its AM lives. Later reads fail, as if the store could not be reached. Otherwise
-// the executor would take its AM for dead and continue its task, while the AM, which receives nothing, gives the task
-// to another executor.
+// A record store that returns each lease only once. The lease is not renewed in a container, so after the first read it
+// does not show whether the AM lives. Later reads fail, as if the store could not be reached. Otherwise the executor
+// would regard its AM as dead and continue its task. Meanwhile the AM, which receives nothing, would give the task to
+// another executor.
 class StaleLeaseRecords : public LocalRecordStore {
  public:
   using LocalRecordStore::LocalRecordStore;
@@ -113,9 +113,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An executor ends within 0.1 s of a signal. A busy machine may take longer.
+// The time that an executor has to exit after a signal. It usually needs 0.1 s, and more on a busy machine.
 constexpr std::chrono::seconds kExecutorsTime{5};
-// A process that survives SIGKILL for this long is held by the kernel.
+// The time after which remaining processes are not waited for any longer. A process that survives SIGKILL for this long
+// is blocked in the kernel.
 constexpr std::chrono::seconds kLongestSweep{10};
 constexpr timespec kBetweenSweeps{0, 10'000'000};
 constexpr timespec kCheckInterval{0, 50'000'000};
@@ -132,10 +133,10 @@ sigset_t WatchedSignals() {
 
 int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// Waits for a child, and ends with the child's exit code.
+// Waits for a child, and exits with the child's exit code.
 class Waiting {
  public:
-  // `patience` is the time that the child may take to end after a signal; nullopt: unlimited.
+  // `patience` is the time that the child has to exit after a signal before it is killed; nullopt: unlimited.
   Waiting(pid_t child, std::optional<Clock::duration> patience) : child_(child), patience_(patience) {}
 
   [[noreturn]] void Run(const sigset_t& watched) {
@@ -206,7 +207,7 @@ void ForkWithWaitingParent(const sigset_t& watched, std::optional<Clock::duratio
 }  // namespace
 
 void ForkFrontAndGuard() {
-  // SIGCHLD may have been inherited as ignored. Children could not be waited for in that case.
+  // This process may have inherited that SIGCHLD is ignored. In that case it could not wait for its children.
   std::signal(SIGCHLD, SIG_DFL);
   const sigset_t watched = WatchedSignals();
   sigset_t before;

@@ -1,5 +1,5 @@
-// Makes the container on a node look like a job's folder on this machine, so that the rest of the executor is the same
-// in both cases.
+// Gives a YARN container the folder layout of a job on a single machine, so that the rest of the executor works the
+// same way in both cases.
 //
 //   PWD/.tony-job/         0700: the files that JobRecords reads: spec.json, token, secrets, staged.json, am.lease
 //     work/worker-3/2/     the task's folder, as on a single machine
@@ -8,7 +8,7 @@
 //   LOGS/attempts/2/     logs of a later attempt, which the node's pages do not show
 //
 // am.lease holds the address of the AM that started this container. No process renews the lease here, so the lease does
-// not show whether the AM lives. An executor that loses its AM therefore counts as cut off.
+// not show whether the AM lives. An executor that loses its AM therefore counts as cut off, and stops its task.
 #pragma once
 
 #include <filesystem>
@@ -31,28 +31,30 @@ struct ContainerPlace {
   TlsIdentity tls;
 };
 
-// Creates the job's folder from this process's working directory, $HADOOP_TOKEN_FILE_LOCATION, $CONTAINER_ID and
-// $NM_HOST, as a NodeManager sets them. `logs` is the container's log folder. May be repeated in the same container.
-// kUsage: this process is not in a container. kInvalid: the credentials are incomplete or damaged. kCannotWrite.
+// Creates the job's folder in this process's working directory. The contents come from the credentials file
+// $HADOOP_TOKEN_FILE_LOCATION. This variable, $CONTAINER_ID and $NM_HOST are set by the NodeManager. `logs` is the
+// container's log folder. The function may be called again in the same container. kUsage: this process is not in a
+// container. kInvalid: the credentials are incomplete or damaged. kCannotWrite: a file or folder cannot be created.
 Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
 
-// Two processes stand between the NodeManager and an executor in a container, so that the death of any one process
-// leaves no task behind. Tasks are in sessions of their own, where nothing else would find them.
+// Two processes, the front and the guard, stand between the NodeManager and an executor in a container. They ensure
+// that the death of any one process leaves no task behind. Tasks have sessions of their own, so a signal to the
+// container's process group does not reach them.
 //
 //   NodeManager --TERM, 250 ms later KILL, to its group--> front -- guard, in another session -- executor -- tasks
 //
-//   the executor ends, or is killed   the guard is the nearest subreaper above the tasks: it ends what is left of them
-//   the guard is killed               the kernel signals the executor, and the front ends what is left of both
+//   the executor ends, or is killed   the guard, the nearest subreaper above the tasks, kills the remaining ones
+//   the guard is killed               the kernel signals the executor, and the front kills what remains of both
 //   the front is killed               the kernel signals the guard. The NodeManager's KILL does not reach the guard, so
-//                                     it has the time that it needs
-//   a process receives TERM           passes the signal on to the next one, and wakes it if it was stopped. The guard
-//                                     kills an executor that does not end
+//                                     the guard has the time that it needs
+//   a process receives TERM           the process passes TERM on to the next process, and wakes that process if it was
+//                                     stopped. The guard kills an executor that does not end
 
 inline bool IsInContainer(std::string_view argument) { return argument == "--container"; }
 
-// Forks twice, and returns in the executor, a grandchild of this process. This process and the one between them wait
-// for the executor's end, leave no processes behind, and end with its exit code, or with 128 plus its signal. Must be
-// called before any thread is started.
+// Forks twice. Returns only in the grandchild of this process, which becomes the executor. The two processes above the
+// executor wait until it has exited, kill all processes that remain, and exit with its exit code, or with 128 plus its
+// signal. Must be called before any thread is started.
 void ForkFrontAndGuard();
 
 }  // namespace tony::executor

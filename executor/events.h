@@ -15,11 +15,11 @@
 
 namespace tony::executor {
 
-// The executor is up. This is the first event, and occurs once.
+// The executor has started. This event is the first, and occurs once.
 struct Begun {};
 
-// The events up to ConnectionLost are answers of the AM to calls. `link` is the number of the UseAm action that came
-// before the call.
+// Registered and the events below, up to ConnectionLost, are results of calls to the AM. `link` is the number of the
+// last UseAm action before the call.
 struct Registered {
   int64_t link = 0;
   Epoch epoch;
@@ -60,9 +60,9 @@ struct FolderGone {};  // the job's folder was removed
 
 struct AttemptNotBegun {};  // BeginAttempt has failed
 
-// Each process of StartProcesses is answered by one ProcessStarted or ProcessNotStarted, in the order of the processes.
-// After a ProcessNotStarted no further process is started. ProcessExited occurs after all of these answers, when the
-// process has been reaped.
+// For each process of a StartProcesses action, one ProcessStarted or ProcessNotStarted follows, in the order of the
+// processes. After a ProcessNotStarted, no further process is started. ProcessExited follows later, when the process
+// has been reaped.
 struct ProcessStarted {
   int64_t pid = 0;
   int process = 0;
@@ -83,9 +83,9 @@ struct ProcessExited {
 struct TreeGone {};
 // Some processes have survived a SignalTree with SIGKILL.
 struct TreeSurvived {
-  // A description for people, e.g. "2 processes, process 4711 for one".
+  // A description of the surviving processes for people, e.g. "2 processes, process 4711 for one".
   std::string what;
-  // True if all of these processes are blocked in the kernel. They cannot end before the kernel releases them.
+  // True if all surviving processes are blocked in the kernel. They cannot end before the kernel releases them.
   bool uninterruptible = false;
 };
 
@@ -153,7 +153,7 @@ struct StartProcesses {
   std::string cluster_spec;  // JSON
   std::string resume_from;   // newest checkpoint; empty: none
 };
-// Writes a notice to $TONY_NOTICE_FILE for the program: it is about to be stopped, and will be killed at `deadline`.
+// Writes a notice to $TONY_NOTICE_FILE: the program is about to be stopped, and will be killed at `deadline`.
 struct GiveNotice {
   std::string reason;  // e.g. "preempted"
   Instant deadline;
@@ -167,7 +167,7 @@ struct SignalTree {
 struct WarnOfTree {
   std::string what;
 };
-// Writes the outcome to disk, before it is reported.
+// Writes the outcome to disk. The outcome is reported afterwards.
 struct KeepOutcome {
   Outcome outcome;
 };
@@ -183,11 +183,11 @@ using Action =
 // Exit codes of the executor. They follow sysexits.h where it has a fitting code.
 inline constexpr int kLeftReleased = 0;
 inline constexpr int kLeftFolderGone = 66;  // the job's folder was removed
-inline constexpr int kLeftOrphaned = 69;    // no AM during orphan_timeout
-// The task's processes do not end. The keeper has other means to end them.
+inline constexpr int kLeftOrphaned = 69;    // no AM reachable during orphan_timeout
+// The task's processes survive SIGKILL. The keeper tries to end them by means of the container's cgroup.
 inline constexpr int kLeftTreeAlive = 71;
 // The AM does not know this attempt, or no longer wants it.
 inline constexpr int kLeftRefused = 76;
-inline constexpr int kLeftTerminated = 143;  // SIGTERM
+inline constexpr int kLeftTerminated = 143;  // received SIGTERM
 
 }  // namespace tony::executor

@@ -1,5 +1,5 @@
-// Evidence about the end of an attempt, for the rules of runtime/job/failure_rules.h, and the result of a preprocessing
-// program.
+// Collects evidence about how an attempt ended, for the rules of runtime/job/failure_rules.h. Also reads the result of
+// a preprocessing program.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace tony::executor {
 
-// Returns what a preprocessing program hands on, as TonY reads it: the rest of the first line of its standard output
-// that contains "Model parameters: ". At most kLongestModelParams + 1 bytes. nullopt: the file has no such line, or is
-// not a regular file.
+// Returns the model parameters that a preprocessing program has printed. As in TonY, they are the rest of the first
+// line of standard output that contains "Model parameters: ". At most kLongestModelParams + 1 bytes, which is enough to
+// show that the text is too long. nullopt: the file has no such line, or is not a regular file.
 std::optional<std::string> ReadModelParameters(const std::filesystem::path& stdout_file);
 
 // The number of processes that the kernel's out-of-memory killer has ended so far; nullopt: unknown.
@@ -30,20 +30,20 @@ OomKills CountOomKills(const std::filesystem::path& root = "/");
 
 OomEvidence Compare(const OomKills& before, const OomKills& after);
 
-// Explains why the kernel ended `kills` processes of the executor's cgroup: "out of memory: the container's limit of
-// 2048 MB was reached (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets it". Empty if the
-// cgroup has no limit.
+// Returns an explanation why the kernel killed `kills` processes of the executor's cgroup, e.g. "out of memory: the
+// container's limit of 2048 MB was reached (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets
+// it". Empty if the cgroup has no limit.
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root = "/");
 
-// Returns the oom_score_adj for the task's processes; "" if it cannot be computed. The score is so far above the
-// executor's own that the kernel chooses any process of the task before the executor when memory runs out. The score is
-// not higher, because a machine that runs out of memory compares these processes with all others. A point stands for a
-// thousandth of the cgroup's limit, or of the machine's memory without such a limit. The processes get the points of
-// twice the executor's resident memory, plus one.
+// Returns the oom_score_adj for the task's processes; "" if it cannot be computed. The score is higher than the
+// executor's own, so that the kernel kills a process of the task before the executor when memory runs out. The score is
+// only as high as needed, because the kernel compares the task's processes with all others on the machine. One point
+// stands for a thousandth of the cgroup's memory limit, or of the machine's memory if no limit exists. The score
+// exceeds the executor's own by the points for twice the executor's resident memory, plus one.
 std::string OomScoreOfTask(const std::filesystem::path& root = "/");
 
-// Removes `file`, where the program will write for the executor, or the executor for the program. A link at this place
-// may lead into the user's sources.
+// Removes an old `file` before the executor and the program use this path to pass data to each other. Otherwise an old
+// link at this path could lead a write into the user's sources.
 void RemoveLeftoverFile(const std::filesystem::path& file);
 
 // Returns `folder` if its disk has no room or no free inodes left, otherwise "".
@@ -53,8 +53,8 @@ struct ProcessFiles {
   std::filesystem::path error_file, stdout_file, stderr_file;
 };
 
-// Collects the evidence about a process that was reaped. `before` was counted before the process started. `memory_key`
-// is the key that sets its memory limit. `mask` hides the task's secrets in all texts.
+// Collects the evidence about a process that was reaped. `before` has the counts from before the process started.
+// `memory_key` is the key that sets the task's memory limit. `mask` hides the task's secrets in all texts.
 Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key,
                 const SecretMask& mask = SecretMask());
 

@@ -33,7 +33,7 @@ std::vector<std::string> ReadableLogs(int processes) {
 }
 
 // Returns the mask for the task's secrets. Secrets that cannot be read are missing from the mask. This is harmless,
-// because the start of the task reads them again, and starts nothing without them.
+// because Prepare() reads the secrets again, and no process is started if that fails.
 SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<std::string> environment) {
   for (const auto* variables : {&spec.container_env, &spec.execution_env})
     for (const auto& [name, value] : *variables) environment.push_back(StrCat(name, "=", value));
@@ -190,7 +190,7 @@ void Executor::Perform(const WatchLease&) {
   if (watch.ok()) {
     lease_watch_ = *std::move(watch);
   } else {
-    // The core reads the record from time to time even without a watch.
+    // TaskRun reads the record from time to time even without a watch.
     LogWarn(watch.error().message);
   }
 }
@@ -241,14 +241,14 @@ void Executor::Perform(const WarnOfTree& action) {
 
 void Executor::Perform(const GiveNotice& action) {
   const Status given = WriteNotice(NoticeFile(place_.folder.work), action.reason, action.deadline);
-  // The signal follows in any case. Only its reason is missing.
+  // The program receives the signal in any case. Without the notice, it only lacks the reason.
   if (!given.ok()) LogWarn(given.error().message);
 }
 
 void Executor::Perform(const KeepOutcome& action) {
   if (usage_) usage_->Finish();
-  // Keeps the outputs before the outcome, so that an outcome with success on disk always has its outputs, even if this
-  // process dies in between.
+  // Writes the outputs before the outcome. Thus an outcome with success is never on disk without its outputs, even if
+  // this process dies in between.
   if (action.outcome.Succeeded() && IsOutputTask(spec_, place_.attempt.task)) {
     const auto kept = KeepOutputs(OutputFile(place_.folder.work), place_.folder.logs);
     if (!kept.ok()) LogError(StrCat("the outputs could not be kept: ", kept.error().message));
@@ -268,7 +268,7 @@ void Executor::Perform(const Leave& action) { left_(action.exit_code); }
 namespace {
 
 Outcome CannotStart(const Error& error) {
-  // The arguments or the environment exceed the limits of the kernel.
+  // kInvalid means that the arguments or the environment exceed the limits of the kernel.
   const bool users_fault = error.code == ErrorCode::kInvalid;
   return {users_fault ? OutcomeClass::kUserConfig : OutcomeClass::kInfra, std::nullopt, error.message, ""};
 }
@@ -280,8 +280,8 @@ void Executor::Perform(const StartProcesses& action) {
   if (std::holds_alternative<ProcessStarted>(answers.front())) {
     WatchUsage();
     WatchPublished();
-    // Gives memory that the start does not need any more back to the kernel, because libc returns little by itself. The
-    // task may run for weeks.
+    // Returns memory that only the start needed to the kernel, because libc returns little by itself, and the task may
+    // run for weeks.
     malloc_trim(0);
   }
   for (Event& answer : answers) Feed(std::move(answer));
@@ -338,8 +338,8 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   return answers;
 }
 
-// Closes the ports, so that the task's servers can bind them. An ephemeral port stays held if its server is known to
-// share it.
+// Closes the ports, so that the task's servers can bind them. An ephemeral port stays bound, except if it is the task's
+// main port and its server cannot share it.
 void Executor::LetPortsGo() {
   const bool binds_alone =
       BindsPortExclusively(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
@@ -350,7 +350,8 @@ void Executor::LetPortsGo() {
 }
 
 // Reserves the ports again. A port may change if no process keeps using its old address: either no other task connects
-// to the task, or the whole gang restarts. The page of a sidecar keeps its port, so that people find it again.
+// to the task, or the whole gang restarts. The named ports of a sidecar keep their numbers, so that people find its
+// page again.
 Status Executor::RenewPorts() {
   const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
   const auto in_place = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
@@ -395,7 +396,8 @@ Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, cons
   return outcome;
 }
 
-// Fails the task if the parameters cannot be handed on completely, because training with a part of them would be worse.
+// Publishes the model parameters that a preprocessing program has printed. Fails the task if they cannot be handed on
+// completely, because training with only a part of them would be worse.
 void Executor::PublishModelParameters(const std::filesystem::path& stdout_file, Outcome& outcome) {
   auto parameters = ReadModelParameters(stdout_file);
   if (!parameters) return;
@@ -404,8 +406,9 @@ void Executor::PublishModelParameters(const std::filesystem::path& stdout_file, 
     return;
   }
   outcome.cls = OutcomeClass::kUserError;
-  outcome.message = StrCat("the text that the program printed after \"Model parameters: \" cannot be passed on in ", kModelParams,
-                           ": expected at most ", kLongestModelParams, " bytes of one line of UTF-8 text");
+  outcome.message =
+      StrCat("the text that the program printed after \"Model parameters: \" cannot be passed on in ", kModelParams,
+             ": expected at most ", kLongestModelParams, " bytes of one line of UTF-8 text");
 }
 
 void Executor::WatchUsage() {

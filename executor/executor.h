@@ -1,5 +1,5 @@
-// An Executor is the shell around a TaskRun: it performs the actions of the TaskRun, and feeds back the results as
-// events. The Executor itself decides nothing.
+// An Executor surrounds a TaskRun, which makes all decisions. The Executor performs the TaskRun's actions, and feeds
+// the results back to it as events.
 #pragma once
 
 #include <deque>
@@ -36,14 +36,15 @@ struct ExecutorParts {
   ExecutorCalls& am;
   ProcessRunner& processes;
   std::vector<std::string> environment;  // this process's variables, "NAME=value"
-  // The reservation of the task's port. null: the endpoint stays as given, and the caller reserves its port.
+  // The reservation of the task's port. null: the port of the endpoint stays as given, because the caller has reserved
+  // it.
   PortReservation* port = nullptr;
   // The task's named ports, in addition to `port`.
   NamedPorts named_ports;
   // The reservations of the named ports; null: the caller holds them.
   ReservedPorts* reserved = nullptr;
-  // True: excerpts of the logs are sent with the outcome, because the logs cannot be read here after the executor has
-  // left.
+  // True: the outcome is sent with excerpts of the logs, because the logs on this node cannot be read after the
+  // executor has exited.
   bool sends_log_excerpts = false;
 };
 
@@ -53,7 +54,7 @@ class Executor {
  public:
   Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
 
-  // Starts the executor. `left` is called once, with the exit code, when nothing is left to do.
+  // Starts the executor. `left` is called once, with the exit code, when the executor has finished.
   void Begin(std::function<void(int)> left);
   void Terminate();     // on SIGTERM, SIGINT or SIGHUP
   void OnChildEnded();  // on SIGCHLD: reaps all ended children
@@ -79,8 +80,8 @@ class Executor {
   void Perform(const KeepOutcome& action);
   void Perform(const Leave& action);
 
-  // Returns the callback of a call to the AM. On success the callback feeds the event that `on_success` makes of the
-  // answer, otherwise Refused or ConnectionLost.
+  // Returns a callback for a call to the AM. If the call succeeds, the callback feeds the event that `on_success` makes
+  // from the answer. Otherwise the callback feeds Refused or ConnectionLost.
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
@@ -106,12 +107,12 @@ class Executor {
   FolderPresence presence_;
   const JobSpec spec_;
   AttemptPlace place_;  // the current attempt
-  // The lock of an attempt that was begun by NEXT. The caller holds the lock of the first attempt.
+  // The lock of the current attempt if a NEXT command began it. The caller holds the lock of the first attempt.
   UniqueFd attempt_lock_;
   // Masks secrets in every text of the task that leaves this executor.
   const SecretMask mask_;
   TaskRun run_;
-  // The identity in the newest Await call. Pieces of logs are sent with it, too.
+  // The identity sent with the newest Await call. Pieces of logs are sent with the same identity.
   Caller caller_;
   PendingLogRequests log_answers_;
   int64_t link_ = 0;  // link number of the last UseAm
@@ -121,10 +122,11 @@ class Executor {
   std::deque<Event> events_;
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
-  // Files in /dev/shm of the processes that are being ended.
+  // The files in /dev/shm that belong to processes which are being ended.
   SharedMemory shared_memory_;
   std::unique_ptr<UsageWatch> usage_;  // null until the processes have started
-  // Watches the values that the task publishes. null until its processes have started, and if it publishes none.
+  // Watches the values that the task publishes. null before the processes have started, and in a task that publishes no
+  // values.
   std::unique_ptr<PublishWatch> published_;
   // Watches the processes of the current attempt; null before their start.
   std::unique_ptr<BackgroundWatch> background_;

@@ -1,4 +1,5 @@
-// Judges by the lease record whether an AM looks alive, for an executor that lost its AM. Pure.
+// Judges whether an AM is alive by the lease record, which a living AM renews. An executor that has lost its AM uses
+// this. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +19,24 @@ struct SeenLease {
   bool operator==(const SeenLease&) const = default;
 };
 
-// Judges freshness by the executor's own clock: a record is fresh if it was seen to change within `record_fresh`. A
-// store that cannot be read proves nothing about the AM. It counts as a fresh record, because this executor may be
-// the one that is cut off.
+// Judges freshness by the executor's own clock: a record is fresh if the executor saw it change within `record_fresh`.
+// If the store cannot be read, the record counts as fresh, because the executor itself may be cut off from the store.
+// The failure proves nothing about the AM.
 class LeaseSight {
  public:
   explicit LeaseSight(Duration record_fresh) : record_fresh_(record_fresh) {}
 
   void Read(const std::optional<SeenLease>& record, Instant now);  // nullopt: no AM has started yet
   void Unreadable(Instant now);
-  // The AM in the record has answered that it is not the leader. It counts as dead.
+  // Records that the AM in the record has answered that it is not the leader. That AM counts as dead from now on.
   void MarkNotLeader(Instant now);
-  // An AM answered a call that was sent at `when`. The link to it is lost now.
+  // Records that the link to an AM is lost now. `when` is the sending time of the newest call that the AM answered.
   void Heard(Instant when, Instant now);
 
   const std::optional<SeenLease>& record() const { return record_; }  // the record as last read
 
-  // The AM has looked alive without a break since `since`. Without further signs of life it counts as alive until
-  // `until`.
+  // The AM has appeared alive without a break since `since`. Without further signs of life, the AM counts as alive
+  // until `until`.
   struct Alive {
     Instant since;
     Instant until;

@@ -39,13 +39,14 @@ struct Arguments {
   AttemptId attempt;
   ContainerId container;
   std::string host;
-  bool in_container = false;  // in YARN: a NodeManager ends it
-  MakeChannel tls{};          // for an AM on another machine
+  // In YARN, where a NodeManager ends this process.
+  bool in_container = false;
+  MakeChannel tls{};  // for an AM on another machine
 };
 
 // Kills the tree of a task shortly after SIGTERM, because a NodeManager regards a container as ended 250 ms after its
-// SIGTERM. The task has a tenth of a second. The rest is a reserve for a busy machine. The processes of
-// container_front.h end what is left after that.
+// SIGTERM. The task has 100 ms. The other 150 ms are a reserve for a busy machine. After that, the processes of
+// container_front.h kill what is left.
 class QuickEnd {
  public:
   explicit QuickEnd(EventLoop& loop) : loop_(loop) {}

@@ -1,13 +1,15 @@
 // Reserves a port for a task, so that no other process gets it.
 //
-// The port is bound for IPv4 and IPv6 until the task's process starts. Then both sockets are closed, because a server
-// that sets neither SO_REUSEADDR nor SO_REUSEPORT, or listens at [::], cannot bind a port that is held. No other
-// process takes the port before the server does. The port is a quiet one: the kernel gives it neither to bind() with
-// port 0 nor to connect(). Other executors on this machine see by a name that the port is taken. The name is an
-// abstract socket, which lives in the same network namespace as the port, and ends with its process.
+// The port is bound for IPv4 and IPv6 until the task's process starts. Then both sockets are closed. Otherwise a server
+// could not bind the port if it sets neither SO_REUSEADDR nor SO_REUSEPORT, or if it listens at [::]. Two properties
+// keep other processes away until the server binds the port. The port is quiet: the kernel never chooses it for bind()
+// with port 0 or for connect(). The port also has a name, by which other executors on this machine see that it is
+// taken. The name is an abstract socket. It lives in the network namespace of the port, and disappears with the process
+// that holds it.
 //
-// If the kernel gives away all ports, no port is quiet. Then an ephemeral port is held by a socket that never listens
-// and has both options. A server of the same user that sets one of the options can bind this port as if it were free.
+// If the kernel may choose any port, no port is quiet. Then an ephemeral port, which the kernel has chosen, is held by
+// a socket that never listens and has both options. A server of the same user that sets one of the options can bind
+// this port as if it were free.
 #pragma once
 
 #include <map>
@@ -31,9 +33,10 @@ class PortReservation {
   // Closes the sockets, so that the task's process can bind the port when it starts.
   void LetGo();
 
-  // Holds the port again after LetGo(), for the next process. A lingering connection of the previous process would keep
-  // out a server that sets no option, and then the port cannot be held. In this case another port is taken if
-  // `may_change` is true; otherwise this one stays unbound. kUnavailable: no port is left.
+  // Binds the port again after LetGo(), for the next process. No socket option is used, so the call to bind() fails
+  // while a connection of the previous process lingers. A server without options would fail in the same way. In this
+  // case another port is reserved if `may_change` is true; otherwise the port stays unbound. kUnavailable: no port is
+  // left.
   Status Renew(bool may_change);
 
  private:

@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::string_view kMask = "***";
 constexpr size_t kShortestLine = 6;
-// Shorter base64 text would match by chance.
+// The length of the shortest base64 text that is masked. Shorter text would match by chance.
 constexpr size_t kShortestBase64 = 8;
 constexpr size_t kShortestByName = 8;
-// A log that ends with fewer characters of a secret is not held back.
+// The last characters of a log are held back only if they match at least this many characters of a secret.
 constexpr size_t kShortestOpenEnd = 3;
 
 using Forms = std::set<std::string>;
 
 bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-// `plain` contains the characters that stay as they are, besides letters and digits.
+// Percent-encodes `text`. `plain` contains the characters that stay unchanged, in addition to letters and digits.
 std::string UrlEncoded(std::string_view text, std::string_view plain, bool plus_for_blank, const char* digits) {
   std::string out;
   for (const char c : text) {
@@ -94,8 +94,9 @@ std::string AsciiJson(std::string_view text) {
   return out;
 }
 
-// Returns the base64 characters that depend on `text` alone, when `before` bytes (0 to 2) stand before it in the same
-// group of three. `is_last`: no byte follows, so the characters at the end of `text` are included.
+// Base64 encodes bytes in groups of three. Returns the base64 characters that depend on `text` alone, if `before` bytes
+// (0 to 2) precede `text` in its first group. `is_last`: no byte follows, so the characters at the end of `text` are
+// included.
 std::string Base64Amid(std::string_view text, size_t before, bool is_last, std::string_view alphabet) {
   const std::string bytes = std::string(before, '\0') + std::string(text);
   std::string out;

@@ -1,5 +1,6 @@
-// Masks the values of a job's secrets in all lines of its tasks that leave the executor: for the verdict, the journal,
-// the history, published values, and readers of logs. Files that a task writes itself stay as they are. Pure.
+// Masks the values of a job's secrets in all texts of its tasks that leave the executor: texts for the verdict, the
+// journal and the history, published values, and pieces of logs. The files that a task itself writes are not changed.
+// Pure.
 #pragma once
 
 #include <string>
@@ -8,20 +9,20 @@
 
 namespace tony::executor {
 
-// Shorter values are not masked, because their mask would destroy the text. Lines of a value are masked only from six
-// characters on.
+// The length of the shortest value that is masked. If shorter values were masked, texts would become unreadable. A
+// single line of a value is masked only if the line has at least six characters.
 inline constexpr size_t kShortestSecret = 4;
 
 class SecretMask {
  public:
   SecretMask() = default;  // masks nothing
-  // Masks each value, the value without blanks around it, and the password in it if it is a URL. These are masked as
-  // they are, and as JSON, URLs and base64 encode them, in base64 also amid other bytes. Each line of a value is masked
-  // as it is.
+  // Masks each value, the value without surrounding blanks, and the password in a value that is a URL. Each of these
+  // texts is masked in its plain form and as JSON, URLs and base64 encode it. In base64 the text is also found between
+  // other bytes. The single lines of a value are masked in their plain form only.
   explicit SecretMask(const std::vector<std::string>& values);
 
   std::string Masked(std::string_view text) const;  // replaces each secret by "***"
-  // Replaces each byte of a secret by a star, except line ends. Offsets in the text stay right.
+  // Replaces each byte of a secret by a star, except line ends, so offsets in the text stay valid.
   void MaskInPlace(std::string& text) const;
   // The length in bytes of the longest text that is masked; 0 if nothing is secret.
   size_t longest() const { return longest_; }
@@ -32,7 +33,7 @@ class SecretMask {
   struct Span {
     size_t begin = 0, end = 0;
   };
-  std::vector<Span> Find(std::string_view text) const;  // disjoint and sorted
+  std::vector<Span> Find(std::string_view text) const;  // result is disjoint and sorted
 
   std::vector<std::string> forms_;
   size_t longest_ = 0;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLines = 20;
 constexpr size_t kMostBytes = 4096;
-constexpr off_t kReadBytes = 1 << 20;  // bytes from the end
+constexpr off_t kReadBytes = 1 << 20;  // bytes read from the end
 
 // Returns the length of the terminal's control sequence (colours, cursor) that `text` begins with, otherwise 0.
 size_t ControlSequenceLength(std::string_view text) {
@@ -33,7 +33,7 @@ size_t ControlSequenceLength(std::string_view text) {
   return last == std::string_view::npos ? text.size() : last + 1;
 }
 
-// Returns the length of the control character, except tab, that `text` begins with, otherwise 0.
+// Returns the length of the control character that `text` begins with; 0 if it begins with a tab or another character.
 size_t ControlLength(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const auto second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0;
@@ -136,12 +136,13 @@ void LogGrowthNotes::ThinOut() {
 
 namespace {
 
-// The rest of a block that is freed in part reads as NULs. No file system has larger blocks than this.
+// Bytes are freed in steps of this size. The freed bytes of a block that is freed only in part would read as NULs and
+// not as a hole. No file system has larger blocks than this.
 constexpr int64_t kStep = 1 << 20;
 constexpr int64_t kStatBlock = 512;  // unit of st_blocks, always
 
 UniqueFd OpenLogFile(const std::filesystem::path& file) {
-  // A task may have replaced its log by a link to a file that it wants to keep.
+  // A task may have replaced its log by a link to a file that it wants to keep, so links are not followed.
   auto opened = OpenRegularFile(file, O_WRONLY);
   return opened.ok() ? std::move(opened->fd) : UniqueFd();
 }
@@ -161,14 +162,15 @@ Result<int64_t> LogSizeLimit::Check() {
   if (!file_.valid() || fstat(file_.get(), &info) != 0) return int64_t{0};
   growth_ = std::max<int64_t>(0, info.st_size - size_);
   size_ = info.st_size;
-  // The file may have been emptied and written again.
+  // The task may have emptied the file, which moves the file's end before the freed range.
   freed_to_ = std::min(freed_to_, size_);
   // The limit applies to the space on disk, not to the length, because a program may write a log with holes of its own.
   const int64_t room = info.st_blocks * kStatBlock;
   const int64_t end = (size_ - limit_bytes_) / kStep * kStep;
   if (room <= kHeadBytes + limit_bytes_ + kStep || end <= std::max(kHeadBytes, freed_to_)) return int64_t{0};
   if (fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kHeadBytes, end - kHeadBytes) != 0) {
-    // These errors are worth another try. A full disk may later have room to record the freed range.
+    // The next check tries again after these errors, e.g. because a full disk may later have room to record the freed
+    // range.
     if (errno == EINTR || errno == ENOSPC || errno == EDQUOT) return int64_t{0};
     const int error = errno;
     file_.Reset();
@@ -192,7 +194,8 @@ Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since) {
 namespace {
 
 constexpr Duration kBetweenLogLooks{100};
-// More requests than an AM has open at a time. When another one comes, the oldest is answered with the text at hand.
+// The largest number of waiting requests, which is more than an AM has open at a time. When one more request arrives,
+// the oldest is answered at once with the text that exists.
 constexpr size_t kMostWaiting = 16;
 constexpr size_t kMostParts = 64;
 constexpr size_t kMostAttempts = 1024;
@@ -204,8 +207,9 @@ std::string BytesAt(int fd, int64_t begin, int64_t end) {
   return bytes;
 }
 
-// Masks secrets in `text`. A secret may begin before the text, and end after it. Returns how many bytes at the end of
-// the text may be the beginning of a secret that is not written completely yet.
+// Masks secrets in `text`, which was read from `begin` on. Secrets that begin before the text or end after it are
+// masked, too. Returns how many bytes at the end of the text may be the beginning of a secret that is not written
+// completely yet.
 size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text) {
   if (mask.longest() == 0) return 0;
   const auto most = static_cast<int64_t>(mask.longest());
@@ -219,7 +223,8 @@ size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text
   return std::min(text.size(), open - std::min(open, after.size()));
 }
 
-// Returns up to `most` bytes from `offset` on, and none behind a further hole. `ended`: nothing more will be written.
+// Returns up to `most` bytes from `offset` on. A hole at `offset` is skipped, and the text ends before the next hole.
+// `ended`: nothing more will be written.
 LogNews ReadText(int fd, int64_t offset, int64_t most, const SecretMask& mask, bool ended) {
   LogNews news{.is_there = true};
   news.text.resize(static_cast<size_t>(most));
@@ -304,7 +309,8 @@ bool PendingLogRequests::Answer(const Waiting& waiting) {
   return is_news;
 }
 
-// Reads the outcome first: it is the last file that is written for an attempt.
+// Checks for the outcome before it reads the log. The outcome is the last file that is written for an attempt, so the
+// log is complete if the outcome exists.
 LogNews PendingLogRequests::Read(const LogWant& want, int64_t most) const {
   LogNews none;
   const bool is_look = want.offset < 0;

@@ -19,31 +19,33 @@
 
 namespace tony::executor {
 
-// The end of a program's log, for people, as part of an outcome. The text is valid UTF-8 (bad bytes are replaced)
-// without control characters except tab and line end. A log that cannot be read, or is not a regular file but a link or
-// a pipe, gives empty text.
+// The last part of a program's log, which the outcome shows to people. The text is valid UTF-8 (bad bytes are replaced)
+// without control characters except tab and line end. The text is empty if the log cannot be read, or is a link or a
+// pipe instead of a regular file.
 struct LogTail {
   // The last 20 lines, at most 4 KiB.
   std::string lines;
-  // The last MiB of the log, because lines of other threads may follow the cause of a failure.
+  // The last MiB of the log. This text is longer than `lines`, because lines of other threads may follow the cause of a
+  // failure.
   std::string text;
 };
 
-// Returns the end of a log. Secrets are masked before the text is cut.
+// Returns the last part of a log. Secrets are masked before the last lines are selected.
 LogTail ReadLogTail(const std::filesystem::path& file, const SecretMask& mask = SecretMask());
 
-// Returns the end of a log whose content is `text`.
+// Returns the last part of a log whose content is `text`.
 LogTail LogTailOf(std::string_view text);
 std::string LastLines(std::string_view text);
 
-// Records when a log has grown (runtime/logs/log_reader.h). The writers of the log do not wait for this.
+// Records how long a log was at which time, in the file that runtime/logs/log_reader.h describes. The writers of the
+// log are not delayed.
 
 class LogGrowthNotes {
  public:
   explicit LogGrowthNotes(std::filesystem::path log);
 
-  // Checks the log. A check costs one system call, and a few more if the log has grown. A note that cannot be written
-  // is skipped.
+  // Checks the log, and writes a note if the log has grown. A check costs one system call, and a few more if the log
+  // has grown. A note that cannot be written is skipped.
   void Look(Instant now);
 
  private:
@@ -56,40 +58,43 @@ class LogGrowthNotes {
 };
 
 // Limits the disk space of a log that other processes write. Such a file cannot be rotated, because its writers hold it
-// open. Instead its middle is freed (fallocate, FALLOC_FL_PUNCH_HOLE). The beginning and the end stay in place, the
-// file keeps its length, and its writers notice nothing. The file can be read with runtime/logs/log_source.h.
+// open. Instead the middle of the file is freed (fallocate, FALLOC_FL_PUNCH_HOLE). The beginning and the last part stay
+// in place, the file keeps its length, and its writers notice nothing. Readers use runtime/logs/log_source.h, which
+// reports the freed middle as cut out.
 
 class LogSizeLimit {
  public:
   static constexpr int64_t kHeadBytes = 1 << 20;  // bytes at the beginning, always kept
 
-  // Keeps the file open, because another file may later have its name. A file that is not regular is left alone.
+  // Opens `file` and keeps it open, because another file may later get its name. The limit does not apply to a file
+  // that is not regular.
   LogSizeLimit(const std::filesystem::path& file, int64_t limit_bytes);
   LogSizeLimit(UniqueFd file, int64_t limit_bytes);  // `file` is open for writing
 
-  // Frees the bytes above the limit in whole MiB, so that the log keeps at most a MiB more than head and limit. Cheap
-  // when there is nothing to do. Returns the number of freed bytes. kUnavailable: this file system cannot free parts of
-  // files.
+  // Frees the bytes above the limit, in steps of one MiB. Afterwards the log takes at most kHeadBytes, the limit
+  // and one MiB. A call that has nothing to free is cheap. Returns the number of freed bytes. kUnavailable: this file
+  // system cannot free parts of files.
   Result<int64_t> Check();
   // Returns how many bytes the log grew between the last two calls of Check().
   int64_t growth() const { return growth_; }
 
  private:
-  UniqueFd file_;  // invalid: the log is not capped
+  UniqueFd file_;  // invalid: the log is not limited
   int64_t limit_bytes_;
   int64_t size_ = 0;  // bytes at the last Check()
   int64_t growth_ = 0;
   int64_t freed_to_ = 0;  // end of the freed range
 };
 
-// Returns when to check a log again that has grown by `growth` bytes within `since`, the time since the last check. At
-// the same speed the log grows by at most a quarter of the limit, or 64 MiB, until that check. A log that is quiet now
-// may begin to grow by a GB a second. The result is between 10 ms and a second.
+// Returns the delay before the next check of a log that has grown by `growth` bytes in the time `since`. If the log
+// continues to grow at this speed, it grows before that check by at most a quarter of the limit, and by at most 64 MiB.
+// The delay is at least 10 ms, and at most a second even for a quiet log, because such a log may begin to grow by a GB
+// a second.
 Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since);
 
 // Reads the logs of the executor's task for readers whose requests the AM passes on. Loop thread only.
 //
-// The logs are checked ten times a second while a request waits for more, and not otherwise.
+// While a request waits for new text, the logs are checked ten times a second, and otherwise not.
 
 class PendingLogRequests {
  public:
@@ -97,10 +102,10 @@ class PendingLogRequests {
   struct Logs {
     std::filesystem::path job_folder;  // the job's folder on this node
     TaskId task;
-    // The logs that may be read. Other files beside them may not be read.
+    // The only files of the log folder that may be read.
     std::vector<std::string> names;
-    // Replaces secrets by stars. A log that ends amid a secret is read only up to the secret, until the rest has been
-    // written.
+    // Replaces secrets by stars. If a log ends with the beginning of a secret, only the text before the secret is
+    // returned until the rest has been written.
     SecretMask mask = SecretMask();
   };
   PendingLogRequests(EventLoop& loop, Logs logs, Send send)

@@ -8,8 +8,8 @@
 namespace tony::executor {
 namespace {
 
-// The time after SIGTERM is short: a NodeManager may send SIGKILL 250 ms later, and a keeper (the supervisor of the job
-// on this machine) a little later.
+// The time limit of the report after SIGTERM. It is short, because a NodeManager may send SIGKILL 250 ms later, and a
+// keeper (the supervisor of the job on this machine) a little after that.
 constexpr Duration kLastReport{2000};
 
 }  // namespace
@@ -65,7 +65,8 @@ bool TaskRun::Go(Trigger trigger) {
   state_ = *to;
   limit_at_.reset();
   if (state_ == State::kRunning && timers_.execution_limit > Duration{0}) limit_at_ = now_ + timers_.execution_limit;
-  // The AM is notified of these states at once. Sweeping lasts only a moment, and the outcome is a message of its own.
+  // Reports the states Running and Stopping to the AM at once. Other states need no heartbeat: Sweeping lasts only a
+  // moment, and the outcome is a message of its own.
   if (state_ == State::kRunning || state_ == State::kStopping) HeartbeatNow();
   return true;
 }
@@ -93,8 +94,8 @@ void TaskRun::ExecuteCommand(const Command& command) {
   }
 }
 
-// Nothing is left of the previous attempt. The AM sees the next attempt as another caller, so all open calls of the
-// previous one are void.
+// Nothing is left of the previous attempt. The AM regards the next attempt as another caller, so all open calls of the
+// previous attempt are void.
 void TaskRun::BeginNext(int attempt) {
   identity_.attempt.number = attempt;
   pid_ = 0;
@@ -116,7 +117,8 @@ void TaskRun::On(const AttemptNotBegun&) {
   End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be created or locked", ""});
 }
 
-// A stop has a reason only if it concerns this task alone. At the end of the whole job there is nothing to prepare for.
+// Gives notice to the program if the stop has a reason. A stop has a reason only if it concerns this task alone. When
+// the whole job ends, the program has nothing to prepare for.
 void TaskRun::Announce(const Command& stop) {
   const bool has_process = state_ == State::kStarting || state_ == State::kRunning || state_ == State::kStopping;
   if (stop.reason.empty() || !has_process) return;
@@ -164,8 +166,9 @@ void TaskRun::On(const ValuesSeen& event) {
   Publish();
 }
 
-// The scheduler knows the reason of a SIGTERM (e.g. a memory limit), and reports it to the AM with the end of the
-// container. A report from here would arrive before that.
+// The scheduler knows the reason of a SIGTERM, e.g. a memory limit, and reports it to the AM when the container has
+// exited. The executor does not report an outcome that the SIGTERM caused, because that report would arrive first and
+// lack the reason.
 void TaskRun::On(const TermSignal&) {
   is_unexplained_ = is_unexplained_ || (!ending_ && !outcome_);
   LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""},
@@ -185,7 +188,9 @@ void TaskRun::On(const Tick&) {
   if (due(CutOffDeadline()))
     Stop({OutcomeClass::kNodeLost, std::nullopt, "cut off from its application master", ""}, timers_.grace);
   if (due(OrphanDeadline()))
-    LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "no application master was reachable within the orphan timeout", ""}, {kLeftOrphaned});
+    LeaveAfterStop(
+        {OutcomeClass::kInfra, std::nullopt, "no application master was reachable within the orphan timeout", ""},
+        {kLeftOrphaned});
   if (due(beat_at_)) HeartbeatNow();
   if (due(read_at_)) RequestLeaseRead();
 }
@@ -218,18 +223,21 @@ void TaskRun::LeaveWith(int exit_code) {
   if (Go(Trigger::kLeave)) Do(Leave{exit_code});
 }
 
-// The processes of an attempt and their tree: they are started together and ended together.
+// The functions below handle the processes of an attempt and their process tree. All of them are started together and
+// ended together.
 
 namespace {
 
-// Most trees end a moment after their process. Other trees may hang in the kernel for minutes.
+// The first and the longest delay between checks of the tree. Most trees end a moment after their process. Other trees
+// may hang in the kernel for minutes.
 constexpr Duration kFirstLook{5};
 constexpr Duration kLongestLook{250};
-// A tree that survives SIGKILL again and again for this long will not end by the next one either. The keeper waits as
-// long for its own kills at the end of a job.
+// The time after which SIGKILL counts as without effect. A tree that survives repeated SIGKILL for this long will not
+// end by another one. The keeper waits equally long for its own kills at the end of a job.
 constexpr Duration kLongestKilling{30'000};
-// The kernel may release a process soon, e.g. when a file server answers again. After this many warnings the tree is
-// left to the keeper, which ends the job and keeps its place on the machine.
+// The number of warnings about a tree that is blocked in the kernel. The kernel may release a process soon, e.g. when a
+// file server answers again. After this many warnings the tree is left to the keeper, which ends the job and keeps the
+// job's resources reserved.
 constexpr int kMostWarningsOfKernel = 10;
 
 }  // namespace
@@ -242,8 +250,8 @@ Outcome TaskRun::Named(Outcome outcome, int process) const {
   return outcome;
 }
 
-// Stops the other processes after one process has failed, as a stop by the AM does. Later failures may be caused by the
-// first one.
+// Stops the other processes after one process has failed, in the same way as a stop by the AM. The outcome is that of
+// the first failure, because later failures may be caused by it.
 void TaskRun::Fail(Outcome outcome) {
   ending_ = std::move(outcome);
   kill_at_ = now_ + timers_.grace;
@@ -251,7 +259,8 @@ void TaskRun::Fail(Outcome outcome) {
   Go(Trigger::kFailed);
 }
 
-// The program receives the reason, as with a stop by the AM, because it may still save what it has.
+// Stops an attempt that has reached its execution limit. The program receives a notice with the reason, because it may
+// still save what it has.
 void TaskRun::RunOutOfTime() {
   const std::string why = StrCat("ran longer than ", Seconds(timers_.execution_limit), " (", kExecutionLimitKey, ")");
   Do(GiveNotice{why, now_ + timers_.grace});
@@ -263,7 +272,8 @@ void TaskRun::On(const ProcessStarted& event) {
   --unanswered_;
   ++started_;
   if (unanswered_ > 0) return;
-  if (state_ == State::kStopping) Do(SignalTree{SIGTERM});  // the stop came first
+  // If the stop came before all processes were started, the last ones have not received the signal yet.
+  if (state_ == State::kStopping) Do(SignalTree{SIGTERM});
   if (state_ == State::kKilling) LookAgain(SIGKILL);
   Go(Trigger::kStarted);
 }
@@ -294,7 +304,8 @@ void TaskRun::On(const ProcessExited& event) {
     Go(Trigger::kExited);
     CheckTreeSoon(SIGKILL);
   } else if (ending_) {
-    // A failure keeps the exit status of its own process. A stop takes the status of the first process that it ended.
+    // If a process failed, the outcome keeps the exit status of that process. If the attempt was stopped, the outcome
+    // gets the exit status of the first process that ended.
     if (!ending_->exit && !ending_->process) ending_->exit = event.exit;
     // The last output of a process that ran too long shows where it hung.
     if (ending_->cls == OutcomeClass::kTimeout && ending_->stderr_tail.empty())
@@ -307,8 +318,9 @@ void TaskRun::On(const TreeGone&) {
   if (ending_ && AllReaped()) End(Trigger::kTreeGone, *ending_);
 }
 
-// The attempt does not end as long as any process of it lives. The keeper, which has the container's cgroup, ends
-// processes that can still be ended. The outcome stays on disk until nothing is left.
+// An attempt has not ended as long as any of its processes lives. If its tree survives for too long, the executor
+// leaves. The keeper, which has the container's cgroup, then ends the processes that can still be ended. The outcome
+// stays on disk until no process is left.
 void TaskRun::On(const TreeSurvived& event) {
   const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
   if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
@@ -320,7 +332,7 @@ void TaskRun::On(const TreeSurvived& event) {
   outcome_ = *ending_;
   outcome_->usage = usage_;
   if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;
-  // Otherwise a main process still lives, and its outcome is unknown.
+  // If a main process still lives, its outcome is unknown, and no outcome is written.
   if (AllReaped()) Do(KeepOutcome{*outcome_});
   if (Go(Trigger::kGiveUp)) Do(Leave{kLeftTreeAlive});
 }

@@ -1,5 +1,5 @@
-// Runs the attempts of one task in one container, one after the other, from the executor's side. This is the pure core:
-// no I/O, no threads, no clock. See states.h.
+// Decides, for the executor, how the attempts of one task run in one container, one after the other. This is the pure
+// core: no I/O, no threads, no clock. The states are described in states.h.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace tony::executor {
 
 class TaskRun {
  public:
-  // `self` identifies the executor in every call; its generation and epoch are kept up to date here. `endpoint` is the
-  // task's reserved address. `jitter` in [0, 1) spreads the calls of a job's executors when they all lose their AM at
-  // once. `processes` is the number of processes of each attempt.
+  // `self` identifies the executor in every call to the AM. The TaskRun updates the generation and the epoch in its
+  // copy of `self`. `endpoint` is the task's reserved address. `jitter` in [0, 1) spreads the calls of a job's
+  // executors, which may all lose their AM at once. `processes` is the number of processes of each attempt.
   TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes = 1);
 
   std::vector<Action> Apply(const Event& event, Instant now);
@@ -34,7 +34,7 @@ class TaskRun {
   const std::optional<Outcome>& outcome() const { return outcome_; }  // set once the attempt has ended
 
  private:
-  // The way in which the executor leaves when the attempt has ended. Without a Departure it stays and reports until the
+  // How the executor leaves when the attempt has ended. Without a LeavePlan, the executor stays and reports until the
   // AM releases it.
   struct LeavePlan {
     int exit_code = 0;
@@ -63,7 +63,7 @@ class TaskRun {
   void On(const TermSignal&);
   void On(const Tick&);
 
-  // Functions for the link to the AM; see task_run_link.cc.
+  // Functions for the link to the AM, defined in task_run_link.cc.
   bool IsCurrent(int64_t link) const;
   void Lose();
   void Search();
@@ -80,16 +80,16 @@ class TaskRun {
   std::optional<Instant> OrphanDeadline() const;
   Duration Spread(Duration delay) const;
 
-  // Functions for the processes of the attempt; see task_run.cc.
+  // Functions for the processes of the attempt, defined in task_run.cc.
   bool AllReaped() const;
   Outcome Named(Outcome outcome, int process) const;
   void RunOutOfTime();
   void Fail(Outcome outcome);
-  // Checks the tree soon after this signal, and later at growing intervals.
+  // Sends `signal` to the tree, and checks the tree soon afterwards and then at growing intervals.
   void CheckTreeSoon(int signal);
   void LookAgain(int signal);
 
-  // Functions for the task; see task_run.cc.
+  // Functions for the task, defined in task_run.cc.
   bool Go(Trigger trigger);
   void ExecuteCommand(const Command& command);
   void Announce(const Command& stop);
@@ -123,7 +123,7 @@ class TaskRun {
   std::optional<Usage> usage_;    // newest usage of the attempt
   // The values that the attempt has published. The first value of each name counts.
   PublishedValues values_;
-  // The number of values that the AM has written to its journal.
+  // The number of values that the AM has acknowledged, and thus written to its journal.
   size_t values_acknowledged_ = 0;
   // The number of values in the unanswered call on this link; 0: no call is open.
   size_t values_sent_ = 0;
@@ -133,9 +133,9 @@ class TaskRun {
   std::optional<LeavePlan> departure_;
   // True if the present or future outcome is due to a SIGTERM whose reason the executor does not know.
   bool is_unexplained_ = false;
-  // Running: the time when the execution limit is reached.
+  // The time when the execution limit is reached. Set in the state Running.
   std::optional<Instant> limit_at_;
-  // Stopping: the time when the grace period ends.
+  // The time when the grace period ends. Set in the state Stopping.
   std::optional<Instant> kill_at_;
   // The time of the first SIGKILL to the tree, or of the last warning about the tree.
   std::optional<Instant> killed_since_;
@@ -143,7 +143,7 @@ class TaskRun {
   int warnings_ = 0;
   std::optional<Instant> look_at_;  // time of the next tree check
   Duration look_delay_{0};
-  // Ended, with a departure: the time limit of the report.
+  // The time when the executor leaves even if its report is unanswered. Set in the state Ended, with a LeavePlan.
   std::optional<Instant> leave_at_;
 
   Link link_ = Link::kSearching;
@@ -161,12 +161,13 @@ class TaskRun {
   Instant crowded_at_;
   // The time when the loss of the link was noticed.
   Instant noticed_at_;
-  // Searching, Registering: the time to read the lease record again.
+  // The time to read the lease record again. Set while the link is Searching or Registering.
   std::optional<Instant> read_at_;
-  // Searching: the earliest time to try the same AM again.
+  // The earliest time to try the same AM again. Used while the link is Searching.
   Instant retry_at_;
   Duration retry_delay_{0};
-  // Linked: the time of the next heartbeat. nullopt: the last heartbeat has not been answered yet.
+  // The time of the next heartbeat. Set while the link is Linked. nullopt: the last heartbeat has not been answered
+  // yet.
   std::optional<Instant> beat_at_;
 };
 

@@ -13,14 +13,16 @@
 namespace tony::executor {
 namespace {
 
-// The interval for stores that do not report changes. A local store reports them itself. The interval is small compared
-// with the time that an AM needs.
+// The interval between reads of the lease record if the store does not report changes. A local store reports them. The
+// interval is short compared with the time that a new AM needs to start.
 constexpr Duration kReadEvery{250};
-// Delays before the same AM is tried again: it may be alive, and only the connection broke.
+// Delays before the executor connects to the same AM again. The AM may be alive, and only the connection may have
+// broken.
 constexpr Duration kFirstRetry{100};
 constexpr Duration kLongestRetry{1000};
-// The time for one more try before the task is stopped, when a loss is noticed late because this executor itself stood
-// still. The time is within the margin that submit demands between cutoff_after + grace and lost_after.
+// The time for one more try to reach the AM before the task is stopped. The try is needed if this executor was
+// suspended, and therefore notices the loss of the link late. Submit demands that lost_after exceeds cutoff_after +
+// grace by a margin. This time is shorter than that margin.
 constexpr Duration kLastTry{1000};
 
 }  // namespace
@@ -154,7 +156,8 @@ void TaskRun::On(const LeaseUnreadable&) {
   if (link_ == Link::kSearching && tried_ && now_ >= retry_at_) Try(SeenLease(*tried_));
 }
 
-// Without its folder no AM can take over this job. A linked AM decides itself, because it checks the folder, too.
+// Without its folder, the job cannot get another AM, so the executor leaves. An AM that is linked decides itself,
+// because it checks the folder, too.
 void TaskRun::On(const FolderGone&) {
   if (link_ == Link::kLinked) return;
   LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "the job's folder was removed", ""}, {kLeftFolderGone});
@@ -214,7 +217,8 @@ void TaskRun::Publish() {
   Do(SendValues{Self(), values_});
 }
 
-// Waits until all values have been acknowledged, because the AM ignores values after the outcome.
+// Reports the outcome only after all values have been acknowledged, because the AM ignores values that arrive after the
+// outcome.
 void TaskRun::Report() {
   if (link_ != Link::kLinked || values_.size() > values_acknowledged_) return;
   report_sent_ = now_;

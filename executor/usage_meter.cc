@@ -7,8 +7,8 @@ namespace {
 
 constexpr size_t kMostPoints = 60;
 
-// The kernel counts CPU time in ticks of 10 ms. In a shorter interval than this, the share of a core would be mostly
-// error.
+// The shortest interval for which the share of a core is computed. The kernel counts CPU time in ticks of 10 ms, so the
+// share would be mostly error in a shorter interval.
 constexpr Duration kShortestForCores{100};
 
 double Weight(Duration length) { return static_cast<double>(length.count()); }
@@ -18,7 +18,7 @@ int64_t Mean(int64_t a, int64_t b, Duration of_a, Duration of_b) {
   return static_cast<int64_t>(sum / std::max(1.0, Weight(of_a + of_b)));
 }
 
-// Returns one point for `a` and for `b`, which follows it.
+// Returns one point that covers `a` and the point `b` that follows.
 UsagePoint Joined(const UsagePoint& a, const UsagePoint& b) {
   return {.at = b.at,
           .length = a.length + b.length,
@@ -55,12 +55,12 @@ UsageMeter UsageMeter::Ended(const TreeSample& rest, Instant now) const {
   return all;
 }
 
-// Each sample's memory counts for the time since the previous sample. After the last sample the memory counts as
-// unchanged.
+// Each sample's memory counts for the time since the previous sample. For the time after the last sample, the memory
+// counts as unchanged.
 void UsageMeter::Account(const TreeSample& sample, Instant now) {
   const Duration length = std::max(Duration(0), now - last_);
-  // The kernel drops the CPU time of processes whose parent never waits for them. Time that was counted before stays
-  // counted.
+  // The kernel drops the CPU time of processes whose parent never waits for them, so the sum may shrink. CPU time that
+  // was counted before stays counted.
   const Duration spent = std::max(Duration(0), sample.cpu - usage_.cpu);
   usage_.cpu += spent;
   last_ += length;

@@ -1,4 +1,5 @@
-// Computes what an attempt has used from samples of its process tree. Pure arithmetic; usage_watch.h takes the samples.
+// Computes the resource usage of an attempt from samples of its process tree. Pure arithmetic; usage_watch.h takes the
+// samples.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,16 @@ struct TreeSample {
 
 // An interval of an attempt's life.
 struct UsagePoint {
-  Duration at{0};  // end, since the attempt's start
+  // The end of the interval, measured from the attempt's start.
+  Duration at{0};
   Duration length{0};
   int64_t mean_memory_bytes = 0;
   int64_t most_memory_bytes = 0;
   int64_t mean_millicores = 0;
 };
 
-// The course of an attempt in at most 60 points. When there are more, neighbouring points are joined in pairs, and
-// from then on each point covers twice the time.
+// The resource usage of an attempt over time, in at most 60 points. When more points are needed, neighbouring points
+// are joined in pairs, and each later point covers twice the time.
 class UsageSeries {
  public:
   // Adds the interval that follows the previous one.
@@ -57,7 +59,7 @@ class UsageMeter {
 
   Instant start_;
   Instant last_;  // time of the previous sample
-  // The sum of bytes x milliseconds, which may exceed an integer.
+  // The sum of bytes x milliseconds. The type is double, because the sum may exceed an integer.
   double weighted_memory_ = 0;
   Usage usage_;
   UsageSeries series_;

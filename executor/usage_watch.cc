@@ -29,12 +29,12 @@
 namespace tony::executor {
 namespace {
 
-// The driver's own figure of utilisation covers at most the last second.
+// The interval between samples of the GPUs. The driver's own figure of utilisation covers at most the last second.
 constexpr std::chrono::milliseconds kLookEvery{1000};
 constexpr std::chrono::milliseconds kLongestFarewell{500};
 constexpr size_t kMostDevices = 64;
 
-// The part of NVML that is used here, declared as in NVML's documentation, because its header is not available here.
+// Declares the part of NVML that is used here, as in NVML's documentation, because the header of NVML is not available.
 // These functions have been unchanged since 2014.
 using NvmlDevice = void*;
 struct NvmlMemory {
@@ -194,7 +194,8 @@ std::optional<GpuUsage> GpuWatch::Newest() const {
 
 namespace {
 
-// The largest number of processes that are sampled in a fork storm. This many take a quarter of a second of the loop.
+// The largest number of processes that are sampled in a fork storm. Sampling this many blocks the loop for a quarter of
+// a second.
 constexpr size_t kMostProcesses = 10'000;
 
 int64_t NumberAt(std::string_view& text) {
@@ -264,7 +265,7 @@ bool AddChildrenOf(pid_t pid, pid_t thread, std::vector<pid_t>& found) {
   const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return false;
   char text[4096];
-  // The current pid, because a read may end in the middle of a number.
+  // The digits read so far, because a read may end in the middle of a number.
   pid_t number = 0;
   for (ssize_t got; (got = read(fd.get(), text, sizeof text)) > 0;) {
     for (const char c : std::string_view(text, static_cast<size_t>(got))) {
@@ -349,8 +350,8 @@ TreeSample UsageSampler::Sample() const {
 
 namespace {
 
-// A program that ends before the first sample costs nothing. Its CPU time and its most memory are reported by the
-// kernel at its end.
+// The delay before the first sample. A program that ends earlier needs no sample, because the kernel reports its CPU
+// time and its peak memory when it exits.
 constexpr Duration kFirstSample{200};
 // Later samples follow at a tenth of the attempt's age, within these limits.
 constexpr Duration kShortestWait{1000};
@@ -359,11 +360,12 @@ constexpr Duration kLongestWait{5000};
 constexpr int64_t kNoDiskHasSoMany = int64_t{1} << 40;  // MiB, more than any disk has
 constexpr Duration kNoteLogsEvery{1000};
 
-// usage.json is meant for later analysis. The AM has the current values.
+// The interval between writes of usage.json. It is long, because usage.json is meant for later analysis, and the AM has
+// the current values.
 constexpr Duration kKeepEvery{60'000};
 
-// With many processes the waits are long enough that sampling takes a thousandth of a core: 1 ms of wait for each
-// microsecond. The wait is limited, because a storm of processes may be over soon.
+// The longest wait after a sample of many processes. The wait is 1 ms for each microsecond that the sample took, so
+// sampling takes at most a thousandth of a core. The wait is limited, because a storm of processes may be over soon.
 constexpr Duration kLongestAfterMany{60'000};
 Duration WaitAfter(std::chrono::microseconds cost, Duration age) {
   const Duration usual = std::clamp(age / 10, kShortestWait, kLongestWait);

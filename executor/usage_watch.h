@@ -1,5 +1,5 @@
-// Measures what an attempt uses: its processes from /proc, its GPUs through NVIDIA's management library (NVML) if
-// available, and its logs.
+// Measures the resource usage of an attempt: its processes by /proc, its GPUs by NVIDIA's management library (NVML) if
+// available, and the growth of its logs.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace tony::executor {
 
 // Returns the devices in a value of CUDA_VISIBLE_DEVICES: numbers ("0"), or names ("GPU-...", "MIG-..."). As in CUDA,
-// the list ends at the first entry that is neither ("-1").
+// the list ends before the first entry that is neither a number nor a name, e.g. "-1".
 std::vector<std::string> VisibleGpus(std::string_view value);
 
 // Samples the devices about once a second on a thread of its own, because the library may take seconds for its first
@@ -44,26 +44,26 @@ class GpuWatch {
   std::shared_ptr<Shared> shared_;  // shared with the thread
 };
 
-// Reads from /proc what the descendants of this process use. Other processes are not read, because the tree is walked
-// along the lists of children that the kernel keeps.
+// The classes below read the resource usage of this process's descendants from /proc. They walk the tree along the
+// kernel's lists of children, so no other process is read.
 
-// Samples one attempt. To be created when the attempt's processes have been started. This process is a subreaper that
-// has no children except the attempt's. All processes that the attempt started are therefore among its descendants.
-// Ended processes are included in the kernel's counts for reaped children.
+// Samples one attempt. Create the sampler when the attempt's processes have been started. This process must be a
+// subreaper that has no children except the attempt's. All processes that the attempt started are then its descendants.
+// Ended processes are included by the kernel's counts for reaped children.
 //
-// Memory that processes share after a fork and have not written to since counts for each of them.
+// Memory that processes share after a fork and have not written to since is counted for each of them.
 class UsageSampler {
  public:
   UsageSampler();
   TreeSample Sample() const;
 
  private:
-  Duration cpu_before_;        // CPU time of children reaped earlier
-  int64_t most_before_bytes_;  // peak memory of children reaped earlier
+  Duration cpu_before_;        // children's CPU time before this attempt
+  int64_t most_before_bytes_;  // children's peak memory before this attempt
 };
 
-// Watches what one attempt uses while it runs: samples of its processes and GPUs, the disk space of its logs, and their
-// growth. The watch decides nothing about the attempt.
+// UsageWatch measures one attempt while it runs: its processes, its GPUs, and the growth and disk space of its logs.
+// The watch also limits the size of the logs, and decides nothing about the attempt.
 
 struct WatchedAttempt {
   // The folder with stdout and stderr of each process. usage.json is written there.
@@ -73,13 +73,14 @@ struct WatchedAttempt {
   int processes = 1;
 };
 
-// Loop thread only. To be created when the attempt's processes have been started, in a process without other children.
+// Watches one attempt. Loop thread only. Create the watch when the attempt's processes have been started, in a process
+// without other children.
 class UsageWatch {
  public:
   // Calls `tell` with the usage after each sample.
   UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<void(const Usage&)> tell);
 
-  // Returns the total usage. To be called once all processes have ended, and again if more of them were reaped later.
+  // Returns the total usage. Call this once all processes have ended, and again if more processes were reaped later.
   Usage Total();
   // Ends the watch: frees the excess of the logs, and writes usage.json. An attempt that ended before the first sample
   // gets no usage.json, because its outcome contains the usage. A failed write is ignored.
@@ -111,8 +112,8 @@ class UsageWatch {
 
 // Returns the text of usage.json:
 // {"schema":1,"usage":{...},"points":[{"at_ms":1200,"length_ms":1000,"mean_memory_bytes":...,
-// "most_memory_bytes":...,"mean_millicores":...}]}. "usage" is as in runtime/job/job_fields.h; "points" has at most 60
-// elements.
+// "most_memory_bytes":...,"mean_millicores":...}]}.
+// "usage" has the fields that runtime/job/job_fields.h describes; "points" has at most 60 elements.
 std::string UsageDocument(const Usage& usage, const UsageSeries& series);
 
 }  // namespace tony::executor
