@@ -11,8 +11,8 @@ namespace tony {
 // replay the same journal and fail again.
 inline constexpr int kFailedCheck = 79;
 
-// `handler` is called with "check failed: EXPRESSION (FILE:LINE)", in the thread of the CHECK. If it returns, the
-// process aborts. Must be set once, before any thread is started.
+// Sets a handler, which is called with "check failed: EXPRESSION (FILE:LINE)" in the thread of the CHECK. If the
+// handler returns, the process aborts. Must be set once, before any thread is started.
 void OnFailedCheck(std::function<void(const std::string& failure)> handler);
 
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);

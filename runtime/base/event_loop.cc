@@ -59,7 +59,7 @@ class Descriptor {
   asio::posix::stream_descriptor asio_;
 };
 
-// Waits again after each event. The state outlives the handle while a wait is pending or `fn` runs.
+// A watch that waits again after each event. The state outlives the handle while a wait is pending or `fn` runs.
 class AsioWatch : public EventLoop::Handle {
  public:
   AsioWatch(std::shared_ptr<Descriptor> descriptor, WaitType type, EventLoop::Callback fn)
@@ -70,7 +70,8 @@ class AsioWatch : public EventLoop::Handle {
     Wait(state_);
   }
   ~AsioWatch() override {
-    // Asio cannot cancel one direction alone. A watch of the other direction starts its wait again.
+    // This cancels both directions, because Asio cannot cancel only one. A watch of the other direction starts its wait
+    // again.
     state_->descriptor->CancelWaits();
     state_->descriptor = nullptr;
   }
@@ -170,7 +171,7 @@ struct EventLoop::State {
     return std::make_unique<AsioWatch>(std::move(descriptor), type, std::move(fn));
   }
 
-  // Declared before `io`, whose pending handlers may own watches.
+  // Declared before `io`, and so destroyed after `io`, whose pending handlers may own watches.
   Descriptors descriptors;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(io);
@@ -190,7 +191,7 @@ void EventLoop::Post(Callback fn) { asio::post(state_->io, std::move(fn)); }
 Instant EventLoop::Now() const { return state_->clock.Now(); }
 
 EventLoop::Timer EventLoop::At(Instant when, Callback fn) {
-  // Asio counts in nanoseconds, which cannot express an unlimited delay.
+  // The delay is limited, because Asio counts in nanoseconds and cannot express an unlimited delay.
   constexpr Duration kLongest = std::chrono::hours(24 * 365 * 100);
   const Instant now = Now();
   const Duration delay = when <= now ? Duration(0) : std::min(kLongest, when - now);

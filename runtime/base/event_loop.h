@@ -1,7 +1,7 @@
-// The thread that owns a process's state. Only event_loop.cc uses Boost.Asio.
+// The event loop of a process, whose thread owns the process's state. Only event_loop.cc uses Boost.Asio.
 //
 // All functions except Post() are for the loop thread. Callbacks never run inside the call that set them up. The caller
-// owns a Timer or FdWatch: destroying it, also inside its own callback, means that it does not fire any more. If the
+// owns a Timer or FdWatch. After it is destroyed, which its own callback may do, it does not fire any more. If the
 // process may not have more descriptors, At(), After(), OnSignals() and the watches throw. Main functions turn these
 // exceptions into an error (log.h).
 #pragma once
@@ -50,7 +50,7 @@ class EventLoop {
   FdWatch WhenWritable(int fd, Callback fn);
 
   // Calls `fn` with the signal number whenever one of `signals` arrives. Blocks these signals in the calling thread,
-  // and so in threads that it starts later (signalfd).
+  // and thus in threads that this thread starts later (signalfd).
   FdWatch OnSignals(std::initializer_list<int> signals, std::function<void(int)> fn);
   struct SentSignal {
     int number = 0;
@@ -65,8 +65,8 @@ class EventLoop {
   std::unique_ptr<State> state_;
 };
 
-// Runs the loop until the callback passed to `start` receives the answer. Returns the answer. The handle that `start`
-// returns lives until then.
+// Runs the loop until the callback that is passed to `start` receives the answer. Returns the answer. The handle that
+// `start` returns lives until the answer has arrived.
 template <class T, class Start>
 T RunUntilAnswer(EventLoop& loop, const Start& start) {
   std::optional<T> answer;

@@ -1,4 +1,4 @@
-// How a process ended. The status is kept complete until a person reads it.
+// How a process ended. The complete status is kept until it is shown to a person.
 #pragma once
 
 #include <optional>

@@ -21,8 +21,8 @@ inline void LogInfo(const std::string& line) { Log(LogLevel::kInfo, line); }
 inline void LogWarn(const std::string& line) { Log(LogLevel::kWarn, line); }
 inline void LogError(const std::string& line) { Log(LogLevel::kError, line); }
 
-// Errors for resources that the system refuses: descriptors, processes, threads, memory. Libraries throw them. Programs
-// end with one line and an exit code.
+// Functions for errors that occur when the system refuses a resource: descriptors, processes, threads, memory.
+// Libraries throw such errors as exceptions. Programs turn them into one line of text and an exit code.
 
 // Returns whether a system call failed because of a lack of descriptors or memory. Such a failure proves nothing about
 // the object of the call.
@@ -35,8 +35,8 @@ std::string LimitNote(int error);
 // Returns an exception as an error. kUnavailable: the system refused a resource, and may grant it later.
 Error ThrownError(const std::exception& thrown);
 
-// Calls `function`, and returns an exception as an error. For main functions and for the start of threads, which must
-// not throw.
+// Calls `function`, and returns an exception as an error. Used where no exception may escape: in main functions, and
+// where threads are started.
 template <class Function>
 auto WithoutThrowing(Function function) -> decltype(function()) {
   try {

@@ -40,7 +40,7 @@ std::string Counted(int64_t count, std::string_view noun);  // e.g. "1 task", "2
 std::string ToHex(std::string_view bytes);                  // e.g. "0aff"
 std::string ErrnoText(int error);                           // e.g. "no such file or directory"
 
-// Well-formed UTF-8 as defined in RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Functions for well-formed UTF-8 as defined in RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
 
 size_t ValidUtf8Prefix(std::string_view text);  // length of the longest well-formed beginning
 inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
@@ -50,7 +50,7 @@ std::string ReplaceInvalidUtf8(std::string_view text);
 
 // Converts from ISO-8859-1, in which each byte is a character.
 std::string Utf8FromLatin1(std::string_view text);
-// Converts to ISO-8859-1; nullopt if it lacks a character of the text. `text` must be well-formed.
+// Converts to ISO-8859-1; nullopt if ISO-8859-1 lacks a character of the text. `text` must be well-formed.
 std::optional<std::string> Latin1FromUtf8(std::string_view text);
 
 void AppendUtf8(std::string& out, uint32_t code_point);  // `code_point` must not be a surrogate

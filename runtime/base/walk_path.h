@@ -13,8 +13,8 @@
 
 namespace tony {
 
-// A part of a path that a user other than root can replace. This is the owner of the folder that contains it, the
-// owner of a link, the owner of an entry of a sticky folder such as /tmp, or every user.
+// A part of a path that a user other than root can replace. That user is the owner of the folder that contains the
+// part, the owner of a link, the owner of an entry of a sticky folder such as /tmp, or every user.
 struct PathRisk {
   std::filesystem::path part;
   uid_t user = 0;
@@ -33,8 +33,8 @@ struct WalkedPath {
 
 // Walks along an absolute path. Links are followed, also at the end of the path. kNotPermitted: access to a part is
 // denied. kCannotWrite: a part is not a folder, or the path has too many links. An owner without a number in this user
-// namespace is not a risk, because root here may be equal to that owner: in a container the folders of the machine's
-// root have such an owner.
+// namespace is not a risk, because that owner may be root: in a container the folders of the machine's root have such
+// an owner.
 Result<WalkedPath> WalkPath(const std::filesystem::path& path);
 
 // Returns whether this user namespace has a number for the user.

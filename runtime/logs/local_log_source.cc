@@ -28,7 +28,7 @@ off_t EndOfHole(int fd, off_t offset) {
 // The last second of the year 9999.
 constexpr int64_t kLatest = 253'402'300'799;
 
-// The time is limited, because the owner of a file may set any time.
+// Returns the time of the last write. The time is limited, because the owner of a file may set any time.
 Instant ChangeOf(const struct stat& info) {
   const int64_t seconds = std::clamp<int64_t>(info.st_mtim.tv_sec, 0, kLatest);
   return FromMillis(seconds * 1000 + info.st_mtim.tv_nsec / 1'000'000);
@@ -261,7 +261,7 @@ void LocalLogWatch::OnEvent(int watch, const std::string& name) {
     case Place::Kind::kTask:
       return LookAtTask(FolderName(place.attempt.task));
     case Place::Kind::kAttempt:
-      // The executor writes outcome.json last.
+      // The attempt has ended, because the executor writes outcome.json last.
       return name == "outcome.json" ? sink_.on_ended(place.attempt) : sink_.on_written(place.attempt, name);
   }
 }

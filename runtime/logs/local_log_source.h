@@ -34,7 +34,7 @@ std::vector<LogPart> PartsOfLog(int fd);
 
 // Logs in files below a folder of this machine: logs/<role>-<index>/<attempt>/<stream>.
 
-// Any thread, except for the watch.
+// All functions may be called on any thread, except Watch().
 class LocalLogSource : public LogSource {
  public:
   explicit LocalLogSource(JobRecords records) : records_(std::move(records)) {}
@@ -63,7 +63,8 @@ UniqueFd OpenBelow(const JobRecords& job, const std::filesystem::path& below);
 // Returns the names of the folders in `folder`; empty if it cannot be read.
 std::vector<std::string> FolderNames(const UniqueFd& folder);
 
-// Convert the names made by JobRecords::LogFolder() back: "worker-3" to worker:3, and "2" to 2. nullopt: another name.
+// Return the task and the attempt whose folder has this name: worker:3 for "worker-3", and 2 for "2".
+// JobRecords::LogFolder() makes these names. nullopt: another name.
 std::optional<TaskId> TaskOfFolder(const std::string& name);
 std::optional<int> AttemptOfFolder(const std::string& name);
 

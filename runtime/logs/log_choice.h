@@ -1,4 +1,4 @@
-// The choice of a job's logs, the state of reading them, and the texts that are passed on.
+// Types for reading a job's logs: the choice of logs, the position in them, and the texts that are passed on.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@ namespace tony {
 // A choice among the tasks of one role.
 struct ChosenTasks {
   std::string role;
-  std::optional<int> index;  // nullopt: all of the role
-  // 0: the newest attempt of each task, and the earlier attempts that the cursor has begun.
+  std::optional<int> index;  // nullopt: all tasks of the role
+  // The number of the chosen attempt. 0: the newest attempt of each task, and also its earlier attempts that the cursor
+  // has begun.
   int attempt = 0;
 };
 
 struct LogChoice {
-  std::vector<ChosenTasks> tasks;  // empty: all
+  std::vector<ChosenTasks> tasks;  // empty: all tasks
   bool standard_output = true;
   bool standard_error = true;
 
   static LogChoice Of(const TaskId& task, int attempt = 0) { return {.tasks = {{task.role, task.index, attempt}}}; }
   bool Has(const TaskId& task) const;
-  // Returns the attempt as in ChosenTasks. If a task is named twice, the first counts.
+  // Returns `attempt` of the ChosenTasks that contain the task. If a task is named twice, the first counts.
   int AttemptOf(const TaskId& task) const;
   // Returns the task if exactly one is chosen.
   std::optional<TaskId> OnlyTask() const;
@@ -60,7 +61,7 @@ class LogCursor {
  public:
   Status Set(const std::string& text);  // kUsage: not a cursor
   std::string Text() const;
-  // Returns the offset of the stream and makes it part of the cursor. The reference stays valid.
+  // Returns the offset of the stream in the cursor, and adds the stream if it is missing. The reference stays valid.
   uint64_t& Offset(const AttemptId& attempt, const TaskStream& stream);
   // Returns the oldest attempt of the task that the cursor has begun; `newest` if the cursor has begun none.
   int OldestBegun(const TaskId& task, int newest) const;

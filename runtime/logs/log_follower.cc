@@ -8,7 +8,8 @@
 namespace tony {
 namespace {
 
-// Large enough to read more than a gigabyte a second, and small enough that a thousand tasks take turns within 200 ms.
+// The size of one read in bytes. It is large enough to read more than a gigabyte a second, and small enough that a
+// thousand tasks take turns within 200 ms.
 constexpr size_t kReadSize = 256 * 1024;
 constexpr size_t kLongestPiece = 1 << 20;
 constexpr Duration kLinePatience{1000};
@@ -86,7 +87,7 @@ void LogFollower::OnMissed() {
   LookAgainIfBlind();
 }
 
-// The end of the job is read before its logs, because the logs are complete after the end.
+// Checks first whether the job has ended, and then reads its logs, because the logs are complete after the end.
 void LogFollower::CheckJobEnd() {
   if (ended_) return;
   if (!job_.has_ended()) return;
@@ -106,7 +107,7 @@ void LogFollower::ReadAllStreams() {
   if (ended_ && queue_.empty()) loop_.Post(done_);
 }
 
-// A blind watch reports neither the first attempt nor the end of the job.
+// Checks again later, because a blind watch may report neither the first attempt nor the end of the job.
 void LogFollower::LookAgainIfBlind() {
   if (ended_ || blindness_ || !watch_->is_blind()) return;
   blindness_ = loop_.After(kBlindLook, [this] { CheckWhileBlind(); });
@@ -213,8 +214,8 @@ void LogFollower::TakeCut(const LogStream& log, const Attempt& attempt, Stream& 
   sink_({attempt.id, stream.of_task.name, line, stream.of_task.process, *stream.offset});
 }
 
-// Reads the text from the file again, because it was too long to keep. Text that is not closed is passed on without an
-// incomplete character at its end.
+// Reads the text from the file again, because it was too long to keep. If its last line may still grow, an incomplete
+// character at the end is not passed on.
 bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& stream, Piece piece) {
   while (*stream.offset < piece.end) {
     const size_t wanted = std::min<size_t>(buffer_.size(), piece.end - *stream.offset);

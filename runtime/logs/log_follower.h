@@ -1,8 +1,9 @@
-// Passes on what tasks write as they write it, until their job has ended. Loop thread only.
+// Passes on the text of logs while tasks write it, until their job has ended. Loop thread only.
 //
 // Tasks write into files and never wait for the follower. LogWatch reports which stream has grown. The follower reads
-// streams in large chunks, one chunk of each task in turn, so that no task delays the others. Text is passed on as soon
-// as it is read, or stays in its log. The follower needs one buffer, however slow the receiver is.
+// streams in large chunks, one chunk of each task in turn, so that no task delays the others. Text that was read is
+// passed on at once, and all other text stays in its log. Therefore the follower needs only one buffer, however slow
+// the receiver is.
 #pragma once
 
 #include <deque>
@@ -39,7 +40,7 @@ class LogFollower {
     std::string file;
     // The end of the text that was passed on; points into the cursor.
     uint64_t* offset = nullptr;
-    // The text from `offset` to here contains no line end.
+    // The offset up to which no line end was found.
     uint64_t searched = 0;
     bool grown = true;
     Instant waits_since;  // since when a line is unfinished
@@ -74,7 +75,7 @@ class LogFollower {
     uint64_t end;
     bool is_closed;  // the last line will not grow
   };
-  // Returns false if the text has been cut out.
+  // Passes on the text up to the end of `piece`. Returns false if the text has been cut out.
   bool HandOut(const LogStream& log, const Attempt& attempt, Stream& stream, Piece piece);
   void Tell(const Attempt& attempt, Stream& stream, std::string_view text);
 
@@ -87,7 +88,7 @@ class LogFollower {
   std::string buffer_;
   // The tasks that have an attempt with a log folder.
   std::map<TaskId, Task> tasks_;
-  // The oldest attempt of each task to follow.
+  // The oldest attempt that is followed, by task.
   std::map<TaskId, int> oldest_;
   std::deque<Task*> queue_;
   bool turn_posted_ = false;

@@ -46,9 +46,9 @@ struct LogTimes {
   std::vector<LogNote> notes;
   std::optional<Instant> changed;  // the log's last write
 
-  // Returns the time of the text that ends there; nullopt: unknown.
+  // Returns the time when the text before the offset `end` was written; nullopt: unknown.
   std::optional<Instant> At(uint64_t end) const;
-  // Returns the offset up to which the text is known to be written before `since`. UINT64_MAX: the whole text is.
+  // Returns the offset up to which the text is known to have been written before `since`. UINT64_MAX: all text was.
   uint64_t Before(Instant since) const;
 };
 
@@ -69,22 +69,22 @@ class LogClock {
   std::map<std::pair<AttemptId, std::string>, Known> known_;
 };
 
-// Reads what the attempts of a job have written, from where an earlier read ended. Only offsets are kept between
-// reads, so that a line may have any size and a cursor holds the whole state.
+// Reads the logs of a job's attempts, each from where the earlier read ended. Only offsets are kept between reads, so a
+// line may have any size, and a cursor holds the whole state.
 
 class LogReader {
  public:
-  // The caller keeps `logs` and `cursor`. Reading begins at the cursor and moves it.
+  // `logs` and `cursor` must outlive the reader. Reading begins at the cursor and moves it.
   LogReader(const LogSource& logs, LogChoice choice, LogCursor& cursor)
       : logs_(logs), choice_(std::move(choice)), cursor_(cursor) {}
 
-  // Passes on what is new, at most `limit` bytes, and returns whether that was everything. An unfinished last line is
+  // Passes on new text, at most `limit` bytes, and returns whether that was all new text. An unfinished last line is
   // left for later unless `last` is true. A file that cannot be read counts as empty.
   bool Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink);
 
   // Passes on the last `lines` lines of each stream (log_source.h), together at most `limit` bytes. If the limit is too
   // small, the streams get equal shares, and streams that need less leave the rest to the others. An unfinished last
-  // line is passed on, whatever follows. Afterwards the cursor is behind all text that existed.
+  // line is passed on, even if it may still grow. Afterwards the cursor is behind all text that existed.
   void ReadLastLines(uint64_t lines, size_t limit, bool last, const std::function<void(const LogText&)>& sink);
   // Moves the cursor to the beginning of the last `lines` lines of each stream. Passes nothing on.
   void GoToLastLines(uint64_t lines);

@@ -41,7 +41,7 @@ class ExcerptStream : public LogStream {
 constexpr uint64_t kPieceSize = 64 * 1024;
 constexpr uint64_t kLongestCharacter = 4;
 
-// Returns "" if the text has been cut out meanwhile.
+// Reads a piece of the log. Returns "" if the text has been cut out meanwhile.
 std::string ReadPiece(const LogStream& log, uint64_t offset, uint64_t size) {
   std::string text(size, '\0');
   const LogBytes got = log.Read(static_cast<int64_t>(offset), text);

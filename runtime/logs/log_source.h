@@ -28,7 +28,7 @@ namespace tony {
 std::vector<std::string> LogNames(int processes);
 
 struct LogBytes {
-  // The bytes from the offset on that have been cut out. The text that was read begins behind them.
+  // The number of bytes from the offset on that have been cut out. The text that was read begins behind these bytes.
   int64_t cut = 0;
   size_t size = 0;  // bytes read; 0: no more yet
 };
@@ -58,7 +58,7 @@ struct LogFile {
   friend bool operator==(const LogFile&, const LogFile&) = default;
 };
 
-// The callbacks are called on the loop.
+// The callbacks of a LogWatch. They are called on the loop.
 struct LogWatchSink {
   // The attempt has logs. Each attempt is reported once.
   std::function<void(const AttemptId&)> on_attempt;
@@ -69,26 +69,27 @@ struct LogWatchSink {
   std::function<void()> on_missed;
 };
 
-// Reports what is written, until the object is destroyed.
+// Reports the growth of logs until the object is destroyed.
 class LogWatch {
  public:
   virtual ~LogWatch() = default;
   // Searches for changes that were not reported. After the call, everything that existed before it has been reported.
   virtual void Look() = 0;
-  // Returns whether something is not watched. Look() must then be called from time to time.
+  // Returns whether a part of the logs is not watched. Look() must then be called from time to time.
   virtual bool is_blind() const = 0;
 };
 
 class LogSource {
  public:
   virtual ~LogSource() = default;
-  // Returns the attempts that have logs, by task and number: of `task`, or of all tasks.
+  // Returns the attempts of `task`, or of all tasks, that have logs. They are sorted by task and number.
   virtual std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const = 0;
-  // Returns null if the log does not exist (yet), or is not a log of ours. Another kind of file that a task has put in
-  // its place is neither followed nor waited for.
+  // Returns null if the log does not exist yet, or if another kind of file is in its place. A task may have put a link
+  // or a pipe there. A link is not followed, and a pipe does not block the call.
   virtual std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const = 0;
   virtual int Processes(const TaskId& task) const = 0;  // processes per attempt; 1 if unknown
-  // Returns which files of LogNames() exist, in the same order. nullopt: the attempt has no logs.
+  // The files of LogNames(), in the same order. An element is empty if the file does not exist. List() returns nullopt
+  // if the attempt has no logs.
   using Files = std::vector<std::optional<LogFile>>;
   virtual std::optional<Files> List(const AttemptId& attempt) const = 0;
   // Reports the attempts that exist already, and each new attempt.
@@ -136,14 +137,14 @@ bool IsCut(const LogStream& log, uint64_t offset);
 bool WasEmptied(const LogStream& log, uint64_t read);
 inline constexpr std::string_view kEmptiedLine = "[... the task emptied this log ...]\n";
 
-// Returns the line that stands for text that has been cut out: "[... 1234 MB cut ...]". The line gets a line end before
-// it unless `line_begins`.
+// Returns the line that stands for text that has been cut out: "[... 1234 MB cut ...]". A line end precedes the line
+// unless `line_begins` is true.
 std::string CutLine(int64_t bytes, bool line_begins);
 
 // Returns the length of `text` without an incomplete UTF-8 character at its end, for text cut at an arbitrary byte.
 size_t WholeCharacters(std::string_view text);
 
-// A log of which only some parts are in memory. The rest reads as text that has been cut out.
+// The next function makes a log of which only some parts are in memory. The rest reads as text that has been cut out.
 
 // `excerpt` must outlive the stream.
 std::unique_ptr<LogStream> LogOf(const LogExcerpt& excerpt);
@@ -153,7 +154,7 @@ std::unique_ptr<LogStream> LogOf(const LogExcerpt& excerpt);
 
 struct LastLines {
   uint64_t begin = 0;
-  // The end of the log when it was read; between two characters if the log may grow.
+  // The end of the log when it was read. If the log may grow, an incomplete character at the end is not included.
   uint64_t end = 0;
   // The bytes between `begin` and `end`, without the parts that have been cut out.
   uint64_t text = 0;

@@ -86,10 +86,10 @@ namespace {
 constexpr size_t kChunk = 8 << 10;
 constexpr size_t kUncharged = 4096;  // bytes that an idle connection keeps
 
-// Reads the bytes that are left. Closing a socket with unread bytes resets the connection, and sent bytes would be lost
-// on their way.
+// Reads and drops the bytes that are left. Closing a socket with unread bytes resets the connection, and sent bytes
+// would be lost on their way.
 void DiscardUnread(int socket) {
-  // The connection of a peer that never stops sending is reset.
+  // The limit for a peer that never stops sending. The connection of such a peer is reset.
   constexpr int kMostChunks = 512;
   std::array<char, kChunk> chunk;
   ssize_t got = 1;
@@ -142,12 +142,12 @@ void FrameConnection::Close() {
   writable_.reset();
   readable_.reset();
   channel_.reset();
-  // Without a charge the budget is not used, because its owner may have destroyed it.
+  // If no bytes are charged, the owner of the budget may already have destroyed it, so the budget is not used.
   if (charged_ > 0) limits_.budget->left += std::exchange(charged_, 0);
 }
 
 void FrameConnection::OnReadable() {
-  // A callback may drop the last other reference to this connection.
+  // A callback may drop the last other reference to this connection, so this function holds a reference of its own.
   const auto self = shared_from_this();
   if (!ending_.empty()) return End(ending_);
   do {
@@ -231,7 +231,8 @@ void FrameConnection::Flush() {
 }
 
 void FrameConnection::End(const std::string& reason) {
-  const std::string last = reason;  // `reason` may be a member
+  // A copy, because `reason` may be a member.
+  const std::string last = reason;
   DiscardUnread(channel_->socket());
   Close();
   callbacks_.on_closed(last);

@@ -32,25 +32,24 @@ class Channel {
   // The socket to watch when a step has to wait.
   virtual int socket() const = 0;
   virtual Step Read(char* to, size_t most) = 0;
-  // After a step that waits, the same bytes must be passed again, possibly followed by more.
+  // If a write has to wait, the next call must pass the same bytes again, possibly followed by more.
   virtual Step Write(std::string_view bytes) = 0;
-  // Returns whether Read() can move bytes although the socket may not be readable.
+  // Returns whether Read() can move bytes even if the socket itself is not readable.
   virtual bool HasMore() const = 0;
-  // Ends both directions. The socket becomes readable.
+  // Shuts both directions down, which makes the socket readable.
   virtual void ShutDown() = 0;
 };
 
 std::unique_ptr<Channel> MakePlainChannel(UniqueFd socket);
 
-// Makes a TLS channel for a socket. Each MakeChannel belongs to one side: to accepted sockets, or to sockets that
-// connect.
+// A function that makes a TLS channel for a socket. It serves either accepted sockets, or sockets that connect.
 using MakeChannel = std::function<Result<std::unique_ptr<Channel>>(UniqueFd socket)>;
 
 inline constexpr size_t kFrameLengthSize = 4;
 
 // Cuts a byte stream into frames: four bytes of length, most significant first, followed by that many bytes. Pure.
 //
-// A FrameCutter holds only bytes that have been received, so an announced length allocates nothing.
+// A FrameCutter holds only bytes that have been received, so a peer that announces a large length causes no allocation.
 class FrameCutter {
  public:
   explicit FrameCutter(uint32_t max_frame) : max_frame_(max_frame) {}
@@ -69,14 +68,14 @@ class FrameCutter {
   size_t begin_ = 0;  // start of the unreturned bytes
 };
 
-// A connection that carries frames, driven by the readiness of its socket. Both ends use it: the server for
-// accepted sockets, the client also for a socket that is still connecting. Loop thread only.
+// A connection that carries frames, driven by the readiness of its socket. Servers use this class for accepted sockets,
+// and clients for sockets that may still be connecting. Loop thread only.
 //
 // The connection is held by shared_ptr, so that a callback may drop it. The connection reads all the time, so that a
 // vanished peer is noticed at once. No callback runs inside a method of the connection, or after Close().
 class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
  public:
-  // A limit for the bytes of incomplete frames that all connections together may hold. Must outlive the connections.
+  // A limit for the bytes of incomplete frames, which all connections share. The budget must outlive the connections.
   struct ReadBudget {
     size_t left = 0;
   };

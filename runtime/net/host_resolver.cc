@@ -20,7 +20,7 @@
 namespace tony {
 namespace {
 
-// An AM may need the addresses of a thousand nodes at once.
+// The largest number of threads. Several are needed, because an AM may need the addresses of a thousand nodes at once.
 constexpr int kMostThreads = 8;
 
 bool IsNumeric(const std::string& host) {
@@ -28,7 +28,7 @@ bool IsNumeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
-// After this time the system's resolver has tried two servers twice, and has given up.
+// The time limit for getent. After this time the system's resolver has tried two servers twice, and has given up.
 constexpr Duration kLongestAnswer{30000};
 
 // Returns an address that the machine knows from other sources than the hosts file and name servers. A static program
@@ -89,7 +89,7 @@ struct HostResolver::State {
   uint64_t last_id = 0;
   std::map<uint64_t, OnAddress> waiting;
   std::mutex mutex;  // guards all members below
-  // null after the resolver has been destroyed. The loop may have been destroyed, too.
+  // null after the resolver has been destroyed, because the loop may have been destroyed, too.
   EventLoop* loop;
   std::deque<Question> unasked;
   int threads = 0;
@@ -160,7 +160,7 @@ void HostAddress::ResolveAgain() {
   asked_ = loop_.Now();
   query_ = resolver_.Resolve(host_, [this](Result<std::string> address) {
     query_.reset();
-    // A name service that does not answer leaves the known address valid.
+    // If the name service does not answer, the known address stays valid.
     if (address.ok() || !known_.ok()) known_ = std::move(address);
   });
 }

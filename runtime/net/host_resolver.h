@@ -1,5 +1,5 @@
-// Resolves names of hosts to addresses without blocking the loop. Threads of the resolver query the system's resolver,
-// a few names at a time, so that a name which hangs does not delay the others. No thread is started for a numeric
+// Resolves names of hosts to addresses without blocking the loop. Threads of the resolver query the system's resolver
+// for a few names at a time, so that a name which hangs does not delay the others. No thread is started for a numeric
 // address. Loop thread only.
 #pragma once
 
@@ -13,17 +13,18 @@
 
 namespace tony {
 
-// Returns the numeric IPv4 address of a host. Blocks for as long as resolv.conf allows the system's resolver, by
-// default 5 s for each try at each server. kUnavailable: the name does not resolve.
+// Returns the numeric IPv4 address of a host. Blocks until the system's resolver answers or gives up, by default after
+// 5 s for each try at each server (resolv.conf). kUnavailable: the name does not resolve.
 Result<std::string> ResolveHost(const std::string& host);
 
-// Must outlive its queries. Neither the destructor nor the end of the process waits for a running lookup. The thread of
-// such a lookup is left behind. It does not touch the resolver any more, and ends with its lookup.
+// A HostResolver must outlive its queries. Neither its destructor nor the exit of the process waits for a running
+// lookup. The thread of such a lookup is left behind: it does not use the resolver any more, and ends when the lookup
+// ends.
 class HostResolver {
  public:
   using OnAddress = std::function<void(Result<std::string> address)>;  // result of ResolveHost()
   using Query = std::unique_ptr<EventLoop::Handle>;                    // destroying it cancels the callback
-  // Called on any thread, and on several threads at a time.
+  // A Lookup may be called on any thread, and on several threads at a time.
   using Lookup = std::function<Result<std::string>(const std::string& host)>;
 
   explicit HostResolver(EventLoop& loop, Lookup lookup = ResolveHost);
@@ -39,10 +40,10 @@ class HostResolver {
   std::shared_ptr<State> state_;  // shared with the threads
 };
 
-// Decides whether a caller has the address of a given host. The host may get another address. Loop thread only.
+// Decides whether a caller has the address of a given host, whose address may change. Loop thread only.
 class HostAddress {
  public:
-  // Blocks once, as ResolveHost() does.
+  // Resolves `host`. Blocks until the result is known, as ResolveHost() does.
   HostAddress(EventLoop& loop, std::string host, HostResolver::Lookup lookup = ResolveHost,
               Duration ask_again = Duration(5000));
 

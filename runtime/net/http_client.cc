@@ -17,8 +17,8 @@ namespace tony {
 namespace {
 
 constexpr long kBufferBytes = 64 << 10;
-// Hadoop's HTTP servers close a connection after a minute without use (hadoop.http.idle_timeout.ms). Half of that time
-// ensures that a connection is not being closed while it is used again.
+// Hadoop's HTTP servers close a connection after a minute without use (hadoop.http.idle_timeout.ms). A connection is
+// reused for only half of that time, so that the server does not close it at the same moment.
 constexpr long kLongestIdleSeconds = 30;
 
 // Opens sockets in place of libcurl, because started programs would inherit libcurl's own sockets.
@@ -149,7 +149,8 @@ size_t Transfer::OnHeader(char* from, size_t size, size_t count, void* self) {
   return size * count;
 }
 
-// An answer "100 Continue" has headers, too. The headers of the last answer count.
+// Takes one line of the headers. An interim answer such as "100 Continue" has headers, too, so only the headers of the
+// last answer count.
 bool Transfer::TakeHeader(std::string_view line) {
   header_bytes_ += line.size();
   if (header_bytes_ > call_.limits.headers)
@@ -181,7 +182,7 @@ Result<HttpResponse> Transfer::Finish(int code) {
   if (refused_) return *refused_;
   if (requests_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL))
     return Failed(ErrorCode::kInvalid, "the URL is not valid");
-  // libcurl regards an answer that ends within its headers as complete.
+  // libcurl regards an answer that ends within its headers as complete, so this case is made an error here.
   if (code == CURLE_OK && !has_all_headers_) code = CURLE_PARTIAL_FILE;
   if (code != CURLE_OK) return Failed(ErrorCode::kUnavailable, ReasonFor(code));
   return std::move(response_);
@@ -229,7 +230,7 @@ void StartLibrary() {
 
 }  // namespace
 
-// Runs one call. Nothing may be destroyed inside of libcurl's callbacks, so timers deliver their results.
+// Runs one call. Nothing may be destroyed inside of libcurl's callbacks, so timers deliver the results.
 class HttpClient::RunningCall : public EventLoop::Handle {
  public:
   RunningCall(HttpClient& client, HttpCall call, Done done)
@@ -240,7 +241,9 @@ class HttpClient::RunningCall : public EventLoop::Handle {
     if (curl_multi_add_handle(client_.multi_, transfer_.easy()) == CURLM_OK) return;
     left_ = true;
     stall_.reset();
-    Tell(transfer_.Failed(ErrorCode::kUnavailable, "the process has no file descriptors left, so all calls were ended; raise the limit (ulimit -n)"));
+    Tell(transfer_.Failed(
+        ErrorCode::kUnavailable,
+        "the process has no file descriptors left, so all calls were ended; raise the limit (ulimit -n)"));
   }
   ~RunningCall() override {
     Leave();

@@ -1,4 +1,4 @@
-// A client for HTTP servers on the event loop, with the values of its calls and answers.
+// A client for HTTP servers on the event loop, and the types of its calls and answers.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +29,14 @@ struct FilePart {
 };
 
 struct HttpCallLimits {
-  // The limit until the server has accepted the connection, including the resolution of its name.
+  // The time limit for connecting to the server, including the resolution of the server's name.
   Duration connect{10'000};
-  // The limit without a byte in either direction. A busy NameNode may need several seconds to answer.
+  // The time limit without a byte in either direction. A busy NameNode may need several seconds to answer.
   Duration stalled{30'000};
-  // The limit from the start of the call to the end of the answer. Calls that move large files need a higher one.
+  // The time limit from the start of the call to the end of the answer. Calls that move large files need a higher one.
   Duration whole{60'000};
   size_t answer = 1 << 20;  // bytes of HttpResponse::body
-  // The limit for the bytes of the answer's headers. Hadoop's own server accepts as much.
+  // The limit for the bytes of the answer's headers. Hadoop's own server accepts headers of this size.
   size_t headers = 64 << 10;
 };
 
@@ -125,9 +125,9 @@ class Transfer {
 // Connections are kept and reused. A call other than GET and HEAD reaches the server at most once: libcurl would repeat
 // a call whose kept connection turns out to be closed, and is prevented from doing so. Redirects are returned like any
 // other answer. The environment's proxy variables have no effect, as in Hadoop's clients.
-// Errors: kUnavailable (no connection, no complete answer, a limit; the server may have done the work nevertheless),
-// kInvalid (the URL; an answer above its limits; a file to send that is too short). A complete answer is a success,
-// whatever its status.
+// kUnavailable: no connection or no complete answer, or a time limit has passed; the server may have done the work
+// nevertheless. kInvalid: the URL is not valid, the answer exceeds its limits, or the file to send is too short. A
+// complete answer is a success, whatever its status.
 
 class HttpClient {
  public:
@@ -155,7 +155,7 @@ class HttpClient {
   EventLoop& loop_;
   void* multi_;                          // libcurl's handle for all connections
   std::map<void*, RunningCall*> calls_;  // by libcurl's handle
-  // Sockets of libcurl, which reports when they are closed.
+  // The sockets that libcurl uses. libcurl reports when it closes one.
   std::map<int, Watched> watched_;
   EventLoop::Timer timer_;
 };

@@ -138,7 +138,7 @@ std::optional<ReadRequest> RequestReader::Next() {
 
 namespace {
 
-constexpr size_t kChunk = 4 << 10;  // on a small thread's stack
+constexpr size_t kChunk = 4 << 10;  // small, because threads have small stacks
 constexpr size_t kMostReadAhead = 2 * RequestReader::kLongestHeader;
 
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
@@ -155,8 +155,8 @@ std::string_view Reason(int status) {
   return reason == std::end(kReasons) ? "Error" : reason->second;
 }
 
-// Forbids browsers to cache a page, to frame it, and to send it elsewhere. A page may load only itself and the server's
-// own two files.
+// Headers that forbid browsers to cache a page, to show it in a frame, and to send data elsewhere. A page may load only
+// itself and the server's own two files.
 constexpr std::string_view kSafety =
     "Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
@@ -287,7 +287,8 @@ void HttpConnection::Flush() {
   if (!writable_) writable_ = context_.loop.WhenWritable(socket_.get(), [this] { Flush(); });
 }
 
-// Returns false if everything is sent, if the browser has to read first, or if it has disconnected.
+// Sends a part of the answer. Returns false if everything is sent, if the browser has to read first, or if the browser
+// has disconnected.
 bool HttpConnection::FlushSome() {
   const std::string_view body = body_ ? std::string_view(*body_) : std::string_view();
   std::array<iovec, 2> parts{};
@@ -310,8 +311,8 @@ void HttpConnection::Sent() {
   body_.reset();
   std::string().swap(header_);
   if (last_) {
-    // Reads the rest first. Closing a socket with unread bytes resets the connection, and the answer would be lost on
-    // its way.
+    // Reads the remaining input before the socket is closed. Closing a socket with unread bytes resets the connection,
+    // and the answer would be lost on its way.
     ::shutdown(socket_.get(), SHUT_WR);
     std::array<char, kChunk> unread;
     for (int i = 0; i < 64 && ::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) continue;
@@ -348,7 +349,7 @@ void HttpServer::Add(UniqueFd socket) {
     const auto peer = PeerAddress(socket);
     if (!peer.ok() || !admits_(peer->host)) return;
   }
-  // closes `socket`
+  // This return closes `socket`.
   if (connections_.size() >= static_cast<size_t>(limits_.max_connections) && !CloseOldestStranger()) return;
   const uint64_t key = ++last_key_;
   const HttpConnection::Context context{loop_, limits_, handler_};

@@ -1,4 +1,4 @@
-// A small HTTP server, with the values of its requests and answers.
+// A small HTTP server, and the types of its requests and answers.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct HttpAnswer {
 };
 
 HttpAnswer TextAnswer(int status, std::string text);
-// Returns the answer for a page that does not exist, and equally for a wrong token, so that it reveals nothing.
+// Returns the answer for a page that does not exist. A wrong token gets the same answer, so that it reveals nothing.
 HttpAnswer NotFound();
 
 // Splits the target of a request ("/a/b?c=d") into path and query. nullopt: bad percent-encoding, a control character,
@@ -78,14 +78,14 @@ struct HttpLimits {
   // header.
   Duration header{10'000};
   Duration idle{60'000};  // limit between two requests
-  // The limit for the time in which the browser takes no byte of an answer.
+  // The time limit while the browser takes no byte of an answer.
   Duration stalled{20'000};
 };
 
 class HttpConnection;
 
-// The duty to answer one request once, now or later. If all copies are destroyed without an answer, the connection is
-// closed. An answer to a browser that has disconnected is lost silently. Cheap to copy.
+// An HttpReply answers one request once, now or later. If all copies of it are destroyed without an answer, the
+// connection is closed. An answer to a browser that has disconnected is dropped. Cheap to copy.
 class HttpReply {
  public:
   explicit HttpReply(const std::shared_ptr<HttpConnection>& connection);
@@ -111,10 +111,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // connection.
   HttpConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed);
   void Begin();
-  // Closes the connection as soon as the answers already given are sent. A request without an answer is not answered.
+  // Closes the connection as soon as the answers already given are sent. All other requests remain unanswered.
   void Finish();
   void Abort();
-  // A stranger is a connection none of whose requests was answered with success, and none waits for its answer.
+  // Returns whether this connection is a stranger: none of its requests was answered with success, and none is waiting
+  // for an answer.
   bool IsStranger() const { return !served_ && (state_ == State::kReading || state_ == State::kSending); }
 
  private:
@@ -146,9 +147,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   EventLoop::FdWatch writable_;
 };
 
-// A small HTTP/1.1 server for pages that are only read: GET and HEAD, no bodies, and a limit for everything. Bad input
-// closes only its own connection. When the maximum of connections is reached, a new one replaces the oldest stranger.
-// Therefore users who do not know the page's address cannot shut out users who do. Loop thread only.
+// A small HTTP/1.1 server for pages that are only read. It serves GET and HEAD without bodies, and limits all sizes and
+// times. Bad input closes only its own connection. When the maximum of connections is reached, a new one replaces the
+// oldest stranger (a connection without a successful answer). Therefore users who do not know the page's address cannot
+// shut out users who do. Loop thread only.
 class HttpServer {
  public:
   // Returns whether connections from this address are served. Other connections are closed before anything is read.

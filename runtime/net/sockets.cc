@@ -26,8 +26,8 @@ namespace tony {
 namespace {
 
 bool EveryUserIsMapped() {
-  // The lines contain "first, first outside, count". All counts together make every uid except the last, which is not a
-  // valid uid.
+  // Each line contains the first uid here, the first uid outside, and the number of uids. If every user is mapped, the
+  // numbers add up to all uids except the last, which is not valid.
   std::ifstream map("/proc/self/uid_map");
   uint64_t first = 0, outside = 0, count = 0, mapped = 0;
   while (map >> first >> outside >> count) mapped += count;
@@ -88,7 +88,7 @@ Result<sockaddr_in> AddressOf(const Endpoint& endpoint) {
   return address;
 }
 
-// Sets an option of a socket. A connection is not refused only because the kernel does not accept an option.
+// Sets an option of a socket. A failure is ignored, because the connection works without the option.
 void Set(const UniqueFd& socket, int level, int option, int value) {
   (void)::setsockopt(socket.get(), level, option, &value, sizeof value);
 }
@@ -151,9 +151,9 @@ constexpr Duration kPause(50);
 // The number of connections accepted in a row, before the loop's other work continues.
 constexpr int kBatch = 64;
 
-// The number of reserved descriptors. An AM opens fewer at a time besides its connections: lease, status and journal,
-// each as a new file, the folder of kill requests, the connection to its keeper (the supervisor of one job on one
-// machine), and the history.
+// The number of reserved descriptors. An AM needs fewer at a time besides its accepted connections: lease, status and
+// journal, each as a new file, the folder of kill requests, the connection to its keeper (the supervisor of one job
+// on one machine), and the history.
 constexpr rlim_t kReserved = 32;
 
 // Returns whether `newest` is one of the reserved descriptors. A new descriptor has the lowest free number, so the
@@ -191,8 +191,8 @@ void Listener::AcceptSome() {
   for (int i = 0; i < kBatch; ++i) {
     if (!may_accept_()) return Pause();
     UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    // Other errors belong to a connection that has already ended (accept(2)). The loop calls this function again as
-    // long as the socket is readable.
+    // Errors other than a shortage belong to a connection that has already ended (accept(2)). After such an error, the
+    // loop calls this function again as long as the socket is readable.
     if (!accepted.valid() && errno == EMFILE && make_room_()) continue;
     if (!accepted.valid() && IsShortage(errno)) {
       if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));
@@ -201,11 +201,12 @@ void Listener::AcceptSome() {
     if (!accepted.valid()) return;
     if (IsReservedDescriptor(accepted)) {
       if (!make_room_()) {
-        if (!std::exchange(starved_, true)) LogWarn("connections are refused, because too few file descriptors are left; raise the limit (ulimit -n)");
+        if (!std::exchange(starved_, true))
+          LogWarn("connections are refused, because too few file descriptors are left; raise the limit (ulimit -n)");
         continue;
       }
-      // Moves the new socket to a number that has been freed. Otherwise each connection that makes room would free a
-      // number below the limit, and the new one would keep a number above it.
+      // Moves the new socket to the lower number that has just been freed. Otherwise the new socket would keep a
+      // reserved number.
       UniqueFd lower(::fcntl(accepted.get(), F_DUPFD_CLOEXEC, 0));
       if (lower.valid()) accepted = std::move(lower);
     }

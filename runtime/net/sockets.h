@@ -1,8 +1,8 @@
 // TCP sockets, Unix sockets, and the user at the other end of a Unix socket.
 //
-// The kernel reports a user who is not mapped in this user namespace as the overflow uid (65534): many strangers
-// share one number. Therefore the number is accepted only if every user is mapped, as on a machine outside of all user
-// namespaces. Otherwise the number is refused, even if it is this process's own.
+// The kernel reports every user who is not mapped in this user namespace as the overflow uid (65534), so this uid may
+// stand for many strangers. Therefore it is accepted only if every user is mapped, as on a machine outside of all user
+// namespaces. Otherwise the overflow uid is refused, even if it is this process's own uid.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +26,9 @@ struct Peer {
   pid_t pid = 0;
 };
 
-// Returns the process that connected to an accepted socket, or that listens for a connected one. kUnavailable: the
-// socket is not a Unix socket.
+// Returns the process at the other end of a Unix socket. For an accepted socket, this is the process that connected.
+// For a socket that this process connected, it is the process that listens. kUnavailable: the socket is not a Unix
+// socket.
 Result<Peer> PeerOf(const UniqueFd& socket);
 
 // How this process's user namespace maps users.
@@ -36,7 +37,7 @@ struct UserNames {
   // True if every user is mapped. In this case the overflow uid stands only for the user who has that number.
   bool complete = false;
 };
-// Reads the mapping. If it cannot be read, not every user counts as mapped.
+// Reads the mapping. If it cannot be read, `complete` is false.
 UserNames ReadUserNames();
 
 // Returns whether `peer` is root or one of `own`, and cannot be another user with the same number. Pure.
@@ -65,13 +66,14 @@ void ConfigureConnected(const UniqueFd& socket);
 bool IsLoopback(const std::string& host);
 Result<Endpoint> PeerAddress(const UniqueFd& connected);  // address of the other end
 
-// Accepts connections on the loop until it is destroyed. Loop thread only. The last descriptors that this process may
-// open are reserved, because files must be written and other processes be reached however many clients connect. When
-// only these are left, an existing connection has to make room, or the new one is closed. When no descriptor is left,
-// the listener pauses for a moment, and new connections wait in the kernel's queue.
+// A Listener accepts connections on the loop until it is destroyed. Loop thread only. The last descriptors that this
+// process may open are reserved, because the process must write files and reach other processes, however many clients
+// connect. When only reserved descriptors are left, an existing connection has to make room, or the new connection is
+// closed. When no descriptor is left, the listener pauses for a moment, and new connections wait in the kernel's queue.
 class Listener {
  public:
-  // The socket has been configured. The function must not destroy the listener.
+  // Receives each accepted socket, which ConfigureConnected() has configured. The function must not destroy the
+  // listener.
   using OnAccept = std::function<void(UniqueFd socket)>;
   // Closes a connection that matters less than a new one. Returns false if no such connection exists.
   using MakeRoom = std::function<bool()>;
@@ -102,9 +104,9 @@ class Listener {
   EventLoop::FdWatch readable_;
 };
 
-// Unix sockets by folder and name. The socket is reached through an open descriptor of its folder. Therefore the path
-// may be longer than the 107 bytes of a socket's address, and is not visible in /proc/net/unix, which every user can
-// read.
+// The place of a Unix socket: a folder, and a name in this folder. The socket is reached through an open descriptor of
+// the folder. Therefore the path may be longer than the 107 bytes of a socket's address, and is not visible in
+// /proc/net/unix, which every user can read.
 
 struct SocketPlace {
   std::filesystem::path folder;

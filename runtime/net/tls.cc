@@ -23,12 +23,13 @@
 namespace tony {
 namespace {
 
-// The first group is for TonY's programs. The second is for clients of another make, which begin with it.
+// The groups for key exchange. TonY's programs use the first one. The second one is for clients of another make, whose
+// first key is of this group.
 constexpr char kGroups[] = "P-256:X25519";
 constexpr unsigned kGroupIds[] = {0x17, 0x1d};
 
-// A ClientHello of TonY's programs has 250 bytes, a certificate 400. OpenSSL itself would accept 128 and 100 KiB from
-// any peer.
+// The limits in bytes for the first messages of a peer. A ClientHello of TonY's programs has 250 bytes, a certificate
+// 400. OpenSSL itself would accept 128 KiB and 100 KiB from any peer.
 constexpr size_t kLongestHello = 4096;
 constexpr int kLongestCertificates = 4096;
 constexpr size_t kRecordHeader = 5;
@@ -104,8 +105,8 @@ class TlsChannel : public Channel {
   bool Judge(bool signed_well, X509_STORE_CTX* chain);
 
  private:
-  // Drives the handshake. nullopt: the peer is known, and OpenSSL's error queue, which all channels of a thread share,
-  // is empty.
+  // Continues the handshake. nullopt: the peer is known, and OpenSSL's error queue, which all channels of a thread
+  // share, is empty.
   std::optional<Step> Establish();
   Step StepAfter(int done);
   Error WhyItEnded() const;
@@ -186,7 +187,8 @@ int TlsChannel::Send(BIO* bio, const char* bytes, int size) {
   return -1;
 }
 
-// The queue may begin with errors of other parts of OpenSSL. These have no text; see StartLibrary().
+// Returns the first text in OpenSSL's error queue. The queue may begin with errors of other parts of OpenSSL. These
+// have no text, because StartLibrary() leaves it out.
 std::string ReasonOfTls() {
   while (const unsigned long error = ERR_get_error())
     if (const char* text = ERR_reason_error_string(error)) return text;
@@ -238,8 +240,8 @@ Error TlsChannel::WhyItEnded() const {
   if (!refusal_.empty()) return NotPermittedError(refusal_);
   if (!socket_problem_.empty()) return UnavailableError(socket_problem_);
   const int reason = ERR_GET_REASON(ERR_peek_error());
-  // The AM may refuse this program even after the program has accepted the AM, because the AM checks the program's
-  // certificate last.
+  // The AM checks a program's certificate last, so it may refuse this program after this program has accepted the AM.
+  // Such a refusal gets kUnavailable.
   const ErrorCode code = known_ || side_->server ? ErrorCode::kUnavailable : ErrorCode::kNotPermitted;
   if (reason > SSL_AD_REASON_OFFSET) {
     return {code,
@@ -277,7 +279,7 @@ int OnHello(SSL* ssl, int* alert, void*) {
 
 Error Unreadable(const char* what) { return InvalidError("TLS identity: cannot read its ", what); }
 
-// Makes a key with a password unreadable, because no person can be asked for the password.
+// Passes no password to OpenSSL, because no person can enter one. A key with a password is therefore unreadable.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 Owned<BIO, BIO_free> Memory(const std::string& text) {
@@ -305,8 +307,8 @@ Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>&
 bool Configure(SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // Partial writes match the writes of FrameConnection. Idle connections keep no buffers. Without AUTO_RETRY one call
-  // reads one record, so that a peer that sends only key updates does not block the loop.
+  // FrameConnection needs partial writes. Idle connections keep no buffers. Without AUTO_RETRY one call reads one
+  // record, so that a peer that sends only key updates does not block the loop.
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
@@ -318,8 +320,8 @@ bool Configure(SSL_CTX* context) {
          SSL_CTX_set1_groups_list(context, kGroups) == 1 && SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1;
 }
 
-// Leaves out the texts of errors outside of TLS, because they take 50 KB of every executor, and are not used. OpenSSL
-// loads them with the first access to its error queue, so this function must be called earlier.
+// Starts OpenSSL without the texts of errors outside of TLS. These texts would take 50 KB in every executor, and are
+// not used. OpenSSL loads them with the first access to its error queue, so this function must be called earlier.
 void StartLibrary() {
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS, nullptr);
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
@@ -408,7 +410,8 @@ bool Fill(X509* certificate, const Content& content, const Validity& validity) {
          (content.alternative.empty() || Extend(certificate, NID_subject_alt_name, content.alternative));
 }
 
-// `authority` is null for the authority itself.
+// Makes a key, and a certificate that `authority` signs. `authority` is null for the authority's own certificate, which
+// is signed with its own key.
 Result<Pair> Sign(const Content& content, const Validity& validity, const Pair* authority) {
   ERR_clear_error();
   Pair pair{Key(EVP_EC_gen("P-256")), Certificate(X509_new())};

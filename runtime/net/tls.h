@@ -26,7 +26,8 @@ using Owned = std::unique_ptr<T, Freed<Free>>;
 // a role.
 
 enum class TlsRole { kMaster, kExecutor, kClient };
-// Returns e.g. "tony:master", as in a certificate. The role is the only URI among the certificate's names.
+// Returns the role as a certificate contains it, e.g. "tony:master". The role is the only URI among the certificate's
+// names.
 std::string ToString(TlsRole role);
 
 // All parts are PEM. A program that has the key has that role of the job. Therefore the key is stored only where the
@@ -46,27 +47,27 @@ struct TlsIdentity {
 //
 // A handshake takes two flights and a millisecond of CPU. The connection's reads and writes drive the handshake, and
 // the user of the channel limits its time. Before the peer is known, nothing that is written is sent, and nothing that
-// the peer sends is handed out. An unknown peer costs at most 80 KiB (20 KiB later), because a length that it announces
-// allocates nothing.
+// the peer sends is handed out. An unknown peer costs at most 80 KiB of memory, and later 20 KiB, because a length that
+// it announces allocates nothing.
 //
-// The functions below return a function that makes channels from sockets. Each copy may be used on one loop's thread.
-// The channels may outlive it. kInvalid: the identity cannot be read, or has another role.
-// For accepted sockets of executors and clients.
+// The functions below return a function that makes channels from sockets. Each copy of that function may be used on one
+// loop's thread. The channels may outlive it. kInvalid: the identity cannot be read, or has another role.
+// MakeTlsServer() is for accepted sockets of executors and clients.
 Result<MakeChannel> MakeTlsServer(const TlsIdentity& master);
-// For connections to the AM. `own` is an executor's or a client's identity.
+// Returns a function for connections to the AM. `own` is an executor's or a client's identity.
 Result<MakeChannel> MakeTlsClient(const TlsIdentity& own);
 
-// The certificates of one job. A certificate authority signs three of them, and its key is discarded afterwards.
-// Therefore a fourth cannot be made, not even by the job's user.
+// The certificates of one job. The job's own authority signs these three, and its key is discarded afterwards.
+// Therefore a fourth certificate cannot be made, not even by the job's user.
 
 struct JobCertificates {
   TlsIdentity master, executor, client;
 };
 
 // Makes the certificates of a job. Clocks of nodes differ, so a certificate is valid from a day before `now` until a
-// day after `validity`. If a clock is wrong by more, the refusal of a connection names the reason. `validity` must be
-// longer than the job may take, because certificates are not renewed. kInternal: OpenSSL failed (no random numbers, no
-// memory).
+// day after `validity`. If a clock is wrong by more than a day, connections are refused, and the error names the
+// reason. `validity` must be longer than the job may take, because certificates are not renewed. kInternal: OpenSSL
+// failed (no random numbers, no memory).
 Result<JobCertificates> MakeJobCertificates(const std::string& job, Instant now, Duration validity);
 
 }  // namespace tony

@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kBlock = 1 << 18;
 
-// libarchive converts names to the thread's locale. In the locale "C" it would fail for names beyond ASCII.
+// Sets a UTF-8 locale for the thread. libarchive converts names to the thread's locale, and in the locale "C" this
+// fails for names beyond ASCII.
 class Utf8Locale {
  public:
   Utf8Locale() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -100,7 +101,8 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::Next() {
     case ARCHIVE_EOF:
       return std::optional<ArchiveEntry>();
     case ARCHIVE_OK:
-    // A warning, e.g. about a name that is not text in this locale. The caller of Next() checks the bytes of the name.
+    // A warning is not a failure. It may be about a name that is not text in this locale. The caller of Next() checks
+    // the bytes of the name.
     case ARCHIVE_WARN:
       return std::optional(Convert(entry));
     default:

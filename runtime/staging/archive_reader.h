@@ -1,5 +1,5 @@
-// Reads archives: zip, and tar, plain or compressed by gzip, bzip2, xz or zstd. The content decides which kind it is.
-// The implementation is libarchive, which only archive_reader.cc uses.
+// Reads archives: zip, and tar, plain or compressed by gzip, bzip2, xz or zstd. The content of the file decides the
+// format, not the name. The implementation is libarchive, which only archive_reader.cc uses.
 #pragma once
 
 #include <time.h>
@@ -31,8 +31,8 @@ struct ArchiveData {
   std::string_view bytes;  // valid until the next reader call
 };
 
-// Reports what an archive contains, or an error. The archive may be hostile, so callers must check every name and
-// target. All errors are kInvalid; the message describes the flaw without the archive's name.
+// Lists the entries of an archive, and reads their contents. The archive may be hostile, so callers must check every
+// name and target. All errors are kInvalid; the message describes the flaw without the archive's name.
 class ArchiveReader {
  public:
   // Reads `fd` from its beginning. The caller still owns `fd` and must keep it open.

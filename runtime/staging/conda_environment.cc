@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 
 Error CannotRelocate(const fs::path& file) { return FileError(ErrorCode::kCannotWrite, "relocate", file, errno); }
 
-// Returns the first lines of a script. The kernel starts sh, and sh replaces itself by the Python in the script's
-// folder. For Python the lines are a string.
+// Returns new first lines for a script. The kernel starts sh, and sh replaces itself by the Python in the script's
+// folder. Python reads the same lines as a string.
 std::string HashBang(std::string_view python, std::string_view options) {
   return StrCat("#!/bin/sh\n'''exec' \"$(dirname -- \"$(realpath -- \"$0\")\")\"/'", python, "'", options,
                 " \"$0\" \"$@\"\n' '''\n");
@@ -42,8 +42,8 @@ struct Beginning {
   size_t size = 0;              // bytes, including the last line end
 };
 
-// Parses "<bin>python3.11 -E". Also parses "/usr/bin/env python3.11 -E", which would find the Python of an activated
-// environment instead.
+// Parses "<bin>python3.11 -E". Also parses "/usr/bin/env python3.11 -E", because a script that begins in this way would
+// use the Python of an activated environment.
 std::optional<Beginning> ReadCommand(std::string_view command, std::string_view bin, size_t size) {
   constexpr std::string_view kEnv = "/usr/bin/env ";
   const std::string_view before = command.starts_with(kEnv) ? kEnv : bin;
@@ -146,7 +146,7 @@ bool IsHex(std::string_view text, size_t size) {
   return text.size() == size && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Returns the SHA-256 in `hash`; "" if it is another hash.
+// Returns the SHA-256 in `hash`; "" if `hash` is of another kind.
 std::string_view Sha256Of(std::string_view hash) {
   constexpr std::string_view kSaidSo = "sha256:";
   if (hash.starts_with(kSaidSo)) hash.remove_prefix(kSaidSo.size());
@@ -211,25 +211,26 @@ Status CheckLocalPackages(const std::vector<LocalPackage>& packages, const Stage
 }
 
 Status InstallByConda(const fs::path& client, const std::string& lock, const fs::path& folder, StageMeter& meter) {
-  // A copy of the text that was hashed and checked. Its name is one that each client accepts: conda does not accept an
-  // explicit requirements.txt.
+  // The client reads a copy, so that it gets the text that was hashed and checked. The name of the copy is one that
+  // each client accepts: conda does not accept an explicit requirements.txt.
   const fs::path copy = folder.string() + ".txt";
   TRY(WriteFileByRename(copy, lock, /*durable=*/false));
   const std::string name = client.filename();
   // --quiet is left out, because it would also suppress micromamba's error messages.
   std::vector<std::string> words = {client, "create", "--yes", "--prefix", folder, "--file", copy};
-  // Leaves out the packages of the user's configuration. mamba adds none to an explicit lock and does not know the
-  // option.
+  // Leaves out the packages that the user's configuration adds to each environment. mamba adds none to an explicit
+  // lock, and does not know the option.
   if (name.starts_with("conda")) words.push_back("--no-default-packages");
   std::vector<std::pair<std::string, std::string>> environment = {
-      // The environment becomes read-only. With links, the user's package cache would become read-only, too.
+      // Packages are copied and not linked. The environment becomes read-only, and with links the user's package cache
+      // would become read-only, too.
       {"CONDA_ALWAYS_COPY", "true"},
       {"MAMBA_ALWAYS_COPY", "true"},
       {"CONDA_ALWAYS_SOFTLINK", "false"},
       {"MAMBA_ALWAYS_SOFTLINK", "false"},
       // Conda does not register the environment, because its path is temporary. mamba has no such setting.
       {"CONDA_REGISTER_ENVS", "false"},
-      // conda would fetch channel notices even if it has every package.
+      // Otherwise conda would fetch channel notices even if it has every package.
       {"CONDA_NUMBER_CHANNEL_NOTICES", "0"},
       {"NO_COLOR", "1"}};
   const auto said = RunEnvironmentMaker(name + " create", {std::move(words), std::move(environment)},
@@ -296,7 +297,8 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
   for (const std::string& whole : Split(lock, '\n')) {
     const std::string line(Trim(whole));
     ++number;
-    // conda-lock and conda list write these lines for the reader; the clients ignore them as comments.
+    // conda-lock and conda list write these lines for the reader. The clients ignore them as comments, so the packages
+    // would be missing from the environment.
     if (line.starts_with("# pip ") || line.starts_with("# no URL for"))
       return RefuseLine(number, line, "conda's clients do not install this package from a lock file");
     if (line.empty() || line.starts_with('#')) continue;
@@ -304,7 +306,10 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
       marked = true;
       continue;
     }
-    if (!marked) return RefuseLine(number, line, StrCat("expected below the line ", kMark, ", because conda's clients treat packages above it differently"));
+    if (!marked)
+      return RefuseLine(
+          number, line,
+          StrCat("expected below the line ", kMark, ", because conda's clients treat packages above it differently"));
     const Package package = Parse(line);
     if (const std::string wrong = WhyPackageIsRefused(package, platform); !wrong.empty())
       return RefuseLine(number, line, wrong);
@@ -332,7 +337,8 @@ Result<EnvironmentRecipe> CondaEnvironment(const fs::path& file, const StagedSto
   TRY_ASSIGN(const std::string text, ReadLock(file));
   TRY_ASSIGN(const std::vector<LocalPackage> local, LocalPackagesOf(text, CondaPlatform()));
   std::error_code error;
-  // The path as clients resolve it. RelocateCondaEnvironment() searches for exactly the bytes that they write.
+  // The path is resolved here as clients resolve it, because RelocateCondaEnvironment() searches for exactly the bytes
+  // that the clients write.
   const fs::path folder = fs::canonical(store.entries().folder(), error);
   if (error) return FileError(ErrorCode::kUnavailable, "resolve", store.entries().folder(), error.value());
   std::string name = NameOfEnvironment({kCondaRecipe, text, folder.string()});

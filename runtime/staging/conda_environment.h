@@ -1,15 +1,15 @@
-// An environment of conda's clients contains its own path, the prefix, in its files. The functions below change that
-// path before the environment is renamed to another path.
+// The files of a conda environment contain the environment's own path, the prefix. The functions below change that path
+// before the environment is renamed to another path.
 //
 //   a script in bin/ that the environment's Python runs   finds the Python in its own folder, wherever that folder is,
 //                                                          and needs no activated environment
-//   any other file, any symbolic link                     has the new path in place of the old one. Slashes before the
-//                                                          last name ("/store///env") make it as long as the old one.
-//                                                          No byte moves, and strings with a length, bytecode and its
-//                                                          time stamps stay right
+//   any other file, any symbolic link                     has the new path in place of the old one. Extra slashes
+//                                                          before the last name ("/store///env") make both equally
+//                                                          long, so no byte moves. Strings with a length, bytecode and
+//                                                          its time stamps stay valid
 //
-// Files are searched as a whole, because packages do not declare every file with the path: their scripts write files,
-// too, and micromamba does not keep the declarations.
+// All files are searched as a whole. The lists of files in which packages declare the path are not used, because the
+// packages' scripts write further files, and micromamba does not keep these lists.
 #pragma once
 
 #include <filesystem>
@@ -23,9 +23,9 @@
 
 namespace tony {
 
-// Changes the environment in `folder` to the path `to`. Files are changed in place, so none may have a second hard
-// link. `folder` is absolute and written as the client received it. kInvalid: `to` is longer than `folder`. A failure
-// leaves some files changed.
+// Replaces the environment's own path by `to` in all files of the environment in `folder`. Files are changed in
+// place, so none may have a second hard link. `folder` must be absolute, and written exactly as the client received it.
+// kInvalid: `to` is longer than `folder`. A failure leaves some files changed.
 Status RelocateCondaEnvironment(const std::filesystem::path& folder, const std::filesystem::path& to);
 
 // Explicit lock files of conda. conda, mamba, micromamba, conda-lock and pixi write them, and clients need no solver to
@@ -51,17 +51,18 @@ struct LocalPackage {
   std::filesystem::path file;
   std::string sha256;
 };
-// Returns the packages of a lock that are files of this machine. kInvalid, with the line: a line is not a package at a
-// fixed place, or is a package for another platform than `platform`.
+// Returns the packages of a lock that are files of this machine. kInvalid: a line is not the URL of a package, or names
+// a package for another platform than `platform`. The message shows the line.
 Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::string_view platform);
 
 std::string CondaPlatform();  // platform of this machine, e.g. "linux-64"
 
 // Environments that a client of conda makes from an explicit lock file.
 //
-// Two locks give the same environment if their bytes and TonY's way to make it are the same. The lock names each
-// package exactly, so neither the client nor its version matters. The folder of the store matters, because the
-// environment's files contain their own path. The Python is one of the packages, if the lock has one.
+// Two locks give the same environment if their bytes, TonY's way to make the environment, and the folder of the store
+// are the same. The lock names each package exactly, so neither the client nor its version matters. The folder of the
+// store matters, because the environment's files contain their own path. No Python is chosen: it is one of the
+// packages, if the lock has one.
 
 // Returns a recipe that uses the first client found of $MAMBA_EXE, micromamba, mamba, $CONDA_EXE and conda. The recipe
 // may be used only while `meter` exists.

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostOutput = 1 << 20, kMostErrors = 4096;
 constexpr std::chrono::milliseconds kLook{100};
-// A tool that was stopped has this time to remove its unfinished files.
+// The time that a stopped tool has to remove its unfinished files.
 constexpr std::chrono::seconds kPatience{3};
 
 std::vector<std::string> EnvironmentWith(const Tool& tool) {
@@ -58,7 +58,7 @@ Result<pid_t> Spawn(const Tool& tool, int output, int errors) {
   return started;
 }
 
-// Appends to `text` what the tool has written so far. Returns false if the tool has closed its end.
+// Appends to `text` what the tool has written so far. Returns false if the tool has closed the pipe.
 bool ReadSome(int from, std::string& text) {
   char piece[4096];
   const ssize_t size = read(from, piece, sizeof piece);
@@ -79,10 +79,10 @@ void EndGroup(pid_t group) {
     }
     std::this_thread::sleep_for(kLook / 10);
   }
-  kill(-group, SIGKILL);  // kills children that it left
+  kill(-group, SIGKILL);  // kills children that the tool left
 }
 
-// Bytes. The lock of 1000 packages for all platforms has 3 MB.
+// The size limit of a lock file in bytes. The lock of 1000 packages for all platforms has 3 MB.
 constexpr size_t kLargestLock = 64 << 20;
 
 std::string LastLines(const std::string& text) {
@@ -145,7 +145,9 @@ Status CheckRequirements(std::string_view text) {
       return RefuseLine(number, line, kFolderOfThisMachine);
     if (word.starts_with("-r") || word.starts_with("--requirement") || word.starts_with("-c") ||
         word.starts_with("--constraint"))
-      return RefuseLine(number, line, "this line names another file, whose content the lock does not fix; put its lines into this file");
+      return RefuseLine(
+          number, line,
+          "this line names another file, whose content the lock does not fix; put its lines into this file");
     if (word.starts_with('-')) continue;
     any = true;
     if (word.find("==") == std::string_view::npos && word.find(" @ ") == std::string_view::npos)
@@ -271,7 +273,8 @@ Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) 
   ToolEnd end;
   int status = 0;
   pollfd wanted[2] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}};
-  // The end of the process counts, not the end of the pipes, because a child that it left may hold the pipes open.
+  // Waits until the process has exited, not until the pipes are closed, because a child of the process may hold the
+  // pipes open.
   while (waitpid(pid, &status, WNOHANG) == 0) {
     const Status wish = check();
     if (!wish.ok()) {
@@ -363,7 +366,8 @@ bool IsUvLock(const fs::path& file) {
 
 Result<EnvironmentRecipe> UvEnvironment(const fs::path& file, StageMeter& meter) {
   const fs::path program = FindOnPath("uv");
-  if (program.empty()) return RefuseLock("uv is needed to make the environment and is in no folder of PATH; install it: pip install uv");
+  if (program.empty())
+    return RefuseLock("uv is needed to make the environment and is in no folder of PATH; install it: pip install uv");
   TRY_ASSIGN(const UvLock lock, ReadUvLock(file));
   const Uv uv(program, meter);
   TRY_ASSIGN(const std::string python, FindPython(uv, lock));

@@ -1,4 +1,4 @@
-// Runs a program of the user's machine that works for a while, e.g. `uv`, which makes an environment.
+// Runs programs of this machine that make environments and may take long, e.g. `uv`.
 #pragma once
 
 #include <filesystem>
@@ -35,13 +35,13 @@ struct ToolEnd {
 // kUnavailable: the tool cannot be started.
 Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check);
 
-// How one lock file becomes an environment. uv's locks and conda's locks (conda_environment.h) each have a maker: it
-// gives the store a recipe. The functions here serve both makers.
+// A recipe states how one lock file becomes an environment. Two makers return recipes, one for uv's locks and one for
+// conda's locks (conda_environment.h). The functions here serve both makers.
 
 struct EnvironmentRecipe {
   // The entry's name in the store. Two recipes have the same name only if they make the same environment.
   std::string name;
-  // Makes the environment in the folder `temporary`, which is renamed to the entry's name afterwards.
+  // Makes the environment in the folder `temporary`. The caller then renames this folder to the entry's name.
   std::function<Status(const std::filesystem::path& temporary)> make;
 };
 
@@ -51,27 +51,29 @@ Error RefuseLine(size_t line, std::string_view text, std::string_view why);
 
 Result<std::string> ReadLock(const std::filesystem::path& file);  // kInvalid: not readable, or too large
 
-// Returns the name for `parts`, which must contain everything that decides what is made. Adds this machine's processor.
+// Returns a name for an entry, computed from `parts` and this machine's processor type. `parts` must contain everything
+// that determines the environment.
 std::string NameOfEnvironment(std::initializer_list<std::string_view> parts);
 
-// Runs the maker's program, which messages call `what`, and returns what the program printed. The message of a failure
-// has the last lines of its stderr. The code is kUnavailable if these contain one of the texts in `network`, else
-// kInvalid.
+// Runs the maker's program, and returns what the program printed. Messages call the program `what`. If the program
+// fails, the message has the last lines of its stderr. The code is kUnavailable if these lines contain one of the texts
+// in `network`, which show a network failure, otherwise kInvalid.
 Result<std::string> RunEnvironmentMaker(const std::string& what, const Tool& tool,
                                         std::initializer_list<std::string_view> network, StageMeter& meter);
 
-// An environment that is made from a lock file, once for each content. After that it is an environment like any other:
-// read-only, shared by jobs, and packed for the nodes of a cluster. uv makes environments from Python's lock files, and
-// a client of conda from conda's lock files (conda_environment.h).
+// Functions for environments that are made from lock files. Each content of a lock file gives one environment, which is
+// made once. Afterwards it is used like any other environment: read-only, shared by jobs, and packed for the nodes of a
+// cluster. uv makes environments from Python's lock files, and a client of conda from conda's lock files
+// (conda_environment.h).
 
-// Returns true if the name may be a lock's, also if the file is not on this machine.
+// Returns true if the file may be a lock, judged by its name alone. The file need not be on this machine.
 bool IsLockFileName(const std::filesystem::path& file);
 
-// Returns true if the file is a lock, by its name or its content. Also true for a file that is refused later, as
-// environment.yml.
+// Returns true if the file is a lock, judged by its name or its content. Also returns true for a file that is refused
+// later, e.g. environment.yml.
 bool IsEnvironmentLock(const std::filesystem::path& file);
 
-// Makes the environment, or finds it in the store. Blocks while the maker runs, which may have to fetch gigabytes.
+// Makes the environment, or finds it in the store. Blocks while the maker runs. The maker may have to fetch gigabytes.
 // kInvalid: the file is not a valid lock, the maker refuses it, or the maker is missing. kUnavailable: packages cannot
 // be fetched, or a stop was requested.
 Result<StagedSource> StageLockedEnvironment(const std::filesystem::path& lock, const StageContext& context);

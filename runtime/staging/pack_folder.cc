@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBlock = 512;
-// Level 1 is twice as fast as zlib's default level, and its result is a tenth larger.
+// Compression level 1 is twice as fast as zlib's default level, and its result is a tenth larger.
 constexpr char kQuick[] = "wb1";
 
 struct Header {
@@ -39,7 +39,8 @@ void PutOctal(char* field, size_t size, int64_t value) {
   for (size_t i = size - 1; i-- > 0; value >>= 3) field[i] = static_cast<char>('0' + (value & 7));
 }
 
-// Writes eleven octal digits. From 8 GiB on it writes binary with the first bit set, as GNU tar does.
+// Writes a size as eleven octal digits. A size from 8 GiB on is written in binary with the first bit set, as GNU tar
+// does.
 void PutSize(char (&field)[12], int64_t value) {
   if (value < int64_t{1} << 33) return PutOctal(field, sizeof field, value);
   for (size_t i = sizeof field - 1; i > 0; --i, value >>= 8) field[i] = static_cast<char>(value & 0xff);
@@ -111,7 +112,9 @@ Status AddContent(const fs::path& path, int64_t size, TarGz& out, const std::fun
     const ssize_t got = read(in.get(), buffer.data(), std::min(buffer.size(), static_cast<size_t>(left)));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
-    if (got == 0) return Error{ErrorCode::kInvalid, StrCat("read ", path.string(), ": the file became shorter while it was packed")};
+    if (got == 0)
+      return Error{ErrorCode::kInvalid,
+                   StrCat("read ", path.string(), ": the file became shorter while it was packed")};
     TRY(out.Write({buffer.data(), static_cast<size_t>(got)}));
     TRY(on_packed(got));
     left -= got;

@@ -10,8 +10,8 @@
 namespace tony {
 
 // Packs the content of `folder` into the empty file `to`; the caller still owns the descriptor. Names, executable bits,
-// links as they are, and times in whole seconds are kept. The user who unpacks the archive owns its content and may
-// write and remove it: a NodeManager could not clean up read-only folders such as ours. `on_packed` receives the
+// link targets and times in whole seconds are kept. The user who unpacks the archive owns its content and may write and
+// remove it, because a NodeManager could not clean up read-only folders such as the store's. `on_packed` receives the
 // number of bytes read since the last call; an error from it ends the packing. kInvalid: content cannot be read, or a
 // file became shorter meanwhile. kCannotWrite: `to` cannot be written.
 Status PackFolder(const std::filesystem::path& folder, int to, const std::function<Status(int64_t bytes)>& on_packed);

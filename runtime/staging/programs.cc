@@ -25,10 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kProgramMode = 0500;
-// Copying a release takes a second on a slow disk. If the lock is held for longer than this, its holder is a stopped
-// process.
+// The longest wait for the lock. Copying a release takes a second on a slow disk, so a process that holds the lock for
+// longer than this is probably suspended.
 constexpr Duration kLockPatience{30000};
-// Number of releases that are remembered, for users who switch between several.
+// The number of releases whose hashes are remembered, for users who switch between several.
 constexpr size_t kMostKnown = 16;
 
 // An installed program, as it was when it was copied.
@@ -52,7 +52,7 @@ Result<std::string> KeyOf(const std::vector<fs::path>& installed) {
   return Join(words, " ");
 }
 
-// Returns a line of the same form, with the stamps that the programs had when they were copied.
+// Returns a line such as KeyOf(installed) returns, with the stamps that the programs had when they were copied.
 std::string KeyOf(const std::vector<Program>& programs) {
   std::vector<std::string> words;
   for (const Program& program : programs)
@@ -67,8 +67,8 @@ std::string CopyStamp(const fs::path& copy) {
   return ToString(StampOf(info));
 }
 
-// Returns true if the entry has an unchanged copy of each program. Compares stamps and reads no program. Refuses a copy
-// that differs from the manifest, and a copy that another user may have put there.
+// Returns true if the entry has an unchanged copy of each program. Compares stamps, and does not read the programs.
+// Returns false if a copy differs from the manifest, or if another user may have put a copy there.
 bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
   if (!IsPrivateToUser(entry)) return false;
   const auto manifest = ReadFile(entry / "manifest");
@@ -99,7 +99,8 @@ std::optional<std::string> FindEntry(const fs::path& store, const std::string& k
   return std::nullopt;
 }
 
-// A failure is ignored, because this is only a cache: the programs are hashed again.
+// Remembers the hash of the installed programs. A failure is ignored, because the file is only a cache: the programs
+// are hashed again.
 void Remember(const fs::path& store, const std::string& key, const std::string& hash) {
   const auto known = ReadFile(store / "known");
   std::vector<std::string> lines = {StrCat(hash, " ", key)};
@@ -165,12 +166,14 @@ Status CheckRoom(const fs::path& store, const std::vector<fs::path>& installed) 
   return SpaceGuard(store).Take(bytes);
 }
 
-// Renames and removes a folder that other users may write, because its content will be run.
+// Removes a folder to which other users may write, because programs in this folder will be run. The folder is renamed
+// first.
 Status RemoveForeignFolder(const fs::path& folder) {
   if (!IsThere(folder) || IsPrivateToUser(folder)) return Ok();
   const fs::path aside = folder.parent_path() / StrCat(".", folder.filename().string(), "-of-others-", RandomHex(4));
   if (rename(folder.c_str(), aside.c_str()) != 0 && errno != ENOENT)
-    return FileError(ErrorCode::kCannotWrite, "other users may write to this folder, and it cannot be renamed:", folder, errno);
+    return FileError(ErrorCode::kCannotWrite, "other users may write to this folder, and it cannot be renamed:", folder,
+                     errno);
   (void)RemoveTree(aside);
   return Ok();
 }
@@ -207,8 +210,8 @@ Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::
   return hash;
 }
 
-// The caller holds the exclusive lock, so no other process uses the folder of copies. A killed process may have left
-// that folder.
+// Makes an entry. The caller holds the exclusive lock, so no other process uses the folder of copies. A killed process
+// may have left that folder, so it is removed first.
 Result<std::string> MakeEntry(const fs::path& store, const std::vector<fs::path>& installed, Instant now) {
   TRY(CheckRoom(store, installed));
   const fs::path copies = store / ".new";

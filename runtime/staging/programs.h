@@ -1,4 +1,4 @@
-// The programs that a job continues to use while other releases are installed: $TONY_HOME/programs.
+// The store of programs, $TONY_HOME/programs. A job continues to use its programs while other releases are installed.
 //
 //   <hash>/           the programs of a release, copied when the first job used them; the hash is the hash of their
 //                     names and contents
@@ -23,21 +23,21 @@ namespace tony {
 
 struct StoredPrograms {
   std::string hash;  // name of the entry; empty: none
-  // Protects the entry from being removed, as long as it is held.
+  // The entry is not removed as long as this lock is held.
   UniqueFd lock;
 };
 
 // Returns an entry with complete copies of the installed files, under their names, in the store of `home`; makes the
-// entry if it is missing. If the entry exists, each file is checked by its stamp and none is read. kNotPermitted:
-// `home` does not let programs run. kCannotWrite: the disk is full, or permission is missing. kUnavailable: another
-// process held the lock for too long, or the files were replaced meanwhile. A failure leaves no entry that a later call
-// would use.
+// entry if it is missing. If the entry exists, each file is only checked by its stamp (inode, size and times) and not
+// read. kNotPermitted: `home` does not let programs run. kCannotWrite: the disk is full, or permission is missing.
+// kUnavailable: another process held the lock for too long, or the files were replaced meanwhile. A failure leaves no
+// entry that a later call would use.
 Result<StoredPrograms> StorePrograms(const std::filesystem::path& home,
                                      const std::vector<std::filesystem::path>& installed, Instant now);
 
-// Removes the entries that `find_kept` does not name and that were made before `older_than`, and what dead processes
-// left; see EntryStore::Sweep(). `find_kept` is called when no submit is between StorePrograms() and the record of its
-// job.
+// Removes the entries that were made before `older_than` and that `find_kept` does not name. Also removes what dead
+// processes left, as EntryStore::Sweep() does. `find_kept` is called at a time when no submit is between
+// StorePrograms() and the record of its job.
 Result<EntryStore::Swept> RemoveUnusedPrograms(const std::filesystem::path& home, const EntryStore::FindKept& find_kept,
                                                Instant older_than, Duration limit, bool dry_run);
 

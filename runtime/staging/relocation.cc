@@ -15,10 +15,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kLongestFile = 1 << 20;
-// pip and uv write this where a "#!" line cannot hold the path. sh replaces itself by Python, and Python reads the two
-// lines as one string.
+// The beginning of a script that pip and uv write if a "#!" line cannot hold the path. sh replaces itself by Python,
+// and Python reads the two lines as one string.
 constexpr std::string_view kShellStart = "#!/bin/sh\n'''exec' ";
-// The task's folder, in a form that every shell understands. The executor sets the variable.
+// The task's folder, in a form that every shell understands. The executor sets TONY_NOTICE_FILE to a file in this
+// folder.
 constexpr std::string_view kTasksFolder = "${TONY_NOTICE_FILE%/*}";
 
 std::string FolderOf(const std::string& name) { return fs::path(name).parent_path().string(); }
@@ -54,7 +55,7 @@ std::optional<Start> ParseStart(const std::string& text) {
   return start;
 }
 
-// Returns the script with a new beginning. `python` is a path from the script's folder.
+// Returns the script with a new beginning. `python` is a path relative to the script's folder.
 std::string WithPython(const std::string& python, const Start& start, const std::string& text) {
   return StrCat(kShellStart, "\"$(dirname -- \"$0\")/", python, "\"", start.options, " \"$0\" \"$@\"\n' '''\n",
                 text.substr(start.length));
@@ -121,8 +122,8 @@ class Relocation {
   }
 
   // Returns true if a script that names `python` means the environment's own Python. The environment may have been
-  // moved, or packed elsewhere, so the folder of `python` may be another. A script that names the Python that made the
-  // environment, or a Python of the system, means that one.
+  // moved, or packed on another machine, so the folder in `python` may be outdated. Exceptions are a Python of the
+  // system, and the Python that made the environment: a script that names one of these means exactly that Python.
   bool IsOfEnvironment(const std::string& environment, const fs::path& python) const {
     std::error_code error;
     for (const char* system : {"/usr/bin", "/bin", "/usr/local/bin"})
@@ -131,7 +132,7 @@ class Relocation {
            fs::exists(folder_ / environment / "bin" / python.filename(), error);
   }
 
-  // Returns the path from src_dir; "" if `path` is elsewhere.
+  // Returns the path relative to src_dir; "" if `path` is elsewhere.
   std::string Inside(const fs::path& path) const {
     if (place_.src_dir.empty() || !path.is_absolute()) return "";
     const fs::path inside = path.lexically_normal().lexically_relative(place_.src_dir);
@@ -186,7 +187,7 @@ constexpr std::string_view kFolder = "venv/";
 constexpr int kMostLinks = 40;  // the kernel's limit
 constexpr size_t kLongestHashBang = 4096;
 
-// Returns the program in the environment: "bin/python3" for "venv/bin/python3 train.py".
+// Returns the path of the program within the environment: "bin/python3" for "venv/bin/python3 train.py".
 std::optional<std::string> ProgramInVenv(const std::string& command) {
   std::string_view word = Trim(command);
   word = word.substr(0, word.find_first_of(" \t\n;&|<>()"));
@@ -203,7 +204,7 @@ std::string NotHere(const fs::path& path) {
   return StrCat(path.string(), ", which is not on this machine; the environment was made for another Python");
 }
 
-// Returns where the links that begin at `path` end, whether or not that file exists.
+// Follows the links that begin at `path`, and returns the path to which they lead. That file may be missing.
 fs::path EndOfLinks(fs::path path) {
   std::error_code error;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -214,7 +215,8 @@ fs::path EndOfLinks(fs::path path) {
   return path;
 }
 
-// People pack the environment's folder itself, or its content. The hint names the place of the program.
+// Returns a hint that names the place of the program in the environment. The place varies, because some people pack the
+// environment's folder, and others only its content.
 std::string Hint(const std::string& program, const fs::path& venv) {
   std::error_code error;
   const fs::path name = fs::path(program).filename();
@@ -223,7 +225,8 @@ std::string Hint(const std::string& program, const fs::path& venv) {
     if (fs::is_symlink(fs::symlink_status(venv / found, error)) || fs::exists(venv / found, error))
       return StrCat("; the environment has ", found.string());
   }
-  if (fs::exists(venv / "bin" / name, error)) return StrCat("; the environment has ", (fs::path("bin") / name).string());
+  if (fs::exists(venv / "bin" / name, error))
+    return StrCat("; the environment has ", (fs::path("bin") / name).string());
   return "";
 }
 

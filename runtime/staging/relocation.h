@@ -1,10 +1,11 @@
-// Some files of a source contain the path where the source was. Their copies get other content, which leads to the
-// copy:
+// Some files of a source contain the path where the source was. In the copies, this path is changed as follows:
 //
-//   bin/TOOL of a Python environment    its first line, or pip's form of a long one: the Python in the same folder
-//   bin/activate                        VIRTUAL_ENV: the environment in the task's folder
-//   *.pth, __editable__*_finder.py      a folder of src_dir, as of an editable installation: the task's copy of it
-//   a script with a first line that names a Python of src_dir: the task's copy of that Python
+//   bin/TOOL of a Python environment    its first line, or pip's form of a long one, leads to the Python in the same
+//                                       folder
+//   bin/activate                        VIRTUAL_ENV leads to the environment in the task's folder
+//   *.pth, __editable__*_finder.py      a folder of src_dir, e.g. of an editable installation, is replaced by the
+//                                       task's copy of the folder
+//   a script with a first line that names a Python of src_dir     leads to the task's copy of that Python
 //
 // Copies contain no absolute path, because each machine may have the copy at another place.
 #pragma once
@@ -26,20 +27,21 @@ struct CopyPlace {
   std::string src_dir;
 };
 
-// Returns the new content of the files that must change, by their names. A file that cannot be read is not changed.
+// Returns the new content of each file that must change, by the file's name. A file that cannot be read is not changed.
 std::map<std::string, std::string> RelocatedFiles(const std::filesystem::path& folder,
                                                   const std::vector<SourceItem>& items, const CopyPlace& place);
 
 // Checks whether a Python environment that the user packed can work on this machine.
 
 // Checks the program that `command` begins with, if its path is in "venv/", within the staged environment `venv`. Other
-// commands are accepted. kInvalid, with the reason: the program is missing or not executable, or it leads, by a link,
-// by "#!" or by pyvenv.cfg, to a Python that this machine does not have or that has another version.
+// commands are accepted. kInvalid: the program is missing or not executable, or it leads to a Python that this machine
+// does not have or that has another version. It may lead there by a link, by "#!" or by pyvenv.cfg. The message has the
+// reason.
 Status CheckVenvCommand(const std::string& command, const std::filesystem::path& venv);
 
-// Returns why `command` does not use the environment; "" if it may. Tasks find the environment's programs first in
-// PATH. The text of the command shows exceptions: another Python by its path, a Python version that the environment
-// lacks, or a login shell, which sets PATH again.
+// Returns why `command` does not use the environment; "" if it may use it. A task's PATH begins with the environment's
+// programs, so a usual command uses them. Exceptions are recognized by the text of the command: another Python by its
+// path, a Python version that the environment lacks, or a login shell, which sets PATH again.
 std::string WhyVenvIsNotUsed(const std::string& command, const std::filesystem::path& venv);
 
 }  // namespace tony

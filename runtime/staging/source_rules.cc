@@ -70,7 +70,7 @@ bool MatchesParts(Part pattern, Part pattern_end, Part path, Part path_end) {
 
 namespace fs = std::filesystem;
 
-// The size limit of a script, because a larger file is data.
+// The size limit of a script. A larger file counts as data.
 constexpr int64_t kLongestScript = 256 << 10;
 // Characters that end a path in a line for a shell, or in a text of another language.
 constexpr std::string_view kBetweenPaths = " \t\r\n;&|<>()`'\"=,:$\\{}[]!";
@@ -124,7 +124,7 @@ class NamedPaths {
   SourceRules& rules() { return found_.rules; }
 
  private:
-  // Returns the path from the folder; "" if `word` is elsewhere, or is the folder itself.
+  // Returns the path of `word` relative to the folder; "" if `word` is elsewhere, or is the folder itself.
   std::string Inside(const std::string& word) const {
     fs::path path = word;
     if (path.is_absolute()) {
@@ -140,7 +140,7 @@ class NamedPaths {
 
   // Collects `word` if it is a path in the folder. `before` is the word before it.
   void Take(std::string word, const std::string& before) {
-    // A pattern stands for files of the folder before it, so that folder is collected.
+    // A pattern such as "data/*" stands for files of the folder "data", so that folder is collected.
     if (const size_t glob = word.find_first_of("*?"); glob != std::string::npos)
       word.resize(std::min(word.rfind('/', glob), word.size()) == word.size() ? 0 : word.rfind('/', glob));
     if (word.size() > PATH_MAX || word.find('\0') != std::string::npos) return;
@@ -168,8 +168,8 @@ class NamedPaths {
     const bool is_python = path.ends_with(".py") || first.find("python") != std::string::npos;
     const bool is_shell =
         path.ends_with(".sh") || path.ends_with(".bash") || (!is_python && first.find("sh") != first.npos);
-    // A Python program finds its own files. Only the environments in its text are collected, because the interpreter
-    // that its first line names, or that it starts, is not one of its own files.
+    // A program in another language finds its own files. Only the environments that its text names are collected,
+    // because an interpreter that its first line names, or that it starts, is not among these files.
     if (!is_shell && fs::path(path).filename() != "Makefile") return TakeEnvironments(*text);
     if (is_shell && text->find("\r\n") != std::string::npos)
       found_.warnings.push_back(StrCat(path,
@@ -179,7 +179,7 @@ class NamedPaths {
     TakeShell(*text);
   }
 
-  // A text that is not a shell script is searched for environments only.
+  // Collects only the environments that the text names. Used for a text that is not a shell script.
   void TakeEnvironments(const std::string& text) {
     for (const std::string& word : SplitAtAny(text, kBetweenPaths)) {
       const size_t bin = word.find("/bin/");
@@ -249,14 +249,15 @@ JobSources SelectSources(const JobSpec& spec, bool as_tony) {
   for (const std::string& folder : {inside(spec.checkpoint.directory), inside(spec.history_folder)})
     if (!folder.empty()) rules.written.insert(folder);
   if (!spec.python_venv.empty() && !as_tony) {
-    // In the task's folder, the name "venv" is a link to the staged environment.
+    // In the task's folder, the name "venv" is a link to the staged environment. Paths in "venv" are therefore not
+    // files of src_dir.
     std::erase_if(rules.named,
                   [](const std::string& path) { return path == kVenvFolder || path.starts_with("venv/"); });
     rules.elsewhere = inside(spec.python_venv);
   }
   NameWholeEnvironments(spec.src_dir, rules.named);
-  // A named file in a folder that the job writes, e.g. a checkpoint to read, travels. The folder itself travels empty,
-  // even if the job names it.
+  // Folders that the job writes travel empty, even if the job names them. A named file in such a folder, e.g. a
+  // checkpoint to read, still travels.
   for (const std::string& folder : rules.written) rules.named.erase(folder);
   return std::move(paths).Found();
 }

@@ -16,7 +16,8 @@ struct IgnorePattern {
   // The file's path from the source folder: "sub/.gitignore".
   std::string file;
   std::vector<std::string> parts;
-  // The number of bytes in "sub/". The pattern is matched against the rest of a path.
+  // The length of the file's folder in bytes, e.g. of "sub/". The pattern is matched against a path without this
+  // beginning.
   size_t folder = 0;
   bool is_from_tonyignore = false;  // the pattern is from a .tonyignore
   bool keeps = false;               // the pattern begins with "!"
@@ -28,20 +29,21 @@ struct IgnorePattern {
 class IgnoreRules {
  public:
   // Adds the patterns of one file. The last pattern that matches decides, so the file of a folder must be added before
-  // the files of the folders in it. Cut() with an earlier size() removes the patterns that were added since.
+  // the files of its subfolders. Cut() with an earlier size() removes the patterns that were added since.
   void Add(std::string_view text, const std::string& file, bool is_from_tonyignore);
   size_t size() const { return patterns_.size(); }
   void Cut(size_t size) { patterns_.resize(size); }
 
-  // Returns the pattern that decides about `path`; null if none matches. `path` starts at the source folder, and the
-  // folder that contains it is not left out. `only_tonys`: only patterns of a .tonyignore count.
+  // Returns the pattern that decides about `path`; null if none matches. `path` is relative to the source folder. The
+  // caller ensures that no folder above `path` is left out. `only_tonys`: only patterns of a .tonyignore count.
   const IgnorePattern* Find(std::string_view path, bool is_folder, bool only_tonys = false) const;
 
  private:
   std::vector<IgnorePattern> patterns_;
 };
 
-// The rules that decide which files of a job's src_dir travel to its tasks. They follow from the job's specification.
+// The rules that decide which files of a job's src_dir travel to its tasks. They are derived from the job's
+// specification.
 
 struct JobSources {
   SourceRules rules;
@@ -49,8 +51,9 @@ struct JobSources {
   std::vector<std::string> warnings;
 };
 
-// Reads the shell scripts that the commands name, because the files that these scripts name travel as well. `as_tony`:
-// the job comes from a tony.xml or from Azkaban, and all of src_dir goes to its tasks except what .tonyignore names.
+// Returns the rules for src_dir. Reads the shell scripts that the commands name, because the files named in these
+// scripts travel to the tasks, too. `as_tony`: the job comes from a tony.xml or from Azkaban, and all of src_dir goes
+// to its tasks except what .tonyignore names.
 JobSources SelectSources(const JobSpec& spec, bool as_tony);
 
 }  // namespace tony

@@ -76,7 +76,7 @@ std::string Hash(const std::vector<SourceItem>& items, const std::vector<std::st
   return sha.Hex();
 }
 
-// Counting this many files takes a second on a slow disk.
+// The largest number of left-out files that are counted. Counting this many takes a second on a slow disk.
 constexpr int64_t kMostCounted = 100'000;
 constexpr std::string_view kSpecial = "neither a file nor a folder nor a symbolic link";
 constexpr std::string_view kGit = ".git";
@@ -110,9 +110,9 @@ class Listing {
   struct Scope {
     // True: the job names the folder, or a folder above it.
     bool named = false;
-    // True: the job names this folder, which a rule would have left out, so no rule counts in it.
+    // True: the job names this folder although a rule leaves it out. Therefore no rule applies in it.
     bool whole = false;
-    // True: no .tonyignore has been found so far, so .gitignore counts.
+    // True: no .tonyignore has been found so far, so .gitignore applies.
     bool git = true;
     // The rule that leaves out everything here that the job does not name; empty: no such rule.
     std::string left_out;

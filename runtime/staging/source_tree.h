@@ -1,10 +1,11 @@
-// Remembers the hashes of a source's files, so that a second submit need not read 800 MB again. A file is identified by
-// its stamp (entry_store.h). This is only a cache. A file without a remembered hash is read, and everything that is put
-// into the store is hashed on the way. A wrong hash therefore costs a refused submit and never makes a wrong entry.
+// Remembers the hashes of a source's files, so that a second submit need not read e.g. 800 MB again. A file is
+// identified by its stamp (entry_store.h). This is only a cache: a file without a remembered hash is read. A wrong hash
+// never makes a wrong entry in the store, because everything that is put into the store is hashed on the way. It only
+// costs a refused submit.
 //
-// A hash is wrong if a file changes and its stamp does not. That can happen through a mapping into memory that was
-// written to before the file was read; on a file system whose times have ticks of a second and whose clock is behind;
-// and on a disk that is written to past its file system.
+// A hash is wrong if a file changes and its stamp does not. This can happen if a program writes through a memory
+// mapping to which it had written before the file was read. It can also happen on a file system whose times have
+// ticks of a second and whose clock is behind, and on a disk that is written to past its file system.
 #pragma once
 
 #include <time.h>
@@ -25,18 +26,18 @@ namespace tony {
 
 class HashCache {
  public:
-  // Bytes. Sources below this size are not remembered, because they are hashed in 50 ms.
+  // The size in bytes below which the hashes of a source are not remembered. Smaller sources are hashed in 50 ms.
   static constexpr int64_t kNotWorthIt = int64_t{16} << 20;
 
-  // Loads the hashes for `source`, a file or a folder of `bytes`, from the folder of the store. An unreadable file
-  // counts as empty.
+  // Loads the hashes for `source`, a file or a folder of `bytes`, from the folder of the store. An unreadable file of
+  // hashes counts as empty.
   static HashCache Load(const std::filesystem::path& store, const std::filesystem::path& source, int64_t bytes);
   static HashCache None() { return {}; }
 
   // Returns the hash; "" if it is not known.
   std::string Find(const FileStamp& stamp);
-  // Remembers a hash, except if the file changed shortly before `read`, the time when its reading began. The file's
-  // stamp must have been the same after the reading.
+  // Remembers a hash, except if the file changed shortly before `read`, the time at which reading the file began. The
+  // caller must have checked that the file had the same stamp after the reading.
   void Add(const FileStamp& stamp, const std::string& hash, Instant read);
   // Writes the hashes that were found or added since Load(), if they differ from what Load() read.
   void Keep() const;
@@ -50,7 +51,7 @@ class HashCache {
   std::map<FileStamp, std::string> known_, seen_;
 };
 
-// The list of what is staged from a user's folder.
+// Types and functions that list what is staged from a user's folder.
 
 struct SourceItem {
   enum class Kind { kFolder, kFile, kLink };
@@ -66,13 +67,13 @@ struct SourceItem {
 // Rules that leave out files of a folder. Without rules only pipes, sockets and devices are left out, because they
 // cannot be copied.
 struct SourceRules {
-  // False: no rule counts. True: the rules below count, and the patterns of .tonyignore files.
+  // False: no rule applies. True: the rules below apply, and the patterns of .tonyignore files.
   bool apply = false;
-  // Files named .gitignore count where no .tonyignore exists. .git, and environments that the job does not name, are
-  // left out.
+  // True: .gitignore files apply where no .tonyignore exists. Also, .git and the environments that the job does not
+  // name are left out.
   bool with_defaults = false;
-  // Paths from the folder that travel whatever a rule says. A folder travels with its content, except what a
-  // .tonyignore leaves out.
+  // Paths relative to the folder that travel to the tasks even if a rule leaves them out. A named folder travels with
+  // its content, except files that a .tonyignore leaves out.
   std::set<std::string> named;
   // Folders that the job itself fills. They travel empty.
   std::set<std::string> written;
@@ -93,7 +94,7 @@ struct SourceListing {
 Result<SourceListing> ListSource(const std::filesystem::path& folder, const std::filesystem::path& without,
                                  const SourceRules& rules = {});
 
-// Returns true if the folder is a Python environment that runs by itself: of venv, virtualenv, uv or conda.
+// Returns true if the folder is a Python environment that runs by itself: made by venv, virtualenv, uv or conda.
 bool IsEnvironment(const std::filesystem::path& folder);
 
 SourceSummary SummaryOf(const std::filesystem::path& folder, const SourceListing& listing);
@@ -104,7 +105,8 @@ int64_t TotalSize(const std::vector<SourceItem>& items);
 // for each file in order. Times do not count.
 std::string TreeHash(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes);
 
-// Like TreeHash(), without the folders __pycache__, because Python writes them when a program merely runs.
+// Returns the hash of TreeHash(), computed without the folders __pycache__. Python writes these folders even when a
+// program merely runs.
 std::string TreeHashOfSources(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes);
 
 }  // namespace tony

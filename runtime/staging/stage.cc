@@ -19,8 +19,8 @@
 namespace tony {
 namespace {
 
-// Bytes that a check of the disk grants. They are far less than the space that is left free, because other programs
-// write to the disk at the same time.
+// The number of bytes that may be written after one check of the disk. This is far less than the space that is left
+// free, because other programs write to the disk at the same time.
 constexpr int64_t kGrant = 64 << 20;
 
 namespace fs = std::filesystem;
@@ -63,8 +63,8 @@ class Staging {
   }
 
  private:
-  // Checks the remote files first: no file of this machine is read or copied for a job whose files the cluster does not
-  // have.
+  // Checks the remote files before anything else. Thus no file of this machine is read or copied for a job whose remote
+  // files are missing.
   Status LookAtAll(const JobSpec& spec) {
     for (const FileSpec& file : FilesInHdfs(spec)) {
       const std::string what = NameOfSource(file);
@@ -96,7 +96,7 @@ class Staging {
     return Ok();
   }
 
-  // `others` are the entries that the same tasks find in their folder, too.
+  // `others` are entries that the same tasks also find in their folder.
   Status AddAll(const std::vector<FileSpec>& files, const std::vector<StagedEntry>& others,
                 std::vector<StagedEntry>& entries) {
     for (const FileSpec& file : files) {
@@ -116,8 +116,8 @@ class Staging {
     return Ok();
   }
 
-  // Tasks get copies of their own, as of a folder of this machine. Resources that the job names take precedence over
-  // them.
+  // Adds the files of a remote src_dir. Each task gets copies of its own, as with a src_dir on this machine. Resources
+  // that the job names take precedence over these files.
   void AddRemoteSource(const FileSpec& file, std::vector<StagedEntry>& entries) {
     for (const RemoteFile& one : Found(file))
       entries.push_back({one.name, Remember(one), one.is_packed ? Form::kContents : Form::kCopy});
@@ -167,7 +167,7 @@ class Staging {
     return staged->entry;
   }
 
-  // Returns a hash of the names and contents that tasks find, wherever the files came from.
+  // Returns a hash of the names and contents that tasks find. The origin of the files does not count.
   std::string Content(const StagedFiles& staged) const {
     Sha256 sha;
     const auto add = [&](const std::string& whose, const std::vector<StagedEntry>& entries) {
@@ -203,8 +203,9 @@ Status SpaceGuard::Take(int64_t bytes) {
   const int64_t free = static_cast<int64_t>(disk.f_bavail) * block;
   const int64_t leave = std::min(kLeaveFree, static_cast<int64_t>(disk.f_blocks) * block / kLeaveFreePart);
   if (free - bytes < leave)
-    return Error{ErrorCode::kCannotWrite, StrCat("write ", folder_.string(), ": its disk has ", free >> 20,
-                                                 " MB free, and ", leave >> 20, " MB must stay free for other programs")};
+    return Error{ErrorCode::kCannotWrite,
+                 StrCat("write ", folder_.string(), ": its disk has ", free >> 20, " MB free, and ", leave >> 20,
+                        " MB must stay free for other programs")};
   granted_ = std::min(kGrant, free - bytes - leave);
   return Ok();
 }

@@ -16,13 +16,15 @@
 
 namespace tony {
 
-// For comparison: a large Python environment has 200,000 files; a file system of 100 GB has 6 million inodes.
+// The largest number of files and folders. For comparison: a large Python environment has 200,000 files; a file
+// system of 100 GB has 6 million inodes.
 constexpr int64_t kMostEntries = 500'000;
-// Larger data belongs on a disk that the tasks read, not in an archive that is unpacked for them.
+// The largest unpacked size in bytes. Larger data belongs on a disk that the tasks read, not in an archive that is
+// unpacked for them.
 constexpr int64_t kMostUnpacked = int64_t{128} << 30;
 // The highest allowed ratio of unpacked size to archive size. Programs, tables and logs shrink to a twentieth at best.
-// A decompression bomb shrinks to a thousandth, and to less where archives overlap. Below kFreeOfRatio unpacked bytes
-// the ratio does not count, because a small file of zeros is not an attack.
+// A decompression bomb shrinks to a thousandth, and to even less if parts of the archive overlap. Below kFreeOfRatio
+// unpacked bytes the ratio is not checked, because a small file of zeros is not an attack.
 constexpr int64_t kMostRatio = 250;
 constexpr int64_t kFreeOfRatio = int64_t{1} << 30;
 // Staging leaves this much of the disk free, because other programs and the jobs themselves write to the disk. On a
@@ -37,13 +39,13 @@ struct UnpackLimits {
   int64_t free_of_ratio = kFreeOfRatio;
 };
 
-// Keeps staging from filling the disk that others write to.
+// Ensures that staging leaves some of the disk free, because others write to the disk, too.
 
 class SpaceGuard {
  public:
   explicit SpaceGuard(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  // Call this before `bytes` bytes are written to the folder. kCannotWrite: too little space would be left free. The
-  // disk is checked only now and then.
+  // Call this before `bytes` bytes are written to the folder. kCannotWrite: too little space would be left free. Most
+  // calls do not check the disk.
   Status Take(int64_t bytes);
 
  private:
@@ -51,7 +53,7 @@ class SpaceGuard {
   int64_t granted_ = 0;
 };
 
-// The progress of staging, and whether it was stopped.
+// Counts the progress of staging, and checks whether a stop was requested.
 
 class StageMeter {
  public:
@@ -81,14 +83,14 @@ class StageMeter {
 //   <hash>                a file; <hash>-x: an executable file
 //   <hash>-tree           a folder, named by the hash of its whole content
 //   <hash>-unpacked       the content of the archive with that hash
-//   <hash>-environment    the same for a Python environment, whose files lead to the task's copy
+//   <hash>-environment    the content of a Python environment's archive, whose files lead to the task's copy
 //   <hash>-venv           an environment that was made from a lock file
 //
 // Entries are complete or missing, and never change: their files and folders are read-only.
 
 class StagedStore {
  public:
-  // Opens the store of `home`; see EntryStore::Open().
+  // Opens the store of `home`, as EntryStore::Open() describes.
   static Result<StagedStore> Open(const std::filesystem::path& home, const std::stop_token& stop) {
     TRY_ASSIGN(EntryStore entries, EntryStore::Open(FolderOf(home), stop));
     return StagedStore(home, std::move(entries));
@@ -106,12 +108,12 @@ class StagedStore {
 };
 
 // Puts a job's files into the user's store of staged content, before the job exists. Files that cannot be used are
-// refused while nothing has been started. README.md describes each kind of source.
+// refused before anything is started. README.md describes each kind of source.
 
 bool NeedsStaging(const JobSpec& spec);
 
-// The part of Stage()'s report that is about src_dir. PlanSources() lists src_dir and does not read its files. Errors
-// are the same as Stage()'s.
+// The part of Stage()'s report that is about src_dir. PlanSources() lists src_dir without reading its files, and
+// returns the same errors as Stage().
 struct PlannedSources {
   SourceSummary summary;
   std::vector<std::string> warnings;
@@ -121,12 +123,13 @@ Result<PlannedSources> PlanSources(const JobSpec& spec, const std::filesystem::p
 // Returns the files of a source in a cluster's file system: the source itself, or the files in the folder. Errors do
 // not name the source.
 using ListRemoteFiles = std::function<Result<std::vector<RemoteFile>>(const FileSpec&)>;
-Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);  // for jobs without a cluster: kInvalid
+// Returns kInvalid. For jobs that have no cluster.
+Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);
 
-// Stages all sources of a job; blocks until they are in the store. `as_tony`: see SelectSources(). `watch` and `look` are
-// called on this thread, `look` first. Content that the store already has is not copied again. The entries are
-// protected from removal while `store` exists, so a job that refers to them must be recorded before `store` is
-// destroyed.
+// Stages all sources of a job; blocks until they are in the store. `as_tony` has the meaning that SelectSources()
+// describes. `watch` and `look` are called on this thread, `look` first. Content that the store already has is not
+// copied again. The entries are protected from removal while `store` exists, so a job that refers to them must be
+// recorded before `store` is destroyed.
 //
 // Errors name the source. kInvalid: the source is missing, cannot be read, is an archive that is refused, or is a
 // Python environment that cannot work here. kUnavailable: the source changed while it was read, or a stop was requested

@@ -24,7 +24,7 @@ struct OpenSource {
   struct stat info {};
 };
 
-// O_NONBLOCK: a pipe that was put in the place of the file must not block this process.
+// O_NONBLOCK is needed because a pipe that was put in the place of the file must not block this process.
 Result<OpenSource> OpenForReading(const fs::path& path, int more_flags = 0) {
   OpenSource source{.fd = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more_flags))};
   if (!source.fd.valid() || fstat(source.fd.get(), &source.info) != 0)
@@ -102,8 +102,8 @@ class Stager {
     TRY_ASSIGN(const std::string hash, HashOfOne(source, path));
     return Keep(hash + (use.place ? "-environment" : "-unpacked"), hash, [&](const fs::path& temporary) -> Status {
       meter_.Expect(source.info.st_size);
-      // The hash was remembered and not read now. The archive may have changed, and the entry would have the wrong
-      // name.
+      // A remembered hash is checked by reading the archive. If the archive has changed since, the entry would get a
+      // wrong name.
       if (was_known_) {
         meter_.Expect(source.info.st_size);
         TRY_ASSIGN(const std::string read, Hash(source, path));
@@ -130,8 +130,8 @@ class Stager {
     return StagedSource{std::move(entry), content};
   }
 
-  // Files of an archive lead to where it was packed. The result does not depend on the job, because the entry is named
-  // after the archive.
+  // Changes the files of an unpacked archive that contain the path where the archive was packed. The result must not
+  // depend on the job, because the entry is named after the archive, and other jobs share the entry.
   static Status Relocate(const fs::path& folder, const CopyPlace& place) {
     TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));
     const auto changed = RelocatedFiles(folder, listing.items, {.name = place.name});
@@ -240,8 +240,8 @@ class Stager {
     return hash == expected ? Ok() : HasChanged(from_path);
   }
 
-  // Returns the error for a source that does not match its hash. The remembered hash may be wrong, too, so the next
-  // submit reads the file.
+  // Returns the error for a file that does not match its hash. Either the file has changed, or the remembered hash is
+  // wrong. The remembered hashes are therefore deleted, and the next submit reads the files.
   Error HasChanged(const fs::path& path) const {
     known_.Forget();
     return Changed(path);
@@ -258,7 +258,7 @@ class Stager {
   const UnpackLimits& limits_;
   StageMeter& meter_;
   SpaceGuard space_;
-  // New content of the files of a tree that are not copied unchanged.
+  // The new content of those files of a tree that are not copied unchanged.
   Contents relocated_;
   HashCache known_ = HashCache::None();  // hashes of the source's files
   // True if a hash of the source was remembered, and the file was not read for it.

@@ -66,7 +66,7 @@ class Unpacker {
 
   Status Run(int64_t archive_size) {
     TRY(TakeAll());
-    // A file of zeros reads as an archive without entries, because zeros end a tar.
+    // An archive without entries is refused, because a file of zeros reads as one: zeros end a tar.
     if (entries_ == 0) return Error{ErrorCode::kInvalid, "the archive is empty"};
     return meter_.Done(archive_size - told_);
   }
@@ -136,7 +136,7 @@ class Unpacker {
     return Tell();
   }
 
-  // A hole takes no space on the disk. It counts as size, because later readers of the file read it.
+  // Writes a hole. The hole takes no space on the disk, and counts as size, because later readers of the file read it.
   Status LeaveHole(const UniqueFd& file, const ArchiveEntry& entry, const std::string& name, int64_t size,
                    int64_t end) {
     TRY(CheckSize(entry, size));
@@ -149,7 +149,8 @@ class Unpacker {
       unpacked_ += bytes;
       return Ok();
     }
-    return Refuse(entry.name, StrCat("more than ", limits_.bytes >> 20, " MB unpacked, together with the entries before"));
+    return Refuse(entry.name,
+                  StrCat("more than ", limits_.bytes >> 20, " MB unpacked, together with the entries before"));
   }
 
   // Reports the position in the archive. In a zip the position also moves backwards.
@@ -259,7 +260,8 @@ Status TreeWriter::FinishFile(int fd, const std::string& name, bool executable, 
 Status TreeWriter::MakeSymlink(const std::string& name, const std::string& target, const timespec& modified) {
   TRY_ASSIGN(const Place place, Find(name));
   if (!place.Put([&] { return symlinkat(target.c_str(), place.parent, place.leaf.c_str()) == 0; })) {
-    if (errno == ENOENT || errno == ENAMETOOLONG) return RefuseName(name, "the target of the link is empty or too long");
+    if (errno == ENOENT || errno == ENAMETOOLONG)
+      return RefuseName(name, "the target of the link is empty or too long");
     return PlaceError(name, PathOf(name), errno);
   }
   const timespec times[2] = {modified, modified};
@@ -270,11 +272,12 @@ Status TreeWriter::MakeSymlink(const std::string& name, const std::string& targe
 
 Status TreeWriter::MakeHardLink(const std::string& name, const std::string& existing) {
   TRY_ASSIGN(const Place old, Find(existing));
-  const UniqueFd parent(fcntl(old.parent, F_DUPFD_CLOEXEC, 0));  // Find() may close the lent descriptor
+  const UniqueFd parent(fcntl(old.parent, F_DUPFD_CLOEXEC, 0));  // Find() may close the borrowed descriptor
   const std::string leaf = old.leaf;
   struct stat info {};
   if (fstatat(parent.get(), leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
-    return RefuseName(name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is not an earlier file of the archive"));
+    return RefuseName(
+        name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is not an earlier file of the archive"));
   if (name == existing) return Ok();
   TRY_ASSIGN(const Place place, Find(name));
   if (place.Put([&] { return linkat(parent.get(), leaf.c_str(), place.parent, place.leaf.c_str(), 0) == 0; }))

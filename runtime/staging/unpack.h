@@ -14,12 +14,12 @@
 
 namespace tony {
 
-// Names are paths from the tree's folder: "a/b", without "..". No component of a path is ever reached through a
-// symbolic link. If two files or links have one name, the later one counts, as for `tar` and `unzip`. A folder is never
-// replaced. Missing folders above a name are created.
+// Names are paths relative to the tree's folder: "a/b", without "..". No component of a path is ever reached through a
+// symbolic link. If two files or links have one name, the later one replaces the earlier one, as with `tar` and
+// `unzip`. A folder is never replaced. Missing folders above a name are created.
 //
-// kInvalid: the name is not allowed, or something else has its place. kCannotWrite: the disk. A failure leaves a
-// partial tree.
+// kInvalid: the name is not allowed, or something else has its place. kCannotWrite: writing to the disk failed. A
+// failure leaves a partial tree.
 class TreeWriter {
  public:
   static Result<TreeWriter> Make(const std::filesystem::path& folder);  // `folder` must not exist yet
@@ -59,12 +59,12 @@ class TreeWriter {
 
 // Unpacks an archive of unknown origin into a new tree.
 
-// Unpacks the archive `fd` into `tree`. kInvalid refuses an entry, by its name: absolute names and names with "..",
-// names through links, a file in the place of an earlier folder, names that are not UTF-8 or too long, devices, pipes
-// and sockets, hard links to anything except an earlier file of the archive, and encrypted entries. kInvalid also
-// refuses archives that are empty, cut off, damaged, or beyond the limits. Setuid and setgid bits are dropped. Symbolic
-// links are kept wherever they point, and never followed. A failure leaves a partial tree in `tree`, and nothing
-// elsewhere.
+// Unpacks the archive `fd` into `tree`. kInvalid: an entry is refused; the message has the entry's name. Refused are
+// absolute names, names with "..", names that lead through links, files in the place of an earlier folder, names that
+// are not UTF-8 or too long, devices, pipes, sockets, hard links to anything except an earlier file of the archive, and
+// encrypted entries. Archives that are empty, cut off, damaged, or beyond the limits are refused with kInvalid, too.
+// Setuid and setgid bits are dropped. Symbolic links are kept wherever they point, and never followed. A failure leaves
+// a partial tree in `tree`, and nothing elsewhere.
 Status Unpack(int fd, TreeWriter& tree, const UnpackLimits& limits, SpaceGuard& space, StageMeter& meter);
 
 }  // namespace tony
