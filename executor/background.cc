@@ -49,7 +49,8 @@ constexpr std::array<std::string_view, 24> kServices = {
 
 bool IsOneOf(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
-std::string_view Base(std::string_view path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
+// Without a slash, npos + 1 is 0, and the whole path is returned.
+std::string_view Base(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsInterpreter(std::string_view name) {
   return name.starts_with("python") || name.starts_with("perl") || name.starts_with("ruby") || name == "node" ||

@@ -39,7 +39,7 @@ struct Arguments {
   AttemptId attempt;
   ContainerId container;
   std::string host;
-  // In YARN, where a NodeManager ends this process.
+  // True in a container of YARN, where a NodeManager ends this process.
   bool in_container = false;
   MakeChannel tls{};  // for an AM on another machine
 };

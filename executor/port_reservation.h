@@ -34,9 +34,9 @@ class PortReservation {
   void LetGo();
 
   // Binds the port again after LetGo(), for the next process. No socket option is used, so the call to bind() fails
-  // while a connection of the previous process lingers. A server without options would fail in the same way. In this
-  // case another port is reserved if `may_change` is true; otherwise the port stays unbound. kUnavailable: no port is
-  // left.
+  // while a connection of the previous process lingers. It would fail in the same way for a server without options. If
+  // bind() fails and `may_change` is true, another port is reserved; if `may_change` is false, the port stays unbound.
+  // kUnavailable: no port is left.
   Status Renew(bool may_change);
 
  private:

@@ -143,7 +143,8 @@ std::string_view PasswordIn(std::string_view url) {
 
 bool IsSecretByName(std::string_view name) {
   constexpr std::array<std::string_view, 6> kWords = {"PASSWORD", "PASSWD", "SECRET", "TOKEN", "KEY", "APIKEY"};
-  std::string_view word = name.substr(name.rfind('_') + 1);  // npos + 1 is 0
+  // Without a "_", npos + 1 is 0, and the whole name is the word.
+  std::string_view word = name.substr(name.rfind('_') + 1);
   return std::ranges::any_of(kWords, [&](std::string_view secret) { return ToLower(word) == ToLower(secret); });
 }
 

@@ -44,7 +44,8 @@ size_t ControlLength(std::string_view text) {
 // Returns a line as a terminal would show it: for a progress bar, only the last state.
 std::string Printable(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
-  line.remove_prefix(line.rfind('\r') + 1);  // npos + 1 is 0
+  // Without a "\r", npos + 1 is 0, and the whole line stays.
+  line.remove_prefix(line.rfind('\r') + 1);
   const std::string valid = ReplaceInvalidUtf8(line);
   std::string text;
   for (std::string_view rest = valid; !rest.empty();) {

@@ -285,7 +285,7 @@ void TaskRun::On(const ProcessNotStarted& event) {
   } else if (state_ == State::kStarting) {
     Fail(Named(event.outcome, event.process));
   } else {
-    // The stop came before the other processes were started, so they have not received the signal yet.
+    // Processes that were started after the stop have not received the signal yet.
     CheckTreeSoon(state_ == State::kStopping ? SIGTERM : SIGKILL);
   }
 }

@@ -230,8 +230,8 @@ void TaskRun::Await() {
   Do(SendAwait{Self(), since_});
 }
 
-// An answer proves only that its AM lived when the call was sent. The answer may have been on its way for as long as
-// this executor stood still.
+// An answer proves only that the AM lived when the call was sent. If this executor was suspended, the answer may have
+// waited for as long as that.
 void TaskRun::Hear(Instant sent) { heard_at_ = std::max(heard_at_, sent); }
 
 std::optional<Instant> TaskRun::CutOffDeadline() const {

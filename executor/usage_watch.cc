@@ -235,7 +235,7 @@ ProcessTimes ReadTimes(pid_t pid) {
   const size_t end_of_name = rest.rfind(')');  // the name may contain any character
   if (end_of_name == std::string_view::npos) return {};
   rest.remove_prefix(std::min(end_of_name + 4, rest.size()));  // the length of ") S "
-  // Field numbers are those of proc(5), where the parent is field 4.
+  // The numbers in these loops are the field numbers of proc(5), where the parent is field 4.
   for (int field = 4; field < 14; ++field) NumberAt(rest);
   ProcessTimes times;
   for (int field = 14; field <= 17; ++field) times.ticks += NumberAt(rest);

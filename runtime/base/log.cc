@@ -9,8 +9,8 @@
 
 #include "runtime/base/strings.h"
 
-// The only file that includes spdlog. The header-only form is intended: Debian has no static spdlog, and one more
-// shared library costs an executor more start-up time than this file costs the build.
+// The only file that includes spdlog. The header-only form is used on purpose: Debian has no static spdlog, and another
+// shared library would slow down the start of every executor. The time that this file costs the build is worth it.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 

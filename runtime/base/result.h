@@ -103,7 +103,7 @@ Result<T> Annotate(Result<T> result, const std::string& context) {
     if (auto tony_status = (expression); !tony_status.ok()) return tony_status.error(); \
   } while (false)
 
-// `TRY_ASSIGN(auto x, F())` assigns the value of F(), or returns its error from the enclosing function.
+// `TRY_ASSIGN(auto x, F())` assigns the value of F(). If F() fails, returns its error from the enclosing function.
 #define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_(TONY_CONCAT(tony_result_, __LINE__), declaration, expression)
 #define TRY_ASSIGN_(name, declaration, expression) \
   auto name = (expression);                        \

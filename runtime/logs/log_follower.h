@@ -43,7 +43,8 @@ class LogFollower {
     // The offset up to which no line end was found.
     uint64_t searched = 0;
     bool grown = true;
-    Instant waits_since;  // since when a line is unfinished
+    // The time since which the last line has been unfinished.
+    Instant waits_since;
   };
   struct Attempt {
     AttemptId id;

@@ -183,7 +183,8 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
     const bool full = got.size == wanted, closed = !full && IsCut(*log, offset + got.size);
     const std::string_view text(chunk.data(), got.size);
     const bool line_fits = !full || wanted == kChunk || text.find('\n') != std::string_view::npos;
-    if (!line_fits && budget.used) return false;  // the line begins the next answer
+    // The next answer begins with this line.
+    if (!line_fits && budget.used) return false;
     const size_t ready = Ready(text, full, last || closed);
     if (ready == 0) return true;
     // The offset moves before the sink is called, because the receiver may want a cursor behind the text.

@@ -23,8 +23,9 @@
 
 namespace tony {
 
-// Returns the names of an attempt's streams that are shown, without the other files in its folder: "stdout", "stderr",
-// "executor.log", and the streams of the task's further processes: "stdout-1", "stderr-1", "stdout-2", ...
+// Returns the names of those streams of an attempt that are shown to people: "stdout", "stderr", "executor.log", and
+// the streams of the task's further processes: "stdout-1", "stderr-1", "stdout-2", ... Other files of the attempt's
+// folder are not included.
 std::vector<std::string> LogNames(int processes);
 
 struct LogBytes {
@@ -65,7 +66,7 @@ struct LogWatchSink {
   std::function<void(const AttemptId&, const std::string&)> on_written;  // the named stream has grown
   std::function<void(const AttemptId&)> on_ended;                        // the attempt writes nothing more
   std::function<void()> on_status;                                       // the job's status has changed
-  // Reports may have been missed, or the watch has become blind outside of Look().
+  // Some changes may not have been reported, or the watch has become blind outside of Look().
   std::function<void()> on_missed;
 };
 
@@ -73,7 +74,8 @@ struct LogWatchSink {
 class LogWatch {
  public:
   virtual ~LogWatch() = default;
-  // Searches for changes that were not reported. After the call, everything that existed before it has been reported.
+  // Searches for changes that were not reported. When the call returns, everything that existed before the call has
+  // been reported.
   virtual void Look() = 0;
   // Returns whether a part of the logs is not watched. Look() must then be called from time to time.
   virtual bool is_blind() const = 0;
@@ -92,7 +94,7 @@ class LogSource {
   // if the attempt has no logs.
   using Files = std::vector<std::optional<LogFile>>;
   virtual std::optional<Files> List(const AttemptId& attempt) const = 0;
-  // Reports the attempts that exist already, and each new attempt.
+  // Returns a watch that reports the attempts that exist already, and each new attempt.
   virtual std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task,
                                           LogWatchSink sink) const = 0;
 };

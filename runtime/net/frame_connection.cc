@@ -44,7 +44,8 @@ std::unique_ptr<Channel> MakePlainChannel(UniqueFd socket) { return std::make_un
 
 namespace {
 
-// Thousands of connections are idle most of the time. An idle connection does not keep the buffer of a large frame.
+// The capacity that an empty buffer may keep. Thousands of connections are idle most of the time, so none of them keeps
+// the buffer of a large frame.
 constexpr size_t kKeptCapacity = 4096;
 
 uint32_t ReadLength(std::string_view bytes) {

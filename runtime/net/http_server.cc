@@ -320,7 +320,7 @@ void HttpConnection::Sent() {
   }
   state_ = State::kReading;
   LimitTo(reader_.buffered() > 0 ? context_.limits.header : context_.limits.idle);
-  // The loop serves the next request, so that many requests sent at once do not run on top of each other.
+  // The next request is served from the loop, so that many requests sent at once do not lead to deep recursion.
   next_ = context_.loop.After(Duration(0), [this] {
     if (state_ == State::kReading) ServeNext();
   });

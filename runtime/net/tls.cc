@@ -188,7 +188,7 @@ int TlsChannel::Send(BIO* bio, const char* bytes, int size) {
 }
 
 // Returns the first text in OpenSSL's error queue. The queue may begin with errors of other parts of OpenSSL. These
-// have no text, because StartLibrary() leaves it out.
+// errors have no text, because StartLibrary() does not load it.
 std::string ReasonOfTls() {
   while (const unsigned long error = ERR_get_error())
     if (const char* text = ERR_reason_error_string(error)) return text;

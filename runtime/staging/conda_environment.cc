@@ -230,7 +230,7 @@ Status InstallByConda(const fs::path& client, const std::string& lock, const fs:
       {"MAMBA_ALWAYS_SOFTLINK", "false"},
       // Conda does not register the environment, because its path is temporary. mamba has no such setting.
       {"CONDA_REGISTER_ENVS", "false"},
-      // Otherwise conda would fetch channel notices even if it has every package.
+      // Without this setting, conda would fetch channel notices even if it has every package.
       {"CONDA_NUMBER_CHANNEL_NOTICES", "0"},
       {"NO_COLOR", "1"}};
   const auto said = RunEnvironmentMaker(name + " create", {std::move(words), std::move(environment)},

@@ -343,7 +343,7 @@ bool IsEnvironmentLock(const fs::path& file) { return IsUvLock(file) || IsOtherC
 
 Result<StagedSource> StageLockedEnvironment(const fs::path& file, const StageContext& context) {
   if (IsOtherCondaFile(file)) return RefuseOtherCondaFile(file);
-  // The content is checked before the name, because people call conda's explicit files requirements.txt, too.
+  // The content decides and not the name, because people also name conda's explicit files requirements.txt.
   TRY_ASSIGN(const EnvironmentRecipe recipe, IsCondaLock(file) ? CondaEnvironment(file, context.store, context.meter)
                                                                : UvEnvironment(file, context.meter));
   const auto make = [&](const fs::path& temporary) -> Status {

@@ -52,7 +52,8 @@ Result<std::string> KeyOf(const std::vector<fs::path>& installed) {
   return Join(words, " ");
 }
 
-// Returns a line such as KeyOf(installed) returns, with the stamps that the programs had when they were copied.
+// Returns names and stamps of the programs in the same form as KeyOf(installed). The stamps are from the time when the
+// programs were copied.
 std::string KeyOf(const std::vector<Program>& programs) {
   std::vector<std::string> words;
   for (const Program& program : programs)

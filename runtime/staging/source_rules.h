@@ -11,7 +11,7 @@
 namespace tony {
 
 struct IgnorePattern {
-  // The pattern as the file has it, for messages: "data/".
+  // The pattern as written in the file, e.g. "data/". Used in messages.
   std::string text;
   // The file's path from the source folder: "sub/.gitignore".
   std::string file;

@@ -1,7 +1,7 @@
 // Remembers the hashes of a source's files, so that a second submit need not read e.g. 800 MB again. A file is
 // identified by its stamp (entry_store.h). This is only a cache: a file without a remembered hash is read. A wrong hash
-// never makes a wrong entry in the store, because everything that is put into the store is hashed on the way. It only
-// costs a refused submit.
+// never makes a wrong entry in the store, because everything that is put into the store is hashed on the way. A wrong
+// hash only causes a submit to be refused.
 //
 // A hash is wrong if a file changes and its stamp does not. This can happen if a program writes through a memory
 // mapping to which it had written before the file was read. It can also happen on a file system whose times have

@@ -38,7 +38,8 @@ class TreeWriter {
     int parent;  // borrowed descriptor
     std::string leaf;
 
-    // Calls `make`. If a file or a link has the name, removes it and calls `make` again.
+    // Calls `make`, which creates an entry named `leaf`. If a file or a link already has this name, removes that file
+    // or link, and calls `make` again.
     template <class Maker>
     bool Put(Maker make) const;
   };
