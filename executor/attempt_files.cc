@@ -119,8 +119,8 @@ Duration SinceEpoch(const timespec& time) {
 OutputWatch::OutputWatch(std::vector<std::filesystem::path> logs, Instant start)
     : logs_(std::move(logs)), looked_(start), wrote_(start) {}
 
-// The modification times of the files are wall time, which may step. Therefore the time since the last output is taken
-// from them only as far as it lies after the last check.
+// The modification times of the files are wall time, which may step. Therefore the time of new output is limited to the
+// range from the last check until now.
 Duration OutputWatch::Quiet(Instant now) {
   int64_t written = 0;
   Duration newest{0};

@@ -113,7 +113,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The time that an executor has to exit after a signal. It usually needs 0.1 s, and more on a busy machine.
+// The time that an executor has to exit after a signal. An executor usually needs 0.1 s, and more on a busy machine.
 constexpr std::chrono::seconds kExecutorsTime{5};
 // The time after which remaining processes are not waited for any longer. A process that survives SIGKILL for this long
 // is blocked in the kernel.

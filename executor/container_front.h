@@ -31,9 +31,9 @@ struct ContainerPlace {
   TlsIdentity tls;
 };
 
-// Creates the job's folder in this process's working directory. The contents come from the credentials file
-// $HADOOP_TOKEN_FILE_LOCATION. This variable, $CONTAINER_ID and $NM_HOST are set by the NodeManager. `logs` is the
-// container's log folder. The function may be called again in the same container. kUsage: this process is not in a
+// Creates the job's folder in this process's working directory. The contents come from $CONTAINER_ID, from $NM_HOST,
+// and from the credentials file that $HADOOP_TOKEN_FILE_LOCATION names. The NodeManager sets these variables. `logs` is
+// the container's log folder. The function may be called again in the same container. kUsage: this process is not in a
 // container. kInvalid: the credentials are incomplete or damaged. kCannotWrite: a file or folder cannot be created.
 Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
 

@@ -310,7 +310,7 @@ bool PendingLogRequests::Answer(const Waiting& waiting) {
   return is_news;
 }
 
-// Checks for the outcome before it reads the log. The outcome is the last file that is written for an attempt, so the
+// Checks for the outcome before reading the log. The outcome is the last file that is written for an attempt, so the
 // log is complete if the outcome exists.
 LogNews PendingLogRequests::Read(const LogWant& want, int64_t most) const {
   LogNews none;

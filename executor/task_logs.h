@@ -66,7 +66,7 @@ class LogSizeLimit {
  public:
   static constexpr int64_t kHeadBytes = 1 << 20;  // bytes at the beginning, always kept
 
-  // Opens `file` and keeps it open, because another file may later get its name. The limit does not apply to a file
+  // Opens `file` and keeps it open, because another file may later get this name. The limit does not apply to a file
   // that is not regular.
   LogSizeLimit(const std::filesystem::path& file, int64_t limit_bytes);
   LogSizeLimit(UniqueFd file, int64_t limit_bytes);  // `file` is open for writing

@@ -7,7 +7,7 @@
 
 namespace tony {
 
-// The exit code of an AM that ends because of a failed CHECK. No AM is started in its place, because the next one would
+// The exit code of an AM that ends because of a failed CHECK. No AM is started in its place, because a new one would
 // replay the same journal and fail again.
 inline constexpr int kFailedCheck = 79;
 

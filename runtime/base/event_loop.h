@@ -1,7 +1,7 @@
 // The event loop of a process, whose thread owns the process's state. Only event_loop.cc uses Boost.Asio.
 //
 // All functions except Post() are for the loop thread. Callbacks never run inside the call that set them up. The caller
-// owns a Timer or FdWatch. After it is destroyed, which its own callback may do, it does not fire any more. If the
+// owns a Timer or FdWatch. A destroyed Timer or FdWatch does not fire any more; its own callback may destroy it. If the
 // process may not have more descriptors, At(), After(), OnSignals() and the watches throw. Main functions turn these
 // exceptions into an error (log.h).
 #pragma once

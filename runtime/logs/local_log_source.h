@@ -83,7 +83,7 @@ class LocalLogWatch : public LogWatch {
   // A watched folder: the job's, the folder of its logs, a task's, or an attempt's.
   struct Place {
     enum class Kind { kJob, kLogs, kTask, kAttempt } kind;
-    AttemptId attempt;  // for kTask, only its task
+    AttemptId attempt;  // for kTask, only attempt.task counts
   };
   void Drain();
   void OnEvent(int watch, const std::string& name);

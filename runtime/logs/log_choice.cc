@@ -80,8 +80,8 @@ std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& ch
       attempts.push_back({task, attempt});
       continue;
     }
-    // Earlier attempts that the cursor has begun are included. Otherwise text that they wrote after the last read would
-    // be lost when another attempt begins.
+    // Earlier attempts of which the cursor contains offsets are included. Otherwise text that they wrote after the last
+    // read would be lost when another attempt begins.
     const int oldest = cursor.OldestBegun(task, numbers.back());
     for (const int number : numbers)
       if (number >= oldest) attempts.push_back({task, number});

@@ -18,8 +18,8 @@ namespace tony {
 struct ChosenTasks {
   std::string role;
   std::optional<int> index;  // nullopt: all tasks of the role
-  // The number of the chosen attempt. 0: the newest attempt of each task, and also its earlier attempts that the cursor
-  // has begun.
+  // The number of the chosen attempt. 0: the newest attempt of each task, and earlier attempts of which the cursor
+  // contains offsets.
   int attempt = 0;
 };
 
@@ -63,7 +63,8 @@ class LogCursor {
   std::string Text() const;
   // Returns the offset of the stream in the cursor, and adds the stream if it is missing. The reference stays valid.
   uint64_t& Offset(const AttemptId& attempt, const TaskStream& stream);
-  // Returns the oldest attempt of the task that the cursor has begun; `newest` if the cursor has begun none.
+  // Returns the oldest attempt of the task of which the cursor contains offsets; `newest` if the cursor has no
+  // offset of the task.
   int OldestBegun(const TaskId& task, int newest) const;
 
  private:

@@ -28,7 +28,7 @@ LogFollower::LogFollower(EventLoop& loop, Job job, LogChoice choice, LogCursor& 
 
 void LogFollower::Start(EventLoop::Callback done) {
   done_ = std::move(done);
-  // Attempts before a task's newest attempt are followed only if the cursor has begun them.
+  // Attempts before a task's newest attempt are followed only if the cursor contains offsets of them.
   for (const AttemptId& id : ChosenAttempts(job_.logs, choice_, cursor_)) oldest_.emplace(id.task, id.number);
   watch_ =
       job_.logs.Watch(loop_, choice_.OnlyTask(),

@@ -18,7 +18,7 @@ namespace {
 
 constexpr long kBufferBytes = 64 << 10;
 // Hadoop's HTTP servers close a connection after a minute without use (hadoop.http.idle_timeout.ms). A connection is
-// reused for only half of that time, so that the server does not close it at the same moment.
+// reused for only half of that time, so that the server does not close it while it is being reused.
 constexpr long kLongestIdleSeconds = 30;
 
 // Opens sockets in place of libcurl, because started programs would inherit libcurl's own sockets.

@@ -39,7 +39,8 @@ struct HttpAnswer {
 };
 
 HttpAnswer TextAnswer(int status, std::string text);
-// Returns the answer for a page that does not exist. A wrong token gets the same answer, so that it reveals nothing.
+// Returns the answer for a page that does not exist. A wrong token gets the same answer, so the answer does not show
+// whether the page exists.
 HttpAnswer NotFound();
 
 // Splits the target of a request ("/a/b?c=d") into path and query. nullopt: bad percent-encoding, a control character,

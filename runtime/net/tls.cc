@@ -187,8 +187,8 @@ int TlsChannel::Send(BIO* bio, const char* bytes, int size) {
   return -1;
 }
 
-// Returns the first text in OpenSSL's error queue. The queue may begin with errors of other parts of OpenSSL. These
-// errors have no text, because StartLibrary() does not load it.
+// Returns the first text in OpenSSL's error queue. The queue may begin with errors of other parts of OpenSSL, which are
+// skipped. StartLibrary() does not load their texts.
 std::string ReasonOfTls() {
   while (const unsigned long error = ERR_get_error())
     if (const char* text = ERR_reason_error_string(error)) return text;
@@ -250,7 +250,7 @@ Error TlsChannel::WhyItEnded() const {
   return {code, StrCat("cannot establish TLS with the peer: ", ReasonOfTls())};
 }
 
-// Logs only the first refusal. It shows people why no program joins, e.g. because a clock is wrong by days.
+// Logs only the first refusal. The message shows people why no program joins, e.g. because a clock is wrong by days.
 void TlsChannel::LogFirstRefusal() {
   if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
   const auto peer = PeerAddress(socket_);

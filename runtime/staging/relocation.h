@@ -35,8 +35,8 @@ std::map<std::string, std::string> RelocatedFiles(const std::filesystem::path& f
 
 // Checks the program that `command` begins with, if its path is in "venv/", within the staged environment `venv`. Other
 // commands are accepted. kInvalid: the program is missing or not executable, or it leads to a Python that this machine
-// does not have or that has another version. It may lead there by a link, by "#!" or by pyvenv.cfg. The message has the
-// reason.
+// does not have or that has another version. A program may lead to a Python by a link, by "#!" or by pyvenv.cfg. The
+// message has the reason.
 Status CheckVenvCommand(const std::string& command, const std::filesystem::path& venv);
 
 // Returns why `command` does not use the environment; "" if it may use it. A task's PATH begins with the environment's
