@@ -203,7 +203,7 @@ const TestRow kCompleting[] = {
       {"pass 1s", "nothing"}}},
     {"ByTonysRuleAWorkersFailureIsToleratedAndTheChiefsIsNot",
      {{"job worker*3 standalone tonys-rule: running, report worker:1 fails 1", "has failure_tolerated"},
-      {"report worker:0 fails 2", "verdict of worker:0 says `~; before it worker:1 failed`"}}},
+      {"report worker:0 fails 2", "verdict of worker:0 says `~; an earlier failure: worker:1 failed`"}}},
     {"ASidecarsFailureCountsIfConfigured",
      {{"job board*1:sidecar:fails=1 worker*1 standalone: running, report board:0 fails 1", "verdict of board:0"}}},
     {"ANewMasterKnowsToleratedFailuresAndFinishedRoles",

@@ -107,7 +107,7 @@ const TestRow kRequests[] = {
      {{"2.5",
        "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname; its executions are "
        "distinguished by azkaban.flow.uuid alone"},
-      {"3.58", "note ~does not tell a step azkaban.url: "},
+      {"3.58", "note ~does not pass to a step: azkaban.url;"},
       {"{3.90|4}", "no notes"}}},
     {"AllAttemptsOfAnExecutionHaveOneId",
      {{"3.58 | azkaban.job.attempt={0|}", "id azkaban://HOST/ranking/0f8c-358/nightly/train | first"},

@@ -146,7 +146,7 @@ const TestRow kDocumentErrors[] = {
       {"null", "doc: expected an object, not null"}}},
     {"ADuplicateMemberIsRefused",
      {{"{\"name\": 1,\n \"name\": 2}", "doc:2: member \"name\" is there twice, at byte 7 of the line"},
-      {R"({"env": {"A": 1, "\u0041": 2}})", "~member \"A\" twice"},
+      {R"({"env": {"A": 1, "\u0041": 2}})", "~member \"A\" is there twice"},
       // Equal names in different objects are allowed.
       {R"({"spec": {"name": 1}, "name": 2})", "accepted"}}},
     {"DepthAndNumberOfValuesAreBounded",

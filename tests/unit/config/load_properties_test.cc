@@ -146,8 +146,8 @@ const TestRow kLoads[] = {
        "tony.worker.instances=2 from tasks.worker.instances"},
       {"job.yaml: tasks:\n  worker: {instances: yes}\n", "error ^job.yaml:2: \"yes\" without quo"},
       {"job.properties: main.args=-conf_file job.yaml | job.yaml: a: b",
-       "error main.args (from job.properties:1), -conf_file: conf file @/job.yaml: a job document, which main.args "
-       "cannot name"}}},
+       "error main.args (from job.properties:1), -conf_file: conf file @/job.yaml: this is a job document; main.args "
+       "must name a tony.xml or a job file"}}},
     {"AFileUrlIsALocalFile", {{"a/a.xml: k=x | -conf_file file://@/a/a.xml", "k=x from @/a/a.xml:1"}}},
     {"AnOversizedFileIsRefused",
      {{"big.properties: a=" + std::string((16u << 20) + 1, 'x'),
@@ -277,7 +277,7 @@ TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
            {{.conf = {"a=1", "=2"}}, "-conf (number 2 of its kind): expected KEY=VALUE, but the value has no name before ="},
            {{.shell_env = {"HOME"}}, "-shell_env" + no_equals},
            {{.container_env = {"=x"}},
-            "-container_env (number 1 of these): expected NAME=VALUE, and there is no name before ="},
+            "-container_env (number 1 of its kind): expected NAME=VALUE, but the value has no name before ="},
            {{.shell_env = {"A=\xFF"}}, "-shell_env A: not valid UTF-8"},
            {{.executes = "\xFF"}, "-executes: not valid UTF-8"},
            {{.task_params = "--x 1"},
@@ -361,7 +361,7 @@ const TestRow kJobFiles[] = {
        "tony.ps.memory=9g",
        "tony.ps.memory=9g from other.xml:1 | tony.ps.vcores=not set | tony.ps.gpus=1 from main.args (from "
        "train.job:4), -conf | tony.containers.command=x from train.job:3 | tony.azkaban.watch-timeout=60 from "
-       "train.job:5 | warns main.args (from train.job:4), -conf_file: that file is read instead of the step's own "
+       "train.job:5 | warns main.args (from train.job:4), -conf_file: this file replaces the step's own "
        "tony.* properties, as in TonY; ignored: tony.ps.memory, tony.ps.vcores"},
       // No property of the step is ignored, so nothing is warned of.
       {"train.job: main.args=-conf_file other.xml\ntony.output.a=1\n | other.xml: tony.ps.memory=9g", "quiet"},
@@ -546,7 +546,7 @@ const TestRow kLayers[] = {
            R"(main.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
            " | other.xml: tony.ps.memory=9g",
        "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | warns "
-       "main.args (from properties:3), -conf_file: that file is read instead of the step's own tony.* properties, as "
+       "main.args (from properties:3), -conf_file: this file replaces the step's own tony.* properties, as "
        "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): ignored, as in TonY; set a variable "
        "by worker_env.NAME"}}},
     {"ADocumentExcludesOtherJobFiles",

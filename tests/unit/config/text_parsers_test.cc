@@ -176,7 +176,7 @@ const TestRow kXml[] = {
       {Encoding("no-such", "x"),
        "f: encoding \"no-such\": iconv does not know this encoding, or the text is not valid in it; write the file in "
        "UTF-8"},
-      {Encoding("GBK", "\xff\xff"), "~\"GBK\": iconv does not know it, or the text is not in"},
+      {Encoding("GBK", "\xff\xff"), "~\"GBK\": iconv does not know this encoding, or the text is not"},
       {Encoding("a//TRANSLIT", "x"), "~not the name of an encoding"}}},
     {"NulAndBytesThatAreNotUtf8AreReportedWithTheirLine",
      {{Configured("\n\0"s), "f:2: a NUL character"},

@@ -75,7 +75,7 @@ TEST_F(LogListTest, OnlyTheNewestOfManyAttemptsAreListed) {
   EXPECT_THAT(Attempts(Worker(0, 25), 2), testing::ElementsAre(25, 24));
   status_.tasks = {Worker(0, 25)};
   EXPECT_THAT(Html(),
-              AllOf(HasSubstr("Of each task the newest 10 attempts"), HasSubstr("<code>tony logs local-1 TASK#")));
+              AllOf(HasSubstr("only the newest 10 attempts of each task"), HasSubstr("<code>tony logs local-1 TASK#")));
   status_.tasks = {Worker(0, 10)};
   EXPECT_THAT(Html(), Not(HasSubstr("the newest 10")));
 }
@@ -207,7 +207,7 @@ TEST_F(LogListTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
   EXPECT_EQ(CountOf(all, "class=\"task\""), 1000u);
   EXPECT_THAT(all, Not(HasSubstr("newest attempt")));
   status_.tasks[500].attempt = 2;
-  EXPECT_THAT(html_of(true), HasSubstr("Of each task the newest attempt; of older ones"));
+  EXPECT_THAT(html_of(true), HasSubstr("only the newest attempt of each task; of older ones"));
 }
 
 }  // namespace

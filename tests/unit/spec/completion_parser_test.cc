@@ -177,7 +177,7 @@ const TestRow kDependencies[] = {
            "preprocess.command=prepare.sh | preprocess.memory_mb=3072"}}},
     {"PreprocessingNeedsRolesAndItsName",
      {{kPreprocess + " | tony.worker.instances=0", "warns ~the job has no roles, so its command runs once anyway"},
-      {kPreprocess + " | tony.preprocess.instances=1", "error ~a role preprocess of its own"},
+      {kPreprocess + " | tony.preprocess.instances=1", "error ~the job has a role preprocess already"},
       {"tony.application.enable-preprocess=yes", "refused ~expected true or false"}}},
 };
 TABLE_TEST(DependencyParserTest, kDependencies, CheckSpecAnywhere);

@@ -218,7 +218,7 @@ void CheckCommand(const RowCase& row) {
   }
 }
 
-const std::string kOriginal = "as it is | warns ~the original, whose later changes the job sees";
+const std::string kOriginal = "as it is | warns ~so the job sees its later changes";
 const std::string kOwnFiles = " | tony.containers.resources=other.py::main.py,src::code";
 
 const TestRow kCommands[] = {

@@ -123,7 +123,7 @@ TEST_F(CondaEnvironmentTest, TheClientIsThatOfTheUsersShell) {
   fs::remove(tools_ / "conda");
   setenv("PATH", tools_.c_str(), 1);
   WriteLock("other.lock", kZstd + "#sha256:" + kSha256);
-  ExpectError(StageIt(JobWith("other.lock")), "~micromamba, mamba or conda, one of which makes the environment");
+  ExpectError(StageIt(JobWith("other.lock")), "~the environment needs micromamba, mamba or conda");
 }
 
 TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {

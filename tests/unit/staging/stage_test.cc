@@ -243,7 +243,7 @@ TEST_F(StagingTest, FileThatChangesWhileItIsReadIsRefused) {
                             stop_.get_token()};
   const auto store = StagedStore::Open(home_, stop_.get_token());
   ExpectError(Stage(JobOfFolder(), *store, watch), ErrorCode::kUnavailable,
-              StrCat("~", (src_ / "a").string() + ": it changed while it was sent"));
+              StrCat("~", (src_ / "a").string() + ": the source changed while it was read"));
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
