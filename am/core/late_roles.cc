@@ -233,6 +233,8 @@ void Job::NoteInOpening(const Attempt& attempt, Instant time, Actions& actions) 
   const ClusterSpecText cluster = MakeClusterSpec();
   for (const TaskId& id : tasks) {
     Attempt& first = *tasks_.at(id).newest();
+    // A preempted attempt may be stopping already. It does not start, and its end is judged as any other.
+    if (first.state != AttemptState::kRegistered) continue;
     if (spec_.FindRole(id.role)->outlives_restarts) tasks_.Persist(id);
     if (StartOrHold(first, cluster, time)) actions.push_back(Tell(first.id));
   }

@@ -66,6 +66,14 @@ const TestRow kDepending[] = {
     {"OnYarnATaskThatWaitsForANewContainerCountsAsMissing",
      {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
     {"OnYarnACompleteRoleKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
+    {"APreemptedTaskOfALateStartIsStoppedAndTheOthersStart",
+     {{"begun, place worker:0, preempt worker:0 5s, place worker:1", "worker:0 told stop; worker:1 told start 1"},
+      {"report worker:0 killed", "restart for database:0+worker:0+worker:1"}}},
+    {"APreemptedTaskIsNotHeldForAReadyTask",
+     {{"job head*1 data*1 worker*2:waits=data:ready=head: start, all-granted, all-registered, all-run, report data:0 "
+       "success, place worker:0, preempt worker:0 5s, place worker:1",
+       "worker:0 told stop; worker:1 told none"},
+      {"publish head:0 READY=", "worker:0 told stop; worker:1 told start 1"}}},
     // ---- FCFS
     {"FirstComeFirstServedRolesWaitForOthersToo",
      {{"job data*2 worker*2:waits=data fcfs: start", "also request data:0#1 data:1#1"},
