@@ -378,9 +378,7 @@ REQUESTS = [
     ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
-     "  const auto recorded = records->WriteKill(kill);\n  if (!recorded.ok()) "
-     'notes_.note(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));\n'
-     "  replaced_ = recorded.ok() ? *recorded : RecordedKill{\"\", kill};\n", "  replaced_ = RecordedKill{\"\", kill};\n"),
+     "  const auto recorded = records->WriteKill(kill);\n", "  const Result<RecordedKill> recorded = RecordedKill{\"\", kill};\n"),
     ("staged files are let go before the job refers to them", STEPS,
      "  TRY(StorePrograms());\n", "  store_.reset();\n  TRY(StorePrograms());\n"),
     ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*records));\n", ""),
