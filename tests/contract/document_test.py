@@ -138,7 +138,7 @@ class DocumentTest(unittest.TestCase):
         self.assertTrue(self.tony("submit", {**document, "name": "n"}, *words)["spec_differs"])
 
     def test_standard_input_that_is_not_a_document_is_reported_precisely(self):
-        for text, part in [(b"", "standard input: empty"), (b" \n", "standard input: empty"), (b"{", "not JSON"),
+        for text, part in [(b"", "standard input: the document is empty"), (b" \n", "standard input: the document is empty"), (b"{", "not JSON"),
                            (b'{"name": "\xff"}', "not valid UTF-8"), (b"\0", "a NUL character"),
                            (b'{"name": 1, "name": 2}', '"name" twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
                            (b'{"tasks": {"worker": {"instances": 1e3}}}', "from tasks.worker.instances")]:  # fmt: skip
@@ -156,7 +156,7 @@ class DocumentTest(unittest.TestCase):
                              stdin=theirs, capture_output=True, timeout=LIMIT)  # fmt: skip
         os.close(theirs)
         self.assertEqual(run.returncode, 64)
-        self.assertIn(b"that is a terminal", run.stderr)
+        self.assertIn(b"standard input is a terminal", run.stderr)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ const TestRow kCompletion[] = {
       {"until status %0 --json", "/tolerated_failures=2"},
       {"go", ""},
       {"end",
-       "out~SUCCEEDED && out~in spite of failures: 5 of 8 tracked tasks succeeded; 2 tasks failed, the first: shard: "
+       "out~SUCCEEDED && out~despite failures: 5 of 8 tracked tasks succeeded; 2 tasks failed, the first: shard: "
        "&& "
        "err~2 tasks have failed, and the job continues && err!warning && verdict=success"},
       {"status %J --json", "/tolerated_failures=2 && /verdict/message~exit code 3 (user_error); 1 was not needed"},
-      {"history %J", "out~in spite of failures: 5 of 8"},
+      {"history %J", "out~despite failures: 5 of 8"},
       {"history", "out~5 of 8 tracked tasks succeeded"}}},
     {"TooManyFailuresFailTheJobAndTheFirstIsNamed",
      {{"%S `i=$TASK_INDEX; until [ $i = 0 ] || [ -e %B/failed-$((i-1)) ]; do sleep 0.02; done; [ $i = 2 ] && exec "

@@ -96,7 +96,7 @@ const TestRow kDependencies[] = {
        "1 && err~preprocess:0 failed && err~exit code 5"},
       {"write task.sh `[ -z \"$PREPROCESSING_JOB\" ] || printf 'Model parameters: %040000d\\n' 1`", ""},
       {"%S %Rworker tony.application.enable-preprocess=true tony.am.memory=150m",
-       "1 && err~cannot be handed on in MODEL_PARAMS"},
+       "1 && err~cannot be passed on in MODEL_PARAMS"},
       {"missing trained", ""}}},
 };
 TABLE_TEST(DependenciesTest, kDependencies, [](TestRow row) {

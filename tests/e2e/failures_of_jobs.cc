@@ -50,7 +50,7 @@ Failures FailuresOfCollectives() {
       {"one kills itself", LedBy("die"), "user_error", {"SIGKILL"}, {}, {}, "worker:2", kWorkers},
       {"one exits 0 early", LedBy("leave"), "user_error", {"Connection closed by peer", "its connection to another task broke", "worker:2 had ended with exit code 0"}, {}, {}, "*", kWorkers},
       {"nobody listens", "address=$(echo $TF_CONFIG | grep -o '127.0.0.1:[0-9]*' | sed -n 2p); if [ $TASK_INDEX = 0 ]; then exec @F dial $address; else exec sleep 600; fi",
-       "user_error", {"Connection refused", "the address is that of worker:1 (running)"}, {}, {}, "worker:0", kWorkers},
+       "user_error", {"Connection refused", "this address belongs to worker:1 (running)"}, {}, {}, "worker:0", kWorkers},
       {"one of three raises", OneOf(1, "echo 'KeyError: 7' >&2; exit 1"), "user_error", {"KeyError: 7"}, {}, {}, "worker:1", kWorkers},
       {"one of three crashes", OneOf(2, "kill -SEGV $$"), "user_error", {"SIGSEGV"}, {}, {}, "worker:2", kWorkers},
       {"a collective times out", OneOf(0, "echo 'Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)' >&2; exit 1"), "hung", {"Watchdog caught collective operation timeout", "another task is lost, stuck"}, {}, {}, "worker:0", kWorkers},

@@ -33,8 +33,8 @@ const TestRow kOutputs[] = {
     {"OutputsThatAreNotAnObjectAreRefused",
      {{"one `echo 42 > $TONY_OUTPUT_FILE`", "out~line 1, offset 0: expected a JSON object"},
       {"outputs %J --json",
-       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 1, offset 0: no JSON object begins "
-       "here && "
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 1, offset 0: expected a JSON object"
+       " && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
     {"OnlyTheSizeOfAFileThatIsTooLargeIsKept",

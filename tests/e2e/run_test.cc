@@ -46,7 +46,7 @@ TEST_F(RunTest, InvalidArgumentsStartNoJob) {
   const Ran home = Run({"--", "sh", "train.sh"}, {{"HOME", box_.File("program")}});
   EXPECT_EQ(home.exit, 64);
   EXPECT_THAT(home.err,
-              HasSubstr("is no program's folder; go to the one of your program, or name it with --src_dir\n"));
+              HasSubstr("cannot be the program's folder; change to your program's folder, or name it with --src_dir\n"));
   EXPECT_TRUE(box_.Jobs().empty());
 }
 

@@ -36,7 +36,7 @@ const TestRow kSubmit[] = {
       {"write src/data `of this folder\n`", ""},
       {"submit --logs %B/project/job.properties",
        "out~of this folder\n && "
-       "err~tony: tony.src-dir src is the one of this folder, not that beside %B/project/job.properties\n"}}},
+       "err~tony: tony.src-dir src is taken from this folder, not from the folder of %B/project/job.properties\n"}}},
     // The detached job does not hold the client's output open.
     {"ADetachedSubmitPrintsOnlyTheJobId",
      {{"one `%H` --detach", "out=%J\n"}, {"running 1", ""}, {"go", ""}, {"wait %J", ""}, {"left", ""}}},

@@ -51,7 +51,7 @@ TEST_F(WithoutAmTest, OnlyAnUnconditionalKillEndsAJobWithADamagedJournal) {
   Damage();
   for (const Words& condition : {Words{"--if-owner", "o1"}, Words{"--if-watcher", "w1"}, Words{"--delay", "1"}}) {
     const Ran ran = Fails(69, Words{"kill", job} + condition);
-    EXPECT_THAT(ran.err, HasSubstr("only that knows who owns and watches the job"));
+    EXPECT_THAT(ran.err, HasSubstr("only an application master knows the owner and the watchers of the job"));
     EXPECT_THAT(ran.err, HasSubstr("damaged at byte"));
     EXPECT_THAT(ran.err, HasSubstr("a kill without a condition ends it"));
   }

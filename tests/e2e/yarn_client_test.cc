@@ -35,7 +35,7 @@ const TestRow kYarnClient[] = {
        "1 && out~ok    configuration: by HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
        "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  "
        "&& "
-       "out~else set dfs.namenode.http-address in hdfs-site.xml"},
+       "out~or set dfs.namenode.http-address in hdfs-site.xml"},
       {"doctor --yarn",
        "1 && out~fail  configuration: HADOOP_CONF_DIR is not set && out~-> set HADOOP_CONF_DIR to the folder"}}},
     // The jobs of the cluster stay unknown: a line on standard error reports that, and another line names the restarted

@@ -244,7 +244,7 @@ def a_plan_shows_what_is_requested_shipped_and_started():
         must(any(all(part in step for part in parts) for step in steps), parts, steps)
 
     told("asked: ", site("yarn.resourcemanager.address"), f"user {user}", "type TONY", "queue ml", "priority 4")
-    told("asked: ", 'seen by its user and "eve", ended by its user alone')
+    told("asked: ", 'may be viewed by its user and "eve", may be ended by its user only')
     told("asked: ", "ended by YARN after 130 s")
     told("asked: ", "1 container of 512 MB, 1 vcore for the application master")
     told("asked: ", "3 containers of 192 MB, 1 vcore and 1 GPU for role worker")
@@ -621,7 +621,7 @@ def keys_for_yarn_have_their_effect():
         ("tony.yarn.priority=11", "tony.yarn.priority: 11 is above 10, "),
         ("tony.yarn.priority=-1", "tony.yarn.priority: "),
         ("tony.application.type=far-too-long-to-be-listed", "tony.application.type: "),
-        ("tony.worker.node-label=no-such", 'tony.worker.node-label: "no-such" is no label of this cluster'),
+        ("tony.worker.node-label=no-such", 'tony.worker.node-label: "no-such" is not a label of this cluster'),
     ):
         refused(nothing_is_begun_by(user, *words, "-conf", more), 65, 2 * FACTOR, expected)
 
@@ -742,7 +742,7 @@ def a_broken_configuration_is_named():
     refused_with("localhost:1", 69, yarn=(rm, "localhost:1"))
     refused_with("yarn.resourcemanager.address: getNewApplication at no-such-host.invalid:8032: ", 69,
                  yarn=(f"<value>{rm}<", "<value>no-such-host.invalid<"))
-    refused_with("yarn.resourcemanager.address: getNewApplication at " + web + ": HTTP", 69,
+    refused_with("yarn.resourcemanager.address: getNewApplication at " + web + ": received HTTP", 69,
                  yarn=(f"<value>{rm}<", f"<value>{web}<"))
     name_node, rpc = site("dfs.namenode.http-address"), site("fs.defaultFS").removeprefix("hdfs://")
     for other in ("no-such-host.invalid:9870", "localhost:1", rpc):

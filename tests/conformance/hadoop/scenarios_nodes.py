@@ -113,7 +113,7 @@ def gpus_are_used_on_the_nodes_that_have_them():
     must("tony.worker.gpus: 5 GPUs is above 4, the most that this cluster gives a container" in ran.stderr, ran.stderr)
     must((applications(), jobs_in_hdfs()) == before, "something is left of what was refused")
     gang = submit(*words, *GANG, "-conf", "tony.worker.gpus=4", "-conf", "tony.worker.instances=2", "--detach")
-    must("ask for 8 GPUs; the nodes that run have 4" in gang.stderr, gang.stdout, gang.stderr)
+    must("request 8 GPUs; the running nodes have 4" in gang.stderr, gang.stdout, gang.stderr)
     tony("kill", gang.stdout.split()[0])
     must(submit(*words, "-conf", "tony.worker.gpus=4").returncode == 0, "all four")
 

@@ -111,7 +111,7 @@ def a_running_job_is_killed_from_another_machine():
     runs(job)
     must(there.told("kill", "--request-id", "endless", "--if-owner", "a")["killed"], "kill")
     late = here.submit("endless", "--owner", "a", program="sleep 600")
-    must(late.returncode == 77 and "told to stop" in late.stderr, "its owner was told:", late.returncode, late.stderr)
+    must(late.returncode == 77 and "revoked by a kill" in late.stderr, "its owner was told:", late.returncode, late.stderr)
     must(here.told("status", job)["state"] == "KILLED", here.told("status", job))
     nothing_is_left_of(job)
 

@@ -139,7 +139,7 @@ TEST_F(LedgerStrangersTest, AnEntryWithTheHighestNumberDoesNotBlockNewJobs) {
   const auto waiting = AttackByEntry(hostile_, "999999999999999.x.waiting", 1);
   const auto running = AttackByEntry(hostile_, "999999999999998.y.running", 1);
   ExpectHonestJobsRun();
-  EXPECT_THAT(Queue(), AllOf(HasSubstr("999999999999999.x.waiting is not believed: no ledger has come"),
+  EXPECT_THAT(Queue(), AllOf(HasSubstr("999999999999999.x.waiting is rejected: its number is impossibly high"),
                              HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
@@ -158,7 +158,7 @@ TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
   ExpectHonestJobsRun();
   EXPECT_THAT(honest_.Tony({"doctor"}).out,
               AllOf(HasSubstr("0000000001.x.running is not believed: no process"),
-                    HasSubstr("0000000002.y.running is not believed: it says that it holds"),
+                    HasSubstr("0000000002.y.running is rejected: it claims to hold"),
                     HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 

@@ -116,7 +116,7 @@ TEST_F(OwnersRightsTest, AHomeThatAnotherUserCanReplaceIsRefused) {
   const Ran ran = AsRootAt(link, {"list"});
   EXPECT_EQ(ran.exit, 77);
   EXPECT_THAT(ran.err, HasSubstr("is reached through " + link.string() + ", which uid " + std::to_string(user_->uid()) +
-                                 " can exchange"));
+                                 " can replace"));
   EXPECT_EQ(AsRootAt(roots.path(), {"list"}).exit, 0);
 }
 
