@@ -50,7 +50,7 @@ std::string UrlDecoded(std::string_view text) {
   return out;
 }
 
-// Escapes as JSON does, and as Python's repr() does.
+// Returns the text escaped as in JSON. Python's repr() escapes these characters in the same way.
 std::string JsonEscaped(std::string_view text, bool escapes_slash) {
   std::string out;
   for (const char c : text) {

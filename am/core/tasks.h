@@ -62,7 +62,7 @@ struct Attempt {
   Instant allocate_by{}, register_by{}, publish_by{}, stop_by{}, give_up_at{};
   // True if `register_by` counts from the start of the container.
   bool since_launch = false;
-  // The time of the executor's last call, and its newest usage. Not journalled.
+  // The time of the executor's last call, and the newest usage of the attempt that it reported. Not journalled.
   Instant last_heard{};
   std::optional<Usage> usage;
 };

@@ -32,9 +32,9 @@ struct WalkedPath {
 };
 
 // Walks along an absolute path. Links are followed, also at the end of the path. kNotPermitted: access to a part is
-// denied. kCannotWrite: a part is not a folder, or the path has too many links. An owner without a number in this user
-// namespace is not a risk, because that owner may be root: in a container the folders of the machine's root have such
-// an owner.
+// denied. kCannotWrite: a part is not a folder, or the path has too many links.
+// An owner without a number in this user namespace is trusted: in a container, the folders of the machine's root have
+// such an owner.
 Result<WalkedPath> WalkPath(const std::filesystem::path& path);
 
 // Returns whether this user namespace has a number for the user.

@@ -37,8 +37,8 @@ struct FollowSink {
   std::function<void(const JobStatus&)> on_status;  // the first status, each change
   std::function<void(const std::string&)> on_note;  // a line for a person
   std::function<void(const Result<JobStatus>&)> on_end;
-  std::function<void(bool)> on_attached = [](bool) {};          // called before the AM's next on_status
-  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // called before the AM's next on_status
+  std::function<void(bool)> on_attached = [](bool) {};          // called before the next on_status
+  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // called before the next on_status
 };
 
 class Follower {

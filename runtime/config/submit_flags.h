@@ -42,8 +42,8 @@ struct SubmitFlags {
 // value is `where` and the flag, e.g. "-conf".
 Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::string& where = "");
 
-// Returns the flags of a job file, which has the names without dash that TonY's Azkaban job type knows: executes,
-// src_dir, task_params, python_binary_path, python_venv, hdfs_classpath, worker_env.NAME,
+// Returns the flags of a job file. It has them without the dash, under the names that TonY's Azkaban job type knows:
+// executes, src_dir, task_params, python_binary_path, python_venv, hdfs_classpath, worker_env.NAME,
 // azkaban.{input,output}.dataset, main.args, and the properties from which its tags are made. If a step (a file with
 // `type`) names no src_dir, its src_dir is the folder `src` under `directory`, if that folder exists.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory);

@@ -345,8 +345,8 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   return warnings;
 }
 
-// Returns warnings instead of an error, because programs whose tasks work independently run under these frameworks,
-// too.
+// Warns of tasks that may fail although their framework makes them depend on each other. This is not an error, because
+// programs whose tasks work independently run under such a framework, too.
 std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
   std::vector<std::string> warnings;
   if (spec.TrackedTasks() < 2) return warnings;

@@ -147,9 +147,9 @@ struct RestartRules {
   std::array<RestartBudget, kRestartScopes> levels;
   // The budget for attempts that ended without a fault of the program, counted for the whole job.
   RestartBudget lost{.most = 10, .window = Duration(3'600'000)};
-  // The delay before a restart grows with the number of earlier restarts at the same level. Restarts that are charged
-  // to `lost` are counted for each task. The first restart starts at once. The second waits for `backoff`, and each
-  // further one waits twice as long as the one before, up to `longest_backoff`.
+  // The delay before a restart grows with the number of earlier restarts of the same scope (task, role, gang or job).
+  // Restarts that are charged to the budget `lost` are counted for each task. The first restart starts at once, the
+  // second waits for `backoff`, and each further one twice as long as the one before, up to `longest_backoff`.
   Duration backoff{1000};
   Duration longest_backoff{60'000};
   // The delay before a failure that would end the job is judged. In a collective, one lost node makes all other tasks

@@ -415,8 +415,8 @@ std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, c
   return "";
 }
 
-// Sorts entries so that those that hold the most come first. If one file has several names, only the first is accepted.
-// Admitted resources are therefore not given away twice.
+// Orders the names of entries: admitted ones before queued ones. If one file has several names, only the first in this
+// order is accepted, so an admitted job cannot be taken for a waiting one, and its resources are not given away twice.
 bool HoldsMore(const UncheckedEntry& a, const UncheckedEntry& b) {
   if (a.entry.place != b.entry.place) return a.entry.place > b.entry.place;
   return IsBefore(b.entry, a.entry);

@@ -206,7 +206,7 @@ class Look {
         RemoveUnfinished(name);
       }
     }
-    // Admitted entries come first: if a user has too many entries, these must be read.
+    // Admitted entries come first, so that they are read even if the user has more entries than the limit.
     std::ranges::sort(entries, [](const EntryName& a, const EntryName& b) {
       return std::tie(b.place, a.number, a.job) < std::tie(a.place, b.number, b.job);
     });

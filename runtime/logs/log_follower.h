@@ -38,7 +38,7 @@ class LogFollower {
   struct Stream {
     TaskStream of_task;
     std::string file;
-    // The end of the text that was passed on; points into the cursor.
+    // Points into the reader's cursor, to the offset up to which the file was passed to the reader.
     uint64_t* offset = nullptr;
     // The offset up to which no line end was found.
     uint64_t searched = 0;

@@ -110,7 +110,7 @@ struct CheckpointSearchStarted {
 struct CheckpointNoted {
   int restart = 0;
   std::optional<Checkpoint> newest;
-  // False if the directory could not be read; the checkpoint that was known before then stays valid.
+  // False if the directory could not be read. In that case the checkpoint that was known before stays valid.
   bool known = true;
 };
 // The next attempt of a task, which uses the container and the executor of the attempt before.

@@ -300,7 +300,7 @@ class Rubbish {
 Result<std::vector<fs::path>> Rename(const fs::path& folder, const std::vector<std::string>& names) {
   std::vector<fs::path> renamed;
   for (const std::string& name : names) {
-    // A file that already has a name of this kind keeps it, because another process may be removing it.
+    // A name that begins with kOld is not changed again, because another process may be removing the file by this name.
     const bool is_old = name.starts_with(kOld);
     renamed.push_back(folder / (is_old ? name : StrCat(kOld, name, ".", RandomHex(4))));
     if (!is_old && rename((folder / name).c_str(), renamed.back().c_str()) != 0)

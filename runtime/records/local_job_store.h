@@ -36,7 +36,7 @@ class FinishedNames {
   const std::filesystem::path jobs_;
   const size_t worth_keeping_;
   const UniqueFd folder_;
-  // The content of the file: `known_` as it was read, `seen_` as it should be.
+  // `known_` is the content of the file when it was read, `seen_` the content that it should have.
   std::string known_, seen_;
   // The search in `known_` continues at this offset, behind the last name that was found.
   size_t at_ = 0;

@@ -217,8 +217,8 @@ struct SubmitStep {
   // revoked.
   JobId job;
   RequestRecord record;  // set for kRecord
-  // For kKill: true if the kill is sent because this submit's owner was revoked. The kill then has the condition that
-  // this owner owns the job.
+  // For kKill: true if the kill is sent because the owner token of this submit was revoked. The kill then has the
+  // condition that the job still has this owner token.
   bool own = false;
   // For kPrepare: true if the job is already found, and the digest is needed only to report `differs_in`. The
   // preparation may then fail.

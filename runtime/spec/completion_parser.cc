@@ -26,7 +26,7 @@ class CompletionParser {
     if (!rule) return values_.Bad(kRule, "expected strict or tony");
     TRY_ASSIGN(const bool any_fails, values_.Flag(kAnyFails));
     for (RoleSpec& role : roles) {
-      // The only role got its name from TonY and not from the user, so the user's lists cannot mean this role.
+      // In a job without roles TonY names the only role, so lists of roles in the user's keys cannot mean this role.
       if (single_task) break;
       role.completion = CompletionOf(role.name);
       TRY(ReadOwn(role));

@@ -47,7 +47,7 @@ struct AmAccess {
 using FindMaster = std::function<Result<AmAccess>()>;
 std::unique_ptr<AmConnection> ConnectTo(const AmAccess& way, EventLoop& loop, const JobRecords& records);
 
-// Requests status and logs from the AM over one connection. Each call blocks, a few seconds at most. One thread.
+// Requests status and logs from the AM over one connection. A call blocks for a few seconds at most. Not thread-safe.
 class AmLogs {
  public:
   // `records` and `find` must outlive this object.

@@ -134,7 +134,7 @@ void YarnLogWatch::LookForLostLater() {
   if (!lost_.empty() && !looking_) looking_ = loop_.After(kLookForLost, [this] { QueryLostExecutors(); });
 }
 
-// Queries executors that did not answer, for attempts that are not known to have ended.
+// Queries the executors that did not answer once more, except those whose attempt is known to have ended.
 void YarnLogWatch::QueryLostExecutors() {
   looking_ = nullptr;
   std::erase_if(lost_, [this](const AttemptId& attempt) { return !reader_.IsLost(attempt); });

@@ -20,9 +20,9 @@ constexpr Duration kUnregisterAgain{100};  // as in AMRMClientImpl
 // that have room should have been granted, so the nodes are listed again. A delay is reported after five, and then
 // after every five.
 constexpr int kListNodesAgain = 2, kDelayIsWorthTelling = 5;
-// The time that a container has from our notice until YARN kills it. It is
-// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill (15 s) minus 2 s for YARN's monitor and our
-// exchange.
+// The time from the exchange in which YARN announces a preemption until YARN kills the container. It is
+// yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill (15 s) minus 2 s for the intervals of YARN's
+// monitor and of the exchanges.
 constexpr Duration kPreemptionNotice{13'000};
 
 // Returns limits of half the lease. An exchange without an answer is repeated, and must not use up the lease alone.

@@ -31,7 +31,7 @@ const TestRow kSubmit[] = {
       {"write project/job.properties `tony.application.framework=standalone\ntony.worker.instances=1\n"
        "tony.src-dir=src\ntony.worker.command=cat data\n`",
        ""},
-      {"submit --json project/job.properties", "err~tony: tony.src-dir src is the one beside project/job.properties\n"},
+      {"submit --json project/job.properties", "err~tony: tony.src-dir src is taken from the folder of project/job.properties\n"},
       {"log worker-0 stdout", "out=of the project\n"},
       {"write src/data `of this folder\n`", ""},
       {"submit --logs %B/project/job.properties",
