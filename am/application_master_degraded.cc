@@ -80,7 +80,7 @@ void ApplicationMaster::FinishUnwritten() {
 
 void ApplicationMaster::SetDegraded(const std::string& trouble) {
   if (trouble == trouble_) return;
-  if (trouble.empty()) LogInfo(StrCat("files can be written again: ", trouble_));
+  if (trouble.empty()) LogInfo(StrCat("no longer degraded: ", trouble_));
   if (!trouble.empty()) LogWarn(trouble);
   trouble_ = trouble;
   PushUnversionedStatus();

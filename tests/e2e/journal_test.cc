@@ -80,7 +80,7 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
   Ends(*client_);
   const auto status = Status();
   EXPECT_EQ(Number(status, "/epoch"), 1) << "it was the same application master all along";
-  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("over: journal: no space left on device"));
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("no longer degraded: journal: no space left on device"));
   ExpectNothingLeft();
 }
 
