@@ -56,7 +56,7 @@ Check Folder(const Installation& installation) {
   if (!fs::is_directory(installation.jobtypes, error)) return FailCheck("job types", StrCat(path, ": a file"), advice);
   if (const auto obstacle = Obstacle(installation.jobtypes, installation.server.user, R_OK | X_OK))
     return FailCheck("job types", StrCat(path, " cannot be read by ", installation.server.user.name, ": ", *obstacle),
-                     "folders 0755");
+                     "give it and the folders above it mode 0755");
   return OkCheck("job types", path);
 }
 
@@ -127,7 +127,7 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
   std::error_code error;
   if (path.starts_with(kOwnFolder))
     path = fs::weakly_canonical(installation.folder(), error).string() + path.substr(kOwnFolder.size());
-  if (error) return wrong(StrCat("look at ", installation.folder().string(), ": ", error.message()));
+  if (error) return wrong(StrCat("inspect ", installation.folder().string(), ": ", error.message()));
   if (path.find(' ') != std::string::npos)
     return wrong(StrCat("\"", path, "\" has a blank; Azkaban splits there, and ", kAdapter, " needs no arguments"));
   if (!MayStandInCommand(path))
@@ -226,7 +226,7 @@ Checks CheckOpen(const fs::path& home) {
   const PathVisibility sight = PathVisibilityOf(home);
   if (sight.kind == PathVisibility::Kind::kHidden)
     return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", sight.closed),
-                      "folders above it: mode 0755")};
+                      "give the folders above it mode 0755")};
   struct stat info {};
   if (sight.kind == PathVisibility::Kind::kMissing || stat(home.c_str(), &info) != 0) {
     return {
@@ -239,7 +239,7 @@ Checks CheckOpen(const fs::path& home) {
   const std::string mend = StrCat("run as its owner or as root: chmod 1777 ", home.string());
   if (const auto obstacle = Obstacle(home, Anybody(), W_OK | X_OK))
     return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", *obstacle),
-                      obstacle->starts_with(home.string() + " ") ? mend : "folders above it: mode 0755")};
+                      obstacle->starts_with(home.string() + " ") ? mend : "give the folders above it mode 0755")};
   if ((info.st_mode & S_ISVTX) == 0)
     return {FailCheck("home", home.string() + " has no sticky bit: users could replace each other's folders", mend)};
   if (info.st_uid == 0) return {};
@@ -270,7 +270,8 @@ VerbSpec DoctorVerb() {
           0,
           1,
           "check what prevents steps of type=tony on this executor server, with advice",
-          {{"executor", OptionSpec::Kind::kValue, "PID", "check the executor server with this process id, as its user and in its folder"},
+          {{"executor", OptionSpec::Kind::kValue, "PID",
+            "check the executor server with this process id, as its user and in its folder"},
            {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, if execute-as-user is on"},
            {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
 }
@@ -386,7 +387,7 @@ Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs
   const auto& account = *answer;
   if (!account)
     return {FailCheck(title, "no such user on this machine: every step of this user fails",
-                      "give the user an account here, or let the flow set user.to.proxy to one that has")};
+                      "give the user an account here, or let the flow set user.to.proxy to a user that has one")};
   const fs::path named = home_of_all.empty() ? account->folder / ".tony" : home_of_all;
   const PathVisibility sight = PathVisibilityOf(named);
   if (sight.kind == PathVisibility::Kind::kHidden) return {HiddenCheck(title, named, sight, account->user)};

@@ -160,11 +160,12 @@ Check Service(const ExecutorServer& server) {
   const std::string service = ServiceIn(server.cgroups);
   std::error_code error;
   if (service.empty() || !fs::exists("/run/systemd/system", error))
-    return OkCheck("service", "jobs on this machine run outside any systemd service, so a restart of Azkaban does not end them");
+    return OkCheck("service",
+                   "jobs on this machine run outside any systemd service, so a restart of Azkaban does not end them");
   return WarnCheck("service",
                    StrCat("the executor server is part of ", service,
                           ": when systemd stops or restarts this service, it also ends the jobs on this machine"),
-                   "KillMode=process for that service, or start the server in a scope: systemd-run --scope");
+                   "set KillMode=process for that service, or start the server in a scope: systemd-run --scope");
 }
 
 Check KillProgram(const ExecutorServer& server) {
@@ -196,7 +197,7 @@ Check FailCheck(std::string name, std::string text, std::string advice) {
 Check HiddenCheck(std::string name, const fs::path& path, const PathVisibility& sight, const User& judged) {
   if (!judged.is_anybody && judged.uid == geteuid())
     return FailCheck(std::move(name), StrCat(path.string(), " cannot be reached by ", judged.name, ": ", sight.closed),
-                     "folders 0755");
+                     "give the folders above it mode 0755");
   return WarnCheck(std::move(name), StrCat(path.string(), " is not visible to you: ", sight.closed),
                    StrCat("run the doctor as root", judged.is_anybody ? "" : StrCat(" or as ", judged.name)));
 }
@@ -258,7 +259,7 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
              "keep it in a file of its own that the step's program opens");
   WarnOfKeys(checks, kPrivateFile,
              Keys(files.server, [](auto& key, auto&) { return key == "command" || key.starts_with("tony."); }),
-             "has no effect here", StrCat("it belongs into ", kPluginFile));
+             "has no effect here", StrCat("it belongs in ", kPluginFile));
   return checks;
 }
 
@@ -268,9 +269,9 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsReadTooEarly(key); }),
              "has no effect here: Azkaban uses it before it reads this file", "set it in the flow or the job");
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsIn(kServersOwn, key); }),
-             "has no effect here", StrCat("it belongs into ", kPrivateFile));
+             "has no effect here", StrCat("it belongs in ", kPrivateFile));
   WarnOfKeys(checks, kPluginFile, Keys(plugin, IsSecret),
-             "looks like a secret; properties of a job and env.* stand in its log",
+             "looks like a secret; properties of a job and env.* appear in its log",
              "keep it in a file of its own that the step's program opens");
   WarnOfKeys(checks, kPluginFile,
              Keys(plugin, [](auto&, auto& value) { return value.find("$(") != std::string::npos; }),

@@ -362,7 +362,7 @@ Result<UniqueFd> LockBeside(const fs::path& jobtypes) {
   // A file system that cannot lock folders is accepted, because two installations at the same time are rare, and each
   // rename is atomic.
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return Error{ErrorCode::kUnavailable, StrCat(parent.string(), ": another installation is at work there")};
+    return Error{ErrorCode::kUnavailable, StrCat(parent.string(), ": another installation is running there")};
   return fd;
 }
 

@@ -58,9 +58,10 @@ constexpr int64_t kExecutionDigits = 1000;
 Result<std::string> Required(const Properties& properties, std::string_view key) {
   std::string value = StepProperty(properties, key);
   if (!value.empty()) return value;
-  return Error{ErrorCode::kInvalid, StrCat(key,
-                                           ": missing from the step's properties; Azkaban sets it, so this is "
-                                           "to be run by Azkaban, or with the property set by hand")};
+  return Error{ErrorCode::kInvalid,
+               StrCat(key,
+                      ": missing from the step's properties; Azkaban sets it: let Azkaban run this program, "
+                      "or set the property yourself")};
 }
 
 // Returns `text` percent-encoded, so that it is one part of an address.

@@ -325,7 +325,7 @@ void TaskRun::On(const TreeSurvived& event) {
   const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
   if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kLongestKilling).count();
-  const std::string what = StrCat(event.what, ", not ended by SIGKILL for ", seconds * (warnings_ + 1), " s");
+  const std::string what = StrCat(event.what, ", still alive ", seconds * (warnings_ + 1), " s after SIGKILL");
   Do(WarnOfTree{what});
   killed_since_ = now_;
   if (++warnings_ < kMostWarningsOfKernel && event.uninterruptible) return;

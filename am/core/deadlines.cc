@@ -126,10 +126,10 @@ std::optional<DecisionBody> Job::ExpiredDeadline(Instant now) const {
   if (const auto late = deadlines_.Expired(Limit::kRegister, now))
     return JobStopping{TimedOut(LateRegistration(*late)), spec_.timers.grace};
   if (deadlines_.Expired(Limit::kPublish, now)) {
-    return JobStopping{
-        TimedOut(StrCat("some tasks had not published the values that others wait for after ", Seconds(spec_.registration_timeout),
-                        " (tony.container.registration.timeout): missing ", MissingValues())),
-        spec_.timers.grace};
+    return JobStopping{TimedOut(StrCat("some tasks did not publish the values for other tasks within ",
+                                       Seconds(spec_.registration_timeout),
+                                       " (tony.container.registration.timeout): missing ", MissingValues())),
+                       spec_.timers.grace};
   }
   if (const auto limit = TimeLimit(); limit && now >= *limit) {
     return JobStopping{TimedOut(StrCat("the job ran longer than ", Seconds(spec_.timeout),

@@ -139,11 +139,11 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   if (caller.epoch > epoch_) return Refusal{kStaleEpoch, StrCat("this is epoch ", epoch_.value)};
   const Attempt* attempt = tasks_.Find(caller.attempt);
   if (!attempt || attempt->container.value.empty()) return Refusal{kUnknownAttempt, ToString(caller.attempt)};
-  if (attempt->container != caller.container) return Refusal{kStaleAttempt, "another container has this attempt"};
+  if (attempt->container != caller.container) return Refusal{kStaleAttempt, "this attempt runs in another container"};
   // A call about an ended attempt is accepted if the same executor now runs the newest attempt.
   const Attempt* newest = tasks_.at(caller.attempt.task).newest();
   if (attempt != newest && newest->container != caller.container)
-    return Refusal{kStaleAttempt, "a newer attempt has been made"};
+    return Refusal{kStaleAttempt, "there is a newer attempt of this task"};
   if (caller.generation > generation_)
     return Refusal{kBadRequest, StrCat("generation ", caller.generation.value, " has not been formed")};
   return std::nullopt;
@@ -171,7 +171,7 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   const Registration& what = call.registration;
   if (attempt.endpoint && (*attempt.endpoint != what.endpoint || attempt.ports != what.ports)) {
     return Refuse(RefusalReason::kBadRequest,
-                  StrCat(ToString(attempt.id), " registered as ", ToString(*attempt.endpoint)));
+                  StrCat(ToString(attempt.id), " has already registered as ", ToString(*attempt.endpoint)));
   }
   const bool is_new = attempt.state == AttemptState::kAllocated || attempt.state == AttemptState::kLaunching;
   if (is_new) out.decisions.push_back(AttemptRegistered{attempt.id, what.endpoint, what.ports});

@@ -344,7 +344,7 @@ DecisionBody Job::EndOf(const Outlived& outlived, Instant now) const {
   const auto& [due, role, rule] = outlived;
   if (rule->ignored) return RoleDetached{role->name, rule->group};
   const std::string message =
-      StrCat("role ", role->name, " ran on for longer than ", Seconds(rule->limit), " after ", Join(rule->roles, ", "),
+      StrCat("role ", role->name, " continued for more than ", Seconds(rule->limit), " after ", Join(rule->roles, ", "),
              " had ended (", rule->Key(role->name), ")", HangReport(now));
   return JobStopping{{.state = FinalState::kFailed, .cls = OutcomeClass::kTimeout, .message = message},
                      spec_.timers.grace};
@@ -376,7 +376,7 @@ std::string Job::HangReport(Instant now) const {
   for (size_t i = 0; i < std::min(kNamed, silent.size()); ++i)
     named.push_back(StrCat(ToString(silent[i].second), " for ", Seconds(silent[i].first)));
   const std::string more = silent.size() > kNamed ? StrCat(" and ", silent.size() - kNamed, " more") : "";
-  return StrCat("; silent: ", Join(named, ", "), more);
+  return StrCat("; no output from ", Join(named, ", "), more);
 }
 
 Verdict FailedBy(const EndedTask& task) {
@@ -471,7 +471,7 @@ Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const std::optional<End
   }
   if (unneeded > 0) verdict.message += StrCat("; ", unneeded, unneeded == 1 ? " was" : " were", " not needed");
   if (!ignored.empty())
-    verdict.message += StrCat("; the tasks of ", Join(ignored, ", "), " ran on for too long and were ignored");
+    verdict.message += StrCat("; the tasks of ", Join(ignored, ", "), " continued for too long and were ignored");
   return verdict;
 }
 

@@ -95,21 +95,22 @@ Check CheckHomeDisk(const fs::path& home, const std::string& about) {
   Check check{"home", Health::kOk, StrCat(home.string(), about, ": ", Describe(*system)), ""};
   if (system->free_bytes < kLittleDisk || system->free_files == 0) {
     check.health = Health::kFail;
-    check.advice = "make room, or set TONY_HOME to a folder on another disk; \"tony gc\" removes old jobs";
+    check.advice = "free some space, or set TONY_HOME to a folder on another disk; \"tony gc\" removes old jobs";
   } else if (!CanCreateFilesIn(home)) {
     check.health = Health::kFail;
     check.text += StrCat(", and it may not be written: ", ErrnoText(errno));
     check.advice = "set TONY_HOME to a folder that you may write";
   } else if (system->is_noexec) {
     check.health = Health::kWarn;
-    check.text += ", mounted noexec: programs that a job brings along cannot be started";
+    check.text += ", mounted noexec: programs in a job's files cannot be started";
     check.advice = "set TONY_HOME to a folder on another file system, or as root: mount -o remount,exec";
   } else if (system->free_bytes < kEnoughDisk) {
     check.health = Health::kWarn;
     check.advice = "\"tony gc\" removes old jobs";
   } else if (system->network) {
     check.health = Health::kWarn;
-    check.advice = "jobs stop when that file system stops; set TONY_HOME to a folder on a disk of this machine";
+    check.advice =
+        "jobs hang while that file system does not respond; set TONY_HOME to a folder on a disk of this machine";
   }
   return check;
 }
@@ -131,7 +132,7 @@ Checks CheckHome() {
   const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskFromOthers(geteuid()) : nullptr;
   if (risk) {
     checks.push_back({"home", Health::kWarn, StrCat(home->path.string(), " is reached through ", RiskText(*risk)),
-                      "set TONY_HOME to a folder whose whole path is yours and root's"});
+                      "set TONY_HOME to a folder whose path can be changed only by you and root"});
   }
   return checks;
 }
@@ -199,10 +200,11 @@ Checks CheckService() {
   const std::string service = cgroups.ok() ? ServiceIn(*cgroups) : "";
   std::error_code error;
   if (service.empty() || !fs::exists("/run/systemd/system", error))
-    return {{"service", Health::kOk, "jobs submitted here do not belong to a service", ""}};
+    return {{"service", Health::kOk, "jobs submitted here are not part of a systemd service", ""}};
   return {{"service", Health::kWarn,
-           StrCat("jobs submitted here belong to ", service,
-                  ": systemd may kill them when the service stops or restarts, because SIGTERM to a job's keeper kills the job"),
+           StrCat("jobs submitted here are part of ", service,
+                  ": systemd may kill them when the service stops or restarts, because SIGTERM to a job's keeper kills "
+                  "the job"),
            StrCat("as root: mkdir -p /etc/systemd/system/", service,
                   ".d; printf '[Service]\\nKillMode=process\\nDelegate=yes\\n' >/etc/systemd/system/", service,
                   ".d/10-tony.conf; systemctl daemon-reload; or submit through systemd-run --scope")}};

@@ -185,7 +185,7 @@ Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
       ++done.left_out;
-      Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
+      Say(StrCat("tony: job ", records.job().value, " is not listed: ", status.error().message));
     } else if (HasEnded(*status)) {
       ended.push_back(EndedJobOf(*status));
     }

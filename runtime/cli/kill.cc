@@ -75,7 +75,7 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
             .words = StrCat("will be killed at ", ToIso8601(request.due), " unless another client takes over")};
   if (watched.kill || request.IsPlain()) return {.killed = true, .words = "is being killed"};
   return {.planned = true,
-          .words = "will be killed if its application master, which does not answer now, accepts the kill"};
+          .words = "will be killed if its application master, which does not respond at the moment, accepts the kill"};
 }
 
 // Adds to the reason that root sent the kill. Root acts with the owner's rights, so the AM cannot see this from the
@@ -120,7 +120,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
                     const JobStatus& before) {
   // The kill may fail to be recorded if the disk is full. The AM can still be notified.
   const auto recorded = records.WriteKill(request);
-  if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
+  if (!recorded.ok())
+    Say(StrCat("tony: ", recorded.error().message, "; the kill is only sent to the application master"));
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);

@@ -283,7 +283,7 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
       const bool unruled = !HasEnded(*status) && !seen.HasLiveProcess();
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
-      Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
+      Say(StrCat("tony: job ", records.job().value, " is not listed: ", status.error().message));
       // The job exists. If a file of the job is missing, the job counts as damaged.
       const bool lacks_file = status.error().code == ErrorCode::kNotFound;
       const ErrorCode its = lacks_file ? ErrorCode::kInvalid : status.error().code;

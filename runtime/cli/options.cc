@@ -220,22 +220,24 @@ std::vector<OptionSpec> SpecOptions() {
   using enum OptionSpec::Kind;
   return {
       {"executes", kFirst, "COMMAND",
-       "command of each task; a Python file of -src_dir alone is run by the job's Python"},
+       "command of each task; if it begins with a Python file in -src_dir, the job's Python runs it"},
       {"src_dir", kFirst, "PATH",
-       "the program, a folder or an archive, whose content is copied into each task's working folder; on YARN also hdfs://..."},
+       "the program, a folder or an archive, whose content is copied into each task's working folder; on YARN also "
+       "hdfs://..."},
       {"task_params", kFirst, "WORDS", "words added to the command"},
       {"python_binary_path", kFirst, "PATH", "the interpreter before the command; relative: within -python_venv"},
       {"python_venv", kFirst, "PATH",
-       "a virtual environment (archive or folder), or a lock file from which uv or conda makes one; named venv in each task's "
+       "a virtual environment (archive or folder), or a lock file from which uv or conda makes one; named venv in each "
+       "task's "
        "folder; on YARN also an archive at hdfs://..."},
       {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE[,...]", "environment of executors and tasks"},
       {"secrets-fd", kValue, "FD", "read secret variables of the tasks as a JSON object from this file descriptor"},
       {"conf", kRepeated, "KEY=VALUE", "one property; overrides every file"},
       {"conf_file", kFirst, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
-      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars, accepted as in TonY; tasks do not need them"},
-      {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard on this folder, next to a job with roles"},
-      {"debug", kFlag, "", "no effect; TonY kept its temporary files with it"},
+      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars; accepted because TonY has this option, but not needed"},
+      {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard on this folder; only for a job with roles"},
+      {"debug", kFlag, "", "no effect; in TonY, this option kept temporary files"},
       {"strict", kFlag, "", "treat warnings about keys and values as errors"},
   };
 }

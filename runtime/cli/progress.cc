@@ -66,7 +66,7 @@ void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool tol
   const bool moved = !before || before->attempt != after.attempt || before->attempt_state != after.attempt_state;
   if (moved && IsNews(after, telling) && !told) lines.push_back(TaskLine(after));
   const bool was_suspect = before && before->suspect;
-  if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " is silent: heartbeats are missing"));
+  if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " has not sent a heartbeat for some time"));
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " sends heartbeats again"));
 }
 
@@ -111,7 +111,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   if (after.trouble != (before ? before->trouble : "") && !after.verdict)
-    lines.push_back(after.trouble.empty() ? "the job is not degraded any more" : StrCat("degraded: ", after.trouble));
+    lines.push_back(after.trouble.empty() ? "the job is no longer degraded" : StrCat("degraded: ", after.trouble));
   if (telling == Telling::kEverything) {
     const std::string delay = before ? before->delay : "";
     if (after.delay != delay && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
@@ -221,7 +221,7 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
   } else if (!known.am_reachable && status.epoch.value == 0) {
     text += "  no application master has started yet\n";
   } else if (!known.am_reachable) {
-    text += "  the application master cannot be reached now; this is what it last wrote\n";
+    text += "  the application master cannot be reached now; this is the last status that it wrote\n";
   }
   return text;
 }
@@ -263,7 +263,7 @@ std::string NoteLines(const JobStatus& status) {
     if (!task.outcome || !task.outcome->Succeeded() || task.outcome->message.empty()) continue;
     if (++found <= kMost) text += StrCat("  ", ToString(task.id), ": ", task.outcome->message, "\n");
   }
-  if (found > kMost) text += StrCat("  likewise for ", Counted(found - kMost, "more task"), "\n");
+  if (found > kMost) text += StrCat("  the same for ", Counted(found - kMost, "more task"), "\n");
   return text;
 }
 

@@ -120,7 +120,7 @@ void Follower::FollowFiles(const Error& why) {
   conversation_.reset();
   if (attach_) return Fail({ErrorCode::kUnavailable, why.message});
   state_ = State::kReading;
-  if (!std::exchange(mistrust_told_, true)) sink_.on_note(StrCat(why.message, "; following the job's files instead"));
+  if (!std::exchange(mistrust_told_, true)) sink_.on_note(StrCat(why.message, "; reading the job's files instead"));
   Watch();
   SearchAfter(Duration(0));
 }
@@ -187,9 +187,10 @@ void Follower::CheckOverdueEnd() {
   keeper_is_silent_ = pulse.silent && !pulse.hopeless;
   if (!pulse.note.empty()) sink_.on_note(pulse.note);
   if (pulse.hopeless && kill_ && state_ != State::kEnding)
-    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
-                                                 " does not answer, and the kernel does not end it; the kill is kept "
-                                                 "for the next keeper")});
+    return Fail(
+        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
+                                         " does not respond, and the kernel cannot end it; the kill stays recorded "
+                                         "for the next keeper")});
   if (!pulse.silent) ReportWhoDelaysEnd(now);
 }
 
@@ -242,7 +243,7 @@ void Follower::CheckRefusedKill() {
   Fail({ErrorCode::kUnavailable,
         StrCat("job ", records_.job().value,
                " has no application master, and only an application master knows the owner and the watchers of ",
-               "the job (", (*status)->trouble, "); a kill without a condition ends it")});
+               "the job (", (*status)->trouble, "); to end it, kill it without --if-owner, --if-watcher and --delay")});
 }
 
 void Follower::Search() {

@@ -28,7 +28,7 @@ Result<JobStatus> AskAm(const JobRecords& records) {
   EventLoop loop;
   const auto am = MakeAmConnection(loop, records.place(), kAskLimit, std::move(tls));
   am->Use(lease->am.own);
-  Result<JobStatus> status = Error{ErrorCode::kUnavailable, "not answered"};
+  Result<JobStatus> status = Error{ErrorCode::kUnavailable, "the application master has not answered"};
   am->GetStatus(token, [&](const Answer<JobStatus>& answer) {
     std::visit(Overloaded{[&](const JobStatus& told) { status = told; },
                           [&](const auto& instead) { status = ErrorOf(instead); }},
@@ -103,7 +103,7 @@ Error Several(const std::string& word, const std::vector<JobRecords>& jobs) {
     if (ids.size() == kMostTold) break;
     ids.push_back(job.job().value);
   }
-  return {ErrorCode::kNotFound, StrCat("\"", word, "\" is the beginning of ", jobs.size(), " jobs: ", Join(ids, ", "),
+  return {ErrorCode::kNotFound, StrCat("\"", word, "\" matches ", jobs.size(), " jobs: ", Join(ids, ", "),
                                        jobs.size() > ids.size() ? ", ..." : "")};
 }
 
@@ -112,7 +112,7 @@ Error Several(const std::string& word, const std::vector<JobRecords>& jobs) {
 Result<JobRecords> FindJob(const std::string& id) {
   // The id becomes part of a path. An id that would lead out of the folder of jobs is therefore refused.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
-    return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is not a job id; \"tony list\" shows them")};
+    return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is not a job id; \"tony list\" shows the job ids")};
   TRY(CheckConfigured({id}));
   TRY_ASSIGN(const auto jobs, BackendOf({id}).Jobs(JobId{id}));
   return jobs->Find({id});
@@ -191,12 +191,12 @@ Result<JobRecords> FindNamedJob(const std::string& word, const ClientNotes& note
   if (by_id.ok() || by_id.error().code != ErrorCode::kNotFound || word.empty()) return by_id;
   if (word == "last") {
     TRY_ASSIGN(Match last, NewestThat([](const JobStatus&) { return true; }, kMostOfASecond));
-    if (!last.job) return Error{ErrorCode::kNotFound, "last: there is no job"};
+    if (!last.job) return Error{ErrorCode::kNotFound, "last: there are no jobs"};
     return found(*std::move(last.job), "");
   }
   TRY_ASSIGN(Match named, NewestThat([&](const JobStatus& status) { return status.name == word; }, kMostEnded));
   if (named.job) {
-    const std::string others = named.number > 1 ? StrCat(", the newest of ", named.number, " of this name") : "";
+    const std::string others = named.number > 1 ? StrCat(", the newest of ", named.number, " jobs with this name") : "";
     return found(*std::move(named.job), others);
   }
   if (word.size() < kShortestBeginning) return by_id;

@@ -148,7 +148,7 @@ Status JobCreator::StorePrograms() {
     programs_ = *std::move(kept);
     return Ok();
   }
-  programs_warning_ = StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message,
+  programs_warning_ = StrCat("tony: warning: the job has no copy of TonY's programs: ", kept.error().message,
                              "; it runs the programs in ", installed.front().parent_path().string(),
                              ", which must not be replaced before the job has ended");
   return Ok();
@@ -362,7 +362,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   // The kill may fail to be recorded if the disk is full. The AM can still be notified.
   const auto recorded = records->WriteKill(kill);
   if (!recorded.ok())
-    notes_.note(StrCat("tony: ", recorded.error().message, "; only the application master is notified"));
+    notes_.note(StrCat("tony: ", recorded.error().message, "; the kill is only sent to the application master"));
   replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};
   return Ok();
 }

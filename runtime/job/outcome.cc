@@ -21,14 +21,16 @@ struct OutcomeRow {
 };
 constexpr std::array kOutcomes = {
     OutcomeRow{OutcomeClass::kSuccess, false, Charge::kNever, "everything that had to succeed has succeeded"},
-    OutcomeRow{OutcomeClass::kUserError, true, Charge::kCharged, "the program failed; the workflow engine's own retry setting decides"},
+    OutcomeRow{OutcomeClass::kUserError, true, Charge::kCharged,
+               "the program failed; the workflow engine's own retry setting decides"},
     OutcomeRow{OutcomeClass::kUserConfig, false, Charge::kNever,
                "the command cannot be run or found, or a setting of the job is wrong"},
     OutcomeRow{OutcomeClass::kOom, false, Charge::kNever,
-               "the task used more memory than it requested, or than the machine has; the same request would run out of memory again"},
+               "the task used more memory than it requested, or than the machine has; the same request would run out "
+               "of memory again"},
     OutcomeRow{OutcomeClass::kNodeLost, true, Charge::kFree, "a node or executor was lost; another one may work"},
     OutcomeRow{OutcomeClass::kPreempted, true, Charge::kFree, "the resources went to a job of higher priority"},
-    OutcomeRow{OutcomeClass::kInfra, true, Charge::kFree, "TonY's or the cluster's fault"},
+    OutcomeRow{OutcomeClass::kInfra, true, Charge::kFree, "a fault of TonY or of the cluster"},
     OutcomeRow{OutcomeClass::kHung, true, Charge::kCharged,
                "a task made no progress, most often because of a lost peer or a stuck device"},
     OutcomeRow{OutcomeClass::kTimeout, true, Charge::kCharged,
@@ -39,7 +41,7 @@ constexpr std::array kOutcomes = {
     // Attempts never have these classes. They are for submissions that are refused, and for jobs that a scheduler
     // refuses.
     OutcomeRow{OutcomeClass::kSpecInvalid, false, Charge::kNever,
-               "the job's properties were refused, and would be again"},
+               "the job's properties were refused, and would be refused again"},
     OutcomeRow{OutcomeClass::kAuth, false, Charge::kNever, "not permitted; a person has to permit it"},
     OutcomeRow{OutcomeClass::kQuota, true, Charge::kNever, "a queue or quota is full; it may have room later"},
 };

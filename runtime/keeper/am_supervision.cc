@@ -153,7 +153,7 @@ void AmSupervision::Begin() {
   state_ = State::kAwaited;
   if (!alive.empty()) WatchMarked(alive.back());
   timer_ = loop_.After(options_.adoption, [this] {
-    LogWarn("the AM did not say hello in time: killing it");
+    LogWarn("the AM did not contact the keeper in time: killing it");
     watch_.reset();
     Kill();
     Start();
@@ -260,7 +260,7 @@ void AmSupervision::CheckSilence(Instant expected) {
     timer_ = loop_.At(end, [this, end] { CheckSilence(end); });
     return;
   }
-  LogWarn(StrCat("AM has not renewed for ", options_.silence.count(), " ms: killing it"));
+  LogWarn(StrCat("the AM has not renewed its lease for ", options_.silence.count(), " ms: killing it"));
   state_ = State::kHung;
   Kill();
 }

@@ -257,7 +257,7 @@ std::string Containers::KillAllOfJob() {
       std::ranges::copy(ProcessesInCgroup(container.cgroup), std::back_inserter(left));
   if (left.empty()) return NothingCanBeLeft() ? "" : "a child of the keeper";
   return left.size() == 1 ? DescribeWithState(left[0])
-                          : StrCat(left.size(), " processes, ", DescribeWithState(left[0]), ", for example");
+                          : StrCat(left.size(), " processes, for example ", DescribeWithState(left[0]));
 }
 
 // The cgroups of the containers. Without cgroups, containers run without a memory limit.

@@ -102,7 +102,7 @@ void Keeper::Finish() {
   // `finished`, so another keeper is started and writes the line. A job never fails because of its line, and waits for
   // the line at most kRecordLimit.
   timer_ = loop_.After(kRecordLimit, [this] {
-    LogWarn("writing the log of ended jobs takes too long: going on without it");
+    LogWarn("writing the log of ended jobs takes too long: continuing without it");
     WriteFinished();
   });
   if (!StartWriter(WriteEndedLine, [this] { WriteFinished(); })) WriteFinished();
@@ -271,7 +271,7 @@ void Keeper::WriteHistory() {
   if (!history.ok()) LogWarn(history.error().message);
   if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { LeaveFolder(); })) return LeaveFolder();
   timer_ = loop_.After(kHistoryLimit, [this] {
-    LogWarn("writing the history takes too long: going on without it");
+    LogWarn("writing the history takes too long: continuing without it");
     LeaveFolder();
   });
 }
@@ -382,7 +382,7 @@ std::optional<KillRequest> Keeper::KillToExecute(const std::vector<RecordedKill>
 void Keeper::Refuse(const std::vector<RecordedKill>& kills) const {
   for (const auto& [name, request] : kills) {
     LogWarn(StrCat("kill request ", name, " (", request.reason,
-                   ") refused: only an application master knows who owns and watches the job; a kill without a "
+                   ") refused: only an application master knows who owns and watches the job; only a kill without a "
                    "condition ends it"));
     if (const Status removed = records_.RemoveKill(name); !removed.ok()) LogWarn(removed.error().message);
   }

@@ -68,7 +68,7 @@ std::string DescribeBlocker(const JobRecords& records) {
     if (std::string why = WhyKillFails(pid); !why.empty()) return why;
     const auto seen = ReadVisibleProcess(pid);
     const auto stat = ReadStat(pid);
-    if (stat && IsStopped(*stat)) words = StrCat(DescribeWithState(pid), ": \"kill -CONT ", pid, "\" wakes it");
+    if (stat && IsStopped(*stat)) words = StrCat(DescribeWithState(pid), ": \"kill -CONT ", pid, "\" resumes it");
     if (words.empty() && seen && !seen->name.starts_with("tony-")) words = DescribeWithState(pid);
   }
   return words;

@@ -63,7 +63,7 @@ void WriteInChildProcess(const JobRecords& records, void (*work)(const JobRecord
       [&](ExitStatus) { loop.Stop(); });
   if (!started.ok()) return LogWarn(started.error().message);
   const auto limit = loop.After(patience, [&] {
-    LogWarn(StrCat("job ", records.job().value, ": writing its history takes too long, going on without it"));
+    LogWarn(StrCat("job ", records.job().value, ": writing its history takes too long: continuing without it"));
     loop.Stop();
   });
   loop.Run();

@@ -401,17 +401,18 @@ namespace {
 
 std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, const Machine& detected) {
   const LedgerEntry& entry = sighting.entry;
-  if (sighting.writable_by_others) return "others than its owner may write to it";
+  if (sighting.writable_by_others) return "users other than its owner may write to it";
   if (!sighting.content_job.empty() && sighting.content_job != entry.job.value)
     return "its name and its content name different jobs";
   if (entry.number > kMostNumber) return StrCat("its number is impossibly high: ", entry.number);
   if (!entry.admitted()) return "";
-  if (sighting.content_never_admitted) return "its file has another name, and was never admitted";
+  if (sighting.content_never_admitted)
+    return "its file has a second name (a hard link), and its job was never admitted";
   const int64_t memory = std::max(machine.memory_mb, detected.memory_mb);
   if (entry.ask.memory_mb > memory)
     return StrCat("it claims to hold ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);
   if (static_cast<int64_t>(entry.gpus.size()) > entry.ask.gpus)
-    return StrCat("it holds ", entry.gpus.size(), " GPUs and asks for ", entry.ask.gpus);
+    return StrCat("it holds ", entry.gpus.size(), " GPUs and requested only ", entry.ask.gpus);
   return "";
 }
 

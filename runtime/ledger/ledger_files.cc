@@ -171,7 +171,7 @@ Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file) 
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(UncheckedEntry sighting, SightingOf(name, file));
   if (sighting.entry.admitted() && sighting.content_never_admitted)
-    return InvalidError("its file has another name, and was never admitted");
+    return InvalidError("its file has a second name (a hard link), and its job was never admitted");
   return std::move(sighting.entry);
 }
 
@@ -289,7 +289,7 @@ class Look {
       WarnOf(doubt.user, StrCat("the ledger's ", (folder_ / doubt.name).string(), " is rejected: ", doubt.why));
     for (const auto& [user, count] : of_user_) {
       if (count > kMostOfOneUser)
-        Warn(StrCat(UserName(user), " has ", count, " entries in the ledger; ", kMostOfOneUser, " are read"));
+        Warn(StrCat(UserName(user), " has ", count, " entries in the ledger; only ", kMostOfOneUser, " are read"));
     }
     for (const auto& [user, count] : warned_of_) {
       if (count > kMostWarnings)

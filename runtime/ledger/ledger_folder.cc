@@ -15,8 +15,8 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/ledger/ledger_files.h"
-#include "runtime/ledger/process_check.h"
 #include "runtime/ledger/machine.h"
+#include "runtime/ledger/process_check.h"
 #include "runtime/os/files.h"
 #include "runtime/os/users.h"
 #include "runtime/records/job_folder.h"
@@ -101,7 +101,7 @@ std::string WhyNotShared() {
   const fs::path there = NearestExisting(kShared);
   struct stat status = {};
   if (stat(there.c_str(), &status) != 0 || access(there.c_str(), R_OK | W_OK | X_OK) != 0)
-    return StrCat(kShared, " may not be ", there == kShared ? "written" : "made", ": ", ErrnoText(errno));
+    return StrCat(kShared, " cannot be ", there == kShared ? "written" : "made", ": ", ErrnoText(errno));
   // If another user owned the folder, that user could remove every entry in it.
   if (status.st_uid != 0 && status.st_uid != geteuid()) return StrCat(kShared, " belongs to another user");
   return "";
@@ -163,7 +163,8 @@ Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
 
 std::string LedgerFolder::Announcement() const {
   return StrCat("the ledger is private (", path_.string(), "), because ", why_private_,
-                "; jobs of other users are not counted. Make that folder with mode 1777, or set ", kVariable);
+                "; jobs of other users are not counted. As root, make /var/lib/tony/ledger with mode 1777, or set ",
+                kVariable);
 }
 
 Status LedgerFolder::Make() const {
@@ -263,7 +264,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   const fs::path path = folder_.path() / name;
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0 && errno != ENOENT)
-    return FileError(ErrorCode::kCannotWrite, "look at", path, errno);
+    return FileError(ErrorCode::kCannotWrite, "inspect", path, errno);
   // not a file of this user
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::optional<HeldEntry>();
   TRY_ASSIGN(auto file, OpenFile(path, O_RDWR));

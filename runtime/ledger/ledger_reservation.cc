@@ -87,7 +87,7 @@ std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& 
   std::string text = WhoHolds(view.ledger, job);
   if (!text.empty()) text.insert(0, "; ");
   for (size_t i = 0; i < std::min(passed.size(), kMostNamed); ++i)
-    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " could start and does not");
+    text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " could start but has not started");
   for (size_t i = 0; i < std::min(view.doubts.size(), kMostNamed); ++i) {
     const Doubt& doubt = view.doubts[i];
     text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is rejected: ", doubt.why);
@@ -393,7 +393,7 @@ std::string WhoHolds(const Ledger& ledger, const JobId& job) {
 std::string LockWarning(const LedgerView& view) {
   if (!view.went_without_lock) return "";
   return StrCat("the ledger's lock is held by ", DescribeHolders(view.lock_holders),
-                "; a normal use takes about a millisecond, so jobs continue without the lock");
+                "; it is normally held for about a millisecond, so jobs continue without the lock");
 }
 
 bool LedgerNews::IsNew(const std::string& why, const std::string& besides, Instant now) {

@@ -74,7 +74,7 @@ Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& jo
   }
   const auto ledger = LedgerFolder::FindHere();
   if (auto end = ledger.ok() ? FindUnwrittenEnd(ledger->path(), job) : std::nullopt) return end;
-  if (!keeper) return UnavailableError("the job has no running keeper here of user ", UserName(geteuid()));
+  if (!keeper) return UnavailableError("the job has no keeper on this machine that runs as user ", UserName(geteuid()));
   JobStatus killed{.job = job, .user = UserName(geteuid())};
   EndStatus(killed,
             {.state = FinalState::kKilled,

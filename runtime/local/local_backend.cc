@@ -65,8 +65,8 @@ class JobsOfThisMachine : public LocalJobStore {
     if (submission->host == HostName()) return records;
     TRY_ASSIGN(const auto status, records.ReadStatus());
     if (status && status->verdict) return records;
-    return UnavailableError("job ", job.value, " belongs to the local scheduler of ", submission->host, " and this is ",
-                            HostName(), "; run the command there");
+    return UnavailableError("job ", job.value, " belongs to the local scheduler of ", submission->host,
+                            ", but this is ", HostName(), "; run the command there");
   }
 };
 

@@ -13,8 +13,8 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
 #include "runtime/keeper/container_cgroup.h"
-#include "runtime/ledger/ledger_reservation.h"
 #include "runtime/ledger/ledger_folder.h"
+#include "runtime/ledger/ledger_reservation.h"
 #include "runtime/ledger/process_check.h"
 #include "runtime/net/sockets.h"
 #include "runtime/os/file_system.h"
@@ -148,7 +148,7 @@ Check LedgerPlace(const LedgerFolder& folder) {
     return {"ledger", Health::kWarn, folder.Announcement(), "as root: install -d -m 1777 /var/lib/tony/ledger"};
   struct stat status = {};
   if (stat(folder.path().c_str(), &status) != 0)
-    return {"ledger", Health::kOk, StrCat(path, ", made by the first job"), ""};
+    return {"ledger", Health::kOk, StrCat(path, ", which the first job will make"), ""};
   const auto system = FileSystemOf(folder.path());
   const bool all = (status.st_mode & 07777) == 01777;
   const std::string whose = all ? "shared by all users" : "not shared by all users: its mode is not 1777";
@@ -254,7 +254,7 @@ Checks CheckMachineHealth() {
       Limit("open files", RLIMIT_NOFILE, kEnoughFiles, "jobs of a thousand tasks need more",
             "as root: echo '* - nofile 65536' >/etc/security/limits.d/60-tony-files.conf; then log in again"));
   checks.push_back(
-      Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task has two or more processes, and threads count",
+      Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task has two or more processes, and each thread counts",
             "as root: echo '* - nproc 65536' >/etc/security/limits.d/60-tony-processes.conf; then log in again"));
   checks.push_back(Watchers());
   return checks;

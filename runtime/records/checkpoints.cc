@@ -267,8 +267,8 @@ Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, c
     return UnavailableError("checkpoints in ", spec.directory, ": their writer is unknown: ", listing.unknown);
   TRY_ASSIGN(const std::string folder, place.Resolve());
   if (folder == listing.folder) return Ok();
-  return UnavailableError("checkpoints in ", spec.directory, ": it is ", folder, " now, and was ", listing.folder,
-                          " when the job began");
+  return UnavailableError("checkpoints in ", spec.directory, ": the folder is ", folder, " now, and was ",
+                          listing.folder, " when the job began");
 }
 
 }  // namespace

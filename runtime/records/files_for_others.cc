@@ -54,7 +54,7 @@ Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, ui
   if (!risk) return Ok();
   const std::string rights = user == 0 ? "root" : StrCat(UserText(user), " and root");
   return NotPermittedError("home ", home.string(), " is reached through ", RiskText(*risk),
-                           "; let TONY_HOME name a folder whose whole path belongs to ", rights);
+                           "; set TONY_HOME to a folder whose path can be changed only by ", rights);
 }
 
 void LiveAs(const Owner& owner, const std::filesystem::path& named) {

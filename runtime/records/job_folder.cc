@@ -37,7 +37,7 @@ Status JobFolder::MakeReserve(int tasks) const {
   const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", file, errno);
   if (const int error = posix_fallocate(fd.get(), 0, kOfJob + tasks * kOfTask); error != 0)
-    return FileError(ErrorCode::kCannotWrite, "set room aside in", file, error);
+    return FileError(ErrorCode::kCannotWrite, "reserve space in", file, error);
   return Ok();
 }
 

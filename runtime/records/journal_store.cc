@@ -43,7 +43,7 @@ Error Replaced(Epoch by) {
 // finds the other's epoch.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
   TRY_ASSIGN(const bool is_new, store.Begin(own));
-  if (!is_new) return NotPermittedError("application master ", own.value, " has begun its journal before");
+  if (!is_new) return NotPermittedError("application master ", own.value, " has already begun its journal");
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
   std::vector<Epoch> earlier;
   for (const Epoch epoch : epochs) {

@@ -96,7 +96,7 @@ Status RefuseStrangers(const fs::path& home) {
     struct stat info {};
     if (entry->path().filename() == "programs" || lstat(entry->path().c_str(), &info) != 0) continue;
     if (info.st_uid != geteuid() && info.st_uid != 0)
-      return Refusal(StrCat(home.string(), " is yours, but in it ", entry->path().string(), " belongs to ",
+      return Refusal(StrCat(home.string(), " is yours, but it contains ", entry->path().string(), ", which belongs to ",
                             UserText(info.st_uid), ": remove this entry, or give it to ", UserText(geteuid())));
   }
   return Ok();

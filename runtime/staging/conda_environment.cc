@@ -179,7 +179,7 @@ std::string WhyPackageIsRefused(const Package& package, std::string_view platfor
   const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // e.g. "linux-64", "noarch"
   const std::string_view system = folder.substr(0, folder.find('-'));
   const bool is_platform = system.size() < folder.size() && (system == "linux" || system == "osx" || system == "win");
-  if (is_platform && folder != platform) return StrCat("a package for ", folder, ", and this machine is ", platform);
+  if (is_platform && folder != platform) return StrCat("a package for ", folder, ", but this machine is ", platform);
   return "";
 }
 
@@ -256,7 +256,7 @@ Status CheckHasNoHardLinks(const fs::path& client, const fs::path& folder) {
 Status RelocateCondaEnvironment(const fs::path& folder, const fs::path& to) {
   const std::string from = folder.string();
   if (to.string().size() > from.size())
-    return Error{ErrorCode::kInvalid, StrCat("relocate ", from, ": ", to.string(), " is longer")};
+    return Error{ErrorCode::kInvalid, StrCat("relocate ", from, ": the new path ", to.string(), " is longer")};
   const std::string slashes(from.size() - to.string().size() + 1, '/');
   const std::string as_long = StrCat(to.parent_path().string(), slashes, to.filename().string());
   TRY(RelocateScripts(folder / "bin"));

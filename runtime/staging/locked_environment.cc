@@ -367,7 +367,7 @@ bool IsUvLock(const fs::path& file) {
 Result<EnvironmentRecipe> UvEnvironment(const fs::path& file, StageMeter& meter) {
   const fs::path program = FindOnPath("uv");
   if (program.empty())
-    return RefuseLock("uv is needed to make the environment and is in no folder of PATH; install it: pip install uv");
+    return RefuseLock("uv is needed to make the environment and is not in PATH; install it: pip install uv");
   TRY_ASSIGN(const UvLock lock, ReadUvLock(file));
   const Uv uv(program, meter);
   TRY_ASSIGN(const std::string python, FindPython(uv, lock));

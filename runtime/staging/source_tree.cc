@@ -80,7 +80,7 @@ std::string Hash(const std::vector<SourceItem>& items, const std::vector<std::st
 constexpr int64_t kMostCounted = 100'000;
 constexpr std::string_view kSpecial = "neither a file nor a folder nor a symbolic link";
 constexpr std::string_view kGit = ".git";
-constexpr std::string_view kUnnamedEnvironment = "a Python environment that nothing in the job names";
+constexpr std::string_view kUnnamedEnvironment = "a Python environment that the job does not use";
 constexpr std::string_view kElsewhere = "python_venv, which is venv in the task's folder";
 constexpr std::string_view kWritten = "written by the job";
 

@@ -17,10 +17,10 @@
 #include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/hdfs_sources.h"
-#include "runtime/yarn/yarn_requests.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
+#include "runtime/yarn/yarn_requests.h"
 
 namespace tony {
 namespace {
@@ -75,8 +75,8 @@ Status CheckLabels(const RmCalls& rm, const JobSpec& spec) {
   for (const auto& [key, label] : asked) {
     const std::string bad = StrCat(key, ": \"", label, "\" is not a label ");
     if (std::ranges::count(there, label) == 0)
-      return InvalidError(bad, "of this cluster; there ",
-                          there.empty() ? "is none" : StrCat("are ", Join(there, ", ")));
+      return InvalidError(bad, "of this cluster; it has ",
+                          there.empty() ? "none" : StrCat("the labels ", Join(there, ", ")));
     if (!queue.labels.contains(label) && !queue.labels.contains("*")) {
       const std::vector<std::string> own(queue.labels.begin(), queue.labels.end());
       return InvalidError(bad, "of queue ", spec.yarn.queue, ", which may use ",
@@ -132,8 +132,8 @@ Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
                           : !queue->running ? "is stopped"
                                             : "has queues below it, so jobs must go to one of those";
   return Error{takes_jobs ? ErrorCode::kNotPermitted : ErrorCode::kInvalid,
-               StrCat("tony.yarn.queue: \"", name, "\" ", why, "; there ",
-                      leaves.empty() ? "are no queues for this user" : StrCat("are ", Join(leaves, ", ")))};
+               StrCat("tony.yarn.queue: \"", name, "\" ", why, "; ",
+                      leaves.empty() ? "no queue is open to this user" : StrCat("use one of ", Join(leaves, ", ")))};
 }
 
 Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec) {
@@ -193,7 +193,7 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
 Check CheckNetwork(const YarnCluster& cluster) {
   const std::string rpc = "hadoop.rpc.protection is authentication";
   return WarnCheck("network",
-                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear: ", rpc,
+                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", rpc,
                           cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
                    "admit only the cluster's own machines and users to its network");
 }
@@ -254,7 +254,7 @@ Check CheckQueues(const QueueView& view, const std::string& user) {
   }
   if (open.empty())
     return FailCheck(kName, StrCat("no queue is open to user ", user),
-                     "an administrator lets the user in: yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
+                     "an administrator can add the user to yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
   const std::string text = StrCat("open to user ", user, ": ", Join(open, ", "));
   if (room.empty())
     return WarnCheck(kName, StrCat(text, ": all are full"), "jobs wait; \"tony list --queue\" shows for whom");

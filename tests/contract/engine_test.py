@@ -158,7 +158,7 @@ class EngineTest(ContractCase):
         write(json.dumps({**json.loads(ours), "host": "worker-7"}))
         for verb in ("status", "wait"):
             error = self.expect(verb, job, code=69)["error"]
-            self.assertIn(f"job {job} belongs to the local scheduler of worker-7 and this is ", error["message"])
+            self.assertIn(f"job {job} belongs to the local scheduler of worker-7, but this is ", error["message"])
 
     @of("recover")
     def test_recover_restarts_the_master_of_a_job(self):

@@ -291,7 +291,7 @@ TEST_F(AzkabanDoctorTest, AMissingInstallationIsReportedWithTheCommandToInstallI
   const Ran ran = Doctor();
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const std::string gpu = fs::exists(ProgramFolder() + "/tony-gpu-executor") ? ", tony-gpu-executor" : "";
-  EXPECT_TRUE(Has(ran, "ok    programs: tony, tony-am, tony-executor, tony-keeper" + gpu + " beside tony-azkaban"))
+  EXPECT_TRUE(Has(ran, "ok    programs: tony, tony-am, tony-executor, tony-keeper" + gpu + " next to tony-azkaban"))
       << ran.out;
   EXPECT_TRUE(Has(ran, "ok    type TonyJob: the same as tony")) << ran.out;
 }

@@ -36,7 +36,7 @@ Failures FailuresOfMachines() {
       {"file size", "ulimit -f 8; head -c 100K /dev/zero > big", "user_config", {"exit code 153", "ulimit -f"}},
       {"GPU memory", "echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.' >&2; exit 1", "oom", {"CUDA out of memory. Tried to allocate 2 GiB.: out of GPU memory"}},
       {"GPU fault", "echo 'RuntimeError: CUDA error: uncorrectable ECC error encountered' >&2; exit 1", "infra", {"uncorrectable ECC error", "a GPU does not work"}, {}, {}, "worker:0", 1, {"tony.restart.lost.budget=0"}},
-      {"time limit", "exec sleep 600", "timeout", {"longer than 4.0 s (tony.application.timeout)", "silent: worker:0 for"}, {}, {}, "", 1, {"tony.application.timeout=4000"}},
+      {"time limit", "exec sleep 600", "timeout", {"longer than 4.0 s (tony.application.timeout)", "no output from worker:0 for"}, {}, {}, "", 1, {"tony.application.timeout=4000"}},
   };
 }
 
@@ -55,7 +55,7 @@ Failures FailuresOfCollectives() {
       {"one of three crashes", OneOf(2, "kill -SEGV $$"), "user_error", {"SIGSEGV"}, {}, {}, "worker:2", kWorkers},
       {"a collective times out", OneOf(0, "echo 'Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)' >&2; exit 1"), "hung", {"Watchdog caught collective operation timeout", "another task is lost, stuck"}, {}, {}, "worker:0", kWorkers},
       {"one hangs", "until [ -e @D/hangs ]; do [ $TASK_INDEX = 1 ] && touch @D/hangs; sleep 0.05; done; while [ $TASK_INDEX != 1 ]; do echo step; sleep 0.1; done; exec sleep 600",
-       "timeout", {"tony.application.timeout", "silent: worker:1 for"}, {}, {"silent: worker:0", ", worker:0", ", worker:2"}, "", kWorkers, {"tony.application.timeout=4000"}},
+       "timeout", {"tony.application.timeout", "no output from worker:1 for"}, {}, {"no output from worker:0", ", worker:0", ", worker:2"}, "", kWorkers, {"tony.application.timeout=4000"}},
   };
 }
 // clang-format on

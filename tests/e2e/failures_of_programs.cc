@@ -80,7 +80,7 @@ Failures FailuresBySignals() {
 
 Failures FailuresOfNativeCode() {
   return {
-      {"null pointer", Native("segv"), "user_error", {"SIGSEGV", "memory that is not its own"}},
+      {"null pointer", Native("segv"), "user_error", {"SIGSEGV", "memory that does not belong to it"}},
       {"stack overflow", Native("overflow"), "user_error", {"SIGSEGV"}},
       {"assertion", Native("assert"), "user_error", {"SIGABRT", "Assertion `zero == 1' failed", "an assertion in native code failed"}},
       {"exception", Native("throw"), "user_error", {"SIGABRT", "what():  bad row 17", "did not catch"}},

@@ -80,7 +80,8 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
   Ends(*client_);
   const auto status = Status();
   EXPECT_EQ(Number(status, "/epoch"), 1) << "it was the same application master all along";
-  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("no longer degraded: journal: no space left on device"));
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"),
+              HasSubstr("no longer degraded: journal: no space left on device"));
   ExpectNothingLeft();
 }
 
@@ -174,7 +175,7 @@ TEST_F(JournalSmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();
   const Ran killed = Ends(*killer);
-  EXPECT_THAT(killed.err, HasSubstr("no space left on device; only the application master is notified"));
+  EXPECT_THAT(killed.err, HasSubstr("no space left on device; the kill is only sent to the application master"));
   client_->Wait();
   ExpectNothingLeft();
 }

@@ -19,7 +19,7 @@ TEST_F(NamedJobTest, AJobIsFoundByNameByPartOfItsIdOrAsTheLast) {
                     third = Run("other", "echo three");
   const Ran by_name = Succeeds({"logs", "train"});
   EXPECT_THAT(by_name.out, HasSubstr("two"));
-  EXPECT_EQ(by_name.err, "tony: train is " + second + ", the newest of 2 of this name\n");
+  EXPECT_EQ(by_name.err, "tony: train is " + second + ", the newest of 2 jobs with this name\n");
   const Ran last = Succeeds({"status", "last", "--json"});
   EXPECT_THAT(last.out, HasSubstr("\"" + third + "\""));
   EXPECT_EQ(last.err, "tony: last is " + third + "\n");
@@ -30,10 +30,10 @@ TEST_F(NamedJobTest, AJobIsFoundByNameByPartOfItsIdOrAsTheLast) {
 }
 
 TEST_F(NamedJobTest, UnknownAndAmbiguousNamesAreRefused) {
-  EXPECT_EQ(box_.Tony({"kill", "last"}).err, "tony: last: there is no job\n");
+  EXPECT_EQ(box_.Tony({"kill", "last"}).err, "tony: last: there are no jobs\n");
   const std::string first = Run("a", "true"), second = Run("b", "true");
   const Ran several = Fails(66, {"kill", "local-"});
-  EXPECT_THAT(several.err, StartsWith("tony: \"local-\" is the beginning of 2 jobs: local-"));
+  EXPECT_THAT(several.err, StartsWith("tony: \"local-\" matches 2 jobs: local-"));
   EXPECT_THAT(several.err, HasAll({first, second}));
   for (const char* word : {"loc", "nobody", "../x", ""}) {
     const Ran none = Fails(66, {"status", word});

@@ -194,7 +194,7 @@ TEST_F(MountedHomeTest, RootOnlyANoexecHomeUsesTheInstalledProgramsWithAWarning)
   if (!Mount(MS_NOEXEC, "mode=700,size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasAll({"warning: the job keeps no programs of its own: ", "noexec",
+  EXPECT_THAT(ran.err, HasAll({"warning: the job has no copy of TonY's programs: ", "noexec",
                                "it runs the programs in " + bin_.string()}));
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
@@ -203,7 +203,7 @@ TEST_F(MountedHomeTest, RootOnlyAFullHomeUsesTheInstalledProgramsWithAWarning) {
   if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("warning: the job keeps no programs of its own: "));
+  EXPECT_THAT(ran.err, HasSubstr("warning: the job has no copy of TonY's programs: "));
   EXPECT_EQ(At(ParseJson(ReadText(box_.JobFolder(Job()) / "submission.json")), "/programs"), value());
 }
 

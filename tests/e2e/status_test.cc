@@ -70,9 +70,9 @@ const TestRow kList[] = {
       {"running 1", ""},
       {"remove home/jobs/%J/token", ""},
       {"& wait %J", ""},
-      {"says 0 `following the job's files instead`", ""},
+      {"says 0 `reading the job's files instead`", ""},
       {"go", ""},
-      {"end", "err~token: no such file or directory; following the job's files instead\n"}}},
+      {"end", "err~token: no such file or directory; reading the job's files instead\n"}}},
 };
 TABLE_TEST(ListTest, kList, RunScript);
 
@@ -149,7 +149,7 @@ TEST_F(AnswerTest, ADiskThatFailsIsNotAnEmptyList) {
                                                             {"SHIM_UNREADABLE", "1"}});
   const Ran list = Fails(69, {"list"}, broken);
   EXPECT_THAT(list.out, IsEmpty());
-  EXPECT_THAT(list.err, HasAll({"tony: job " + Job() + " left out: ", "input/output error\n",
+  EXPECT_THAT(list.err, HasAll({"tony: job " + Job() + " is not listed: ", "input/output error\n",
                                 "tony: 1 of 1 jobs could not be read\n"}));
   const Ran json = Fails(69, {"list", "--json"}, broken);
   EXPECT_THAT(json.out, HasAll({R"("jobs":[])", R"("error":{"code":69)"}));

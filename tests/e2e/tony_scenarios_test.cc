@@ -163,7 +163,7 @@ const TestRow kScenarios[] = {
     // testGroupDependencyTimeoutShouldPass, which expects a failure despite its name.
     {"WorkersThatOutliveTheirChiefForTooLongFailTheJob",
      {{"submit method-outlives-group.properties --json",
-       "1 && /verdict/message~role worker ran on for longer than 1.0 s after chief had ended"},
+       "1 && /verdict/message~role worker continued for more than 1.0 s after chief had ended"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredShouldPass
     {"WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver",

@@ -466,7 +466,7 @@ def invalid_jobs_are_refused_at_once():
     words = ("-executes", "true", "-src_dir", str(HERE), "-conf", "tony.worker.instances=1")
     for more, code, expected in (
         (("-conf", "tony.yarn.queue=no-such"), 65, ("no-such", "unknown", "default", "ml")),
-        (("-conf", "tony.yarn.queue=stopped"), 65, ('"stopped" is stopped; there are ', "default", "ml")),
+        (("-conf", "tony.yarn.queue=stopped"), 65, ('"stopped" is stopped; use one of ', "default", "ml")),
         (("-conf", "tony.worker.memory=64g"), 65, ("65536", "8192")),
         (("-conf", "tony.am.memory=64g"), 65, ("65536", "8192")),
     ):
@@ -517,9 +517,9 @@ def a_closed_queue_is_reported_with_the_open_ones():
     for queue in ("closed", "root.closed", "inner"):
         for conf in (str(CLUSTER / "conf"), silent, mute):
             ran = nothing_is_begun_by(user, *words, "-conf", f"tony.yarn.queue={queue}", HADOOP_CONF_DIR=conf)
-            refused(ran, 77, 2 * FACTOR, f'tony.yarn.queue: "{queue}" is closed to user {user}; there are default, ml')
+            refused(ran, 77, 2 * FACTOR, f'tony.yarn.queue: "{queue}" is closed to user {user}; use one of default, ml')
     ran = nothing_is_begun_by(user, *words, "-conf", "tony.yarn.queue=no-such")
-    refused(ran, 65, 2 * FACTOR, '"no-such" is unknown to the cluster; there are default, ml\n')
+    refused(ran, 65, 2 * FACTOR, '"no-such" is unknown to the cluster; use one of default, ml\n')
 
     make_home("member")  # a user that the ACLs of the queue above admit
     ran = tony("plan", "--strict", "-executes", "true", "-conf", "tony.worker.instances=1", "-conf",
@@ -654,8 +654,8 @@ def node_labels_choose_the_nodes():
             must(hosts_of(job) == {workers}, more, status(job))
             tony("kill", job)
             end(client)
-        for queue, expected in (("default", 'is no label of this cluster; there are big'),
-                                ("ml", 'is no label of queue ml, which may use small')):
+        for queue, expected in (("default", 'is not a label of this cluster; it has the labels big'),
+                                ("ml", 'is not a label of queue ml, which may use small')):
             name = "small" if queue == "default" else "big"
             ran = nothing_is_begun_by("root", *words, "-conf", f"tony.worker.node-label={name}", "-conf",
                                       f"tony.yarn.queue={queue}")

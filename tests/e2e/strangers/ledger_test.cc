@@ -156,10 +156,9 @@ TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
   const auto attack = AttackByEntry(hostile_, "0000000001.x.running", 1000);
   const auto larger = AttackByEntry(hostile_, "0000000002.y.running", 24'000'000);
   ExpectHonestJobsRun();
-  EXPECT_THAT(honest_.Tony({"doctor"}).out,
-              AllOf(HasSubstr("0000000001.x.running is not believed: no process"),
-                    HasSubstr("0000000002.y.running is rejected: it claims to hold"),
-                    HasSubstr("(a file of " + Id(hostile_) + ")")));
+  EXPECT_THAT(honest_.Tony({"doctor"}).out, AllOf(HasSubstr("0000000001.x.running is not believed: no process"),
+                                                  HasSubstr("0000000002.y.running is rejected: it claims to hold"),
+                                                  HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
 TEST_F(LedgerStrangersTest, AProcessOfAnotherUserOrJobDoesNotValidateAnEntry) {
@@ -213,7 +212,7 @@ TEST_F(LedgerStrangersTest, JunkFilesBlockNoJobAndAreNamed) {
     return Stay(ready);
   });
   ExpectHonestJobsRun(2);
-  EXPECT_THAT(Queue(), AllOf(HasSubstr("01.xfifo.running is left out: it is not a file"),
+  EXPECT_THAT(Queue(), AllOf(HasSubstr("01.xfifo.running is ignored: it is not a file"),
                              HasSubstr("1000 of 1000 MB of memory")));
 }
 

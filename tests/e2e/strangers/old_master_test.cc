@@ -34,7 +34,7 @@ TEST_F(OldMasterTest, NoClientSendsATokenToTheTcpPort) {
   EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
   const Ran wait = Tony({"wait", Job(), "--timeout", "2"});
   EXPECT_EQ(wait.exit, 69);
-  EXPECT_THAT(wait.err, HasSubstr("a job's token is not sent over TCP; following the job's files instead"));
+  EXPECT_THAT(wait.err, HasSubstr("a job's token is not sent over TCP; reading the job's files instead"));
   EXPECT_EQ(wait.err.find("over TCP"), wait.err.rfind("over TCP")) << "once is enough";
   const Ran killed = Tony({"kill", Job(), "--no-wait"});
   EXPECT_EQ(killed.exit, 0) << killed.err;

@@ -112,7 +112,8 @@ TEST(CompletionPolicyTest, TheVerdictAlsoNamesAnEarlierToleratedFailure) {
 
   EXPECT_EQ(Judged(Shards(3, std::nullopt), {{"shard", {0, 1}}}, {Ended("shard:2", first), std::nullopt},
                    Ended("controller:0", last)),
-            "controller:0 failed on node-7: exit code 6 (user_error); an earlier failure: shard:2 failed on node-7: exit code 5 "
+            "controller:0 failed on node-7: exit code 6 (user_error); an earlier failure: shard:2 failed on node-7: "
+            "exit code 5 "
             "(user_error)");
 }
 
@@ -139,7 +140,7 @@ TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotKeepTheJobRunning) {
   EXPECT_TRUE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}, {"shard"}));
   EXPECT_FALSE(IsComplete(spec, {{"shard", {1, 1}}}, {"shard"}));
   EXPECT_EQ(SuccessOf(spec, {{"shard", {1, 0}}, {"controller", {1, 0}}}, std::nullopt, {"shard"}).message,
-            "2 of 5 tracked tasks succeeded; the tasks of shard ran on for too long and were ignored");
+            "2 of 5 tracked tasks succeeded; the tasks of shard continued for too long and were ignored");
 }
 
 TEST(CompletionPolicyTest, ByTonysRuleAChiefsFailureOrFailuresOfAllTasksFailTheJob) {

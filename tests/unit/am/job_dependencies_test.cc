@@ -181,7 +181,7 @@ const TestRow kStaged[] = {
     {"WaitingForValuesTimesOut",
      {{"+ps*2:untracked: begun, pass 29999ms", "nothing"},
       {"deadline",
-       "job_stopping; verdict timeout says `some tasks had not published the values that others wait for after 30.0 s "
+       "job_stopping; verdict timeout says `some tasks did not publish the values for other tasks within 30.0 s "
        "(tony.container.registration.timeout): missing driver:0 (ADDRESS)`"}}},
     {"EachStageHasItsOwnTimeToPublish",
      {{"+ps*2:untracked: begun, wait 15s, publish driver:0 ps:1, pass 29999ms", "nothing"},
@@ -284,7 +284,7 @@ const TestRow kGrouped[] = {
     {"ARoleThatRunsOnForTooLongFailsTheJob",
      {{"running, wait 50s, end chief:0 success, pass 9999ms", "nothing"},
       {"deadline",
-       "job_stopping; verdict timeout says `~role worker ran on for longer than 10.0 s after chief had ended "
+       "job_stopping; verdict timeout says `~role worker continued for more than 10.0 s after chief had ended "
        "(tony.application.dependency.worker.timeout.after.A)`"}}},
     {"AnIgnoredRoleIsNotWaitedFor",
      {{"job chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, pass 10s",

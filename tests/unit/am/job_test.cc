@@ -184,12 +184,14 @@ TABLE_TEST(JobUsageTest, kUsed, Script("worker*2"));
 const TestRow kQuiet[] = {
     {"ATaskThatWroteUntilTheEndIsNotNamed",
      {{"running, wait 59s, quiet worker:0 100ms 59s, quiet worker:3 40s 59s, pass 1s",
-       "verdict says `the job ran longer than 60.0 s (tony.application.timeout); silent: worker:3 for 41.0 s`"}}},
+       "verdict says `the job ran longer than 60.0 s (tony.application.timeout); no output from worker:3 for 41.0 "
+       "s`"}}},
     {"TasksThatFellSilentSoonAfterTheFirstAreAlsoNamed",
      {{"running, wait 50s, quiet worker:0 20s 50s, quiet worker:1 20100ms 50s, quiet worker:2 20200ms 50s, quiet "
        "worker:3 20300ms 50s, quiet worker:4 20400ms 50s, quiet worker:5 20500ms 50s, quiet worker:6 20600ms 50s, pass "
        "10s",
-       "verdict says `$; silent: worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for 30.3 s, "
+       "verdict says `$; no output from worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for "
+       "30.3 s, "
        "worker:2 for 30.2 s and 2 more`"}}},
     {"NoTaskIsNamedIfAllWroteUntilTheEnd",
      {{"running, wait 59900ms, quiet worker:0 100ms 59900ms, pass 100ms",

@@ -333,12 +333,14 @@ TEST_F(DoctorHomeTest, AHomeThatOthersCannotUseIsReportedWithTheFix) {
   EXPECT_THAT(Found(), HasSubstr("has no sticky bit: users could replace each other's folders -> "));
   chmod(home_.c_str(), 01777);
   chmod(temp_.path().c_str(), 0700);
-  EXPECT_THAT(Found(), HasSubstr("folders above it: mode 0755"));
+  EXPECT_THAT(Found(), HasSubstr("give the folders above it mode 0755"));
   chmod(temp_.path().c_str(), 0755);
   fs::remove(home_);
-  EXPECT_THAT(Found(), HasSubstr("does not exist: the first user's job would make it, and other users could not write there -> as root: "
-                                 "install -d -m 1777 " +
-                                 home_.string()));
+  EXPECT_THAT(
+      Found(),
+      HasSubstr("does not exist: the first user's job would make it, and other users could not write there -> as root: "
+                "install -d -m 1777 " +
+                home_.string()));
 }
 
 TEST_F(DoctorHomeTest, AUserFolderOwnedByAnotherUserIsReported_NeedsRoot) {

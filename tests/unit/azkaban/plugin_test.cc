@@ -247,7 +247,7 @@ TEST_F(InstallFilesTest, ASecondInstallationAtTheSameTimeIsRefused) {
   const auto other = LockBeside(jobtypes_);
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(other.error().message, folder_.path().string() + ": another installation is at work there");
+  EXPECT_EQ(other.error().message, folder_.path().string() + ": another installation is running there");
 }
 
 TEST_F(InstallFilesTest, AnExistingPluginIsExchangedWithTheNewOne) {

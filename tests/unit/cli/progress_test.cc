@@ -81,7 +81,7 @@ TEST(ProgressTest, MissingHeartbeatsAreReportedAndSoIsTheirReturn) {
   TaskStatus silent = Worker(0, "running", 77);
   silent.suspect = true;
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), Running({silent})),
-              ElementsAre(HasSubstr("heartbeats are missing")));
+              ElementsAre(HasSubstr("has not sent a heartbeat for some time")));
   EXPECT_THAT(ChangeLines(Running({silent}), Running({Worker(0, "running", 77)})),
               ElementsAre("worker:0 sends heartbeats again"));
 }
@@ -189,7 +189,7 @@ TEST(ProgressTest, DegradedOperationIsReportedAndSoIsItsEnd) {
   troubled.trouble = "journal: no space left on device";
   EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("degraded: journal: no space left on device"));
   EXPECT_THAT(ChangeLines(troubled, troubled), IsEmpty());
-  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is not degraded any more"));
+  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is no longer degraded"));
 }
 
 TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {

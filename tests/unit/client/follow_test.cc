@@ -297,7 +297,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesWithOneNote) {
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
   ASSERT_EQ(notes_.size(), 1u) << "once is enough";
-  EXPECT_NE(notes_[0].find("not sent over TCP; following the job's files instead"), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_[0].find("not sent over TCP; reading the job's files instead"), std::string::npos) << notes_[0];
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
@@ -344,7 +344,9 @@ TEST_F(FollowTest, AKillThatTheKeeperOfAJobWithoutAMasterRefusesIsAnError) {
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(end_->error().message, testing::HasSubstr("(journal: damaged); a kill without a condition ends it"));
+  EXPECT_THAT(
+      end_->error().message,
+      testing::HasSubstr("(journal: damaged); to end it, kill it without --if-owner, --if-watcher and --delay"));
 }
 
 }  // namespace

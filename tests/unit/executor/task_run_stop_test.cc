@@ -66,8 +66,8 @@ const TestRow kStops[] = {
       {"linked 1s", ""},
       // The AM receives no end of the task before the end of the container.
       {"lives",
-       "state Left; warn 2 processes, process 4711 for one, not ended by SIGKILL for 30 s; no report; "
-       "keep user_error 3, because: 2 processes, process 4711 for one, not ended by SIGKILL for 30 s; leave 71"}}},
+       "state Left; warn 2 processes, process 4711 for one, still alive 30 s after SIGKILL; no report; "
+       "keep user_error 3, because: 2 processes, process 4711 for one, still alive 30 s after SIGKILL; leave 71"}}},
     {"AStoppedTreeThatOutlivesSigkillIsLeftToTheKeeper",
      {{"running, STOP 1s, exit TERM, linked 1s", "state Killing"},
       {"linked 30s, lives", "state Left; keep killed TERM, because; leave 71"}}},
@@ -109,7 +109,7 @@ TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsLeftToTheKeeperAfterFiveMinutes) 
   task.actions.clear();
   task.Give(lives);
   EXPECT_EQ(task.run.state(), State::kLeft);
-  EXPECT_EQ(task.Last<WarnOfTree>().what, "1 process, process 4711 for one, not ended by SIGKILL for 300 s");
+  EXPECT_EQ(task.Last<WarnOfTree>().what, "1 process, process 4711 for one, still alive 300 s after SIGKILL");
   EXPECT_TRUE(task.Last<KeepOutcome>().outcome.Succeeded());
 }
 

@@ -34,7 +34,7 @@ TEST(FailureRulesTest, AnUnknownFailureIsAUserErrorWithoutAMessage) {
 TEST(FailureRulesTest, TheLastLineIsQuotedIfNoLineNamesACause) {
   EXPECT_EQ(Classify(Exit(3, "context\nboom\n\n"), {}).message, "its last line: boom");
   EXPECT_EQ(Classify(Exit(2, "usage: x\n"), {}).message,
-            "its last line: usage: x: most programs mean wrong arguments or a missing file by exit code 2");
+            "its last line: usage: x: most programs use exit code 2 for wrong arguments or a missing file");
   EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the limit of the command timeout(1)");
 }
 

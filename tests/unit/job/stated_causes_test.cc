@@ -131,7 +131,8 @@ TEST(StatedCausesTest, APrintedExceptionIsTheCauseOnlyIfNothingFollows) {
 TEST(StatedCausesTest, NativeCodeIsTheCauseOfACrashUnlessTheProgramHadEnded) {
   EXPECT_EQ(MessageOf(kReal + "terminate called without an active exception\n", -SIGABRT),
             "ValueError: real (its last line: terminate called without an active exception)");
-  EXPECT_EQ(MessageOf("ERROR:root:x\n" + kReal + "step 8\n", -SIGSEGV), "native code used memory that is not its own");
+  EXPECT_EQ(MessageOf("ERROR:root:x\n" + kReal + "step 8\n", -SIGSEGV),
+            "native code used memory that does not belong to it");
   EXPECT_EQ(MessageOf("what():  real\nFatal Python error: Aborted\n\nCurrent thread 0x7f (most recent call first):\n",
                       -SIGABRT),
             "what():  real (Fatal Python error: Aborted): an exception that native code did not catch");

@@ -193,7 +193,7 @@ TEST_F(KeeperRecoveryFromHangTest, AKeeperWithAFullQueueIsSilent) {
 TEST_F(KeeperRecoveryFromHangTest, EndingAStoppedKeeperFreesItsLock) {
   EXPECT_THAT(KeepersOf(records_), ElementsAre(keeper_));
   EXPECT_EQ(tony::DescribeBlocker(records_), StrCat("process ", keeper_, " (tony-keeper) of ", UserName(geteuid()),
-                                                    ", stopped (state T): \"kill -CONT ", keeper_, "\" wakes it"));
+                                                    ", stopped (state T): \"kill -CONT ", keeper_, "\" resumes it"));
   EndKeeper(records_);
   EXPECT_TRUE(WaitFor([&] { return keepers_[keeper_].has_value(); }));
   EXPECT_FALSE(JobFolder(records_).IsLocked("keeper.lock"));

@@ -258,7 +258,7 @@ TEST_F(LedgerFolderTest, AnEntryThatOthersMayWriteIsRejected) {
   const HeldEntry held = Add(Ask("local-1"));
   ASSERT_EQ(chmod((folder_.path() / "0000000001.local-1.waiting").c_str(), 0666), 0);
   EXPECT_THAT(Jobs(), IsEmpty());
-  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is rejected: others than its owner may write to it (")));
+  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is rejected: users other than its owner may write to it (")));
 }
 
 TEST_F(LedgerFolderTest, TwoNamesOfOneFileCountOnce) {

@@ -476,13 +476,13 @@ TEST(LedgerBeliefTest, AHolderOfMoreGpusThanRequestedIsRejected) {
   fake.entry.place = Place::kAdmitted;
   fake.entry.ask.gpus = 1;
   fake.entry.gpus = {0, 1};
-  EXPECT_EQ(WhyNot(fake), "it holds 2 GPUs and asks for 1");
+  EXPECT_EQ(WhyNot(fake), "it holds 2 GPUs and requested only 1");
 }
 
 TEST(LedgerBeliefTest, AnEntryThatOthersMayWriteOrOfAnotherJobIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.writable_by_others = true;
-  EXPECT_EQ(WhyNot(fake), "others than its owner may write to it");
+  EXPECT_EQ(WhyNot(fake), "users other than its owner may write to it");
   fake = Seen("a");
   fake.content_job = "b";
   EXPECT_EQ(WhyNot(fake), "its name and its content name different jobs");
@@ -505,7 +505,7 @@ TEST(LedgerBeliefTest, ALinkThatClaimsMoreThanItsContentIsRejected) {
   const ValidatedEntries belief = Judge({waits, fake}, kSmallMachine, kSmallMachine);
   ASSERT_THAT(belief.entries, SizeIs(1));
   EXPECT_FALSE(belief.entries[0].admitted());
-  EXPECT_EQ(belief.doubts[0].why, "its file has another name, and was never admitted");
+  EXPECT_EQ(belief.doubts[0].why, "its file has a second name (a hard link), and its job was never admitted");
 }
 
 }  // namespace

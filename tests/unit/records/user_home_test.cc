@@ -111,7 +111,7 @@ TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInAnOpenFolderIsRefusedAndNamed) 
   chmod(named_.c_str(), 0777);
   for (int look = 0; look < 2; ++look) {
     ExpectError(TonyHome(), ErrorCode::kNotPermitted,
-                StrCat("~", (named_ / "jobs").string() + " belongs to uid 70003: remove this entry, or give"));
+                StrCat("~", (named_ / "jobs").string() + ", which belongs to uid 70003: remove this entry, or give"));
   }
 }
 
@@ -129,7 +129,8 @@ TEST_F(UserHomeTest_NeedsRoot, RootUsesTheFolderOfItsOwner) {
 TEST_F(UserHomeTest_NeedsRoot, AFolderThatOthersMayRenameInIsRefused) {
   Make(named_, 0, 0777);
   EXPECT_EQ(Refused(kAlice), "home " + named_.string() + " belongs to root and has mode 0777, so others could " +
-                                 "replace your folder in it; its owner or root must run: chmod 1777 " + named_.string());
+                                 "replace your folder in it; its owner or root must run: chmod 1777 " +
+                                 named_.string());
 }
 
 TEST_F(UserHomeTest_NeedsRoot, AFolderThatAnAdministratorMadeForTheUserIsUsed) {

@@ -137,7 +137,7 @@ TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {
     EXPECT_THAT(WhyNot("file:///packages/noarch/x-1-0.conda" + hash), HasSubstr("needs its SHA-256"));
   for (const char* platform : {"osx-arm64", "win-64", "linux-armv7l"})
     EXPECT_THAT(WhyNot(StrCat(kZstd, "\nhttps://packages/", platform, "/x-1-0.conda")),
-                HasSubstr(StrCat("a package for ", platform, ", and this machine is ", CondaPlatform())));
+                HasSubstr(StrCat("a package for ", platform, ", but this machine is ", CondaPlatform())));
   EXPECT_THAT(WhyNot(kZstd + "\n# pip six @ https://files/six.whl"),
               HasSubstr("conda's clients do not install this package"));
   EXPECT_THAT(WhyNot("# nothing"), HasSubstr("the lock file names no packages"));
@@ -172,7 +172,8 @@ TEST_F(CondaEnvironmentTest, ALocalPackageMustHaveTheHashOfTheLock) {
   const std::string url = StrCat("file://", file.string(), "#sha256:");
   EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("no such file"));
   Write(file, "a package");
-  EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("#sha256:" + kSha256 + "\": the hash in the lock file does not match; the file has "));
+  EXPECT_THAT(WhyNot(url + kSha256),
+              HasSubstr("#sha256:" + kSha256 + "\": the hash in the lock file does not match; the file has "));
   EXPECT_FALSE(fs::exists(tools_ / "asked"));
   WriteLock("linux.lock", url + Sha256Hex("a package"));
   EXPECT_TRUE(fs::exists(Made("linux.lock") / "made"));
