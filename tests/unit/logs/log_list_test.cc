@@ -207,7 +207,7 @@ TEST_F(LogListTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
   EXPECT_EQ(CountOf(all, "class=\"task\""), 1000u);
   EXPECT_THAT(all, Not(HasSubstr("newest attempt")));
   status_.tasks[500].attempt = 2;
-  EXPECT_THAT(html_of(true), HasSubstr("only the newest attempt of each task; of older ones"));
+  EXPECT_THAT(html_of(true), HasSubstr("only the newest attempt of each task; to see older attempts"));
 }
 
 }  // namespace
