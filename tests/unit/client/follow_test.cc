@@ -130,7 +130,7 @@ TEST_F(FollowTest, ASilentKeeperIsReportedAndAKillDoesNotWaitForAHopelessOne) {
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
-  EXPECT_NE(end_->error().message.find("does not answer"), std::string::npos) << end_->error().message;
+  EXPECT_NE(end_->error().message.find("does not respond"), std::string::npos) << end_->error().message;
 }
 
 TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {

@@ -122,7 +122,7 @@ TEST(AggregatedLogTest, AnIndexOfMoreBlocksThanTheFileCanHaveIsRefused) {
   TFileWriter writer("none");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish((1 << 20) + 1)};
-  EXPECT_EQ(file.Failure().message, "not a valid TFile: the number of blocks");
+  EXPECT_EQ(file.Failure().message, "not a valid TFile: the number of blocks is wrong");
 }
 
 TEST(AggregatedLogTest, AnUnknownCompressionIsNamed) {

@@ -231,7 +231,7 @@ TEST_F(WebHdfsTest, AMalformedAnswerIsRefused) {
                            "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"644\",\"length\":-1}}"}) {
     node.answers_all = Answered(200, body);
     EXPECT_EQ(GetEntry("/a").error().code, ErrorCode::kInvalid) << body;
-    EXPECT_THAT(GetEntry("/a").error().message, StartsWith("GETFILESTATUS /a: the answer is not WebHDFS'"));
+    EXPECT_THAT(GetEntry("/a").error().message, StartsWith("GETFILESTATUS /a: the answer is not from WebHDFS"));
   }
 }
 

@@ -362,7 +362,7 @@ TEST_F(CheckpointListingTest, ALinkThatNowNamesAnotherFolderIsRefused) {
   fs::create_directory_symlink("other", folder_.path() / "link");
 
   ExpectError(NewestCheckpoint(spec, before),
-              StrCat("checkpoints in ", spec.directory, ": it is ", (folder_.path() / "other").string(),
+              StrCat("checkpoints in ", spec.directory, ": the folder is ", (folder_.path() / "other").string(),
                      " now, and was ", before.folder, " when the job began"));
 }
 

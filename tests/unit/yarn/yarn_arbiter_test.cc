@@ -430,8 +430,7 @@ TEST(MasterWaitTest, AFullQueueIsReportedWithItsShares) {
                 "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = "
                 "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
             "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and "
-            "its limit is 100.0 % "
-            "are the most");
+            "its limit is 100.0 %");
 }
 
 TEST(MasterWaitTest, StartsInProgressAndUnknownReasonsAreReported) {

@@ -93,8 +93,8 @@ TEST(YarnClusterTest, AnUnusableValueIsNamedByFileAndKey) {
                  {"yarn.resourcemanager.ha.rm-ids", "a,b"},
                  {"yarn.resourcemanager.hostname.a", "one"},
                  {"yarn.resourcemanager.hostname.b", "two"}}),
-      "x-site.xml:3: yarn.resourcemanager.ha.enabled is \"true\": YARN with several ResourceManagers cannot be used "
-      "yet");
+      "x-site.xml:3: yarn.resourcemanager.ha.enabled is \"true\": YARN with several ResourceManagers is not "
+      "supported yet");
 }
 
 TEST(YarnClusterTest, AMasterReadsTheClusterOfItsClient) {

@@ -271,7 +271,7 @@ TEST_F(YarnGarbageTest, AJobWithUnreadableFilesKeepsAllStagedContent) {
   ASSERT_TRUE(RecordsAt({kOne}).store().Replace(kFilesRecord, "{", kKept).ok());
   const Garbage garbage = Collect();
   ASSERT_FALSE(garbage.failure.ok());
-  EXPECT_THAT(garbage.failure.error().message, HasSubstr("staged content is kept: read "));
+  EXPECT_THAT(garbage.failure.error().message, HasSubstr("staged files were not removed: read "));
   EXPECT_THAT(NamesIn(kPlaces.staged), ElementsAre("aa"));
   EXPECT_THAT(NamesIn(kPlaces.collections), IsEmpty());
 }

@@ -238,7 +238,7 @@ TEST(NeverGrantedTest, AGangWithMoreGpusThanAllNodesHaveIsReported) {
   EXPECT_TRUE(spec.RequestsGpus());
   EXPECT_EQ(
       WhyTooManyGpus(spec, nodes),
-      "the tasks start together and ask for 6 GPUs; the nodes that run have 5: the job waits until there are more");
+      "the tasks start together and request 6 GPUs; the running nodes have 5: the job waits until there are more");
   nodes[1].capability.others = {{"yarn.io/gpu", 1}};
   EXPECT_FALSE(WhyTooManyGpus(spec, nodes));
   nodes.clear();
@@ -297,7 +297,7 @@ TEST_F(GangHoldTest, AnIncompleteGangIsGivenBackAndRequestedLater) {
   const auto given_back = gangs.Look(end);
   EXPECT_THAT(given_back.release, ElementsAre(YarnId(2)));
   EXPECT_THAT(given_back.withdraw, ElementsAre(Attempt(0)));
-  EXPECT_THAT(gangs.RestReason(), HasSubstr("gave 1 of 2 containers back at 1970-01-01T"));
+  EXPECT_THAT(gangs.RestReason(), HasSubstr("released 1 of 2 containers at 1970-01-01T"));
 
   const Instant again = gangs.NextLook().value();
   EXPECT_GE(again, end + kHold / 2);

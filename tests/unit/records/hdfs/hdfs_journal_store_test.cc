@@ -108,7 +108,7 @@ TEST_F(HdfsJournalStoreTest, AnEpochIsBegunOnceAndNeverAfterALaterOne) {
   EXPECT_EQ(TakeOverJournal(store, Epoch{2}).error().code, ErrorCode::kNotPermitted);
   const Error later = TakeOverJournal(store, Epoch{1}).error();
   EXPECT_EQ(later.code, ErrorCode::kNotPermitted);
-  EXPECT_EQ(later.message, "master 2 rules this job");
+  EXPECT_EQ(later.message, "application master 2 is leader of this job");
   ASSERT_TRUE(Adds(Epoch{2}, 1, "one")) << "it was not sealed";
 }
 

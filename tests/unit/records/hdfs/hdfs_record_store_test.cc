@@ -230,7 +230,7 @@ TEST_F(HdfsRecordStoreTest, AfterTheSealAnAmCannotWriteRecords) {
     ASSERT_FALSE(written.ok());
     EXPECT_EQ(written.error().code, ErrorCode::kNotPermitted);
     EXPECT_EQ(written.error().message,
-              "write hdfs://nn:8020/jobs/x/status.json: /jobs/x/journal/1 is sealed: others write the records of this "
+              "write hdfs://nn:8020/jobs/x/status.json: /jobs/x/journal/1 is sealed: another process now writes the records of this "
               "job");
     EXPECT_FALSE(masters.PutNew("kill-requests/b.json", bytes, kKept).ok());
   }
