@@ -414,7 +414,7 @@ void ApplicationMaster::ReadLogs(const std::string& token, const LogQuery& query
   for (const LogWant& want : query.wants) {
     const RoleSpec* role = job_.spec().FindRole(want.attempt.task.role);
     if (!role || want.attempt.task.index >= role->instances)
-      return reply.Refuse(RefusalReason::kBadRequest, StrCat("there is no task ", ToString(want.attempt.task)));
+      return reply.Refuse(RefusalReason::kBadRequest, StrCat("the job has no task ", ToString(want.attempt.task)));
   }
   log_relay_.Read(query, reply);
 }

@@ -63,10 +63,10 @@ class LocalJournalFile : public JournalFile {
   Status Replace(std::string_view content) override {
     const fs::path fresh = fs::path(path_).parent_path() / ".journal.new";
     UniqueFd fd(open(fresh.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    if (!fd.valid()) return Failed("write it anew: ");
+    if (!fd.valid()) return Failed("write it again: ");
     Status written = AppendTo(fd.get(), content);
     if (written.ok() && fsync(fd.get()) != 0) written = Failed("sync: ");
-    if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("write it anew: ");
+    if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("write it again: ");
     if (!written.ok()) {
       unlink(fresh.c_str());  // frees the space on the disk
       return written;

@@ -320,7 +320,7 @@ Status CheckVenvCommand(const std::string& command, const fs::path& venv) {
   const fs::path file = venv / *program;
   struct stat info {};
   if (lstat(file.c_str(), &info) != 0)
-    return RefuseProgram(*program, StrCat("there is no such file in the Python environment", Hint(*program, venv)));
+    return RefuseProgram(*program, StrCat("the Python environment does not contain this file", Hint(*program, venv)));
   if (stat(file.c_str(), &info) != 0) return RefuseProgram(*program, StrCat("it leads to ", NotHere(EndOfLinks(file))));
   if (!S_ISREG(info.st_mode)) return RefuseProgram(*program, "it is not a regular file");
   if ((info.st_mode & 0111) == 0)

@@ -84,7 +84,7 @@ class DocumentTest(unittest.TestCase):
                 message = self.tony("plan", document, code=65)["error"]["message"]
                 self.assertNotIn("\n", message)
 
-    def test_one_job_written_four_ways_is_one_spec(self):
+    def test_four_forms_of_a_job_give_the_same_spec(self):
         keys = {"tony.application.name": "n", "tony.application.framework": "pytorch", "tony.worker.instances": "2",
                 "tony.worker.memory": "3g", "tony.worker.restart.budget": "1", "tony.application.tags": "a,b",
                 "tony.application.untracked.jobtypes": "ps,eval", "tony.ps.instances": "1", "tony.eval.instances": "1",

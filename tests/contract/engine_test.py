@@ -96,7 +96,7 @@ class EngineTest(ContractCase):
         self.assertEqual([d["job"] for d in documents if "error" in d], [UNKNOWN])
 
     @of("submit", "find", "ack")
-    def test_one_request_is_one_job(self):
+    def test_a_request_has_a_single_job(self):
         request = ("--request-id", "airflow://dag/run/task/-1", "--owner", "o1")
         self.expect("find", *request[:2], code=66)
         created = self.expect("submit", "--detach", *request, "--submission", "2", *task("true"))

@@ -102,7 +102,7 @@ TEST_F(MasterLogsTest, ALogQueryIsNeitherADecisionNorClientActivity) {
 
 TEST_F(MasterLogsTest, AReaderIsRefusedWithoutTheTokenOrWithoutSuchATask) {
   EXPECT_EQ(ReadLogs("worker:1", std::string(64, 'x'))->refusal->reason, RefusalReason::kBadToken);
-  EXPECT_EQ(ReadLogs("worker:2")->refusal->message, "there is no task worker:2");
+  EXPECT_EQ(ReadLogs("worker:2")->refusal->message, "the job has no task worker:2");
 }
 
 TEST_F(MasterLogsTest, LogsThatComeWithAnOutcomeBecomeARecord) {

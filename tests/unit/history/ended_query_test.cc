@@ -40,7 +40,7 @@ TEST_F(EndedQueryTest, WithoutAFilterFindsAll) {
   EXPECT_TRUE(found_.complete);
 }
 
-TEST_F(EndedQueryTest, ALimitStopsTheSearchAndSaysThatThereIsMore) {
+TEST_F(EndedQueryTest, ALimitStopsTheSearchAndReportsThatMoreExist) {
   EXPECT_THAT(Find({}, 2), ElementsAre("f", "e"));
   EXPECT_FALSE(found_.complete);
   EXPECT_EQ(Find({}, 6).size(), 6u);

@@ -260,7 +260,7 @@ TEST_F(LogFollowerTest, ACursorContinuesInTheAttemptThatItWasReading) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#2/stdout:two\n", "worker:0#3/stdout:again\n"));
 }
 
-TEST_F(LogFollowerTest, OneAttemptOfOneTaskMayBeChosen) {
+TEST_F(LogFollowerTest, ASingleAttemptOfATaskMayBeChosen) {
   Append("worker-0", 1, "one\n");
   Append("worker-0", 2, "two\n");
   Append("worker-1", 1, "other\n");

@@ -192,7 +192,7 @@ TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
 
 TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
-            "venv/Python/bin/python3: there is no such file in the Python environment; the environment has bin/python3");
+            "venv/Python/bin/python3: the Python environment does not contain this file; the environment has bin/python3");
   fs::rename(venv_ / "bin", temp_.path() / "bin");
   fs::create_directories(venv_ / "env");
   fs::rename(temp_.path() / "bin", venv_ / "env/bin");

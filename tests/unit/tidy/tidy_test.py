@@ -24,10 +24,11 @@ SMALL = 40  # lines of a header that hardly holds a concept
 README_LINES = 60  # lines of a folder's README, unless ratchet.json allows more
 # Words that are ten times as frequent in prose that has to be read twice as in the sources of ninja, flux and Nomad.
 RIDDLES = re.compile(
-    r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
+    r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(?!is no longer)(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
     r"are told|was told|told of|and no more|none other|as it comes|whose it is|that there is|there is none|is no \w+)\b",
     re.I)  # fmt: skip
 FIRST = re.compile(r"^(Of|Who|Whoever|What|Those|One)\b(?!-)", re.I)  # such a sentence lacks its noun
+LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 BEHIND = 6  # words in a comment behind code: a unit, a range, an example, a wire name
 # A test in C++ or Python, or a row of a table of tests.
 TEST = re.compile(r'^\s*(?:(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s*(\w+)\)|def test_(\w+)\(|\{"([A-Z][a-z]\w{5,})",)', re.M)
@@ -73,6 +74,16 @@ def long_behind_code(text):
         behind = None if line.strip().startswith("//") else re.search(r"\S\s+// (.*)$", line)
         if behind and len(behind.group(1).split()) > BEHIND and not behind.group(1).startswith(("NOLINT", "clang-format")):
             yield number, behind.group(1)
+
+
+def unclear_messages(text):
+    """The texts of a C++ source, of three words and more, that begin with one of the six words or have a riddle word."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip().startswith(("//", "#include")):
+            continue
+        for said in LITERAL.findall(line):
+            if len(said.split()) > 2 and (FIRST.match(said) and said[0].isupper() or RIDDLES.search("_" + said)):
+                yield number, said
 
 
 def test_names(name):
@@ -140,6 +151,7 @@ class Tree:
             "riddle words per 1000 in pages": riddles_per_1000(self.pages),
             "comments that begin with one of the six words": self.count(begins_without_a_noun),
             "long comments behind code": self.count(long_behind_code),
+            "messages with riddle words": self.count(unclear_messages),
             "test names with riddle words": sum(1 for name in self.tests for test in test_names(name) if RIDDLE_NAME.search(test)),
             **{f"lines of {name}": lines for name, lines in readmes.items() if lines > README_LINES},
         }

@@ -82,7 +82,7 @@ class SerializeTest(TriggerCase):
 
 
 class EventTest(TriggerCase):
-    def test_one_event_when_the_job_has_ended(self) -> None:
+    def test_the_end_of_the_job_is_a_single_event(self) -> None:
         for state in ("SUCCEEDED", "FAILED", "KILLED"):
             with self.subTest(state):
                 trigger = self.stored(self.trigger(f"r-{state}"))
