@@ -197,7 +197,7 @@ TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
   fs::create_directories(venv_ / "env");
   fs::rename(temp_.path() / "bin", venv_ / "env/bin");
   EXPECT_THAT(Check("venv/bin/python3;true"), HasSubstr("; the environment has env/bin/python3"));
-  EXPECT_THAT(Check("venv/bin/ruby"), HasSubstr("no such file"));
+  EXPECT_THAT(Check("venv/bin/ruby"), HasSubstr("does not contain this file"));
 }
 
 TEST_F(VenvCheckTest, LinkToAPythonThatIsNotHereIsRefused) {
