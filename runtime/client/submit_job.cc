@@ -32,7 +32,7 @@ Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
                    Join(last.differs_in, ", "), "; kill it first, or submit with a --submission above ",
                    order.ask.number, ", which replaces it; nothing was submitted")};
   const std::string why = last.end == SubmitEnd::kRefusedStale
-                              ? StrCat("a submission above ", order.ask.number, " has been made")
+                              ? StrCat("a submission newer than ", order.ask.number, " exists")
                               : StrCat("owner ", order.claim.owner.value, " was revoked by a kill before this submit");
   return {ErrorCode::kNotPermitted, StrCat("request ", order.request.value, ": ", why, "; nothing was submitted")};
 }

@@ -140,7 +140,7 @@ class DocumentTest(unittest.TestCase):
     def test_standard_input_that_is_not_a_document_is_reported_precisely(self):
         for text, part in [(b"", "standard input: the document is empty"), (b" \n", "standard input: the document is empty"), (b"{", "not JSON"),
                            (b'{"name": "\xff"}', "not valid UTF-8"), (b"\0", "a NUL character"),
-                           (b'{"name": 1, "name": 2}', '"name" twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
+                           (b'{"name": 1, "name": 2}', '"name" is there twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
                            (b'{"tasks": {"worker": {"instances": 1e3}}}', "from tasks.worker.instances")]:  # fmt: skip
             self.assertIn(part, self.tony("plan", text, code=65)["error"]["message"])
 

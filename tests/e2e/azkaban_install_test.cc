@@ -131,7 +131,7 @@ TEST_F(AzkabanInstallTest, ProgramsCanBeInstalledIntoTheJobTypesOwnFolder) {
 TEST_F(AzkabanInstallTest, AForeignJobTypeIsRefusedAndReplacedOnlyOnRequest) {
   Write("TonyJob/private.properties", "jobtype.class=com.linkedin.tony.azkaban.TonyJob\n");
   Write("TonyJob/tony.jar", "jar");
-  ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not ours (a folder of its own); --replace moves");
+  ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not installed by TonY (a folder of its own); --replace moves");
   EXPECT_EQ(Names(jobtypes_), Words{"TonyJob"});
   const Ran ran = Install({"--replace"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -143,15 +143,15 @@ TEST_F(AzkabanInstallTest, AForeignJobTypeIsRefusedAndReplacedOnlyOnRequest) {
 
 TEST_F(AzkabanInstallTest, ForeignFoldersFilesAndLinksInTheWayAreNamed) {
   Write("tony/private.properties", "jobtype.class=com.example.Tony\n");
-  ExpectOneLine(Install(), 73, "jobtypes/tony: not ours (a job type without plugin.properties)");
+  ExpectOneLine(Install(), 73, "jobtypes/tony: not installed by TonY (a job type without plugin.properties)");
   Write("tony/plugin.properties", "command=/bin/true\n");
-  ExpectOneLine(Install(), 73, "jobtypes/tony: not ours (a job type whose command is not tony-azkaban)");
+  ExpectOneLine(Install(), 73, "jobtypes/tony: not installed by TonY (a job type whose command is not tony-azkaban)");
   fs::remove_all(jobtypes_ / "tony");
   Write("tony", "a file");
-  ExpectOneLine(Install(), 73, "jobtypes/tony: not ours (a file)");
+  ExpectOneLine(Install(), 73, "jobtypes/tony: not installed by TonY (a file)");
   fs::remove(jobtypes_ / "tony");
   fs::create_symlink("elsewhere", jobtypes_ / "TensorFlowJob");
-  ExpectOneLine(Install(), 73, "jobtypes/TensorFlowJob: not ours (a link to elsewhere)");
+  ExpectOneLine(Install(), 73, "jobtypes/TensorFlowJob: not installed by TonY (a link to elsewhere)");
   Write("tony/private.properties", "jobtype.class=com.example.Tony\n");
   EXPECT_EQ(Install({"--replace"}).exit, 0);
   EXPECT_EQ(Link("TensorFlowJob"), "tony");

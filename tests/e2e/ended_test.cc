@@ -61,7 +61,7 @@ const TestRow kEnded[] = {
       {"copy home/jobs/%1 home/jobs/local-29990101-000000-000002", ""},
       {"list --limit 2 --json", "/jobs/2/name=runs && /jobs/3=null && /left_out=1"},
       {"list --limit 0 --json", "/jobs/3/name~r && /jobs/4=null"},
-      {"list --limit 1", "out~runs && err~2 jobs that ended earlier"},
+      {"list --limit 1", "out~runs && err~2 older ended jobs"},
       {"go", ""}}},
 };
 TABLE_TEST(EndedTest, kEnded, [](const TestRow& row) { RunScriptWith({{"%n", "tony.application.name"}}, row); });
@@ -131,7 +131,7 @@ TEST_F(EndedLogTest, ReindexAndGcFindWhatTheLogLacks) {
   EXPECT_THAT(box_.Jobs(), IsEmpty());
   EXPECT_THAT(Names(), UnorderedElementsAre("first", "second"));
   EXPECT_EQ(At(Json({"history"}), "/jobs/0/folder"), value(false));
-  EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("gone"));
+  EXPECT_THAT(box_.Tony({"history"}).out, HasSubstr("removed"));
   Succeeds({"history", "--reindex"});
   EXPECT_EQ(Names().size(), 2u) << "lines stay when folders go";
 }

@@ -59,13 +59,13 @@ const TestRow kLimits[] = {
      {{"one true tony.worker.max-instances=1 tony.worker.instances=2",
        "65 && ~tony.worker.instances && ~tony.worker.max-instances"},
       {"one true tony.task.max-total-instances=3 tony.worker.instances=4",
-       "65 && ~the job asks for 4 && ~tony.task.max-total-instances"},
+       "65 && ~the job requests 4 && ~tony.task.max-total-instances"},
       {"one true tony.task.max-total-memory=100 tony.worker.memory=101",
-       "65 && ~the job asks for 101 && ~tony.task.max-total-memory"},
+       "65 && ~the job requests 101 && ~tony.task.max-total-memory"},
       {"one true tony.task.max-total-vcores=2 tony.worker.vcores=3",
-       "65 && ~the job asks for 3 && ~tony.task.max-total-vcores"},
+       "65 && ~the job requests 3 && ~tony.task.max-total-vcores"},
       {"one true tony.task.max-total-gpus=1 tony.worker.gpus=2",
-       "65 && ~the job asks for 2 && ~tony.task.max-total-gpus"},
+       "65 && ~the job requests 2 && ~tony.task.max-total-gpus"},
       {"jobs 0", ""}}},
 };
 TABLE_TEST(LimitsTest, kLimits, RunScript);

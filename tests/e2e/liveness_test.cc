@@ -203,14 +203,14 @@ class DamagedJournalTest : public LivenessTest {
       journal.put('\x7f');
     }
     SignalAll("tony-keeper", SIGCONT);
-    ASSERT_TRUE(WaitFor([&] { return client_->err().find("trouble: ") != std::string::npos; })) << client_->err();
+    ASSERT_TRUE(WaitFor([&] { return client_->err().find("degraded: ") != std::string::npos; })) << client_->err();
   }
 };
 
 TEST_F(DamagedJournalTest, ADamagedJournalIsReportedWhileTheTasksRunAndInTheVerdict) {
   StartAndDamage();
   EXPECT_THAT(client_->err(), HasSubstr("damaged at byte "));
-  EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("  trouble: "));
+  EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("  degraded: "));
   for (const char* task : {"worker-0", "worker-1"}) EXPECT_EQ(kill(std::stoi(ReadText(Running(task))), 0), 0);
   Go();
   const Ran ran = Ends(*client_, 1);

@@ -155,7 +155,7 @@ TEST_F(RoughVenvTest, AnEnvironmentWithANonExecutablePythonIsRefused) {
   box_.Write("env/bin/python3",
              "\x7f"
              "ELF");
-  ExpectRefused(Job(), 65, HasSubstr("venv/bin/python3: it may not be executed"));
+  ExpectRefused(Job(), 65, HasSubstr("venv/bin/python3: it is not executable"));
 }
 
 TEST_F(RoughTest, AResourceThatCannotBeReadIsRefused) {

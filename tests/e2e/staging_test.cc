@@ -145,7 +145,7 @@ TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
   EXPECT_THAT(other.err,
               HasSubstr("warning: role worker: its command does not use python_venv: it runs /usr/bin/python3"));
   const Ran wrong = FailsInALine(65, One("train.py") + venv + Words{"-python_binary_path", "Python/bin/python3"});
-  EXPECT_THAT(wrong.err, HasSubstr("it has bin/python3"));
+  EXPECT_THAT(wrong.err, HasSubstr("the environment has bin/python3"));
   EXPECT_EQ(box_.Jobs().size(), 3u) << "nothing was started";
 }
 

@@ -69,7 +69,7 @@ TEST_F(StopTest, ASignalBeforeAnythingRunsLeavesNothingRunning) {
 TEST_F(StopTest, TheSecondCtrlCEndsATaskThatIgnoresTermAtOnce) {
   const auto client = StartRunning(One(Stubborn(), {"tony.task.stop-grace-ms=24000"}), 1);
   client->Signal(SIGINT);
-  ASSERT_TRUE(WaitFor([&] { return client->err().find("once more") != std::string::npos; }));
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("a second signal") != std::string::npos; }));
   const auto before = std::chrono::steady_clock::now();
   client->Signal(SIGINT);
   Ends(*client, 130);

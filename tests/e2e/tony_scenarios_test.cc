@@ -270,7 +270,7 @@ TEST_F(TonyMethodTest, MissedHeartbeatsOfATaskFailTheJob) {
   const auto noticed = Clock::now() - silent;
   ExpectFailed(ran, AllOf(HasSubstr("worker:0"), HasSubstr("heartbeat")));
   EXPECT_THAT(ran.err, HasSubstr("tony.task.max-missed-heartbeats: \"2\" (from method-missed-heartbeats.properties:6): "
-                                 "taken as 7401 ms"));
+                                 "raised to 7401 ms"));
   EXPECT_GE(noticed, std::chrono::milliseconds(7000));
   EXPECT_LT(noticed, std::chrono::seconds(25)) << "TonY took 25 to 125 s";
   EXPECT_NE(kill(program, 0), 0) << "the lost task is ended too";

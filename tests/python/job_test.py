@@ -178,7 +178,7 @@ class EndTest(PackageCase):
         self.box.wait_for("the wait", self.calls)
         os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does, to the program and to its child
         _, err = waiting.communicate(timeout=30)
-        self.assertIn(f"interrupted; job {job.id} goes on", err)
+        self.assertIn(f"interrupted; job {job.id} continues", err)
         self.assertIn("KeyboardInterrupt", err)
         self.assertEqual(job.status().state, "RUNNING")
 

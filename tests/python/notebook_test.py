@@ -62,7 +62,7 @@ class NotebookTest(PackageCase):
             with self.subTest(call):
                 outputs = self.play(self.submit_cell(self.hold("never")), interrupt + caught.format(call), "job.kill()")
                 texts = "".join(output.get("text", "") for output in outputs[1])
-                self.assertIn("goes on", texts)
+                self.assertIn("continues", texts)
                 self.assertIn("False\n", texts)
 
     def test_without_a_notebook_no_notebook_module_is_imported(self):

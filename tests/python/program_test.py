@@ -36,7 +36,7 @@ class ProgramTest(PackageCase):
     def test_a_program_with_another_schema_is_a_one_line_error(self):
         program = self.script("later", """echo '{"schema":2,"version":"9.9","schemas":[2]}'""")
         for call in (lambda: tony.version(program=program), lambda: list(tony.Job("j", program).changes())):
-            self.one_line(tony.VersionMismatch, call, program.path, "schema 2", "reads 1")
+            self.one_line(tony.VersionMismatch, call, program.path, "schema 2", "reads schema 1")
 
     def test_a_program_that_gives_no_answer_is_quoted(self):
         for text, words in (("echo no lib >&2; exit 127", ("127", "no lib")), ("kill -9 $$", ("-9",)), ("echo 7", ("exit 0",)),

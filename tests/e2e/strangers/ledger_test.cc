@@ -146,7 +146,7 @@ TEST_F(LedgerStrangersTest, AnEntryWithTheHighestNumberDoesNotBlockNewJobs) {
 TEST_F(LedgerStrangersTest, AFakeEntryAtTheFrontOfTheQueueBlocksNoJob) {
   const auto attack = AttackByEntry(hostile_, "0000000000.x.waiting", 1000);
   ExpectHonestJobsRun();
-  EXPECT_THAT(Queue(), AllOf(HasSubstr("0000000000.x.waiting is not believed: no process of its user runs this job (a "
+  EXPECT_THAT(Queue(), AllOf(HasSubstr("0000000000.x.waiting is rejected: no process of its user runs this job (a "
                                        "file of " +
                                        Id(hostile_) + ")"),
                              HasSubstr("1000 of 1000 MB of memory")));
@@ -156,7 +156,7 @@ TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
   const auto attack = AttackByEntry(hostile_, "0000000001.x.running", 1000);
   const auto larger = AttackByEntry(hostile_, "0000000002.y.running", 24'000'000);
   ExpectHonestJobsRun();
-  EXPECT_THAT(honest_.Tony({"doctor"}).out, AllOf(HasSubstr("0000000001.x.running is not believed: no process"),
+  EXPECT_THAT(honest_.Tony({"doctor"}).out, AllOf(HasSubstr("0000000001.x.running is rejected: no process"),
                                                   HasSubstr("0000000002.y.running is rejected: it claims to hold"),
                                                   HasSubstr("(a file of " + Id(hostile_) + ")")));
 }

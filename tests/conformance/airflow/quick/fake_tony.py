@@ -154,7 +154,7 @@ def submit(options, words, stdin):
     request, number, owner = options["--request-id"], int(options["--submission"]), options["--owner"]
     with Store() as world:
         if number < world["newest"].get(request, 0):
-            raise Failure(77, f"request {request}: a submission above {number} has been made; nothing was submitted")
+            raise Failure(77, f"request {request}: a submission newer than {number} exists; nothing was submitted")
         if owner in world["revoked"]:
             raise Failure(77, f"request {request}: owner {owner} was revoked by a kill before this submit")
         world["newest"][request] = number
