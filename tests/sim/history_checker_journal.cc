@@ -234,7 +234,7 @@ void HistoryChecker::On(const ExecutorObeyed& e) {
 void HistoryChecker::On(const ProcessStarted& e) {
   Attempt& attempt = attempts_[e.attempt];
   const bool again = !attempt.started.insert(e.process).second;
-  Expect(!again, ToString(e.attempt) + " was restarted");
+  Expect(!again, ToString(e.attempt) + " was started again");
   Expect(e.generation.value >= 1 && e.generation <= rules_.generation(), "started before the gang had formed");
   Expect(rules_.MayBelongTo(e.generation, e.attempt) || attempt.told_gone,
          StrCat(ToString(e.attempt), " was started in generation ", e.generation.value, " after the next had formed"));
