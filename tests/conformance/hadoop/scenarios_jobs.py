@@ -291,7 +291,7 @@ def a_job_that_waits_for_its_master_can_be_killed():
     limited, too_late = begin("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.am.memory=8g",
                               "-conf", "tony.am.vcores=32", "-conf", "tony.am.startup-timeout=3000")
     code, text = end(limited)
-    told = r"had not started [\d.]+ s after the submission \(tony.am.startup-timeout=3000\): the job waits for its master"
+    told = r"had not started [\d.]+ s after the submission \(tony.am.startup-timeout=3000\): the job waits for its application master"
     must(code == 1 and re.search(told, text), code, text)
     must(status(too_late)["verdict"]["class"] == "timeout", status(too_late))
     nothing_is_left_of(too_late)
