@@ -73,7 +73,7 @@ const TestRow kDoctorProperties[] = {
      {{"plugin: retries=3\nuser.to.proxy=x\njob.notification.success.1.url=y\ntony.a=b",
        "~warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"},
       {"plugin: execute.as.user=false", "~-> it belongs in private.properties"},
-      {kNoCheck + "tony.x=1\ncommand=y", "~command, tony.x: has no effect here -> it belongs into plugin.properties"}}},
+      {kNoCheck + "tony.x=1\ncommand=y", "~command, tony.x: has no effect here -> it belongs in plugin.properties"}}},
     {"TextThatAzkabanWouldEvaluateIsReported",
      {{"plugin: tony.worker.command=echo $(date)", "~tony.worker.command: Azkaban evaluates $(...)"},
       {"plugin: tony.a=${b.c}/x", "~tony.a (${b.c}): a job that does not define it"},

@@ -199,7 +199,7 @@ TEST_F(LogListTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
   const std::string html = html_of(false);
   EXPECT_EQ(looked_at, 1000);
   EXPECT_EQ(CountOf(html, "class=\"task\""), 100u);
-  EXPECT_THAT(html, AllOf(HasSubstr("worker-777/1/stderr"), HasSubstr("100 of 1000, those in trouble first."),
+  EXPECT_THAT(html, AllOf(HasSubstr("worker-777/1/stderr"), HasSubstr("100 of 1000, failed and delayed tasks first."),
                           HasSubstr("<a href=\"./?all=1\">")));
   EXPECT_LT(html.size(), 100'000u);
   const std::string all = html_of(true);
