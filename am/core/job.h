@@ -68,8 +68,8 @@
 #include "am/core/ownership.h"
 #include "am/core/restarts.h"
 #include "am/core/states.h"
-#include "am/core/tasks.h"
 #include "am/core/step.h"
+#include "am/core/tasks.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
@@ -282,7 +282,7 @@ class Job {
   void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
   void NoteInRestart(const Attempt& attempt, Instant time, Actions& actions);
   void NoteInOpening(const Attempt& attempt, Instant time, Actions& actions);
-  // Returns true if the attempt joins the generation now. Otherwise the attempt is held until its stage opens.
+  // Returns true if the attempt joins the generation now. Otherwise it is held until its stage opens, or it is stopping.
   bool StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time);
   void JoinGeneration(Attempt& attempt, const ClusterSpecText& cluster, Instant time);
   void StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& actions);

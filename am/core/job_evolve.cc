@@ -133,8 +133,7 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   for (auto& [id, task] : tasks_.all()) {
     if (!task.newest()) continue;
     Attempt& attempt = *task.newest();
-    const bool waits = attempt.state == AttemptState::kRegistered && attempt.generation.value == 0;
-    if (waits) StartOrHold(attempt, IsFcfs() ? MakeClusterSpec(0, id.role) : cluster, time);
+    if (attempt.generation.value == 0) StartOrHold(attempt, IsFcfs() ? MakeClusterSpec(0, id.role) : cluster, time);
     if (spec_.FindRole(id.role)->outlives_restarts) tasks_.Persist(id);
     if (!IsFinal(attempt.state)) actions.push_back(Tell(attempt.id));
   }

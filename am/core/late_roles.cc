@@ -233,8 +233,6 @@ void Job::NoteInOpening(const Attempt& attempt, Instant time, Actions& actions) 
   const ClusterSpecText cluster = MakeClusterSpec();
   for (const TaskId& id : tasks) {
     Attempt& first = *tasks_.at(id).newest();
-    // A preempted attempt may be stopping already. It does not start, and its end is judged as any other.
-    if (first.state != AttemptState::kRegistered) continue;
     if (spec_.FindRole(id.role)->outlives_restarts) tasks_.Persist(id);
     if (StartOrHold(first, cluster, time)) actions.push_back(Tell(first.id));
   }
@@ -242,6 +240,8 @@ void Job::NoteInOpening(const Attempt& attempt, Instant time, Actions& actions) 
 
 // Holds an attempt that may not start yet. The decision StageOpened starts it later.
 bool Job::StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
+  // A preempted attempt may be stopping while the other tasks register. Its end is judged as any other.
+  if (attempt.state != AttemptState::kRegistered) return false;
   const int stage = StageOf(spec_, attempt.id.task.role);
   const bool waits =
       std::ranges::any_of(spec_.FindRole(attempt.id.task.role)->depends_on,

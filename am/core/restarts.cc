@@ -423,9 +423,7 @@ void Job::NoteInRestart(const Attempt& attempt, Instant time, Actions& actions) 
   if (attempts.empty()) return;
   const ClusterSpecText cluster = MakeClusterSpec();
   for (const AttemptId& id : attempts) {
-    Attempt& joiner = *tasks_.Find(id);
-    if (joiner.state != AttemptState::kRegistered) continue;
-    if (StartOrHold(joiner, cluster, time)) actions.push_back(Tell(id));
+    if (StartOrHold(*tasks_.Find(id), cluster, time)) actions.push_back(Tell(id));
   }
 }
 
