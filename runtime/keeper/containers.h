@@ -200,7 +200,6 @@ class Containers {
   bool IsSpared(pid_t child, const std::set<pid_t>& doomed) const;
   std::set<pid_t> Doomed() const;
   void AddStrayChildren(Victims& victims) const;
-  void Chase(std::vector<pid_t> killed) const;
   Victims KillLeftovers();
   std::set<pid_t> LeftAlive() const;
   void JudgeLeft(const ContainerId& id, Container& container, const std::set<pid_t>& victims);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -26,13 +27,29 @@ constexpr Duration kLongestSweepDelay{100};
 // executor are children of init, so the list of our own children does not include them. A single search may miss an
 // orphan, because a process that is calling exec at that moment shows no mark.
 constexpr int kEmptyLooks = 3;
-constexpr int kMostChases = 100;
+// The number of searches of one KillChosen(), which bounds its time if processes fork without pause.
+constexpr int kMostSearches = 100;
 // If this user may end the processes and they still survive, e.g. by forking without pause, the wait `patience_` is
 // multiplied by this factor.
 constexpr int kMorePatience = 3;
 constexpr Duration kBetweenLooksAtLeft{1000};
 
 std::set<pid_t> AsSet(const std::vector<pid_t>& pids) { return {pids.begin(), pids.end()}; }
+
+// Kills the processes that `choose` returns of a list. A process that forks and exits faster than a whole list is read
+// has exited before its signal arrives. Therefore the search is repeated among the processes that have started since
+// the newest chosen one: they are few, so that the next process of such a chain still lives.
+Status KillChosen(const std::function<std::vector<pid_t>(std::vector<ProcessEntry>&)>& choose) {
+  pid_t newest = 0;
+  for (int searches = 0; searches < kMostSearches; ++searches) {
+    TRY_ASSIGN(auto processes, TryListProcesses(newest));
+    const std::vector<pid_t> chosen = choose(processes);
+    if (chosen.empty()) break;
+    SignalIfUnchanged(processes, chosen, SIGKILL);
+    newest = *std::ranges::max_element(chosen);
+  }
+  return Ok();
+}
 
 }  // namespace
 
@@ -139,18 +156,6 @@ std::set<pid_t> Containers::LeftAlive() const {
   return alive;
 }
 
-// Kills the processes that have started since the newest of `killed`. A process that forks and exits faster than a
-// whole search takes has exited before its signal arrives. The search for its children reads only a few processes and
-// is therefore faster.
-void Containers::Chase(std::vector<pid_t> killed) const {
-  for (int chases = 0; chases < kMostChases && !killed.empty(); ++chases) {
-    const auto young = TryListProcesses(*std::ranges::max_element(killed));
-    if (!young.ok()) return;
-    killed = FindLeftovers(*young, Scope()).pids;
-    SignalIfUnchanged(*young, killed, SIGKILL);
-  }
-}
-
 Victims Containers::KillLeftovers() {
   const std::set<pid_t> doomed = Doomed();
   const std::set<pid_t> left = LeftAlive();
@@ -159,15 +164,16 @@ Victims Containers::KillLeftovers() {
   KillDescendants(spared);
   Victims victims;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
-    auto processes = TryListProcesses();
+    const Status searched = KillChosen([&](std::vector<ProcessEntry>& processes) {
+      std::erase_if(processes, [&](const ProcessEntry& process) { return left.contains(process.pid); });
+      Victims found = FindLeftovers(processes, Scope());
+      shared_memory_.Note([&] { return AsSet(found.pids); });
+      std::vector<pid_t> pids = found.pids;
+      if (victims.Empty()) victims = std::move(found);
+      return pids;
+    });
     // If the search fails, a process of any container may remain.
-    victims.strays = !processes.ok();
-    if (!processes.ok()) continue;
-    std::erase_if(*processes, [&](const ProcessEntry& process) { return left.contains(process.pid); });
-    victims = FindLeftovers(*processes, Scope());
-    shared_memory_.Note([&] { return AsSet(victims.pids); });
-    SignalIfUnchanged(*processes, victims.pids, SIGKILL);
-    Chase(victims.pids);
+    if (victims.Empty()) victims.strays = !searched.ok();
   }
   AddStrayChildren(victims);
   return victims;
@@ -246,11 +252,13 @@ std::string Containers::KillAllOfJob() {
   if (!NothingCanBeLeft()) KillDescendants(writes);
   std::vector<pid_t> left;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && left.empty(); --looks) {
-    const auto processes = TryListProcesses();
-    if (!processes.ok()) return processes.error().message;
-    left = FindAllOfJob(*processes, Scope());
-    std::erase_if(left, writes);
-    SignalIfUnchanged(*processes, left, SIGKILL);
+    const Status searched = KillChosen([&](const std::vector<ProcessEntry>& processes) {
+      std::vector<pid_t> found = FindAllOfJob(processes, Scope());
+      std::erase_if(found, writes);
+      if (left.empty()) left = found;
+      return found;
+    });
+    if (!searched.ok()) return searched.error().message;
   }
   for (const auto& [id, container] : containers_)
     if (!container.cgroup.empty() && container.state != State::kLeft && KillCgroup(container.cgroup))
