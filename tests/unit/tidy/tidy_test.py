@@ -24,7 +24,7 @@ SMALL = 40  # lines of a header that hardly holds a concept
 README_LINES = 60  # lines of a folder's README, unless ratchet.json allows more
 # Words that are ten times as frequent in prose that has to be read twice as in the sources of ninja, flux and Nomad.
 RIDDLES = re.compile(
-    r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(?!is no longer)(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
+    r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
     r"are told|was told|told of|and no more|none other|as it comes|whose it is|that there is|there is none|is no \w+)\b",
     re.I)  # fmt: skip
 FIRST = re.compile(r"^(Of|Who|Whoever|What|Those|One)\b(?!-)", re.I)  # such a sentence lacks its noun
@@ -48,42 +48,33 @@ def is_product(name):
 
 
 def comments(text):
-    """Yields the comments of a C++ source, a line each, without slashes."""
-    for line in text.splitlines():
-        if line.strip().startswith("//"):
-            yield line.strip().lstrip("/! ")
-        elif (behind := re.search(r"\S\s+// (.*)$", line)) and "namespace" not in behind.group(1):
-            yield behind.group(1)
-
-
-def begins_without_a_noun(text):
-    """Yields (line, text) of the comments of a C++ source that begin with one of the six words."""
+    """Yields the lines of a C++ source's comments, without slashes: (line number, place, text). The place is "first" or
+    "next" for the lines of a comment of its own, and "behind" for a comment behind code."""
     before = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        alone = line.strip().startswith("//")
-        first = alone and not before.strip().startswith("//")
-        behind = None if alone else re.search(r"\S\s+// (.*)$", line)
-        said = line.strip().lstrip("/! ") if first else behind.group(1) if behind else ""
-        if FIRST.match(said):
-            yield number, said
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line.startswith("//"):
+            yield number, "next" if before.startswith("//") else "first", line.lstrip("/! ")
+        elif (behind := re.search(r"\S\s+// (.*)$", line)) and "namespace" not in behind.group(1):
+            yield number, "behind", behind.group(1)
         before = line
 
 
+def begins_without_a_noun(text):
+    return [number for number, place, said in comments(text) if place != "next" and FIRST.match(said)]
+
+
 def long_behind_code(text):
-    for number, line in enumerate(text.splitlines(), 1):
-        behind = None if line.strip().startswith("//") else re.search(r"\S\s+// (.*)$", line)
-        if behind and len(behind.group(1).split()) > BEHIND and not behind.group(1).startswith(("NOLINT", "clang-format")):
-            yield number, behind.group(1)
+    return [number for number, place, said in comments(text) if place == "behind" and len(said.split()) > BEHIND
+            and not said.startswith(("NOLINT", "clang-format"))]  # fmt: skip
 
 
 def unclear_messages(text):
-    """The texts of a C++ source, of three words and more, that begin with one of the six words or have a riddle word."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip().startswith(("//", "#include")):
-            continue
-        for said in LITERAL.findall(line):
-            if len(said.split()) > 2 and (FIRST.match(said) and said[0].isupper() or RIDDLES.search("_" + said)):
-                yield number, said
+    """Yields the texts of a C++ source, of three words and more, that begin with one of the six words or have a riddle word."""
+    for line in text.splitlines():
+        if not line.strip().startswith(("//", "#include")):
+            for said in LITERAL.findall(line):
+                if len(said.split()) > 2 and (FIRST.match(said) and said[0].isupper() or RIDDLES.search("_" + said)):
+                    yield said
 
 
 def test_names(name):
@@ -95,7 +86,7 @@ def test_names(name):
 def prose(name):
     if name.endswith(".md"):
         return [re.sub(r"^[#>*|\-\s]+", "", line) for line in read(name).splitlines()]
-    return list(comments(read(name)))
+    return [said for _, _, said in comments(read(name))]
 
 
 def riddles_per_1000(names):
@@ -188,8 +179,8 @@ class TidyTest(unittest.TestCase):
 
     def test_comments_with_a_bad_shape_are_found(self):
         text = "// Of many the last.\n// What wraps counts as the line above.\nint a;  // of each\nint b;  // a b c d e f g\n"
-        self.assertEqual([1, 3], [number for number, _ in begins_without_a_noun(text)])
-        self.assertEqual([4], [number for number, _ in long_behind_code(text)])
+        self.assertEqual([1, 3], begins_without_a_noun(text))
+        self.assertEqual([4], long_behind_code(text))
 
     def test_a_riddle_is_counted(self):
         self.assertEqual(2, len(RIDDLES.findall("Of many nobody")))
