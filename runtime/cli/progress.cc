@@ -111,7 +111,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   if (after.trouble != (before ? before->trouble : "") && !after.verdict)
-    lines.push_back(after.trouble.empty() ? "the job is no longer degraded" : StrCat("degraded: ", after.trouble));
+    lines.push_back(after.trouble.empty() ? "the job is not degraded any more" : StrCat("degraded: ", after.trouble));
   if (telling == Telling::kEverything) {
     const std::string delay = before ? before->delay : "";
     if (after.delay != delay && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));

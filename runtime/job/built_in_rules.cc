@@ -190,7 +190,7 @@ Rules SaidByTheSystem() {
       {.name = "arithmetic", .signal = SIGFPE, .cls = kUserError,
        .meaning = "an integer division by zero in native code", .remedy = kSeeTheCore},
       {.name = "killed-oom-near", .signal = SIGKILL, .oom = OomEvidence::kMachine, .cls = kInfra,
-       .source = kOfSignal, .meaning = "killed by something outside of the job; meanwhile the kernel killed processes on this machine because memory ran out, possibly this one", .remedy = "dmesg on the node (\"Out of memory: Killed process\"), then more memory"},
+       .source = kOfSignal, .meaning = "killed by something outside of the job; meanwhile the kernel killed processes on this machine for lack of memory, possibly this one", .remedy = "dmesg on the node (\"Out of memory: Killed process\"), then more memory"},
       {.name = "killed-no-oom", .signal = SIGKILL, .oom = OomEvidence::kNone, .cls = kInfra,
        .source = kOfSignal, .meaning = "killed by something outside of the job; the kernel did not kill it for lack of memory", .remedy = "who killed it: an administrator, a node manager, a limit of the machine"},
       {.name = "killed", .signal = SIGKILL, .cls = kInfra,

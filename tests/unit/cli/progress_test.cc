@@ -189,7 +189,7 @@ TEST(ProgressTest, DegradedOperationIsReportedAndSoIsItsEnd) {
   troubled.trouble = "journal: no space left on device";
   EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("degraded: journal: no space left on device"));
   EXPECT_THAT(ChangeLines(troubled, troubled), IsEmpty());
-  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is no longer degraded"));
+  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is not degraded any more"));
 }
 
 TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {

@@ -262,7 +262,7 @@ TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
     evidence.oom = oom;
     EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kInfra) << "whoever sent it, the program has not failed";
     EXPECT_EQ(Classify(evidence, {}).source, Source::kSignal);
-    EXPECT_NE(Classify(evidence, {}).message.find("memory"), std::string::npos);
+    EXPECT_NE(Classify(evidence, {}).message.find("lack of memory"), std::string::npos);
   }
   evidence.oom = OomEvidence::kCgroup;
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
