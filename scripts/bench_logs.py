@@ -64,7 +64,8 @@ def latency(bin_folder, tasks, lines=300):
             delays.append((time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int(line.split()[-1])) / 1e6)
         follower.wait()
         job.run("wait", job.id)
-    late = sorted(delays[len(delays) // 5 :])  # without the lines written before logs -f started
+    # The first fifth of the lines was written before `logs -f` started.
+    late = sorted(delays[len(delays) // 5 :])
     return statistics.median(late), late[len(late) * 99 // 100], late[-1]
 
 

@@ -76,7 +76,9 @@ def train(pixels, labels, epochs):
     everywhere = NamedSharding(mesh, PartitionSpec())
     spread = NamedSharding(mesh, PartitionSpec("processes"))
 
-    steps = len(pixels) // processes // BATCH_PER_PROCESS  # equal in every process, or some would wait for ever
+    # The number is equal in every process. With different numbers, some of them would wait forever for the others.
+
+    steps = len(pixels) // processes // BATCH_PER_PROCESS
     mine = slice(process, None, processes)
     pixels, labels = pixels[mine], labels[mine]
     weights = jax.tree.map(lambda w: jax.make_array_from_process_local_data(everywhere, w), initial_weights())

@@ -39,7 +39,8 @@ def load_pictures(seed=7):
 def train(model, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each process uses its own share of it."""
     rank, processes = dist.get_rank(), dist.get_world_size()
-    steps = len(pixels) // processes // BATCH_PER_PROCESS  # equal in every process, or some would wait for ever
+    # The number is equal in every process. With different numbers, some of them would wait forever for the others.
+    steps = len(pixels) // processes // BATCH_PER_PROCESS
     pixels, labels = pixels[rank::processes], labels[rank::processes]
     loss_of = torch.nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)

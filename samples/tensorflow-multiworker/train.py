@@ -79,7 +79,8 @@ def make_board(worker):
 def train(strategy, network, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each worker uses its own share of it."""
     worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
-    steps = len(pixels) // workers // BATCH_PER_WORKER  # equal in every worker, or some would wait for ever
+    # The number is equal in every worker. With different numbers, some of them would wait forever for the others.
+    steps = len(pixels) // workers // BATCH_PER_WORKER
     pixels, labels = pixels[worker::workers], labels[worker::workers]
     train_step = make_train_step(strategy, network)
     board = make_board(worker)

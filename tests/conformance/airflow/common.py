@@ -135,7 +135,7 @@ class Report(azkaban.Report):
     def add_unittest(self, suite, text, code):
         """Prints the output of unittest and adds its counts. A run without counts has failed itself."""
         count = re.search(r"^Ran (\d+) tests? in", text, re.MULTILINE)
-        # One test may fail in several of its subtests.
+        # A test may fail in several subtests, and counts once.
         bad = set(re.findall(r"^(?:FAIL|ERROR): (\S+ \(\S+\))", text, re.MULTILINE))
         skipped = re.search(r"skipped=(\d+)", text)
         if code or not count:
