@@ -63,6 +63,8 @@ class ApplicationMaster : public AmService {
 
   // Returns the attempt that was started in the container; nullopt once the end of the attempt is known.
   std::optional<AttemptId> UnendedIn(const ContainerId& container) const;
+  // Returns true if a decision of the job has given the container to an attempt.
+  bool Knows(const ContainerId& container) const { return job_.AttemptIn(container).has_value(); }
 
   // Returns the status for the job's page; counts as client activity.
   JobStatus ShowStatus();

@@ -1,9 +1,13 @@
 // tony-yarn-am: the application master of one job on YARN. A NodeManager starts this program, never a user. Its
 // parameters are in its container's credentials and environment (runtime/yarn/executor_context.h).
 //
+// The program begins as the supervisor of the AM (yarn_supervisor.h). Its child processes lead the job, one after the
+// other. The number of YARN's attempt and the number of the process in it make the AM's epoch.
+//
 // Exit codes: 0 when the job has ended and the ResourceManager knows the final status. 75 when the ResourceManager does
 // not know it: the AM was replaced or killed, or the job was finalized without this AM. 79 (kFailedCheck) when a CHECK
-// failed, which the application's diagnostics name. Any other exit is a crash or an unusable file.
+// failed, which the application's diagnostics name. 65, 66 or 77 when the job's records are damaged, missing or sealed;
+// the application then ends as failed. Any other exit is a crash.
 #include <unistd.h>
 
 #include <csignal>
@@ -17,6 +21,7 @@
 #include "am/journal.h"
 #include "am/record_journal.h"
 #include "am/replay.h"
+#include "am/yarn_supervisor.h"
 #include "runtime/base/check.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
@@ -43,9 +48,9 @@
 namespace tony::am {
 namespace {
 
-constexpr int kAttemptIsOver = 75;
 constexpr const char* kEverywhere = "0.0.0.0";
-constexpr Epoch kFirstEpoch{1};  // YARN runs only one attempt
+// The file in the container's folder that holds the MasterState.
+constexpr const char* kStateFile = ".tony-attempt";
 // The AM checks this often whether its journal is sealed, because an AM that has nothing to write would not notice the
 // seal.
 constexpr Duration kCheckInterval{10'000};
@@ -59,6 +64,7 @@ constexpr const char* kSealed =
 struct Container {
   YarnCluster cluster;
   std::string host;  // numeric address of this node
+  int attempt = 0;   // number of YARN's attempt
   hadoop::Token token;
   // The other credentials, which are for the executors' tasks. They contain neither the ResourceManager's token nor the
   // AM's own secrets.
@@ -76,6 +82,10 @@ Result<Container> ReadContainer() {
   // Executors get a numeric address, because a static program cannot resolve names. Blocking is harmless here, because
   // nothing else runs yet.
   TRY_ASSIGN(container.host, ResolveHost(host));
+  TRY_ASSIGN(const std::string id, VariableOfContainer("CONTAINER_ID"));
+  const auto own = hadoop::ParseContainerId(id);
+  if (!own) return InvalidError("CONTAINER_ID: \"", id, "\" is not the id of a container");
+  container.attempt = own->attempt.number;
   TRY_ASSIGN(const std::string file, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
   TRY_ASSIGN(const std::string bytes, ReadFile(file));
   TRY_ASSIGN(hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
@@ -97,6 +107,7 @@ Result<Container> ReadContainer() {
 // KB or the whole answer, and uses a thread for each request. Therefore browsers poll, and no request waits for news.
 
 struct YarnPageParts {
+  const UniqueFd& listening;
   EventLoop& loop;
   JobRecords records;
   YarnCluster cluster;
@@ -145,7 +156,7 @@ PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
 // ResourceManager's web server, because the AM could not check which visitors may see the page.
 std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   if (parts.cluster.rm_web.empty()) return nullptr;
-  auto listening = ListenOn({kEverywhere, 0});
+  auto listening = Duplicate(parts.listening.get());
   const auto at = listening.ok() ? BoundAddress(*listening) : Result<Endpoint>(listening.error());
   if (!at.ok()) {
     LogWarn(StrCat("the job has no page: ", at.error().message));
@@ -161,12 +172,21 @@ std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   return std::make_unique<LivePage>(parts.loop, parts.records, std::move(logs), std::move(site));
 }
 
+// The listening sockets of an attempt. All of its AM processes use them, so the addresses stay. A connection that comes
+// while no process runs waits in the kernel.
+struct AttemptSockets {
+  UniqueFd rpc, page;
+};
+
 class Master {
  public:
-  Master(EventLoop& loop, const Container& container, JobRecords records)
+  Master(EventLoop& loop, const Container& container, const AttemptSockets& sockets, const SupervisedProcess& process)
       : loop_(loop),
         container_(container),
-        records_(std::move(records)),
+        sockets_(sockets),
+        process_(process),
+        records_(RecordsOf(container.cluster, container.launch.job)),
+        epoch_{int64_t{container.attempt} * (kMostProcesses + 1) + process.number()},
         names_(loop),
         rm_(loop, names_, container.cluster.rm, hadoop::SimpleUser{container.cluster.user}) {}
 
@@ -174,8 +194,8 @@ class Master {
   Result<int> Rule() {
     LeaveOnFailedCheck(records_.job());
     TRY_ASSIGN(const OpenedRecordJournal opened,
-               RecordJournal::Open(loop_, JournalOf(container_.cluster, records_.job()), kFirstEpoch));
-    const JobRecords own = RecordsOfMaster(container_.cluster, records_.job(), kFirstEpoch);
+               RecordJournal::Open(loop_, JournalOf(container_.cluster, records_.job()), epoch_));
+    const JobRecords own = RecordsOfMaster(container_.cluster, records_.job(), epoch_);
     UseJobClock(own, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
     TRY_ASSIGN(Job job, Replay(records_, opened.decisions));
     const JobSpec spec = job.spec();
@@ -186,14 +206,15 @@ class Master {
                               .submission = std::move(submission),
                               .token = container_.launch.secrets.token,
                               .tracking_url = PageOf(container_.cluster, records_.job()),
-                              .epoch = kFirstEpoch,
+                              .epoch = epoch_,
                               .job = std::move(job),
                               .journal = *opened.journal,
                               .calls = calls});
     opened.journal->SetSealCallback([this] { LeaveBecause(kSealed); });
     LookForSeal(calls, JournalOf(container_.cluster, records_.job()));
     TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
-    TRY_ASSIGN(const auto server, StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .tls = tls}, master));
+    TRY_ASSIGN(const auto server, StartRpcServer(
+                   loop_, {.at = {Endpoint{kEverywhere, 0}}, .inherited = sockets_.rpc.get(), .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
     TRY_ASSIGN(ExecutorInputs shipment, ShipmentFor(spec, at));
     TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at));
@@ -207,15 +228,25 @@ class Master {
              spec.yarn.portal_url.empty() ? "" : StrCat(spec.yarn.portal_url, "/jobs/", records_.job().value),
          .user = container_.cluster.user,
          .am_lease = spec.timers.am_lease,
-         .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
+         .sink =
+             [&](SchedulerEvent event) {
+               const bool leads = std::holds_alternative<SchedulerReached>(event);
+               master.OnScheduler(std::move(event));
+               if (leads) process_.ReportLeader();
+             },
          .context = [shipment = std::move(shipment)](const ContainerId&, const ExecutorLaunch& launch,
                                                      const std::string&) { return ContextOf(shipment, launch); },
          .over = [this](const std::string& reason) { LeaveBecause(reason); },
          .list_nodes = [this](YarnSchedulerInputs::OnNodes done) { rm_.RunningNodes(std::move(done)); },
          .gang_hold = spec.mode == DistributedMode::kGang ? spec.yarn.gang_hold : Duration(0),
-         .lost_after = spec.timers.lost_after});
+         .lost_after = spec.timers.lost_after,
+         .earlier = EarlierState(),
+         .save = SaveState,
+         .is_known = [&](const ContainerId& id) { return master.Knows(id); }});
     LogInfo(
-        StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
+        StrCat("job ", records_.job().value, ", epoch ", epoch_.value, ": ", opened.decisions.size(),
+               " decisions replayed, at ", ToString(at)));
+    ShowLife();
     // A failed CHECK runs the loop again until the ResourceManager has accepted the end. The code that failed never
     // resumes.
     LeaveOnFailedCheck(records_.job(), [&, own = std::this_thread::get_id()](const std::string& line) {
@@ -233,7 +264,48 @@ class Master {
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
+  // Ends the application as failed, for a job that no AM can lead. A client then writes the job's final status.
+  void EndJob(const std::string& reason) {
+    LogError(StrCat("the job ends: ", reason));
+    YarnScheduler scheduler({.loop = loop_,
+                             .names = names_,
+                             .resource_manager = container_.cluster.scheduler,
+                             .token = container_.token,
+                             .address = {container_.host, -1, ""},
+                             .user = container_.cluster.user,
+                             .am_lease = Timers().am_lease,
+                             .sink = [](const SchedulerEvent&) {},
+                             .context = {},
+                             .over = [this](const std::string& why) { LeaveBecause(why); },
+                             .earlier = EarlierState()});
+    scheduler.Finish({.state = FinalState::kFailed, .cls = OutcomeClass::kInfra, .message = reason},
+                     [this] { loop_.Stop(); });
+    ShowLife();
+    loop_.Run();
+  }
+
  private:
+  void ShowLife() {
+    process_.ShowLife();
+    life_timer_ = loop_.After(SupervisedProcess::kShowLifeEvery, [this] { ShowLife(); });
+  }
+
+  // Returns the state that the previous process of this attempt has left. Without it, the containers of that process
+  // are lost to this one, and their tasks are replaced when they have been silent for lost_after.
+  MasterState EarlierState() const {
+    if (process_.number() == 1) return {};
+    const auto bytes = ReadFile(kStateFile);
+    auto state = bytes.ok() ? DecodeMasterState(*bytes) : Result<MasterState>(bytes.error());
+    if (state.ok()) return *std::move(state);
+    if (state.error().code != ErrorCode::kNotFound) LogWarn(StrCat(kStateFile, ": ", state.error().message));
+    return {};
+  }
+
+  static void SaveState(const MasterState& state) {
+    const Status saved = WriteFileByRename(kStateFile, EncodeMasterState(state), /*durable=*/false);
+    if (!saved.ok()) LogWarn(saved.error().message);
+  }
+
   // The history gets an entry for the start of the job from a separate thread, because nothing waits for this entry.
   // The entry for the end is written when everything else has ended.
   void RunWithHistory() {
@@ -259,7 +331,8 @@ class Master {
   // client's certificate.
   Result<std::unique_ptr<LivePage>> OpenPage(const Endpoint& at) {
     TRY_ASSIGN(const MakeChannel tls, MakeTlsClient(container_.launch.executors_tls));
-    return OpenYarnPage({.loop = loop_,
+    return OpenYarnPage({.listening = sockets_.page,
+                         .loop = loop_,
                          .records = RecordsOf(container_.cluster, records_.job()),
                          .cluster = container_.cluster,
                          .host = container_.host,
@@ -269,7 +342,7 @@ class Master {
   Result<ExecutorInputs> ShipmentFor(const JobSpec& spec, const Endpoint& at) {
     ExecutorInputs shipment{.job = records_.job(), .spec = spec, .secrets = container_.launch.secrets};
     shipment.secrets.tls = container_.launch.executors_tls;
-    shipment.lease = {.epoch = kFirstEpoch, .am = {at}};
+    shipment.lease = {.epoch = epoch_, .am = {at}};
     TRY_ASSIGN(const auto staged, records_.ReadStaged());
     if (staged) shipment.staged = *staged;
     TRY_ASSIGN(shipment.files, ReadFiles(records_));
@@ -284,7 +357,7 @@ class Master {
     look_timer_ = loop_.After(kCheckInterval, [this, &calls, journal] {
       calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },
                 [this, &calls, journal](const Result<std::vector<Epoch>>& epochs) {
-                  const bool is_own = epochs.ok() && !epochs->empty() && epochs->back() == kFirstEpoch;
+                  const bool is_own = epochs.ok() && !epochs->empty() && epochs->back() == epoch_;
                   if (epochs.ok() && !is_own) return LeaveBecause(kSealed);
                   LookForSeal(calls, journal);
                 });
@@ -299,21 +372,39 @@ class Master {
 
   EventLoop& loop_;
   const Container& container_;
+  const AttemptSockets& sockets_;
+  const SupervisedProcess& process_;
   const JobRecords records_;
+  const Epoch epoch_;
   HostResolver names_;
   hadoop::RmClient rm_;
   // The reason why this attempt is over; empty while the attempt runs.
   std::string over_;
-  EventLoop::Timer look_timer_;
+  EventLoop::Timer look_timer_, life_timer_;
 };
 
 Result<int> Run() {
   TRY_ASSIGN(const Container container, ReadContainer());
+  AttemptSockets sockets;
+  TRY_ASSIGN(sockets.rpc, ListenOn({kEverywhere, 0}));
+  if (!container.cluster.rm_web.empty()) {
+    TRY_ASSIGN(sockets.page, ListenOn({kEverywhere, 0}));
+  }
+  TRY_ASSIGN(const SupervisedProcess process, Supervise());
   EventLoop loop;
   // A client ends a job by a kill request. A NodeManager sends KILL after TERM anyway, so signals are ignored.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
-  return Master(loop, container, RecordsOf(container.cluster, container.launch.job)).Rule();
+  Master master(loop, container, sockets, process);
+  auto ended = process.end_job().empty() ? WithoutThrowing([&] { return master.Rule(); })
+                                         : Result<int>(Error{ErrorCode::kInvalid, process.end_job()});
+  if (ended.ok()) return ended;
+  process.ReportError(ended.error().message);
+  const ErrorCode code = ended.error().code;
+  const bool is_final =
+      code == ErrorCode::kInvalid || code == ErrorCode::kNotFound || code == ErrorCode::kNotPermitted;
+  if (is_final) master.EndJob(ended.error().message);
+  return ended;
 }
 
 }  // namespace

@@ -226,6 +226,7 @@ constexpr Key kKeys[] = {
     {"tony.docker.<role>.image", kText, "", kNotNeeded, "Docker image of a role", "only tony.docker.enabled=true would use it, which is refused"},
     {"tony.gpu-exec-path", kText, "nvidia-smi", kNotNeeded, "program that lists GPUs", "it has no effect in TonY either; GPUs are read from the driver's library"},
     {"tony.other.namenodes", kList, "", kNotNeeded, "further file systems to fetch tokens for", "there are no tokens: a cluster with Kerberos is refused"},
+    {"tony.yarn.am-validity-interval", kMillis, "10000", kYarn, "how long a lost container of the application master counts towards the cluster's limit of attempts (yarn.resourcemanager.am.max-attempts)"},
     {"tony.yarn.gang-hold", kMillis, "30000", kYarn, "a gang that has received no further container for this long, or up to twice as long, returns its containers for a while; 0: never"},
     {"tony.yarn.modify-acl", kText, "", kYarn, "who else may end the job in YARN: USER,... GROUP,... or *"},
     {"tony.yarn.priority", kNumber, "0", kYarn, "the application's priority in its queue, at most the cluster's highest; higher ones go first"},

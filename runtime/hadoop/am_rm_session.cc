@@ -1,5 +1,6 @@
 #include "runtime/hadoop/am_rm_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -114,7 +115,10 @@ void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocatio
       unanswered_ = unanswered_ || failure->kind == RpcFailure::Kind::kLost;
       const auto expected = IsException(*failure, kBadRequest) ? ExpectedResponse(failure->message) : std::nullopt;
       if (!expected || !may_renumber) return done(TroubleOf<Allocation>(*failure, ContextOf("allocate", connection_)));
-      last_response_ = *expected;
+      // The number before the expected one makes the ResourceManager repeat its newest answer, which may have grants
+      // that died with an earlier process.
+      last_response_ = std::max(*expected - 1, 0);
+      unanswered_ = *expected > 0;
       return Allocate(asked, false, done);
     }
     const Response& response = std::get<Response>(reply);

@@ -191,6 +191,7 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.Field("am_vcores", yarn.am_vcores, Between{1, kMostCount});
   io.Unless("type", yarn.type, usual.type);
   io.IfSet("priority", yarn.priority, Between{0, INT32_MAX});
+  io.Unless("am_validity_interval_ms", yarn.am_validity_interval, usual.am_validity_interval, AtLeast(1));
   io.Unless("gang_hold_ms", yarn.gang_hold, usual.gang_hold, Between{0, kLongestGangHold.count()});
   io.IfSet("am_node_label", yarn.am_node_label);
   io.IfSet("modify_acl", yarn.modify_acl);

@@ -303,6 +303,9 @@ struct YarnSpec {
   // this time, the gang gives its containers back for a while. A restart keeps a task's container only if the delay
   // before the restart is at most this long. 0: containers are kept without a time limit.
   Duration gang_hold{30'000};
+  // How long a failed attempt of the AM counts towards the cluster's limit of attempts. Only the death of the AM's
+  // container or node is a failed attempt, because a dead AM process is replaced in its container.
+  Duration am_validity_interval{10'000};
   bool operator==(const YarnSpec&) const = default;
 };
 

@@ -119,6 +119,12 @@ Result<UniqueFd> ListenOn(const Endpoint& endpoint) {
   return socket;
 }
 
+Result<UniqueFd> Duplicate(int socket) {
+  UniqueFd duplicate(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (!duplicate.valid()) return UnavailableError("duplicate a socket: ", ErrnoText(errno), LimitNote(errno));
+  return duplicate;
+}
+
 Result<Endpoint> BoundAddress(const UniqueFd& socket) { return Ask(::getsockname, "getsockname", socket); }
 Result<Endpoint> PeerAddress(const UniqueFd& connected) { return Ask(::getpeername, "getpeername", connected); }
 

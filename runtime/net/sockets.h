@@ -54,6 +54,8 @@ inline constexpr int kMostPending = 65535;
 
 // Returns a listening, non-blocking, close-on-exec socket. kUnavailable: the address cannot be bound.
 Result<UniqueFd> ListenOn(const Endpoint& address);
+// Returns a close-on-exec duplicate of a socket. kUnavailable: no descriptor is free.
+Result<UniqueFd> Duplicate(int socket);
 Result<Endpoint> BoundAddress(const UniqueFd& socket);
 // Returns a non-blocking, close-on-exec socket that may still be connecting.
 Result<UniqueFd> StartConnect(const Endpoint& address);

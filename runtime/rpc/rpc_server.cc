@@ -62,7 +62,7 @@ class LoopRpcServer : public RpcServer {
   Status ListenOne(const Endpoint& endpoint) {
     if (!options_.tls && !IsLoopback(endpoint.host))
       return NotPermittedError("listen on ", ToString(endpoint), ": an address beyond this machine needs TLS");
-    TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
+    TRY_ASSIGN(UniqueFd socket, options_.inherited < 0 ? ListenOn(endpoint) : Duplicate(options_.inherited));
     TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
     TRY(Accept(std::move(socket), Endpoint{endpoint.host, bound.port}, options_.tls ? options_.tls : Plain));
     if (options_.tls) listeners_.back()->While([this] { return MayBeginHandshake(); });

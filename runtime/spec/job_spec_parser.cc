@@ -143,6 +143,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   if (!single_task && values.Has("tony.am.vcores")) {
     TRY_ASSIGN(yarn.am_vcores, values.Count("tony.am.vcores", 1, kMostAmCores));
   }
+  TRY_ASSIGN(yarn.am_validity_interval, values.Millis("tony.yarn.am-validity-interval", 1));
   TRY_ASSIGN(yarn.gang_hold, values.Millis(kGangHold, 0));
   if (yarn.gang_hold > kLongestGangHold)
     return values.Bad(kGangHold, StrCat("expected at most ", kLongestGangHold.count(), ", in milliseconds"));

@@ -155,6 +155,14 @@ int GangHold::Kept() const {
   return kept;
 }
 
+std::vector<hadoop::Container> GangHold::KeptContainers() const {
+  std::vector<hadoop::Container> kept;
+  for (const Gang& gang : gangs_)
+    for (const auto& [attempt, member] : gang.members)
+      if (member.container) kept.push_back(*member.container);
+  return kept;
+}
+
 std::string GangHold::RestReason() const {
   const auto resting = std::ranges::find(gangs_, true, &Gang::rests);
   return resting == gangs_.end() ? "" : resting->why;

@@ -51,6 +51,7 @@ class GangHold {
 
   std::optional<Instant> NextLook() const;
   int Kept() const;  // number of containers held back
+  std::vector<hadoop::Container> KeptContainers() const;
   // Returns for users why a gang rests; empty if no gang rests.
   std::string RestReason() const;
 

@@ -63,6 +63,8 @@ class YarnRequests {
   void SetNodes(std::vector<hadoop::NodeReport> nodes);
   // Handles a restart of the ResourceManager, which knows none of the earlier requests.
   void HandleRmRestart();
+  // Notes that an AM before this one got the container, so that a repeated answer does not grant it again.
+  void NoteGranted(const hadoop::ContainerId& container) { seen_.insert(container); }
 
   hadoop::Asked Next();
   struct News {

@@ -39,13 +39,15 @@ ContainerId FromYarn(const hadoop::ContainerId& id) { return {ToString(id)}; }
 YarnScheduler::YarnScheduler(YarnSchedulerInputs side)
     : loop_(side.loop),
       side_(std::move(side)),
-      session_(loop_, side_.names, side_.resource_manager, side_.token, LimitsFor(side_.am_lease)),
+      session_(loop_, side_.names, side_.resource_manager, side_.earlier.rm_token.value_or(side_.token),
+               LimitsFor(side_.am_lease)),
       nodes_(loop_, side_.names,
              {.started =
                   [this](const hadoop::ContainerId& id) {
                     const auto held = held_.find(FromYarn(id));
                     if (held == held_.end()) return;
                     held->second.state = State::kRunning;
+                    must_save_ = true;
                     Tell(ContainerStarted{held->first});
                   },
               .refused =
@@ -62,9 +64,13 @@ YarnScheduler::YarnScheduler(YarnSchedulerInputs side)
                     ExchangeSoon();
                   }}),
       gangs_(side_.gang_hold, std::random_device()()),
+      rm_token_(side_.earlier.rm_token),
       asked_(loop_.Now()),
       contact_(asked_),
       waits_since_(asked_) {
+  for (const auto& [node, token] : side_.earlier.node_tokens) Use({{node, token}});
+  for (const auto& [container, is_running] : side_.earlier.held)
+    Adopt(container, is_running ? State::kRunning : State::kGranted);
   RefreshNodes();
   ExchangeSoon();
   CheckLease();
@@ -186,16 +192,19 @@ void YarnScheduler::Take(const hadoop::Registration& registration) {
   LogInfo(StrCat("registered with the ResourceManager at ", ToString(side_.resource_manager),
                  registration.was_registered ? ", again" : ""));
   if (!registration.was_registered) limits_ = {registration.maximum, registration.resource_types};
-  for (const hadoop::NodeToken& token : registration.node_tokens) nodes_.Use(token);
-  for (const hadoop::Container& container : registration.kept) Keep(container, State::kRunning);
+  Use(registration.node_tokens);
+  for (const hadoop::Container& container : registration.kept) Adopt(container, State::kRunning);
+  Save();
   link_ = end_ ? Link::kFinishing : Link::kUp;
   Reach();
   ExchangeAfter(Duration(0));
 }
 
 void YarnScheduler::Take(const hadoop::Allocation& allocation) {
-  for (const hadoop::NodeToken& token : allocation.node_tokens) nodes_.Use(token);
-  for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
+  Use(allocation.node_tokens);
+  if (allocation.renewed_token) rm_token_ = allocation.renewed_token;
+  must_save_ |= allocation.renewed_token.has_value();
+  for (const hadoop::Container& container : allocation.kept) Adopt(container, State::kRunning);
   const YarnRequests::News news = asks_.Answered(allocation);
   Reach();
   // Containers that were held back and have ended are handled first, before new grants complete their gangs. If a
@@ -213,6 +222,7 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
       ReportEnded(FromYarn(id), "neither its node nor the ResourceManager knows it", OutcomeClass::kInfra);
   }
   Warn(allocation.doomed);
+  Save();
   cluster_nodes_ = allocation.cluster_nodes;
   AvoidBadNodes();
   const Instant now = loop_.Now();
@@ -282,7 +292,36 @@ void YarnScheduler::CheckLease() {
 
 void YarnScheduler::Keep(const hadoop::Container& container, State state) {
   const ContainerId id = FromYarn(container.id);
-  if (!ended_.contains(id)) held_.emplace(id, Held{container, state});
+  if (ended_.contains(id)) return;
+  held_.emplace(id, Held{container, state});
+  must_save_ = true;
+}
+
+// Keeps a container that an AM before this one got. The ResourceManager may list a container again, and a repeated
+// answer may grant it again.
+void YarnScheduler::Adopt(const hadoop::Container& container, State state) {
+  const ContainerId id = FromYarn(container.id);
+  asks_.NoteGranted(container.id);
+  if (!ended_.contains(id) && (!side_.is_known || side_.is_known(id))) return Keep(container, state);
+  LogInfo(StrCat(id.value, " is released, because no task uses it"));
+  asks_.Release(container.id);
+}
+
+void YarnScheduler::Use(const std::vector<hadoop::NodeToken>& tokens) {
+  for (const hadoop::NodeToken& token : tokens) {
+    nodes_.Use(token);
+    node_tokens_[token.node] = token.token;
+    must_save_ = true;
+  }
+}
+
+// Containers that a gang holds back are saved too, because the next process has to release them.
+void YarnScheduler::Save() {
+  if (!side_.save || !std::exchange(must_save_, false)) return;
+  MasterState state{.rm_token = rm_token_, .node_tokens = node_tokens_};
+  for (const auto& [id, held] : held_) state.held.push_back({held.container, held.state == State::kRunning});
+  for (const hadoop::Container& container : gangs_.KeptContainers()) state.held.push_back({container, false});
+  side_.save(state);
 }
 
 // Releases a container that does not run, and reports that it has ended. The ResourceManager need not report it.
@@ -301,7 +340,11 @@ void YarnScheduler::ReportEnded(const ContainerId& id, const std::string& why, O
 void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
   const auto held = held_.find(FromYarn(status.id));
-  if (held == held_.end()) return;  // the container was released before
+  // The container was released before, or it ran for an earlier attempt and ended before this one registered.
+  if (held == held_.end()) {
+    if (ended_.insert(FromYarn(status.id)).second) Tell(ExitedOf(status, /*stopped=*/false));
+    return;
+  }
   nodes_.Forget(held->second.container.node, status.id);
   ContainerExited exited = ExitedOf(status, held->second.is_stopped);
   if (!held->second.is_stopped && IsNodeFailure(status))
@@ -313,6 +356,7 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   }
   Tell(exited);
   held_.erase(held);
+  must_save_ = true;
 }
 
 void YarnScheduler::StopOnLostNode(const ContainerId& id) {
@@ -336,6 +380,7 @@ void YarnScheduler::Apply(const GangHold::News& news) {
   for (const AttemptId& attempt : news.withdraw) asks_.Withdraw(attempt);
   for (const hadoop::ContainerId& id : news.release) asks_.Release(id);
   for (const ContainerRequest& ask : news.want) asks_.Want(ask);
+  must_save_ |= gangs_.Kept() > 0;
   for (const YarnGrant& grant : news.ready) {
     Keep(grant.container, State::kGranted);
     Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host,

@@ -5,6 +5,9 @@
 //        ^                       |
 //        +----NotRegistered------+--another attempt leads, or the application is killed--> over
 //
+// An AM may be the next process of an attempt, or the first process of the next attempt. Either adopts the containers
+// of the AM before it: from MasterState, or from the ResourceManager's list.
+//
 // All containers of one call of Request() are handed out together, when the last of them was granted (GangHold).
 //
 //   container: granted --Launch()--> starting --the node reports it--> running --the ResourceManager reports--> ended
@@ -27,6 +30,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/yarn_records.h"
+#include "runtime/yarn/master_state.h"
 #include "runtime/yarn/gang_hold.h"
 #include "runtime/yarn/yarn_requests.h"
 #include "runtime/yarn/yarn_nodes.h"
@@ -59,6 +63,13 @@ struct YarnSchedulerInputs {
   Duration gang_hold{0};
   // The wait after a stop of a container of a lost node. A disconnected executor ends its task within this time.
   Duration lost_after{60'000};
+  // The state that the previous process of this attempt has left; empty for the first process.
+  MasterState earlier = {};
+  // Saves the state for the next process of this attempt. Called before the sink gets the grants that the state has.
+  std::function<void(const MasterState&)> save = {};
+  // Returns true if the job's decisions name the container. A container of an earlier process or attempt that they do
+  // not name is released, because no task uses it.
+  std::function<bool(const ContainerId&)> is_known = {};
 };
 
 // YARN can stop a container only by SIGTERM to all of its processes, and SIGKILL 250 ms later. The StopMode kTerm
@@ -116,6 +127,9 @@ class YarnScheduler : public Scheduler {
   bool LeaseHolds() const { return loop_.Now() < contact_ + side_.am_lease; }
 
   void Keep(const hadoop::Container& container, State state);
+  void Adopt(const hadoop::Container& container, State state);
+  void Use(const std::vector<hadoop::NodeToken>& tokens);
+  void Save();
   void StopOnLostNode(const ContainerId& id);
   void GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void ReportEnded(const ContainerId& id, const std::string& why, OutcomeClass cls);
@@ -138,6 +152,10 @@ class YarnScheduler : public Scheduler {
   GangHold gangs_;
   FailingNodes bad_nodes_;
   int cluster_nodes_ = 0;
+  // The tokens that the next process of this attempt needs.
+  std::optional<hadoop::Token> rm_token_;
+  std::map<hadoop::NodeId, hadoop::Token> node_tokens_;
+  bool must_save_ = false;
 
   Link link_ = Link::kRegistering;
   Standing standing_ = Standing::kNew;

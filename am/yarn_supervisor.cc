@@ -1,0 +1,137 @@
+#include "am/yarn_supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+constexpr Duration kFirstDelay{100};
+constexpr Duration kLongestDelay{5000};
+
+// A process that lacks a disk, HDFS or the ResourceManager exits with these codes. The lack may end.
+bool IsTemporary(int exit_code) {
+  return exit_code == static_cast<int>(ErrorCode::kUnavailable) || exit_code == static_cast<int>(ErrorCode::kCannotWrite);
+}
+
+// The next process would exit with the same code.
+bool IsFinalCode(int exit_code) {
+  return exit_code == 0 || exit_code == kAttemptIsOver || exit_code == kFailedCheck ||
+         exit_code == static_cast<int>(ErrorCode::kInvalid) || exit_code == static_cast<int>(ErrorCode::kUsage) ||
+         exit_code == static_cast<int>(ErrorCode::kNotPermitted) || exit_code == static_cast<int>(ErrorCode::kNotFound);
+}
+
+}  // namespace
+
+DeathRule::Next DeathRule::Ended(const ExitStatus& status, bool led, const std::string& error, bool ended_job) {
+  const bool has_exited = status.kind == ExitStatus::Kind::kExited;
+  const int exit_code = has_exited ? status.value : 128 + status.value;
+  if (ended_job || (has_exited && IsFinalCode(status.value))) return {.exit_code = exit_code};
+  if (led) {
+    in_a_row_ = 0;
+    return {.start_after = Duration(0)};
+  }
+  if (has_exited && IsTemporary(status.value)) return {.start_after = kLongestDelay};
+  if (++in_a_row_ < kMostInARow) return {.start_after = kFirstDelay * (1 << (in_a_row_ - 1))};
+  return {.start_after = Duration(0),
+          .end_job = StrCat("the application master died ", kMostInARow,
+                            " times before it could lead the job; the last cause: ", error.empty() ? ToString(status) : error)};
+}
+
+void SupervisedProcess::Send(const std::string& words) const {
+  // A full pipe means that the supervisor is stopped, and a later word has the same effect.
+  [[maybe_unused]] const ssize_t written = write(to_supervisor_.get(), words.data(), words.size());
+}
+
+namespace {
+
+struct Watched {
+  ExitStatus status;
+  bool led = false;
+  std::string error;
+};
+
+ExitStatus Reap(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return FromWaitStatus(status);
+}
+
+// Reads the words of a process until the process ends. The pipe closes with the process, because no other process has
+// its end. The words behind an 'E' are an error message.
+Watched Watch(pid_t child, const UniqueFd& words) {
+  std::string said;
+  bool showed_life = false;
+  for (;;) {
+    struct pollfd readable = {.fd = words.get(), .events = POLLIN, .revents = 0};
+    const int ready =
+        poll(&readable, 1, showed_life ? static_cast<int>(SupervisedProcess::kSilence.count()) : -1);
+    if (ready < 0) continue;
+    if (ready == 0) {
+      LogWarn(StrCat("the application master has been silent for ", SupervisedProcess::kSilence.count(),
+                     " ms: killing it"));
+      kill(child, SIGKILL);
+      showed_life = false;
+      continue;
+    }
+    char bytes[4096];
+    const ssize_t got = read(words.get(), bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    showed_life = true;
+    for (const char word : std::string_view(bytes, static_cast<size_t>(got)))
+      if (word != '.' || said.find('E') != std::string::npos) said += word;
+  }
+  const size_t error = std::min(said.find('E'), said.size());
+  return {Reap(child), said.substr(0, error).find('L') != std::string::npos, said.substr(std::min(error + 1, said.size()))};
+}
+
+}  // namespace
+
+Result<SupervisedProcess> Supervise() {
+  // A NodeManager sends KILL after TERM anyway, and a client ends a job by a kill request.
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
+  const pid_t supervisor = getpid();
+  DeathRule rule;
+  std::string end_job;
+  for (int number = 1; number <= kMostProcesses; ++number) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return UnavailableError("make a pipe", LimitNote(errno));
+    UniqueFd words(ends[0]), to_supervisor(ends[1]);
+    const pid_t child = fork();
+    if (child < 0) return UnavailableError("start the application master", LimitNote(errno));
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      // The supervisor may have died before the call above.
+      if (getppid() != supervisor) _exit(kAttemptIsOver);
+      (void)fcntl(to_supervisor.get(), F_SETFL, O_NONBLOCK);
+      return SupervisedProcess(number, end_job, std::move(to_supervisor));
+    }
+    to_supervisor.Reset();
+    const Watched watched = Watch(child, words);
+    const DeathRule::Next next = rule.Ended(watched.status, watched.led, watched.error, !end_job.empty());
+    if (!next.start_after) _exit(next.exit_code);
+    LogWarn(StrCat("application master process ", number, " of this attempt ended: ", ToString(watched.status),
+                   "; starting the next one"));
+    end_job = next.end_job;
+    std::this_thread::sleep_for(*next.start_after);
+  }
+  LogError(StrCat(kMostProcesses, " application master processes of this attempt have ended"));
+  _exit(kAttemptIsOver);
+}
+
+}  // namespace tony::am

@@ -1,0 +1,81 @@
+// The supervisor of a job's application master (AM) in the AM's container on YARN. It is the parent of the AM process,
+// and starts another one when that process dies or hangs. YARN notices nothing of this: the attempt goes on, and the
+// containers of the tasks stay. On one machine, the keeper does the same (runtime/keeper/am_supervision.h).
+//
+//   NodeManager -- supervisor -- AM process 1, then 2, 3, ...
+//
+//   the AM process dies       the supervisor starts the next one, at the same listening sockets
+//   the AM process hangs      the supervisor kills it, and starts the next one
+//   the supervisor dies       the kernel kills the AM process, and YARN starts the next attempt
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/exit_status.h"
+#include "runtime/base/result.h"
+#include "runtime/base/time.h"
+#include "runtime/base/unique_fd.h"
+
+namespace tony::am {
+
+// Exit code of an AM process whose attempt is over, because another attempt leads or the job was finalized.
+inline constexpr int kAttemptIsOver = 75;
+// An attempt has at most this many AM processes. Then its container ends, and YARN starts the next attempt.
+inline constexpr int kMostProcesses = 999;
+
+// Decides what follows the end of an AM process. Pure.
+//
+// Only processes that die before they lead count, because the same decisions or the same surroundings would kill the
+// next one too. Five of them in a row end the job. A process that is killed after it led never counts.
+class DeathRule {
+ public:
+  static constexpr int kMostInARow = 5;
+
+  struct Next {
+    // The delay until the next process starts; nullopt: the container ends with `exit_code`.
+    std::optional<Duration> start_after;
+    int exit_code = 0;
+    // Not empty: the next process only ends the job, with this reason.
+    std::string end_job = {};
+  };
+  // `led`: the process was confirmed as leader by the ResourceManager. `error`: the error that it reported; empty: none.
+  // `ended_job`: it was started to end the job.
+  Next Ended(const ExitStatus& status, bool led, const std::string& error, bool ended_job);
+
+ private:
+  int in_a_row_ = 0;
+};
+
+// The part of an AM process in its supervision.
+class SupervisedProcess {
+ public:
+  SupervisedProcess(int number, std::string end_job, UniqueFd to_supervisor)
+      : number_(number), end_job_(std::move(end_job)), to_supervisor_(std::move(to_supervisor)) {}
+
+  int number() const { return number_; }  // 1, 2, ... within the attempt
+  // Not empty: this process has to end the job with this reason, and must not lead it.
+  const std::string& end_job() const { return end_job_; }
+  // Shows the supervisor that the event loop runs. After the first call, a process that is silent for kSilence is
+  // killed. Before it, a process may wait for HDFS for any time.
+  void ShowLife() const { Send("."); }
+  // Tells the supervisor that the ResourceManager has confirmed this process as leader.
+  void ReportLeader() const { Send("L"); }
+  // Tells the supervisor why this process is about to exit.
+  void ReportError(const std::string& message) const { Send("E" + message); }
+  static constexpr Duration kShowLifeEvery{1000};
+  static constexpr Duration kSilence{30'000};
+
+ private:
+  void Send(const std::string& words) const;
+
+  int number_;
+  std::string end_job_;
+  UniqueFd to_supervisor_;
+};
+
+// Forks an AM process and supervises it. Returns only in AM processes; the supervisor exits with the exit code that
+// the container gets. Must be called before any thread is started. kUnavailable: the system refuses a process.
+Result<SupervisedProcess> Supervise();
+
+}  // namespace tony::am
