@@ -339,24 +339,24 @@ void YarnScheduler::ReportEnded(const ContainerId& id, const std::string& why, O
 
 void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
-  const auto held = held_.find(FromYarn(status.id));
-  // The container was released before, or it ran for an earlier attempt and ended before this one registered.
-  if (held == held_.end()) {
-    if (ended_.insert(FromYarn(status.id)).second) Tell(ExitedOf(status, /*stopped=*/false));
-    return;
+  const ContainerId id = FromYarn(status.id);
+  if (ended_.contains(id)) return;  // the container was released before
+  // A container that is not held ran for an earlier attempt, and ended before this one registered.
+  const auto held = held_.extract(id);
+  const bool was_stopped = held && held.mapped().is_stopped;
+  ContainerExited exited = ExitedOf(status, was_stopped);
+  if (held) {
+    const hadoop::NodeId& node = held.mapped().container.node;
+    nodes_.Forget(node, status.id);
+    if (!was_stopped && IsNodeFailure(status)) exited.error += NoteFailureOf(node.host);
+    must_save_ = true;
   }
-  nodes_.Forget(held->second.container.node, status.id);
-  ContainerExited exited = ExitedOf(status, held->second.is_stopped);
-  if (!held->second.is_stopped && IsNodeFailure(status))
-    exited.error += NoteFailureOf(held->second.container.node.host);
-  if (exited.certain || held->second.state == State::kGranted) {
-    ended_.insert(held->first);
+  if (exited.certain || (held && held.mapped().state == State::kGranted)) {
+    ended_.insert(id);
   } else {
-    lost_[held->first];
+    lost_[id];
   }
   Tell(exited);
-  held_.erase(held);
-  must_save_ = true;
 }
 
 void YarnScheduler::StopOnLostNode(const ContainerId& id) {
