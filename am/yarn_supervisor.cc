@@ -73,17 +73,15 @@ ExitStatus Reap(pid_t child) {
 
 // Reads the words of a process until the process ends. The pipe closes with the process, because no other process has
 // its end. The words behind an 'E' are an error message.
-Watched Watch(pid_t child, const UniqueFd& words) {
+Watched Watch(pid_t child, const UniqueFd& words, Duration silence) {
   std::string said;
   bool showed_life = false;
   for (;;) {
     struct pollfd readable = {.fd = words.get(), .events = POLLIN, .revents = 0};
-    const int ready =
-        poll(&readable, 1, showed_life ? static_cast<int>(SupervisedProcess::kSilence.count()) : -1);
+    const int ready = poll(&readable, 1, showed_life ? static_cast<int>(silence.count()) : -1);
     if (ready < 0) continue;
     if (ready == 0) {
-      LogWarn(StrCat("the application master has been silent for ", SupervisedProcess::kSilence.count(),
-                     " ms: killing it"));
+      LogWarn(StrCat("the application master has been silent for ", silence.count(), " ms: killing it"));
       kill(child, SIGKILL);
       showed_life = false;
       continue;
@@ -102,7 +100,7 @@ Watched Watch(pid_t child, const UniqueFd& words) {
 
 }  // namespace
 
-Result<SupervisedProcess> Supervise() {
+Result<SupervisedProcess> Supervise(Duration silence) {
   // A NodeManager sends KILL after TERM anyway, and a client ends a job by a kill request.
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
   const pid_t supervisor = getpid();
@@ -122,7 +120,7 @@ Result<SupervisedProcess> Supervise() {
       return SupervisedProcess(number, end_job, std::move(to_supervisor));
     }
     to_supervisor.Reset();
-    const Watched watched = Watch(child, words);
+    const Watched watched = Watch(child, words, silence);
     const DeathRule::Next next = rule.Ended(watched.status, watched.led, watched.error, !end_job.empty());
     if (!next.start_after) _exit(next.exit_code);
     LogWarn(StrCat("application master process ", number, " of this attempt ended: ", ToString(watched.status),

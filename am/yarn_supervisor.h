@@ -64,7 +64,7 @@ class SupervisedProcess {
   // Tells the supervisor why this process is about to exit.
   void ReportError(const std::string& message) const { Send("E" + message); }
   static constexpr Duration kShowLifeEvery{1000};
-  static constexpr Duration kSilence{30'000};
+  static constexpr Duration kSilence{15'000};
 
  private:
   void Send(const std::string& words) const;
@@ -76,6 +76,7 @@ class SupervisedProcess {
 
 // Forks an AM process and supervises it. Returns only in AM processes; the supervisor exits with the exit code that
 // the container gets. Must be called before any thread is started. kUnavailable: the system refuses a process.
-Result<SupervisedProcess> Supervise();
+// `silence`: see SupervisedProcess::ShowLife().
+Result<SupervisedProcess> Supervise(Duration silence = SupervisedProcess::kSilence);
 
 }  // namespace tony::am

@@ -353,9 +353,10 @@ TEST_F(AmRmSessionTest, ASuccessorLearnsTheNumberFromTheRefusal) {
                "responseId to be 41, but get 0"),
         Answer(42)});
   EXPECT_TRUE(std::get<Registration>(Register()).was_registered);
-  EXPECT_TRUE(std::holds_alternative<Allocation>(Allocate()));
+  // The number before the expected one makes the ResourceManager repeat its newest answer.
+  EXPECT_TRUE(std::get<Allocation>(Allocate()).may_be_repeated);
   EXPECT_EQ(NumberOf(1), 0);
-  EXPECT_EQ(NumberOf(2), 41);
+  EXPECT_EQ(NumberOf(2), 40);
 }
 
 TEST_F(AmRmSessionTest, ANumberThatIsRefusedTwiceIsAnError) {

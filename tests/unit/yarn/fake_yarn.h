@@ -206,6 +206,8 @@ class FakeRm {
   }
   void OnRegister(const FakeRpcServer::Call& call) {
     ++registrations;
+    if (std::exchange(is_registered_, true) && !has_begun_anew)
+      return server.Fail(call, kYarnExceptions + "InvalidApplicationMasterRequestException", "it is already registered");
     has_begun_anew = false;
     wanted_.clear();
     wire::RegisterApplicationMasterResponse answer;
@@ -225,6 +227,7 @@ class FakeRm {
   FakeNode& node_;
   std::map<int64_t, wire::ResourceRequest> wanted_;  // by request id
   int64_t last_container_ = 1;
+  bool is_registered_ = false;
 };
 
 }  // namespace tony

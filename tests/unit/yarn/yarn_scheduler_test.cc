@@ -68,7 +68,10 @@ class SchedulerWorld : public EventLoopTest {
         .quick = Duration(5),
         .usual = Duration(20),
         .gang_hold = gang_hold,
-        .lost_after = Duration(50)});
+        .lost_after = Duration(50),
+        .earlier = std::exchange(saved, {}),
+        .save = [this](const MasterState& state) { saved = state; },
+        .is_known = [this](const ContainerId& id) { return !unknown.contains(id); }});
   }
   void Await(const std::string& event) {
     EXPECT_TRUE(RunUntil(loop, [&] { return std::ranges::count(events, event) > 0; }))
@@ -103,6 +106,9 @@ class SchedulerWorld : public EventLoopTest {
   std::string over;
   std::function<void(YarnSchedulerInputs::OnNodes)> list_nodes;
   Duration gang_hold{0};
+  MasterState saved;
+  // Containers that no decision of the job names.
+  std::set<ContainerId> unknown;
   std::optional<YarnScheduler> scheduler;
   bool done = false;  // true once Finish() has completed
 };
@@ -152,6 +158,14 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       // ---- Steps of the scheduler
       {"hold", [](auto& w, auto& its) { w.gang_hold = Duration(its.Number(1)); }},
       {"begin", [](auto& w, auto& its) { w.Begin(Duration(its.Number(1, 10'000))); }},
+      {"unknown", [](auto& w, auto& its) { w.unknown.insert(Container(its.Number(1))); }},
+      {"next-process",
+       // The AM process dies; the next one of the same attempt begins.
+       [](auto& w, auto&) {
+         w.scheduler.reset();
+         w.events.clear();
+         w.Begin();
+       }},
       {"ask",
        // Requests containers for one or more workers as one gang; "512MB" and a label may follow.
        [](auto& w, auto& its) {
@@ -307,6 +321,28 @@ const TestRow kSchedules[] = {
      {{"kept 7 | begin | hears reached 1 | term 7 | node-calls 1 | calls", "calls: stop 7"},
       {"end 7 -105 | hears exited 7: stopped, killed | forgets | registers 2 | settle | term 7 | settle | last | calls",
        "exited 7: stopped, killed | calls: stop 7"}}},  // the container was listed once more
+    {"AnUnknownContainerOfAnEarlierAttemptIsReleased",
+     {{"kept 7 | unknown 7 | begin | hears reached 0 | releases 7 | settle | heard", "heard: reached 0"}}},
+    {"TheEndOfAContainerBetweenTwoAttemptsIsReported",
+     {{"end 7 3 | begin | hears exited 7: exit code 3 | end 7 3 | exchanges 3 | times exited", "1 times"},
+      {"end 8 -100 | hears maybe exited 8: its node was lost, node_lost | kill 8", ""},
+      {"hears exited 8: its node was lost, node_lost", ""}}},
+    {"TheNextProcessOfAnAttemptKeepsItsContainers",
+     {{"run-one | exchanges 2 | next-process | hears reached 1 | kill 2 | node-calls 2 | calls",
+       "calls: start 2; stop 2"},
+      {"end 2 -105 | hears exited 2: stopped, killed | released | registrations", "released | 2 registrations"}}},
+    {"TheNextProcessStartsAGrantedContainer",
+     {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | next-process | hears reached 0 | launch 2 0", ""},
+      {"hears started 2 | calls", "calls: start 2"}}},
+    {"TheNextProcessLearnsThatAContainerWasStarted",
+     {{"run-one | next-process | launch 2 0 | hears started 2 | commands | calls",
+       "run 2 worker:0#1 on 127.0.0.1; run 2 worker:0#1 on 127.0.0.1 | calls: start 2; start 2"}}},
+    {"TheNextProcessReleasesContainersThatNoTaskGot",
+     {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | unknown 2 | next-process | releases 2 | heard",
+       "~reached 0"}}},
+    {"TheNextProcessReleasesContainersThatAGangHeldBack",
+     {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | unknown 2 | next-process | releases 2",
+       ""}}},
     {"AWithdrawnRequestIsNotGranted",
      {{"granting no | begin | ask 0 | exchanges 2 | withdraw 0 | exchanges 2 | granting yes | exchanges 3 | heard",
        "heard: reached 0"}}},
