@@ -48,7 +48,7 @@ std::string InQuotes(std::string_view text, size_t longest = 60);
 // ---- Members of a job document that set one property or one submit flag each
 
 // Reads the members of the object at `path`; "" is the whole document. Members in `read_elsewhere` are known and
-// skipped. The settings of `conf` come last in the result's conf.
+// skipped. In the result's `conf`, the settings from the member "conf" stand behind those from all other members.
 Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
                                 std::span<const std::string_view> read_elsewhere);
 
