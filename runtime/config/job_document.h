@@ -70,8 +70,9 @@ Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const Documen
 struct JobDocument {
   // The keys that `spec` sets, whatever the other parts of the document set.
   Properties base;
-  // The part of `spec` that is not in `base`. It is applied later, because options of one command may have several
-  // ranks, and because the roles are known only when all keys are set.
+  // The part of `spec` that is not in `base`. MergeDocumentFlags() merges it with the flags of the command line and of
+  // the job file, which override it. The result is applied when all keys are set, because the roles are known only
+  // then.
   SubmitFlags spec;
   Properties properties;
   // True: `properties` have the form of a job file. False: they have the form of a tony.xml.
