@@ -182,8 +182,8 @@ class ApplicationMaster : public AmService {
   int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;
-  // True while the scheduler confirms that this AM is the leader. False while the arbiter is out of reach: the AM gives
-  // no orders and answers no calls.
+  // False from SchedulerLost until SchedulerReached, i.e. while the scheduler cannot reach the arbiter, which confirms
+  // that this AM is the leader. Meanwhile the AM gives no orders and answers no calls.
   bool is_leader_ = true;
   bool end_told_ = false;
   bool room_made_ = false;  // the disk reserve is released

@@ -44,9 +44,10 @@ void ApplicationMaster::Renew() {
   });
 }
 
-// An AM that is not the leader, or that cannot write, stops renewing. An executor that does not reach the AM while the
-// record is fresh considers itself cut off, and that would be wrong here. The first record is written anyway, because
-// executors need the AM's address.
+// The lease record is not renewed while this AM is not the leader or cannot write its journal. A fresh record would
+// make executors that do not reach the AM believe that they are cut off, although the fault is the AM's. Only the first
+// lease record is written even if the journal cannot be written, because executors read the AM's address from this
+// record.
 void ApplicationMaster::RenewLease() {
   if (IsLeader() && (trouble_.empty() || !published_)) return Renew();
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });

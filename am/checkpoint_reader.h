@@ -17,7 +17,7 @@ namespace tony::am {
 
 struct FolderInUse {
   JobId by;
-  // True if that job is being ended, so the folder will soon be free.
+  // True if the job `by` is being ended, so the folder will soon be free.
   bool ending = false;
 };
 using FirstLook = std::variant<CheckpointListing, FolderInUse>;

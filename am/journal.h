@@ -131,7 +131,8 @@ class RecordCalls {
   virtual void Do(std::function<Then(const JobRecords&)> call) = 0;
 };
 
-// Runs the calls in a thread. The destructor waits for the running call and drops the others.
+// Runs the calls of RecordCalls one after the other in a thread. The destructor waits for the running call and drops
+// the others.
 class RecordThread : public RecordCalls {
  public:
   RecordThread(EventLoop& loop, JobRecords records) : records_(std::move(records)), thread_(loop) {}

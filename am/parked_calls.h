@@ -83,8 +83,8 @@ class LogRelay {
   // The time in which an executor has to call Await to receive a log request. Connected executors call Await all the
   // time.
   static constexpr Duration kAwaitLimit{2000};
-  // The time in which the executor has to call Await if its attempt has ended. The time is shorter than kAwaitLimit,
-  // because the executor may have exited.
+  // The time in which the executor of an ended attempt has to call Await. The time is shorter than kAwaitLimit, because
+  // this executor may have exited, and a longer wait would only delay the answer to the client.
   static constexpr Duration kLeftLimit{200};
   // The time in which an executor has to answer a log request, in addition to the wait that the request contains.
   static constexpr Duration kAnswerLimit{2000};

@@ -66,7 +66,7 @@ class RecordJournal : public Journal {
   int64_t records_;
   std::deque<Turn> waiting_;
   std::shared_ptr<const std::string> writing_;  // the record that is being stored
-  std::vector<Done> done_;                      // callbacks of the record's steps
+  std::vector<Done> done_;                      // callbacks for the steps in `writing_`
   std::string trouble_;                         // problem that was reported last
   Duration pause_;
   EventLoop::Timer again_;

@@ -68,7 +68,8 @@ std::string JsonEscaped(std::string_view text, bool escapes_slash) {
   return out;
 }
 
-// Escapes characters beyond ASCII, e.g. as \u00e9. Text that is not UTF-8 results in a form that no program writes.
+// Escapes characters beyond ASCII as in JSON, e.g. as \u00e9. If `text` is not UTF-8, the result is meaningless. This
+// does no harm, because no program writes such a result, and nothing in a log equals it.
 std::string AsciiJson(std::string_view text) {
   std::string out;
   const auto escape = [&](uint32_t unit) {

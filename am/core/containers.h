@@ -88,7 +88,7 @@ class Containers {
   void NotePreemption(const ContainerId& id) { preempted_.insert(id); }
   bool IsBeingPreempted(const ContainerId& id) const { return preempted_.contains(id); }
 
-  // Ends the process if these members contradict each other or the attempts.
+  // Ends the process if the private members contradict each other or the attempts in `tasks`.
   void CheckInvariants(const Tasks& tasks) const;
 
  private:

@@ -276,7 +276,8 @@ void Restarts::CheckInvariants(const JobSpec& spec, const Tasks& tasks) const {
   CheckBudgets(spec);
 }
 
-// Checks only budgets without a window, because a count within a window depends on the time at which an attempt ended.
+// Checks only budgets without a window. A budget with a window limits the restarts in the time before an attempt's end,
+// and this function does not know when that attempt ended.
 void Restarts::CheckBudgets(const JobSpec& spec) const {
   int free = 0;
   std::array<int, static_cast<size_t>(RestartScope::kJob) + 1> charged{};

@@ -160,7 +160,8 @@ CoreStepResult RunCoreStep(Job& job, const Observation& observation, Instant now
   Decided decided = job.Decide(observation, now);
   turn.refusal = std::move(decided.refusal);
   for (DecisionBody& body : decided.decisions) evolve(std::move(body));
-  // Consequences are computed only after a decision or when time has passed, which keeps heartbeats cheap.
+  // Consequence() is called only after a decision or when time has passed, so that a heartbeat without a decision costs
+  // little time.
   const bool timed = std::holds_alternative<TimePassed>(observation);
   while (timed || !turn.decisions.empty()) {
     auto body = job.Consequence(now);

@@ -162,8 +162,9 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
-  // An executor whose attempt has ended may register again to receive its RELEASE command. If the executor's program
-  // still runs, the AM has given the attempt up, and the call is refused.
+  // An executor may register for an attempt that has ended if its program has ended, too: the executor then receives
+  // its RELEASE command. While the program still runs, the call is refused, because the AM has already given up the
+  // attempt.
   if (IsFinal(attempt.state)) {
     if (call.registration.phase == Phase::kEnded) return out;
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
@@ -309,8 +310,8 @@ Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   return outcome;
 }
 
-// An executor that is kept for a next attempt loses its container at once, because the next attempt would be stopped
-// soon after its start.
+// If the container has no running attempt and is only kept for the next attempt of its task, the container is killed at
+// once, because the preemption would stop the next attempt soon after its start.
 Decided Job::OnPreempting(const ContainerPreempting& notice) {
   constexpr Duration kToReport{1000};
   const auto id = AttemptIn(notice.container);

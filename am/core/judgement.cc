@@ -239,7 +239,8 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   if (const std::string silent = SilentTasks(failed); !silent.empty())
     return StrCat("; these tasks did not take part: ", silent);
   const Attempt* silent = nullptr;
-  // `left` is the peer that succeeded last.
+  // Among the other tasks that have succeeded, the one that ended last. The failed task may have lost its connection to
+  // this task.
   const Attempt* left = nullptr;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* peer = task.newest();

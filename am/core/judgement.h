@@ -89,8 +89,8 @@ class Results {
   // True if enough tasks of the role have succeeded, and its other tasks were stopped.
   bool IsFinished(const std::string& role) const { return finished_.contains(role); }
   const LeftRoles& left() const { return left_; }
-  // The attempt that ended in this step. Its end is judged in this step, because the budgets may have changed in later
-  // steps. Only the ends in unjudged() may be judged later.
+  // The attempt that ended in this step. Its end must be judged in the same step, because the budgets may be different
+  // in later steps. An end in unjudged() is an exception: it may be judged later.
   const std::optional<AttemptId>& newest_end() const { return newest_end_; }
   void ForgetNewestEnd() { newest_end_.reset(); }
 
@@ -105,7 +105,7 @@ class Results {
   bool Finish(const std::string& role) { return finished_.insert(role).second; }
   bool Leave(const std::string& role) { return left_.insert(role).second; }
 
-  // Ends the process if these members contradict each other or the tasks.
+  // Ends the process if the private members contradict each other or the tasks.
   void CheckInvariants(const JobSpec& spec, const Tasks& tasks) const;
 
  private:

@@ -49,7 +49,7 @@ class Ownership {
   const WatcherToken& watcher() const { return watcher_; }
   std::optional<KillRequest> NextPlanned() const;  // planned kill that is due first
 
-  // Ends the process if two of these members contradict each other.
+  // Ends the process if two of the private members contradict each other.
   void CheckInvariants() const;
 
  private:

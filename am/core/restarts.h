@@ -90,7 +90,7 @@ struct Restart {
 
 class Restarts {
  public:
-  // The number of restarts that a status shows.
+  // The largest number of restarts that the job's status shows.
   static constexpr size_t kShown = 20;
 
   // Open restarts by number.
@@ -119,7 +119,7 @@ class Restarts {
   std::vector<AttemptId> Arrive(const Attempt& attempt);
   bool IsJoining(const Attempt& attempt) const { return joining_.contains(attempt.restart); }
 
-  // Ends the process if these members contradict each other, the tasks, or the budgets.
+  // Ends the process if the private members contradict each other, the tasks, or the budgets.
   void CheckInvariants(const JobSpec& spec, const Tasks& tasks) const;
 
  private:
@@ -139,7 +139,7 @@ class Restarts {
 // and whether restarts make progress.
 class Checkpoints {
  public:
-  // The directory is listed once, before the first generation.
+  // The checkpoint directory is listed once, before the gang forms for the first time.
   bool IsListed() const { return listing_.has_value(); }
   const std::optional<Instant>& listing_sought() const { return listing_sought_; }
   // Returns the listing. If the directory was not listed, `unknown` of the listing holds the reason.

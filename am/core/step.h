@@ -43,7 +43,8 @@ struct ClientSeen {
 // The result of listing the checkpoint directory, which happens before the first attempts start.
 struct CheckpointsFound {
   CheckpointListing listing;
-  // A job that uses the same directory and has not ended. If set, the directory was not listed.
+  // Another job that uses the checkpoint directory and has not ended. If this member is set, the directory was not
+  // listed.
   std::optional<JobId> in_use_by;
 };
 

@@ -119,7 +119,7 @@ class Tasks {
   void Persist(const TaskId& id) { persistent_.insert(id); }
   void RejoinGang(const TaskId& id) { persistent_.erase(id); }
 
-  // Ends the process if two of these members contradict each other.
+  // Ends the process if two of the private members contradict each other.
   void CheckInvariants(const JobSpec& spec) const;
 
  private:

@@ -1,6 +1,6 @@
-// The view of a job's supervision from outside: which of its processes live, and whether the job is lost. Verbs and
-// adapters use this interface, so they need no knowledge of locks and processes. LocalArbiter implements it, and so
-// does AmLauncher, which can also start an AM.
+// The view of a job's supervision from outside: which of its processes live, and whether the job is lost. Verbs (the
+// commands of `tony`) and adapters (the plugins for workflow engines) use this interface, so they need no knowledge of
+// locks and processes. LocalArbiter implements it, and so does AmLauncher, which can also start an AM.
 //
 // The process that finalizes a job also writes the job's records in other places: its line in ended.log and the
 // files of TonY's history. That process is the arbiter (on one machine the keeper, just before it exits), or the
@@ -55,8 +55,8 @@ class Arbiter {
   // Finalizes a job that ended without a record: writes the final status permanently. Returns Ok if the job's end is
   // recorded or has not happened, or if another process is finalizing the job now.
   virtual Status Settle(const JobRecords& records) const = 0;
-  // Returns the channel through which a client reaches the job's AM at a host and port; empty if the job has no such
-  // AM.
+  // Returns a function that makes a client's channel to the job's AM at a host and port. The function is empty if AMs
+  // of this backend do not listen at a host and port.
   virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
   // Executes a kill of a job that still waits for its first AM, because that wait may be long. Returns false if nothing
   // was done, because the AM or the keeper of the job decides about the kill.

@@ -15,7 +15,7 @@
 
 namespace tony {
 
-// The names are in the order of the values.
+// Returns the table of names for NamesOf(). `texts` must be in the order of the enum's values.
 template <class... Texts>
 constexpr auto EnumNames(const Texts&... texts) {
   return std::array<std::string_view, sizeof...(Texts)>{texts...};

@@ -27,7 +27,8 @@ struct WalkedPath {
   struct stat info {};  // stat of `folder`
   std::vector<PathRisk> risks;
 
-  // Returns the first risk from a user other than root and `user`, or null.
+  // Returns the first of `risks` in which the part can be replaced by a user other than root and `user`; null if no
+  // other user can replace a part.
   const PathRisk* RiskFromOthers(uid_t user) const;
 };
 

@@ -40,7 +40,8 @@ class CommandLine {
   std::string Value(std::string_view option) const;  // empty if not given
   std::vector<std::string> Values(std::string_view option) const;
   const std::vector<std::string>& words() const { return words_; }
-  // The kFirst options that were given more than once; their later values were ignored.
+  // The options with Kind::kFirst that were given more than once, so that all their values except the first were
+  // ignored.
   const std::set<std::string>& given_again() const { return given_again_; }
 
   // Parses the arguments after the verb's name. `--` ends the options. A kUsage error names the wrong word and, for an

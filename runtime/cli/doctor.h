@@ -20,9 +20,9 @@ Checks CheckPrograms();
 // Warns if jobs that are submitted here would end when a systemd service stops.
 Checks CheckService();
 
-// Returns the systemd service that also ends this process when it stops; "" if no service does. `cgroups` is the
-// text of /proc/self/cgroup. The result is the deepest service in it. The user's own service manager does not count,
-// and neither does a service with a scope below it.
+// Returns the systemd service to which this process belongs, so that a stop of the service also ends this process; ""
+// if the process belongs to none. `cgroups` is the text of /proc/self/cgroup. If it names several services, the deepest
+// one is returned. The user's own service manager does not count, and neither does a service with a scope below it.
 std::string ServiceIn(const std::string& cgroups);
 
 // Prints the checks as text or as one JSON object. Returns the exit code: 1 if a check failed, otherwise 0.

@@ -170,7 +170,7 @@ class Collection {
   // records its request before it creates the job's folder.
   Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
 
-  // Removes the folders left behind by submits and by collections that died.
+  // Removes the folders that submits and garbage collections left behind when they died.
   void RemoveUnfinished() {
     std::error_code error;
     for (fs::directory_iterator entry(jobs_, error), end; !error && entry != end; entry.increment(error)) {

@@ -143,8 +143,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
     if (exit) return *exit;
   }
-  // An AM that cannot record the end has reported it to this command. The AM and its keeper may still run at this
-  // moment, so the command waits for both to exit.
+  // The AM cannot record the job's end, so it has reported the end to this command instead. The AM and its keeper may
+  // still run at this moment, so the command waits until both have exited.
   if (!recorded.ok() && has_ended && request.IsPlain())
     (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
   TRY_ASSIGN(const Watched watched, watch);

@@ -233,7 +233,7 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
 // the same machine or cluster.
 std::map<std::string, std::string> QueuePositions(const std::vector<JobRow>& jobs) {
   std::map<std::string, std::string> turns;
-  // Clusters are queried for positions only if a job may wait.
+  // Schedulers are queried for queue positions only if a job may wait.
   if (!std::ranges::any_of(jobs, MayWait)) return turns;
   const auto add = [&](const Backend& backend) -> Status {
     TRY_ASSIGN(const QueueView view, backend.operations().Queue());

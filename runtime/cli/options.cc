@@ -88,7 +88,8 @@ Result<int> SecretsDescriptor(const CommandLine& line) {
 }
 
 // Resolves relative sources. A source is searched first in the current folder, as in TonY, and then in the folder of
-// the job file. If the job file's folder has the source, the command prints which of the two it uses.
+// the job file. If the source exists in the job file's folder, the command prints from which folder the source is
+// taken.
 void ResolveInJobFolder(const std::string& spec_file, const std::filesystem::path& directory, Properties& properties) {
   namespace fs = std::filesystem;
   const fs::path beside = (directory / spec_file).parent_path();

@@ -111,8 +111,8 @@ std::string LimitsText(const JobSpec& spec) {
   return text;
 }
 
-// Returns the text of a plan, in which the caller has masked all secrets. If `room` is limited, the text is safe for a
-// terminal.
+// Returns the text of a plan. The caller has already masked all secrets. If `room` has a width, the text is for a
+// terminal: its lines fit the width, and it has no unsafe characters.
 std::string PlanText(const JobSpec& spec, const SourceSummary& sources, const TableRoom& room) {
   const std::string place = spec.scheduler == "local" ? "on this machine" : StrCat("by ", spec.scheduler);
   const std::string head = StrCat("job ", spec.name, ", ", ToString(spec.framework), ", ", place, "\n");

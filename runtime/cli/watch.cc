@@ -180,8 +180,9 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
   EventLoop& loop_;
   const Sink sink_;
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  bool reads_;  // used only by the thread
-  // The unfinished line of standard input; used only by the thread.
+  // True until standard input has ended, if it is read at all. Used only by `thread_`.
+  bool reads_;
+  // The unfinished line of standard input. Used only by `thread_`.
   std::string line_;
   std::mutex mutex_;
   bool stopped_ = false;

@@ -37,7 +37,8 @@ class AmConversation {
     // Called with the answer to `kill`. The AM has already recorded the request, except a plain kill that it could not
     // write.
     std::function<void(KillAnswer)> on_kill;
-    // Called with the first status after these answers, and after each change.
+    // Called with the first status after the answers to `attach` and `kill`, and then after each change of the status.
+    // With `usage_interval`, also called at that interval.
     std::function<void(const JobStatus&)> on_status;
     std::function<void(const Error&)> on_lost;  // called at most once, last
     // Called instead of on_lost, and before any other callback, if the process that listens at the AM's address must

@@ -51,7 +51,8 @@ JobStatus WithPage(JobStatus status) {
 }
 
 constexpr size_t kMostEnded = 1000;
-// The number of ended jobs that are compared for `last`. Several are needed, because ids order jobs only by the second.
+// The number of ended jobs that are compared to find the newest job for the word `last`. The jobs' ids do not suffice
+// for this, because the time in an id is only exact to the second.
 constexpr size_t kMostOfASecond = 100;
 constexpr size_t kShortestBeginning = 4;
 constexpr size_t kMostTold = 5;

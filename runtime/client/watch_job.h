@@ -33,7 +33,8 @@ class Interrupts {
 struct WatchOptions {
   // True: a signal kills the job. False: a signal only ends the watching.
   bool kill_on_signal = false;
-  // Limits the kill by a signal: it works only while this token is the job's owner. Empty: no limit.
+  // The owner for which a signal kills the job: the kill has no effect if the job has another owner by then. Empty: a
+  // signal kills the job whatever its owner is.
   OwnerToken kill_as;
   // The new owner to send to the AM. The wait ends when the AM has answered.
   std::optional<Claim> attach;

@@ -30,7 +30,8 @@ bool ContinuesOnNextLine(std::string_view line);
 // Returns true if `text` can be the name of an environment variable.
 bool IsVariableName(std::string_view text);
 
-// Returns "B" for a value such as "1 B=2", whose writer may have meant two variables; "" if the value has no such name.
+// Returns the name of a second variable inside a value, e.g. "B" for the value "1 B=2", because the writer may have
+// meant two variables. Returns "" if the value has no such name.
 std::string_view NameAfterBlank(std::string_view value);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;  // about 1000 times a usual file

@@ -262,7 +262,7 @@ class Builder {
   bool on_comment(Text, Code&) { return true; }
 
   DocumentNode TakeRoot() { return std::move(root_); }
-  // Returns the message of the check of this class that failed; empty: no check failed.
+  // Returns the reason why this class has stopped the parser (Refuse()); empty if the class has not stopped the parser.
   const std::string& problem() const { return problem_; }
 
  private:

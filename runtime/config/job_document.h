@@ -48,7 +48,7 @@ std::string InQuotes(std::string_view text, size_t longest = 60);
 // ---- Members of a job document that set one property or one submit flag each
 
 // Reads the members of the object at `path`; "" is the whole document. Members in `read_elsewhere` are known and
-// skipped. The settings of `conf` come last in the result's conf.
+// skipped. In the result's `conf`, the settings from the member "conf" stand behind those from all other members.
 Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
                                 std::span<const std::string_view> read_elsewhere);
 
@@ -70,8 +70,9 @@ Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const Documen
 struct JobDocument {
   // The keys that `spec` sets, whatever the other parts of the document set.
   Properties base;
-  // The part of `spec` that is not in `base`. It is applied later, because options of one command may have several
-  // ranks, and because the roles are known only when all keys are set.
+  // The part of `spec` that is not in `base`. MergeDocumentFlags() merges it with the flags of the command line and of
+  // the job file, which override it. The result is applied when all keys are set, because the roles are known only
+  // then.
   SubmitFlags spec;
   Properties properties;
   // True: `properties` have the form of a job file. False: they have the form of a tony.xml.

@@ -180,7 +180,7 @@ constexpr Option kOptions[] = {
 struct OptionWord {
   std::string_view name;  // the option's name without dashes
   std::string_view value;
-  bool has_value = false;          // the same word has the value
+  bool has_value = false;          // the word is NAME=VALUE
   const Option* option = nullptr;  // null: not a known option
 };
 

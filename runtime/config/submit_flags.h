@@ -25,7 +25,7 @@ struct SubmitFlags {
     Property role;
     bool is_listed = false;
   };
-  std::vector<Setting> conf;  // in the order of application
+  std::vector<Setting> conf;  // applied in this order
   // The roles to add to lists or to remove from lists, after all keys have been set.
   std::vector<Listing> listings;
 

@@ -106,7 +106,8 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
       {"INIT_METHOD", StrCat("tcp://", ToString(leader))},
       {"MASTER_ADDR", leader.host},
       {"MASTER_PORT", StrCat(leader.port)},
-      // The value is the budget for failures of the program. Restarts after lost nodes are not included.
+      // The value is the number of restarts that failures of the program may cause. Restarts after the loss of a node
+      // are not counted.
       {"TORCHELASTIC_MAX_RESTARTS", StrCat(spec.restart.levels[static_cast<size_t>(RestartScope::kGang)].most)},
       {"TORCHELASTIC_RESTART_COUNT", StrCat(cluster.generation.value - 1)},
       {"TORCHELASTIC_USE_AGENT_STORE", "False"},  // rank 0 listens at MASTER_PORT itself

@@ -176,7 +176,8 @@ void Add(const std::vector<std::string>& variables, Environment& environment) {
   }
 }
 
-// Returns `inherited` without the variables of the submitting shell or, if that shell runs in a task, of another job.
+// Returns the variables of `inherited` except those that TonY sets, and except OLDPWD. If the job was submitted from a
+// task of another job, `inherited` has the values of these variables for that task.
 Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inherited) {
   Environment environment;
   Add(inherited, environment);
@@ -345,7 +346,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());
     environment.try_emplace(kTorchRunId, place.job.value);
-    // torchrun sets the same values, unless the user has set others.
+    // torchrun would set these two variables to the same values. A value that the user has set stays.
     environment.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
     if (spec.ProcessesOf(place.attempt.task.role) > 1) environment.try_emplace("OMP_NUM_THREADS", "1");
   }

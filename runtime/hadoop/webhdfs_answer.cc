@@ -75,8 +75,8 @@ constexpr Meaning kMeanings[] = {
 
 ErrorCode CodeOfStatus(int status, bool writes) {
   if (status == 401 || status == 403) return ErrorCode::kNotPermitted;
-  // The status comes from another server, or from a gateway that does not know HDFS yet. It does not mean that the path
-  // is missing.
+  // A status 404 without a Hadoop exception comes from a server other than HDFS, or from a gateway that does not serve
+  // HDFS yet. It does not mean that the path is missing, so the call counts as unavailable.
   if (status == 404 || status >= 500) return ErrorCode::kUnavailable;
   return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
 }

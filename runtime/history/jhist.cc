@@ -77,8 +77,8 @@ class Teller {
     std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
   }
 
-  // Returns the events. If no AM saw the exit of a task, the journal does not contain it. The task then counts as ended
-  // together with the job.
+  // Returns the events. If no AM saw the exit of a task, the journal does not contain the exit. The task then counts as
+  // ended together with the job.
   std::vector<JhistEvent> Finish(const JhistJob& job, const std::optional<JobStatus>& end) && {
     if (!end || !end->verdict || !end->ended) return std::move(events_);
     JhistApplicationFinished finished{job.application};

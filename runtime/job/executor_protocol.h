@@ -69,7 +69,8 @@ struct Command {
   int attempt = 0;
   // With kStart: the checkpoint to resume from; empty: none.
   std::string resume_from;
-  // With a kStop for this task alone: the reason for the stop, e.g. "preempted".
+  // With kStop: the reason for the stop, e.g. "preempted". Empty if the task is stopped for a restart, or together with
+  // the whole job.
   std::string reason;
   // With kNone: requests to read the task's logs.
   std::vector<LogAsk> logs = {};

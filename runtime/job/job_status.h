@@ -56,7 +56,7 @@ struct CheckpointStatus {
   std::string directory;
   // The checkpoint from which the newest attempts resume.
   std::optional<Checkpoint> resumed_from;
-  // The earlier job of the same request, if that job wrote `resumed_from`.
+  // The earlier job of the same request. Set only if that job wrote the checkpoint `resumed_from`.
   std::optional<JobId> earlier_job;
   // The reason why the writer of the checkpoints cannot be determined. Empty if the writer is known.
   std::string unknown;

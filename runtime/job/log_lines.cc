@@ -78,7 +78,7 @@ bool IsOfGlog(std::string_view line, std::string_view levels) {
          (line[5] == ' ' || IsDecimal(line[5]));
 }
 
-// Returns whether the word for the level stands by itself, near the beginning of the line.
+// Returns whether the line has the log level, e.g. "ERROR", as a separate word near its beginning.
 bool HasLevel(std::string_view line, std::string_view level) {
   constexpr size_t kNear = 100;
   const auto is_letter = [&](size_t at) {

@@ -72,7 +72,7 @@ std::vector<OutcomeClass> AllOutcomeClasses();
 // The advice of the user's program, or of a failure rule, on whether to try again.
 enum class Advice {
   kNone,       // no advice: the class decides
-  kTransient,  // try again, free of charge
+  kTransient,  // try again; only budget `lost` pays
   kPermanent,  // do not try again
 };
 constexpr auto NamesOf(Advice) { return EnumNames("none", "transient", "permanent"); }
@@ -122,8 +122,8 @@ std::string DescribeExit(const Outcome& outcome);
 
 // The budget that pays for a restart after an attempt has ended.
 enum class Charge {
-  // No budget pays, and the attempt is not restarted: the next attempt would end the same way, or a person requested
-  // the end.
+  // The task is not restarted, so no budget pays. Either the next attempt would end in the same way, or a person
+  // requested the end.
   kNever,
   // The budget for failures of the user's program pays.
   kCharged,

@@ -176,7 +176,7 @@ ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
   return read;
 }
 
-// Reads a traceback outside of boxes and groups.
+// Reads a plain traceback, i.e. one that Rich has not drawn with a box and that is not an exception group.
 std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, size_t at) {
   auto found = FindException(lines, bodies, at + 1);
   if (!found) return std::nullopt;

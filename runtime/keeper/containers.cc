@@ -331,7 +331,8 @@ void Containers::StartExecutor(const LaunchContainer& launch) {
   }
   // A missing record of the pid is only a warning, because the mark still identifies the executor.
   WarnUnless(started);
-  // The executor starts its first task long after this call, so the task gets the limit.
+  // The executor's tasks inherit this limit of open files, although the executor is already running: the executor
+  // starts its first task long after this call.
   if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);
   LogInfo(StrCat("container ", id.value, " started: pid ", container.pid));
   listener_.on_started(id);

@@ -217,7 +217,8 @@ class Containers {
   const Duration patience_;
   std::optional<CgroupPlace> cgroups_;  // nullopt: not found, or unusable
   std::jthread warmth_;
-  bool cgroups_work_ = false;           // an executor has entered its cgroup
+  // True once a process was found in the cgroup of a container.
+  bool cgroups_work_ = false;
   std::optional<Admission> admission_;  // nullopt: not admitted yet
   std::vector<LaunchContainer> waiting_;
   std::map<ContainerId, Container> containers_;

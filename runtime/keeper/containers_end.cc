@@ -23,9 +23,9 @@ namespace {
 // process that the kernel holds may take seconds.
 constexpr Duration kFirstSweepDelay{2};
 constexpr Duration kLongestSweepDelay{100};
-// The number of searches in a row that must find nothing if the executor was adopted. The orphans of an adopted
-// executor are children of init, so the list of our own children does not include them. A single search may miss an
-// orphan, because a process that is calling exec at that moment shows no mark.
+// The number of searches in a row that must find nothing if the executor was adopted, i.e. started by an earlier keeper
+// of the job. The orphans of an adopted executor are children of init, so the list of our own children does not include
+// them. A single search may miss an orphan, because a process that is calling exec at that moment shows no mark.
 constexpr int kEmptyLooks = 3;
 // The number of searches of one KillChosen(), which bounds its time if processes fork without pause.
 constexpr int kMostSearches = 100;
@@ -114,7 +114,7 @@ SweepScope Containers::Scope() const {
 bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
   if (runner_.Started(child)) return !doomed.contains(child);
   const auto environment = TryEnvironmentOf(child);
-  // The process may belong to a live container.
+  // A child whose environment cannot be read is spared, because it may belong to a running container.
   if (!environment) return true;
   const auto id = ContainerOf(*environment, job_);
   const auto container = id ? containers_.find(*id) : containers_.end();

@@ -98,9 +98,9 @@ bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on
 void Keeper::Finish() {
   records_.FreeReserve();
   phase_ = Phase::kRecording;
-  // The line in the log of ended jobs is written before `finished`. If the keeper dies in between, the job has no
-  // `finished`, so another keeper is started and writes the line. A job never fails because of its line, and waits for
-  // the line at most kRecordLimit.
+  // The job's line in the log of ended jobs is written first, and the file `finished` after it. If the keeper dies
+  // before it has made this file, another keeper is started, which also writes the line. A line that cannot be written
+  // does not make the job fail, and the keeper waits for the line at most kRecordLimit.
   timer_ = loop_.After(kRecordLimit, [this] {
     LogWarn("writing the log of ended jobs takes too long: continuing without it");
     WriteFinished();
@@ -116,7 +116,8 @@ void Keeper::WriteFinished() {
   TakeLeave();
 }
 
-// Ends the job although its end cannot be recorded. Otherwise such a job would run longer than others.
+// Ends the job although its end could not be recorded within the time `unwritable_`, because a keeper must not wait
+// forever for a disk that fails. The end is then kept in the ledger's folder, if the ledger is found.
 void Keeper::LeaveUnwritten(const Error& error) {
   if (!ledger_) {
     if (auto found = LedgerFolder::FindFor(records_); found.ok()) ledger_ = *std::move(found);

@@ -30,8 +30,9 @@ void WarnUnless(const Status& status) {
   if (!status.ok()) LogWarn(status.error().message);
 }
 
-// Redirects the output of the writer to the log of the job's keeper. Otherwise a process that reads the caller's output
-// to its end would wait for a blocked writer.
+// Redirects the output of this process to the log of the job's keeper. Otherwise this process would keep the output of
+// its parent open. If the disk then blocks this process, another process that reads the parent's output to its end
+// would wait.
 void WriteToLogOf(const JobRecords& records) {
   const UniqueFd log(open((records.place() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -171,7 +171,8 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   return StrCat("waits for ", Join(lacks, " and "), queue);
 }
 
-// Functions for the resources that a job requests, and for whether such a request can ever be admitted.
+// Functions that compute the resources that a job requests, and that decide whether such a request can ever be
+// admitted.
 
 namespace {
 

@@ -104,7 +104,8 @@ class LedgerFolder {
 // variable to set.
 Status CheckLedgerPlace(const std::filesystem::path& path, const FileSystem& file_system);
 
-// Reads the ledger and changes it, with the ledger's lock or without it.
+// A short period in which one process reads and changes the ledger. LedgerFolder::Lock() begins a session that holds
+// the ledger's lock. GoWithoutLock() begins a session without the lock, for a process that has waited too long for it.
 class LedgerSession {
  public:
   // Returns the current entries. With the lock, also removes entries that no process has locked.
@@ -123,7 +124,8 @@ class LedgerSession {
   // Renames the entry, so that all processes see it as admitted. The caller confirms the admission with
   // ConfirmAdmission(), except if the job already has containers.
   Status Admit(HeldEntry& held, const std::vector<int>& gpus, Instant now);
-  // Reads everything again. Returns false if another job was faster; `held` is then queued again under its number.
+  // Reads the ledger again after Admit(), because another process may have admitted a job at the same time. Returns
+  // true if all admitted jobs fit. Otherwise queues `held` again under its number, and returns false.
   Result<bool> ConfirmAdmission(HeldEntry& held);
 
  private:

@@ -179,8 +179,9 @@ class FolderClaim : public LedgerReservation {
     return why;
   }
 
-  // Updates the entry if other keepers of the same user have moved it. If the entry is missing, it was removed; `held_`
-  // is then cleared, so that a new entry is added.
+  // Updates `held_` from the ledger, because other keepers of the same user may have moved or removed this job's entry.
+  // If the entry still waits, `held_` gets the entry's new place and number. Otherwise `held_` is cleared, so that a
+  // new entry is added.
   void FollowEntry(const Ledger& ledger) {
     if (!held_ || folder_.IsUnchanged(held_->entry)) return;
     const LedgerEntry* now = ledger.Find(entry_.job, held_->entry.user);

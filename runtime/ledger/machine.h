@@ -19,7 +19,8 @@ Machine DetectMachine(const std::filesystem::path& root = "/");
 // The content of machine.json.
 struct StatedMachine {
   Machine machine;
-  std::vector<std::string> warnings;  // fields and users without effect
+  // A warning for each unknown field of machine.json, and for each named user who does not exist on this machine.
+  std::vector<std::string> warnings;
 };
 
 // Parses machine.json, in which the owner of the machine limits what jobs and users may have:

@@ -261,7 +261,7 @@ void LocalLogWatch::OnEvent(int watch, const std::string& name) {
     case Place::Kind::kTask:
       return LookAtTask(FolderName(place.attempt.task));
     case Place::Kind::kAttempt:
-      // The attempt has ended, because the executor writes outcome.json last.
+      // The executor writes outcome.json last, so this file shows that the attempt has ended.
       return name == "outcome.json" ? sink_.on_ended(place.attempt) : sink_.on_written(place.attempt, name);
   }
 }

@@ -183,7 +183,7 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
     const bool full = got.size == wanted, closed = !full && IsCut(*log, offset + got.size);
     const std::string_view text(chunk.data(), got.size);
     const bool line_fits = !full || wanted == kChunk || text.find('\n') != std::string_view::npos;
-    // The next answer begins with this line.
+    // A line that does not fit into the rest of this answer is left for the next answer.
     if (!line_fits && budget.used) return false;
     const size_t ready = Ready(text, full, last || closed);
     if (ready == 0) return true;

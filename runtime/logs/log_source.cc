@@ -83,7 +83,8 @@ class Search {
   }
 
   bool Begins(uint64_t offset, uint64_t text) {
-    // No text, or only a cut, lies between this place and the last one, so no line begins here.
+    // If nothing or only a cut lies between `offset` and `found_.begin`, a line at `offset` would have no text, so it
+    // does not count.
     if (text == found_.text) return true;
     found_.begin = offset;
     found_.text = text;

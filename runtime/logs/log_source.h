@@ -146,7 +146,8 @@ std::string CutLine(int64_t bytes, bool line_begins);
 // Returns the length of `text` without an incomplete UTF-8 character at its end, for text cut at an arbitrary byte.
 size_t WholeCharacters(std::string_view text);
 
-// The next function makes a log of which only some parts are in memory. The rest reads as text that has been cut out.
+// The following function makes a log from an excerpt, which has only some parts of the log. The other parts read as
+// text that has been cut out.
 
 // `excerpt` must outlive the stream.
 std::unique_ptr<LogStream> LogOf(const LogExcerpt& excerpt);

@@ -26,8 +26,9 @@ namespace tony {
 namespace {
 
 bool EveryUserIsMapped() {
-  // Each line contains the first uid here, the first uid outside, and the number of uids. If every user is mapped, the
-  // numbers add up to all uids except the last, which is not valid.
+  // Each line of uid_map maps a range: it contains the first uid in this user namespace, the first uid outside of it,
+  // and the number of uids. If every user is mapped, the numbers add up to all uids except the last, which is not
+  // valid.
   std::ifstream map("/proc/self/uid_map");
   uint64_t first = 0, outside = 0, count = 0, mapped = 0;
   while (map >> first >> outside >> count) mapped += count;
@@ -197,8 +198,8 @@ void Listener::AcceptSome() {
   for (int i = 0; i < kBatch; ++i) {
     if (!may_accept_()) return Pause();
     UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    // Errors other than a shortage belong to a connection that has already ended (accept(2)). After such an error, the
-    // loop calls this function again as long as the socket is readable.
+    // An error that is not a shortage of resources (IsShortage()) belongs to a connection that has already ended
+    // (accept(2)). After such an error, the loop calls this function again as long as the socket is readable.
     if (!accepted.valid() && errno == EMFILE && make_room_()) continue;
     if (!accepted.valid() && IsShortage(errno)) {
       if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));

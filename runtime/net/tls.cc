@@ -267,7 +267,7 @@ int OnCertificate(int signed_well, X509_STORE_CTX* chain) {
 int OnHello(SSL* ssl, int* alert, void*) {
   const unsigned char* bytes = nullptr;
   size_t size = 0;
-  // The extension begins with the length of the list, followed by the group of its first key.
+  // The extension key_share begins with the length of its list of keys. The group of the first key follows.
   constexpr size_t kBefore = 2, kGroup = 2;
   if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_key_share, &bytes, &size) == 1 && size >= kBefore + kGroup) {
     const unsigned group = BigEndian({reinterpret_cast<const char*>(bytes) + kBefore, kGroup});

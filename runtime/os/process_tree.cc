@@ -359,8 +359,8 @@ constexpr int kDeepest = 200;
 // The greatest number of passes with SIGSTOP. Each pass stops the processes that were forked during the pass before. A
 // fork bomb without a limit is left to the next call.
 constexpr int kStoppingPasses = 10;
-// The number of rounds in one call. With a single round, a process that escapes would have forked as many processes
-// again before the next call.
+// The number of rounds of SIGKILL and SIGSTOP in one call. With a single round, a process that was forked too late for
+// its signals would have forked many others by the next call.
 constexpr int kRounds = 3;
 
 class Walk {

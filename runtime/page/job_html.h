@@ -59,7 +59,8 @@ struct LogListView {
   const JobStatus& status;
   // Returns the logs of a task's newest attempts, at most `most` of them.
   std::function<std::vector<AttemptLogs>(const TaskStatus&, int most)> logs;
-  // False: the list contains only the tasks that the job's page shows.
+  // True: the logs of all tasks are listed. False: in a role with many tasks, the logs of some tasks are left out;
+  // failed and delayed tasks come first.
   bool all_tasks = false;
   bool ends_with_job = false;
   // The browser's pause between two requests for news; 0: a request for news waits until there is news.

@@ -23,7 +23,7 @@ class FolderPresence {
 
   // Returns true once the folder has been missing for ten seconds. Must be called every kCheckInterval.
   bool IsGone(Instant now);
-  // Returns an error with the code kNotFound.
+  // Returns the error that a caller reports after IsGone() was true: kNotFound, with the folder's path.
   Error RemovedError() const;
   static constexpr Duration kCheckInterval{1000};
 

@@ -19,7 +19,8 @@ namespace tony {
 
 struct CheckpointHolder {
   JobId job;
-  std::optional<JobId> before;  // the job that held it before
+  // The job that held the checkpoint folder before `job`.
+  std::optional<JobId> before;
   bool operator==(const CheckpointHolder&) const = default;
 };
 

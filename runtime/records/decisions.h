@@ -191,7 +191,7 @@ struct Decision {
   DecisionBody body;
 };
 
-// Returns the name in the journal, e.g. "container_assigned".
+// Returns the decision's name in the journal, e.g. "container_assigned".
 std::string_view Name(const Decision& decision);
 
 // Returns a single line of JSON: {"time":...,"decision":"container_assigned",...}.

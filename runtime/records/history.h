@@ -13,9 +13,10 @@ namespace tony {
 
 struct AttemptHistory {
   AttemptId id;
-  std::string host;  // empty: it never had a container
+  // Empty: the attempt never had a container.
+  std::string host;
   std::optional<Instant> started, ended;
-  std::optional<Outcome> outcome;  // nullopt: it has not ended
+  std::optional<Outcome> outcome;  // nullopt: the attempt has not ended
 };
 
 struct RestartHistory {

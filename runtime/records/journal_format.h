@@ -21,7 +21,7 @@ namespace tony {
 constexpr uint32_t kJournalVersion = 2;
 
 std::string EncodeHeader();
-std::string EncodeTurn(const std::vector<Decision>& decisions);  // `decisions` is not empty
+std::string EncodeTurn(const std::vector<Decision>& decisions);  // `decisions` must not be empty
 std::string EncodeRecord(std::string_view lines);
 
 struct DecodedJournal {

@@ -58,7 +58,7 @@ struct LeftOut {
   static constexpr size_t kMostNamed = 5;
 };
 
-// The amount of a source folder that goes to each task, and the amount that is left out.
+// The files and bytes of a source folder that go to each task, and the entries of the folder that are left out.
 struct SourceSummary {
   std::string folder;  // empty: no source folder
   int64_t files = 0;

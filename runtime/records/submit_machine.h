@@ -61,8 +61,9 @@ std::optional<OnExisting> OnExistingFromString(std::string_view text);
 enum class ExistingJob {
   // No job was made, or its folder has been removed.
   kNone,
-  kActive,     // new, running, or ending with success
-  kEnding,     // failed, killed, or being killed
+  kActive,  // new, running, or ending with success
+  // Failed, killed, or being killed. A submit makes a new job in place of this one.
+  kEnding,
   kSucceeded,  // ended with success
 };
 
@@ -290,7 +291,7 @@ class SubmitMachine {
   // The planned steps after `step_`, up to the next step whose answer decides.
   std::deque<SubmitStep> ahead_;
   bool prepared_ = false;
-  // The digest of what this submit wants to run, once prepared.
+  // The digest of what this submit wants to run; empty until `prepared_` is true.
   SubmitDigest digest_;
   // The record as it was last read under the lock.
   RequestRecord record_;

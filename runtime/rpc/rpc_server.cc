@@ -17,8 +17,9 @@ namespace tony {
 namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(1);
-// The time of a stranger is counted in checks by the event loop and not by the clock. If the server was suspended, it
-// reads the calls that have arrived in the meantime before it drops their senders.
+// A stranger (a connection that has not sent the job's token yet) is dropped after this number of checks by the event
+// loop. The checks are counted instead of the time, because a server that was suspended must read the calls that have
+// arrived meanwhile before it drops their senders.
 constexpr int kLooks = 5;
 // A handshake takes the server a millisecond, and the client as long. With this number of handshakes at a time, both
 // sides are always busy. Above this number, kBeyond further connections are admitted in each interval, which even a

@@ -221,8 +221,8 @@ std::string ScriptOf(const std::string& command) {
   return IsInTasksFolder(word) && word.ends_with(kSuffix) && word.size() > kSuffix.size() ? word : "";
 }
 
-// Returns the source on this machine of a file in the task's folder. Returns nothing if the source cannot be inspected,
-// e.g. in an archive.
+// Returns the path on this machine from which the file `script` gets into the task's folder. nullopt: the path is not
+// known, because the file is in an archive, or because src_dir is not a folder.
 std::optional<fs::path> SourceOf(const fs::path& script, const JobSpec& spec, const RoleSpec& role) {
   const fs::path inside = script.lexically_normal();
   for (const auto* files : {&role.files, &spec.files}) {

@@ -23,8 +23,8 @@ constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::string_view kSidecarsKey = "tony.application.sidecar.jobtypes";
 constexpr std::string_view kAm = "am";
 constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
-// The prefix of keys for outputs of earlier Azkaban steps. An output may be called "instances", and its key does not
-// name a role.
+// The prefix of keys for outputs of earlier Azkaban steps. The key tony.output.instances is the output "instances" of a
+// step, and not the number of instances of a role "output".
 constexpr std::string_view kOutputs = "tony.output.";
 
 std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }

@@ -183,8 +183,8 @@ std::string WhyPackageIsRefused(const Package& package, std::string_view platfor
   return "";
 }
 
-// Increase this number with each change of the client's options, or of the steps after the client. The number is
-// part of the environment's name.
+// Increase this number with each change of the options that are passed to conda, or of the steps that follow. The
+// number is part of the environment's name.
 constexpr std::string_view kCondaRecipe = "tony conda environment 1";
 
 // In a shell, micromamba is usually a function, which other processes do not see. The variable $MAMBA_EXE names the
@@ -211,8 +211,9 @@ Status CheckLocalPackages(const std::vector<LocalPackage>& packages, const Stage
 }
 
 Status InstallByConda(const fs::path& client, const std::string& lock, const fs::path& folder, StageMeter& meter) {
-  // The client reads a copy, so that it gets the text that was hashed and checked. The name of the copy is one that
-  // each client accepts: conda does not accept an explicit requirements.txt.
+  // The program `client` reads a copy of the lock file, so that it installs exactly the text that was hashed and
+  // checked. The copy has a name of its own, because conda refuses an explicit lock file that is called
+  // requirements.txt.
   const fs::path copy = folder.string() + ".txt";
   TRY(WriteFileByRename(copy, lock, /*durable=*/false));
   const std::string name = client.filename();

@@ -61,10 +61,10 @@ std::string NameOfEnvironment(std::initializer_list<std::string_view> parts);
 Result<std::string> RunEnvironmentMaker(const std::string& what, const Tool& tool,
                                         std::initializer_list<std::string_view> network, StageMeter& meter);
 
-// Functions for environments that are made from lock files. Each content of a lock file gives one environment, which is
-// made once. Afterwards it is used like any other environment: read-only, shared by jobs, and packed for the nodes of a
-// cluster. uv makes environments from Python's lock files, and a client of conda from conda's lock files
-// (conda_environment.h).
+// Functions for environments that are made from lock files. Lock files with the same content share one environment,
+// which is made once. Afterwards the environment is used like any other environment: read-only, shared by jobs, and
+// packed for the nodes of a cluster. uv makes environments from Python's lock files, and a client of conda from conda's
+// lock files (conda_environment.h).
 
 // Returns true if the file may be a lock, judged by its name alone. The file need not be on this machine.
 bool IsLockFileName(const std::filesystem::path& file);

@@ -29,8 +29,8 @@ class HashCache {
   // The size in bytes below which the hashes of a source are not remembered. Smaller sources are hashed in 50 ms.
   static constexpr int64_t kNotWorthIt = int64_t{16} << 20;
 
-  // Loads the hashes for `source`, a file or a folder of `bytes`, from the folder of the store. An unreadable file of
-  // hashes counts as empty.
+  // Loads the hashes that were remembered for `source`, from the folder `store`. `source` is a file or a folder, and
+  // `bytes` is its size. If the file of hashes cannot be read, no hash is known.
   static HashCache Load(const std::filesystem::path& store, const std::filesystem::path& source, int64_t bytes);
   static HashCache None() { return {}; }
 

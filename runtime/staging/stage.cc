@@ -158,7 +158,8 @@ class Staging {
     const bool is_lock = what == kVenvSource && IsEnvironmentLock(source);
     Result<StagedSource> staged = is_lock ? StageLockedEnvironment(source, context_)
                                           : StageSource(source, unpack, context_, uses_[std::string(what)]);
-    // An error about the source gets the name of the source. An error about the store is not the source's fault.
+    // An error about the source gets the name of the source. kCannotWrite is an error about the store, so it does not
+    // get that name.
     if (!staged.ok() && staged.error().code != ErrorCode::kCannotWrite) return Annotate(staged.error(), name);
     if (!staged.ok()) return staged.error();
     if (what == kProgramSource) summary_ = staged->summary;

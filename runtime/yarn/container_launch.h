@@ -48,7 +48,7 @@ struct JobSecrets {
 // started this process.
 Result<std::string> VariableOfContainer(const char* name);
 
-// The data for an executor.
+// The data that an AM passes to an executor, in the credentials with which the executor's container is launched.
 struct ContainerLaunch {
   JobId job;
   AttemptId attempt;

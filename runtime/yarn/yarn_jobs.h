@@ -93,9 +93,9 @@ RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnClust
 
 class YarnJobs : public JobStore {
  public:
-  // `files` are the site files of the job that is to be made. An existing job is found by its id. The list shows the
-  // jobs of the cluster that commands without a job use (yarn_configured.h). Errors are those of JobStore and of
-  // FindYarnCluster().
+  // `files` are the site files of the job that is to be made; they describe its cluster. For an existing job, the
+  // cluster is found by the job's id. List() and ListNewest() list the jobs of the cluster that a command without a job
+  // id uses (yarn_configured.h). Errors are those of JobStore and of FindYarnCluster().
   explicit YarnJobs(SiteFiles files) : files_(std::move(files)) {}
 
   Result<JobId> NewId(Instant now) const override;  // reserved by the ResourceManager

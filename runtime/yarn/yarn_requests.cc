@@ -33,8 +33,9 @@ std::string FailingNodes::WhyAvoided(const std::string& host) {
 
 namespace {
 
-// Limit of hosts in the rows of a line. The ResourceManager keeps each row. A few hundred containers find room on this
-// many hosts.
+// The largest number of hosts that the requests of one line (the waiting attempts of one role and size) name. It is
+// limited, because the ResourceManager stores a row for each host. This many hosts have room for a few hundred
+// containers.
 constexpr size_t kMostHosts = 200;
 // A release is repeated until this many exchanges have been answered. A ResourceManager that works confirms a release
 // within one or two exchanges. A ResourceManager that restarted may never confirm it.
@@ -118,8 +119,9 @@ int32_t YarnRequests::PriorityOf(const std::string& role) const {
   return static_cast<int32_t>(std::ranges::find(roles_, role) - roles_.begin()) + 1;
 }
 
-// Returns the hosts that may run containers of the line, beginning with the host that has the most room. Hosts without
-// room are included, because they may have room before the next check.
+// Returns the hosts that may run containers of `line` (the waiting attempts of one role and size), at most kMostHosts.
+// The host that has the most room comes first. Hosts without room are included, because their containers may end before
+// the nodes are listed again.
 std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnRequests::HostsFor(const Line& line) const {
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
   for (const hadoop::NodeReport& node : nodes_) {

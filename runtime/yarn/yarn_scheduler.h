@@ -52,8 +52,9 @@ struct YarnSchedulerInputs {
   std::function<hadoop::LaunchContext(const ContainerId&, const ExecutorLaunch&, const std::string& host)> context;
   // Called when the attempt is over and no longer leader. The AM must exit, and must start nothing.
   std::function<void(const std::string& reason)> over;
-  // RmClient::RunningNodes, if the AM may call it. Many containers are then granted at once, as YarnRequests describes.
-  // Empty: a cluster grants by default one container per heartbeat of a node.
+  // Lists the running nodes (RmClient::RunningNodes). Requests then name hosts and racks, so that a node grants many
+  // containers at once (YarnRequests::SetNodes). Empty: nodes are not listed, and by default a cluster grants one
+  // container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
   // Delay between two exchanges with the ResourceManager: `quick` for some time after a change, else `usual`. Both are

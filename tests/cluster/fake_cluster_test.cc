@@ -56,7 +56,7 @@ TEST_F(FakeClusterTest, StatusLogsWaitAndKillWorkOnARunningJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, ARequestIsFoundInItsBackend) {
+TEST_F(FakeClusterTest, FindSubmitAndKillReachAJobByItsRequestId) {
   const Words request = {"--request-id", "step 1", "--owner", "o1"};
   const std::string job = Detached(HoldUntilGo(), request);
   ASSERT_TRUE(WaitForRunning(1));

@@ -62,7 +62,7 @@ TEST_F(ContractTest, ADifferentSpecIsAWarning) {
   EndAll();
 }
 
-TEST_F(ContractTest, PolicyNeverReplacesARunningJob) {
+TEST_F(ContractTest, ARunningJobIsReplacedIfThePolicyIsNever) {
   const std::string old = StartHolding("first");
   const auto answer = SubmitDetached("true", "second", Policy("never"));
   EXPECT_EQ(Text(answer, "/decision"), "created");

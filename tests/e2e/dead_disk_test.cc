@@ -84,28 +84,28 @@ class DeadDiskE2eTest : public OwnDiskTest {
   std::string job_;
 };
 
-TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsDead) {
+TEST_F(DeadDiskE2eTest, AKillEndsAJobWhoseDiskIsDead_RootOnly) {
   RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectAKillEndsIt, false);
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsReadOnly) {
+TEST_F(DeadDiskE2eTest, AKillEndsAJobWhoseDiskIsReadOnly_RootOnly) {
   RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectAKillEndsIt, false);
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlySigtermToTheKeeperEndsAJobWhoseDiskIsDead_FullRounds) {
+TEST_F(DeadDiskE2eTest, SigtermToTheKeeperEndsAJobWhoseDiskIsDead_RootOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectATermEndsIt, true);
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlySigtermToTheKeeperEndsAJobWhoseDiskIsReadOnly_FullRounds) {
+TEST_F(DeadDiskE2eTest, SigtermToTheKeeperEndsAJobWhoseDiskIsReadOnly_RootOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectATermEndsIt, true);
 }
 
 // The master waits half a minute for the repair of the disk.
-TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask_FullRounds) {
+TEST_F(DeadDiskE2eTest, AJobWhoseDiskIsDeadEndsWithItsTask_RootOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsReadOnlyEndsWithItsTask_FullRounds) {
+TEST_F(DeadDiskE2eTest, AJobWhoseDiskIsReadOnlyEndsWithItsTask_RootOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }
 

@@ -96,7 +96,7 @@ TEST_F(DigestTest, DifferencesOutsideTheProgramDoNotCount) {
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, AnEditedProgramReplacesARunningJobOnlyForAFirstTry) {
+TEST_F(DigestTest, OnlyAFirstTryReplacesARunningJobWhoseProgramWasEdited) {
   EditToHold();
   const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
   ASSERT_TRUE(WaitForRunning(1));

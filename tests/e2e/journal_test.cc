@@ -160,7 +160,7 @@ class JournalSmallDiskTest : public JournalE2eTest {
   void MakeRoom() const { fs::remove(box_.home() / "filler"); }
 };
 
-TEST_F(JournalSmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom) {
+TEST_F(JournalSmallDiskTest, AnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom_RootOnly) {
   SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-am").empty(); }));
   EXPECT_FALSE(WaitFor([&] { return !TasksLive(); }, Limit(1500))) << "longer than a crash-looping AM lasts";
@@ -170,7 +170,7 @@ TEST_F(JournalSmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereI
   ExpectNothingLeft();
 }
 
-TEST_F(JournalSmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
+TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedIsDone_RootOnly) {
   const auto killer = box_.StartTony({"kill", Job()});
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();

@@ -99,7 +99,7 @@ LimitsTest.TheAllocationTimeoutOfTony046LimitsTheRegistration
   tony.container.registration.timeout=5 | /registration_timeout_ms=5
 LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey
   tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
-MemoryTest.NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers
+MemoryTest.ATaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers_NeedsWritableCgroup
   tony.local.memory-limits=off | /memory_limits=false
 KeysRunTest.AJobOfHigherPriorityRunsBeforeItsUsersOtherJobs
   tony.local.priority=5 | /priority=5

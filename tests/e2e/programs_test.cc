@@ -190,7 +190,7 @@ class MountedHomeTest : public ProgramsE2eTest {
   void TearDown() override { umount2(box_.home().c_str(), MNT_DETACH); }
 };
 
-TEST_F(MountedHomeTest, RootOnlyANoexecHomeUsesTheInstalledProgramsWithAWarning) {
+TEST_F(MountedHomeTest, ANoexecHomeUsesTheInstalledProgramsWithAWarning_RootOnly) {
   if (!Mount(MS_NOEXEC, "mode=700,size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -199,7 +199,7 @@ TEST_F(MountedHomeTest, RootOnlyANoexecHomeUsesTheInstalledProgramsWithAWarning)
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 
-TEST_F(MountedHomeTest, RootOnlyAFullHomeUsesTheInstalledProgramsWithAWarning) {
+TEST_F(MountedHomeTest, AFullHomeUsesTheInstalledProgramsWithAWarning_RootOnly) {
   if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;

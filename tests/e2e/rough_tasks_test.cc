@@ -190,21 +190,21 @@ class SmallDiskTest : public RoughTest {
   fs::path place_ = box_.folder() / "home";
 };
 
-TEST_F(SmallDiskTest, RootOnlyAFullHomeIsRefused) {
+TEST_F(SmallDiskTest, AFullHomeIsRefused_RootOnly) {
   Mount("mode=700,size=1m");
   Fill("filler");
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(fs::is_empty(place_ / "jobs"));
 }
 
-TEST_F(SmallDiskTest, RootOnlyAHomeWithNoRoomForAJobsOwnFilesIsRefused) {
+TEST_F(SmallDiskTest, AHomeWithNoRoomForAJobsOwnFilesIsRefused_RootOnly) {
   Mount("mode=700,size=1m");
   Fill("filler", 32 * 1024);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(!fs::exists(place_ / "jobs") || fs::is_empty(place_ / "jobs"));
 }
 
-TEST_F(SmallDiskTest, RootOnlyAReadOnlyHomeIsRefused) {
+TEST_F(SmallDiskTest, AReadOnlyHomeIsRefused_RootOnly) {
   Mount("", MS_RDONLY);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("read-only file system")));
 }
@@ -220,7 +220,7 @@ class FilledByItsTaskTest : public SmallDiskTest {
 };
 
 // The space that was reserved for the job is enough to record its end.
-TEST_F(FilledByItsTaskTest, RootOnlyTheJobEndsWithItsTasksOwnError) {
+TEST_F(FilledByItsTaskTest, TheJobEndsWithItsTasksOwnError_RootOnly) {
   const auto client = box_.StartTony(One(FillIt() + "exit 3"));
   const Ran ran = Ends(*client, 1);
   ExpectVerdict("FAILED", "user_error");
@@ -230,7 +230,7 @@ TEST_F(FilledByItsTaskTest, RootOnlyTheJobEndsWithItsTasksOwnError) {
   ExpectNothingLeft();
 }
 
-TEST_F(FilledByItsTaskTest, RootOnlyTheJobCanBeKilledWhileItsTaskRuns) {
+TEST_F(FilledByItsTaskTest, TheJobCanBeKilledWhileItsTaskRuns_RootOnly) {
   const auto client = box_.StartTony(One(FillIt() + "sleep 600"));
   ASSERT_TRUE(WaitFor([&] { return fs::space(place_).available == 0; }));
   ExpectKillEnds(*client);
@@ -256,18 +256,18 @@ class SmallLedgerTest : public SmallDiskTest {
   }
 };
 
-TEST_F(SmallLedgerTest, RootOnlyAReadOnlyLedgerIsRefused) {
+TEST_F(SmallLedgerTest, AReadOnlyLedgerIsRefused_RootOnly) {
   Mount("", MS_RDONLY);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("read-only file system")));
 }
 
-TEST_F(SmallLedgerTest, RootOnlyAFullLedgerIsReportedOnceAndTheJobCanBeKilled) {
+TEST_F(SmallLedgerTest, AFullLedgerIsReportedOnceAndTheJobCanBeKilled_RootOnly) {
   const auto client = SubmitWithoutRoom();
   EXPECT_FALSE(WaitFor([&] { return TimesSaid(*client) > 1; }, Limit(2500))) << client->err();
   ExpectKillEnds(*client);
 }
 
-TEST_F(SmallLedgerTest, RootOnlyTheJobRunsWhenAFullLedgerHasRoom) {
+TEST_F(SmallLedgerTest, TheJobRunsWhenAFullLedgerHasRoom_RootOnly) {
   const auto client = SubmitWithoutRoom();
   fs::remove(place_ / "filler");
   Ends(*client);

@@ -109,8 +109,8 @@ may_be_skipped() {  # PRESET
   local cgroups others='(Strangers|SharedHome|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
   cgroups=$("$root/build/$1/tests/cgroup_look" 2>/dev/null || true)
   [[ $cgroups == *limits* ]] || echo NeedsWritableCgroup
-  [[ $cgroups == *v1* ]] || echo 'KillCgroupTest.*/v1_|RootOnlyUnifiedCgroups'
-  [[ $cgroups == *unified* ]] || echo 'KillCgroupTest.*/v2_|RootOnlyUnifiedCgroups'
+  [[ $cgroups == *v1* ]] || echo 'KillCgroupTest.*/v1_|UnifiedCgroups_RootOnly'
+  [[ $cgroups == *unified* ]] || echo 'KillCgroupTest.*/v2_|UnifiedCgroups_RootOnly'
   [ "$(id -u)" != 0 ] || echo _NotAsRoot
   can_mount || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger|Limits)?$others"
   command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ] || echo FrozenHistoryTest

@@ -140,7 +140,7 @@ class ChoiceTest(MadeUpSources):
     def test_a_removed_file_has_the_tests_of_its_folder(self):
         self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
 
-    def test_a_smaller_program_with_the_tests_is_compiled_instead(self):
+    def test_if_only_tests_changed_a_smaller_test_program_is_compiled(self):
         tree = fake_tree(self.root)
         tree.targets["try_am_core_test"] = tree.targets["am_core_test"]
         tree.steps_left = lambda targets: ["Building CXX object tests/unit/am/CMakeFiles/am_core_test.dir/Unity/unity_0_cxx.o"]

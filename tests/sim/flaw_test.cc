@@ -35,39 +35,42 @@ void ExpectFound(const Plan& plan, Flaw flaw, const std::string& complaint) {
 }
 
 const FlawRow kFlaws[] = {
-    {"AnAmThatAnswersBeforeItsJournalIsWrittenIsFoundOut", Flaw::kActsBeforeJournal, "not in the journal"},
-    {"AnAmThatSendsAnUnwrittenDecisionIsFoundOut", Flaw::kTellsAhead, "not in the journal"},
-    {"AnAmThatOpensAStageBeforeItsJournalHasTheValuesIsFoundOut", Flaw::kOpensStagesEarly, "before its stage was open"},
-    {"AnExecutorThatLosesPublishedValuesIsFoundOut", Flaw::kLosesValues, "had published was lost"},
-    {"AnAmThatForgetsItsJournalIsFoundOut", Flaw::kForgetsJournal, "whole decisions"},
-    {"AnAmThatAppendsBehindATornTailIsFoundOut", Flaw::kKeepsTornTail, "whole decisions"},
-    {"AnAmThatDoesNotReadTheKillRequestOfItsPredecessorIsFoundOut", Flaw::kForgetsKill, "the kill request is ignored"},
-    {"AnAmThatDoesNotRepeatItsPredecessorsOrdersIsFoundOut", Flaw::kSkipsPendingOrders, "the job has not ended"},
-    {"AnAmThatRenewsItsLeaseWithoutItsArbiterIsFoundOut", Flaw::kRenewsWithoutRule, "has lost its arbiter"},
-    {"AnAmThatTrustsAnUnwrittenLeaseRenewalIsFoundOut", Flaw::kRenewsUnwritten, "lease record is not renewed",
+    {"TheCheckerDetectsAnAmThatAnswersBeforeItsJournalIsWritten", Flaw::kActsBeforeJournal, "not in the journal"},
+    {"TheCheckerDetectsAnAmThatSendsAnUnwrittenDecision", Flaw::kTellsAhead, "not in the journal"},
+    {"TheCheckerDetectsAnAmThatOpensAStageBeforeItsJournalHasTheValues", Flaw::kOpensStagesEarly,
+     "before its stage was open"},
+    {"TheCheckerDetectsAnExecutorThatLosesPublishedValues", Flaw::kLosesValues, "had published was lost"},
+    {"TheCheckerDetectsAnAmThatForgetsItsJournal", Flaw::kForgetsJournal, "whole decisions"},
+    {"TheCheckerDetectsAnAmThatAppendsBehindATornTail", Flaw::kKeepsTornTail, "whole decisions"},
+    {"TheCheckerDetectsAnAmThatDoesNotReadTheKillRequestOfItsPredecessor", Flaw::kForgetsKill,
+     "the kill request is ignored"},
+    {"TheCheckerDetectsAnAmThatDoesNotRepeatItsPredecessorsOrders", Flaw::kSkipsPendingOrders, "the job has not ended"},
+    {"TheCheckerDetectsAnAmThatRenewsItsLeaseWithoutItsArbiter", Flaw::kRenewsWithoutRule, "has lost its arbiter"},
+    {"TheCheckerDetectsAnAmThatTrustsAnUnwrittenLeaseRenewal", Flaw::kRenewsUnwritten, "lease record is not renewed",
      "worker*2, all runs 200s, at 1s lock-lease 180s, at 30s cut worker:0 100s"},
-    {"AnAmThatOverlooksCheckpointsIsFoundOut", Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"},
-    {"AnAmThatTakesAConditionalKillForAPlainOneIsFoundOut", Flaw::kIgnoresFence, "nobody may ask for it"},
-    {"AnAmThatIgnoresWatcherNamesIsFoundOut", Flaw::kOverlooksWatchers, "which is not in the journal"},
-    {"ASchedulerThatReportsExitsBeforeTheyHappenIsFoundOut", Flaw::kConfirmsUnseen, "the final status came before"},
-    {"AKeeperThatWaitsForAProcessWhichItCannotEndIsFoundOut", Flaw::kWaitsForWhatStays, "outlives its bound",
+    {"TheCheckerDetectsAnAmThatOverlooksCheckpoints", Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"},
+    {"TheCheckerDetectsAnAmThatTakesAConditionalKillForAPlainOne", Flaw::kIgnoresFence, "nobody may ask for it"},
+    {"TheCheckerDetectsAnAmThatIgnoresWatcherNames", Flaw::kOverlooksWatchers, "which is not in the journal"},
+    {"TheCheckerDetectsASchedulerThatReportsExitsBeforeTheyHappen", Flaw::kConfirmsUnseen,
+     "the final status came before"},
+    {"TheCheckerDetectsAKeeperThatWaitsForAProcessWhichItCannotEnd", Flaw::kWaitsForWhatStays, "outlives its bound",
      "worker*2, worker:0 children-stay, at 5s kill"},
-    {"AnExecutorThatStartsItsProcessAgainIsFoundOut", Flaw::kStartsTwice, "was started again"},
-    {"AnAmThatResumesFromAnotherJobsCheckpointIsFoundOut", Flaw::kTakesOthersCheckpoints,
+    {"TheCheckerDetectsAnExecutorThatStartsItsProcessAgain", Flaw::kStartsTwice, "was started again"},
+    {"TheCheckerDetectsAnAmThatResumesFromAnotherJobsCheckpoint", Flaw::kTakesOthersCheckpoints,
      "noted a checkpoint that never was"},
-    {"AnExecutorThatDropsTheResumePathIsFoundOut", Flaw::kLosesResume, "resumes from ''"},
-    {"AnExecutorThatChangesTheClusterSpecIsFoundOut", Flaw::kAltersClusterSpec, "got another cluster spec"},
-    {"AnExecutorThatDoesNotStopItsTaskIsFoundOut", Flaw::kIgnoresStop, "is given up, but its process runs",
+    {"TheCheckerDetectsAnExecutorThatDropsTheResumePath", Flaw::kLosesResume, "resumes from ''"},
+    {"TheCheckerDetectsAnExecutorThatChangesTheClusterSpec", Flaw::kAltersClusterSpec, "got another cluster spec"},
+    {"TheCheckerDetectsAnExecutorThatDoesNotStopItsTask", Flaw::kIgnoresStop, "is given up, but its process runs",
      "worker*2, all runs 200s, at 5s cut worker:0 100s"},
-    {"AnExecutorThatIgnoresItsOtherProcessesIsFoundOut", Flaw::kSeesFirstProcessOnly, "did not succeed"},
-    {"AnExecutorThatKeepsItsOldAttemptIdIsFoundOut", Flaw::kForgetsAttempt, "was started again"},
+    {"TheCheckerDetectsAnExecutorThatIgnoresItsOtherProcesses", Flaw::kSeesFirstProcessOnly, "did not succeed"},
+    {"TheCheckerDetectsAnExecutorThatKeepsItsOldAttemptId", Flaw::kForgetsAttempt, "was started again"},
 };
 TABLE_TEST(FlawTest, kFlaws, [](const FlawRow& row) {
   if (row.plan) return ExpectFound(PlanOf(row.plan), row.flaw, row.complaint);
   EXPECT_GT(FoundBySeed(row.flaw, row.complaint), 0u);
 });
 
-TEST(FlawTest, AnAmThatFollowsWallClockStepsInEitherDirectionIsFoundOut) {
+TEST(FlawTest, TheCheckerDetectsAnAmThatFollowsWallClockStepsInEitherDirection) {
   constexpr Duration kHours = std::chrono::hours(8);
   for (const Duration step : {kHours, -kHours}) {
     Plan plan = PlanOf("worker*1 timeout=60s, all runs 40s, at 20s crash-am");

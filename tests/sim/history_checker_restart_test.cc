@@ -206,7 +206,7 @@ TEST(HistoryCheckerRestartTest, AStopThatIsNotWrittenYetIsNoticedIfTheJobSucceed
   ExpectNoticed(history, complaint);
 }
 
-TEST(HistoryCheckerRestartTest, TwoProcessesBeyondTheOverlapAreNoticed) {
+TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatRunTogetherForTooLongAreNoticed) {
   const auto with = [](Duration overlap) {
     History history = Right();
     history.bounds.overlap = overlap;

@@ -180,7 +180,8 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
                             renamed.error().code == ErrorCode::kNotPermitted;
     if (!is_refused) unheard = true;
     if (unheard) {
-      // The folder is checked after the file, because both may be moved away together at any moment.
+      // If the temporary file is missing, it was renamed, except if its whole folder was moved away. The folder is
+      // therefore checked, too. It is checked after the file, because the move may happen at any moment.
       const auto left = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(temporary); });
       if (!left.ok() && IsMissing(left.error())) {
         TRY(Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(FolderOf(temporary)); }));

@@ -113,8 +113,8 @@ inline Result<bool> WasFound(const Result<hadoop::HdfsEntry>& entry) {
   return entry.error();
 }
 
-// The pauses before an unanswered call is repeated; their number limits the repetitions. After `longest`, no call is
-// repeated.
+// The pauses before the repetitions of an unanswered call: a call is repeated at most once for each pause. No call is
+// repeated when more than `longest` has passed since its first try.
 struct HdfsRetryPolicy {
   std::vector<Duration> pauses = {Duration(100), Duration(400), Duration(1500)};
   Duration longest{20'000};

@@ -11,7 +11,7 @@ namespace {
 using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
-// Adds the record's name to an error, and replaces a code that RecordStore does not promise by `other`.
+// Adds the record's name to an error. A code that RecordStore does not promise becomes `other`.
 Error Named(Error error, ErrorCode other, const std::string& what) {
   if (error.code != ErrorCode::kUnavailable && error.code != ErrorCode::kNotPermitted) error.code = other;
   return Annotate(std::move(error), what);

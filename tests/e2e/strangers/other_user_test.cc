@@ -59,7 +59,7 @@ TEST_F(OtherUserTest, AnotherUserRunsTheProgramsWithItsOwnFiles) {
   EXPECT_THAT(user.Processes(), IsEmpty());
 }
 
-TEST_F(OtherUserTest, LimitsAreThoseOfTheProgram) {
+TEST_F(OtherUserTest, AProgramRunsWithTheGivenLimitsAndVariables) {
   const OtherUser user;
 
   const Ran ran = user.Run({"sh", "-c", "ulimit -n; ulimit -v; umask; echo $NAME"},

@@ -122,7 +122,7 @@ TEST(JobDependenciesTest, WhereverTheMasterDiesTheJobEndsAlike) {
   }
 }
 
-TEST(JobDependenciesTest, AJournalThatOpensAnOpenStageIsDamaged) {
+TEST(JobDependenciesTest, AJournalThatOpensAStageTwiceIsRefusedAsDamaged) {
   JobDriver driver(JobOf(kPrepared));
   driver.Running();
   driver.Report("data:0", Success());

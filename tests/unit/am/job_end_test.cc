@@ -32,7 +32,7 @@ const TestRow kEnding[] = {
      {{"running, report worker:1 fails 3",
        "attempt_ended job_stopping; orders tell worker:1#1, tell board:0#1, tell ps:0#1, tell worker:0#1; verdict "
        "FAILED"}}},
-    {"TheVerdictNamesTheFirstCauseThoughOthersFailLater",
+    {"TheVerdictNamesTheTaskThatFailedFirst",
      {{"running, report worker:1 fails 3, report worker:0 fails 1, report ps:0 fails 2, report board:0 killed, exit "
        "board:0 ps:0 worker:0 worker:1",
        "state FAILED; verdict of worker:1 on node-worker-1 exit 3 stderr Traceback; worker:0 is failed"}}},
@@ -220,7 +220,7 @@ TABLE_TEST(JobCompletionTest, kCompleting, Script("collector*1 shard*4:succeeds=
 // core delays the judgement of a failure that would end the job, so that the failure that explains it can arrive.
 
 const TestRow kSettling[] = {
-    {"AFailureWithoutABudgetIsJudgedAfterTheSettleTime",
+    {"AFailureThatNoRestartBudgetCoversIsJudgedAfterTheSettleTime",
      {{"running, report worker:1 fails 1", "attempt_ended; worker:1 told none; worker:0 told start 1; deadline +300ms"},
       {"pass 299ms", "nothing"},
       {"pass 1ms", "job_stopping; verdict of worker:1 user_error; worker:1 told release; worker:0 told stop"}}},
@@ -231,7 +231,7 @@ const TestRow kSettling[] = {
        "attempt_ended container_ended restart_decided; restart gang free of worker:0#1"},
       {"report worker:2 killed", "worker:1 told next 2; worker:0 told release"},
       {"all-granted, all-registered", "worker:1#2 told start 2; verdict none"}}},
-    {"AFailureWithABudgetRestartsAtOnce",
+    {"AFailureThatARestartBudgetCoversCausesARestartAtOnce",
      {{"+gang=1: running, report worker:1 fails 1", "attempt_ended restart_decided"}}},
     {"AFailureThatNoRestartCouldRepairIsJudgedAtOnce",
      {{"running, report worker:1 oom", "attempt_ended job_stopping"}}},

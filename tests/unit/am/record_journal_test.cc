@@ -293,7 +293,7 @@ TEST_F(RecordJournalTest, DamageIsRefusedAndItsRecordNamed) {
 
 // Masters follow each other while the store loses answers. Each master may find its journal sealed in the middle of its
 // turns.
-TEST(RecordJournalSeeds, AnsweredDecisionsAreReadInOrder) {
+TEST(RecordJournalSeeds, TheNextMasterReadsAllConfirmedDecisionsInOrder) {
   const std::vector<Decision> some = OneOfEachKind();
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));

@@ -113,7 +113,7 @@ TEST(ContractOptionsTest, ASubmitComesFromAPersonAFirstTryOrALaterTry) {
   EXPECT_EQ(ReadSubmitOrder(LineOf("submit", {"--first-try"})).error().code, ErrorCode::kUsage) << "without a request";
 }
 
-TEST(SubmitStepsTest, AnExistingJobIsActiveEndingOrSucceededForTheNextSubmit) {
+TEST(SubmitStepsTest, ASubmitClassifiesAnExistingJobByItsStateAndItsKill) {
   JobStatus status;
   EXPECT_EQ(ToExisting(status, false), ExistingJob::kActive);
   EXPECT_EQ(ToExisting(status, true), ExistingJob::kEnding);

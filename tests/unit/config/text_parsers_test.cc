@@ -76,7 +76,7 @@ const TestRow kJava[] = {
       {"a=\\uDE00", "f:1" + kHalf},
       {"a=\\uD83Dx", "f:1" + kHalf},
       {"a=\\uD83D\\u0041", "f:1" + kHalf}}},
-    {"NulAndBytesThatAreNotUtf8AreErrorsWithTheirLine",
+    {"ANulOrInvalidUtf8IsRefusedWithItsLineNumber",
      {{"a=1\nb=\0"s, "f:2: a NUL character"},
       {"a=1\n\nb=\xE9t\xE9", "f:3: not valid UTF-8"},
       {"a=\\u0000", "f:1: a NUL character"},

@@ -46,7 +46,8 @@ const TestRow kAttempts[] = {
      {{"register, START, unstarted", "report infra, because: no such program."}}},
     {"AnExecutorStaysUntilItIsReleased",
      {{"running, exit 0, gone, acked, linked 100s", "no leave"}, {"RELEASE", "1 leave; leave 0; never"}}},
-    {"EventsAfterLeavingChangeNothing", {{"register, RELEASE", "leave 0"}, {"START 20, SIGTERM, tick", "nothing"}}},
+    {"EventsChangeNothingAfterTheExecutorHasLeft",
+     {{"register, RELEASE", "leave 0"}, {"START 20, SIGTERM, tick", "nothing"}}},
 };
 TABLE_TEST(TaskRunTest, kAttempts, Script());
 

@@ -189,7 +189,7 @@ class RealCgroupTest : public ::testing::Test {
   fs::path cgroup_;
 };
 
-TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds) {
+TEST_F(RealCgroupTest, AProcessThatEntersIsListedUntilItEnds_NeedsWritableCgroup) {
   const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_TRUE(MakeCgroup(cgroup_, {64, 1, 0}).ok()) << "harmless";
   const pid_t child = fork();
@@ -208,7 +208,7 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds)
   EXPECT_TRUE(RemoveCgroup(cgroup_).ok());
 }
 
-TEST_F(RealCgroupTest, NeedsWritableCgroupAnOomKillIsCounted) {
+TEST_F(RealCgroupTest, AnOomKillIsCounted_NeedsWritableCgroup) {
   const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_EQ(OomKillsOfTree(cgroup_), 0);
   const pid_t child = fork();
@@ -220,7 +220,7 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupAnOomKillIsCounted) {
   EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
-TEST_F(RealCgroupTest, NeedsWritableCgroupTheWarmingThreadStopsOnRequest) {
+TEST_F(RealCgroupTest, TheWarmingThreadStopsOnRequest_NeedsWritableCgroup) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
@@ -259,7 +259,7 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
   fs::path cgroup_;
 };
 
-TEST_P(KillCgroupTest, NeedsWritableCgroupEndsADaemonThatIsHardToEnd) {
+TEST_P(KillCgroupTest, EndsADaemonThatIsHardToEnd_NeedsWritableCgroup) {
   StartDaemon();
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (KillCgroup(cgroup_) && std::chrono::steady_clock::now() < limit) usleep(1000);

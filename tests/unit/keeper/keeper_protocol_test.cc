@@ -146,7 +146,7 @@ TEST(KeeperProtocolTest, LargeInventoryIsSentInPartsThatFit) {
   EXPECT_EQ(again.exited.size(), whole.exited.size());
 }
 
-TEST(KeeperProtocolTest, EmptyInventoryIsOneLastPart) {
+TEST(KeeperProtocolTest, AnEmptyInventoryIsSentAsOnePartThatIsMarkedLast) {
   const auto parts = InParts({});
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_TRUE(parts[0].last);

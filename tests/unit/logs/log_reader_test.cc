@@ -161,7 +161,7 @@ TEST_F(LogReaderTest, CutOutputIsReportedInOneLineAndTheCursorSkipsIt) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, TheLastLinesOfEachStreamAndThenOnlyWhatIsNew) {
+TEST_F(LogReaderTest, TheLastLinesOfEachStreamAreReadFirstAndThenOnlyNewLines) {
   Append("worker-0", 1, "stdout", "of an earlier attempt\n");
   Append("worker-0", 2, "stdout", "one\ntwo\nthree\n");
   Append("worker-0", 2, "stderr", "problem\n");

@@ -50,7 +50,7 @@ TEST_F(RemoveTreeTest, AFileOrALinkIsRemovedAlone) {
 }
 
 // A second mount of a folder has the same device number as the folder.
-TEST_F(RemoveTreeTest, RootOnlyAMountBelowStaysAndIsNamedAndTheRestIsRemoved) {
+TEST_F(RemoveTreeTest, AMountBelowStaysAndIsNamedAndTheRestIsRemoved_RootOnly) {
   const fs::path at = tree_ / "a/b";
   if (mount(other_.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) != 0) GTEST_SKIP() << "no mounting here";
   const Status removed = RemoveTree(tree_);
@@ -64,7 +64,7 @@ TEST_F(RemoveTreeTest, RootOnlyAMountBelowStaysAndIsNamedAndTheRestIsRemoved) {
   EXPECT_FALSE(fs::exists(tree_));
 }
 
-TEST_F(RemoveTreeTest, RootOnlyAFolderOnWhichSomethingIsMountedStays) {
+TEST_F(RemoveTreeTest, AFolderOnWhichSomethingIsMountedStays_RootOnly) {
   if (mount("none", tree_.c_str(), "tmpfs", 0, nullptr) != 0) GTEST_SKIP() << "no mounting here";
   Write(tree_ / "theirs");
   EXPECT_FALSE(RemoveTree(tree_).ok());

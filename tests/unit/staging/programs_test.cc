@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                }}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(ProgramsTest, RootOnlyProgramsOfAnotherUserAreCopiedAgain) {
+TEST_F(ProgramsTest, ProgramsOfAnotherUserAreCopiedAgain_RootOnly) {
   if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
   constexpr uid_t kMallory = 70003;
   const fs::path entry = Entry(), store = entry.parent_path();
@@ -220,7 +220,7 @@ TEST_F(ProgramsTest, AreRemovedWhenNoJobRefersToThem) {
   EXPECT_EQ(Entry(), used);
 }
 
-TEST_F(ProgramsTest, NewProgramsStayForTheNextSubmit) {
+TEST_F(ProgramsTest, TheSweepKeepsProgramsThatWereStoredRecently) {
   Entry();
   const auto swept = RemoveUnusedPrograms(
       home_, [] { return std::set<std::string>(); }, now_ - std::chrono::hours(1), Duration(50), false);
@@ -259,14 +259,14 @@ class MountedProgramsTest : public ProgramsTest {
   void TearDown() override { umount2(home_.c_str(), MNT_DETACH); }
 };
 
-TEST_F(MountedProgramsTest, RootOnlyProgramsAreNotKeptOnANoexecMount) {
+TEST_F(MountedProgramsTest, ProgramsAreNotKeptOnANoexecMount_RootOnly) {
   if (!Mount(MS_NOEXEC, "size=1m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   ExpectError(Keep(), ErrorCode::kNotPermitted, "~noexec");
   EXPECT_FALSE(AllowsExecution(home_));
   EXPECT_FALSE(AllowsExecution(home_ / "programs")) << "by the nearest folder that is there";
 }
 
-TEST_F(MountedProgramsTest, RootOnlyProgramsAreNotKeptOnAFullDisk) {
+TEST_F(MountedProgramsTest, ProgramsAreNotKeptOnAFullDisk_RootOnly) {
   if (!Mount(0, "size=64k")) GTEST_SKIP() << "needs to be root, to mount a file system";
   Install("tony-am", std::string(100'000, 'x'));
   const auto kept = Keep();

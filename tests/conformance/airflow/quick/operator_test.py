@@ -14,7 +14,7 @@ FAILED = [[0, "RUNNING"], [0.1, "FAILED"]]
 
 
 class SuccessTest(QuickCase):
-    def test_outputs_are_the_result_and_ids_are_known_before_the_wait(self) -> None:
+    def test_execute_returns_the_outputs_and_pushes_the_job_id_before_it_waits(self) -> None:
         self.world.play(outputs={"model.path": "/models/1", "score": 0.9})
         task = self.operator()
         context = self.context(task)
