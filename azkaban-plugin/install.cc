@@ -426,7 +426,7 @@ VerbSpec InstallVerb() {
           "JOBTYPES_FOLDER",
           1,
           1,
-          "make type=tony known to the executor server that reads this folder, or upgrade it",
+          "install the job type tony in this folder of an executor server, or upgrade it to this release",
           {{"with-programs", kFlag, "", "copy the programs into the job type's folder (Azkaban 3.65 or newer)"},
            {"replace", kFlag, "", "move other job types with these names out of the folder"},
            {"no-execute-as-user", kFlag, "", "run jobs as the executor server's user, without its setuid program"}}};

@@ -160,7 +160,7 @@ std::vector<Verb> Verbs() {
                "this folder, each worker gets "
                "a copy of this folder",
                {{"n", kValue, "N", "number of workers, default 1"},
-                {"framework", kValue, "NAME", "framework whose variables the workers get, default pytorch"},
+                {"framework", kValue, "NAME", "framework whose environment variables the workers get, default pytorch"},
                 {"memory", kValue, "SIZE", "memory of each worker, default 2g"},
                 {"cpus", kValue, "N", "cores of each worker"},
                 {"gpus", kValue, "N", "GPUs of each worker"},

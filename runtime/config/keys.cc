@@ -101,7 +101,7 @@ constexpr Key kKeys[] = {
     {"tony.application.timeout", kMillis, "0", kImplemented, "time limit of the whole job, from its acceptance; 0: none"},
     {"tony.application.training-stage", kList, "", kImplemented, "roles that run after the tracked roles of the prepare stage have succeeded; all roles outside this list belong to the prepare stage"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that the job does not wait for, but whose failures fail the job"},
-    {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local, which is this machine"},
+    {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local (this machine) or yarn (a Hadoop cluster)"},
     {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program; each task's folder gets its content. On YARN it may be in HDFS, too (hdfs://...) (-src_dir)"},
 
     // The job's command and environment.
@@ -141,10 +141,10 @@ constexpr Key kKeys[] = {
     {"tony.task.max-total-<resource>", kNumber, "-1", kNotNeeded, "maximum of another YARN resource for all tasks together", "tasks can request only memory, vcores and gpus"},
 
     // A job without roles is one task, which TonY ran in the AM's container.
-    {"tony.am.command", kText, "", kImplemented, "command of a job without roles, and of tony.application.enable-preprocess; otherwise tony.containers.command"},
-    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles, and of tony.application.enable-preprocess"},
-    {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles, and of tony.application.enable-preprocess"},
-    {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles, and of tony.application.enable-preprocess"},
+    {"tony.am.command", kText, "", kImplemented, "command of a job without roles, or of the preprocessing step (tony.application.enable-preprocess); if it is empty, tony.containers.command is used"},
+    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
+    {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
+    {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
 
     // Liveness and recovery.
     {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that has not reached its arbiter for this long stops acting as the leader"},
@@ -181,7 +181,7 @@ constexpr Key kKeys[] = {
     {"tony.restart.lost.window-ms", kMillis, "3600000", kImplemented, "restarts longer ago than this do not count; 0: all count"},
     {"tony.restart.role.budget", kNumber, "0", kImplemented, "how often the tasks of a role together may restart because of program failures, for each role"},
     {"tony.restart.role.window-ms", kMillis, "0", kImplemented, "restarts longer ago than this do not count; 0: all count"},
-    {"tony.restart.scope", kText, "framework", kImplemented, "what a failed task restarts: framework (as far as its framework needs), task, role, gang or job"},
+    {"tony.restart.scope", kText, "framework", kImplemented, "what is restarted after a task fails: task, role, gang or job; framework: as much as the job's framework needs"},
     {"tony.restart.settle-ms", kMillis, "300", kImplemented, "how long a collective job waits before it ends because of a failure that no restart budget pays for: the cause, a lost node or executor, may be reported later. Ten times as long if the failure is a broken connection to another task"},
     {"tony.restart.task.budget", kNumber, "0", kImplemented, "how often a single task may restart because of program failures, for each task"},
     {"tony.restart.task.window-ms", kMillis, "0", kImplemented, "restarts longer ago than this do not count; 0: all count"},
@@ -224,10 +224,10 @@ constexpr Key kKeys[] = {
     {"tony.docker.containers.mount", kText, "", kNotNeeded, "Docker mounts", "only tony.docker.enabled=true would use it, which is refused"},
     {"tony.docker.enabled", kFlag, "false", kRefused, "run tasks in Docker containers", "tasks would run without their image"},
     {"tony.docker.<role>.image", kText, "", kNotNeeded, "Docker image of a role", "only tony.docker.enabled=true would use it, which is refused"},
-    {"tony.gpu-exec-path", kText, "nvidia-smi", kNotNeeded, "program that lists GPUs", "it has no effect in TonY either; GPUs are read from the driver's library"},
+    {"tony.gpu-exec-path", kText, "nvidia-smi", kNotNeeded, "program that lists GPUs", "it had no effect in LinkedIn's TonY either; GPUs are read from the driver's library"},
     {"tony.other.namenodes", kList, "", kNotNeeded, "further file systems to fetch tokens for", "there are no tokens: a cluster with Kerberos is refused"},
     {"tony.yarn.am-validity-interval", kMillis, "10000", kYarn, "how long a lost container of the application master counts towards the cluster's limit of attempts (yarn.resourcemanager.am.max-attempts)"},
-    {"tony.yarn.gang-hold", kMillis, "30000", kYarn, "a gang that has received no further container for this long, or up to twice as long, returns its containers for a while; 0: never"},
+    {"tony.yarn.gang-hold", kMillis, "30000", kYarn, "how long an incomplete gang keeps its containers while no further one arrives (at most twice this time); then it returns them for a while; 0: it keeps them"},
     {"tony.yarn.modify-acl", kText, "", kYarn, "who else may end the job in YARN: USER,... GROUP,... or *"},
     {"tony.yarn.priority", kNumber, "0", kYarn, "the application's priority in its queue, at most the cluster's highest; higher ones go first"},
     {"tony.yarn.queue", kText, "default", kYarn, "YARN queue"},

@@ -30,7 +30,7 @@ constexpr const char* kSeeThePath = "PATH on the node (-shell_env PATH=...), the
 constexpr const char* kSeeTheMode = "chmod +x, the script's first line, the node's architecture";
 constexpr const char* kToldToEnd = "a signal ended it, sent from outside of the job or by one of its own processes";
 constexpr const char* kWhoEndedIt =
-    "who sent it: a process of the task, an administrator, a service manager, the machine going down";
+    "who sent the signal: a process of the task, an administrator, a service manager, or the shutdown of the machine";
 
 // clang-format off
 
@@ -142,7 +142,7 @@ Rules WrittenByThePrograms() {
       {.name = "native-assertion", .pattern = "(: Assertion [`'].*' failed|: [Aa]ssertion failed|Check failed: )", .cls = kUserError,
        .meaning = "an assertion in native code failed", .remedy = kSeeTheCore},
       {.name = "native-thread", .pattern = "^terminate called without an active exception", .cls = kUserError,
-       .meaning = "native code ended while one of its threads was still running", .remedy = "a program of PyTorch that has done its work: os._exit(0) as its last line; others: join the threads"},
+       .meaning = "native code ended while one of its threads was still running", .remedy = "join the threads before the program ends; a PyTorch program can end with os._exit(0) after its work is done"},
       {.name = "native-exception", .pattern = "(^terminate called|^ *what\\(\\): )", .cls = kUserError,
        .meaning = "an exception that native code did not catch", .remedy = kSeeTheCore},
       {.name = "heap-damaged", .pattern = "^(double free or corruption|free\\(\\): |malloc\\(\\): |realloc\\(\\): |munmap_chunk\\(\\): |corrupted |\\*\\*\\* stack smashing)", .cls = kUserError,

@@ -307,14 +307,14 @@ QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& 
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;
     if (!next || GoesBefore(*next, other)) next = other;
   }
-  if (next) return Waits(StrCat("waits for its turn; its user's job ", next->job.value, " is ahead of it"), {*next});
+  if (next) return Waits(StrCat("waits for its turn: job ", next->job.value, " of the same user goes first"), {*next});
   if (ledger.IsOverLimit(mine)) return Waits(ledger.WhyItWaits(mine, 0), {});
   QueueAction join{.kind = QueueAction::Kind::kJoin, .number = ledger.NextNumber()};
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kQueued)) {
     if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
     // A job whose keeper does not know priorities (an earlier release, pid 0) keeps its queue position.
     if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
-      return Waits(StrCat("waits for its turn; its user's job ", other.job.value, " is queued"), {other});
+      return Waits(StrCat("waits for its turn: job ", other.job.value, " of the same user is queued before it"), {other});
     join.displaced = other;
     join.number = other.number;
   }

@@ -394,7 +394,8 @@ std::string WhoHolds(const Ledger& ledger, const JobId& job) {
 std::string LockWarning(const LedgerView& view) {
   if (!view.went_without_lock) return "";
   return StrCat("the ledger's lock is held by ", DescribeHolders(view.lock_holders),
-                "; it is normally held for about a millisecond, so jobs continue without the lock");
+                " for unusually long (normally a millisecond), so jobs continue without the lock; if the holder hangs, "
+                "end it");
 }
 
 bool LedgerNews::IsNew(const std::string& why, const std::string& besides, Instant now) {

@@ -185,7 +185,8 @@ Result<std::optional<RequestRecord>> RecordRequestIndex::Read(const RequestId& r
     TRY_ASSIGN(auto kept, ReadOptional(*place_.store, record, KeptRequestFromJson));
     if (!kept) continue;
     if (kept->id != request)
-      return InvalidError("read ", place_.store->PlaceOf(record), ": belongs to another request id");
+      return InvalidError("the record ", place_.store->PlaceOf(record),
+                          " belongs to another request id, so it is damaged or was copied there");
     kept->record.revision = number;
     TRY_ASSIGN(RequestRecord counts, EffectiveRecord(std::move(kept->record)));
     return std::optional(std::move(counts));

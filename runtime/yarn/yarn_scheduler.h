@@ -23,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/backend/scheduler.h"
@@ -30,12 +31,31 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/yarn_records.h"
-#include "runtime/yarn/master_state.h"
 #include "runtime/yarn/gang_hold.h"
 #include "runtime/yarn/yarn_requests.h"
 #include "runtime/yarn/yarn_nodes.h"
 
 namespace tony {
+
+// The state that a process of an application master (AM) leaves to the next process of the same YARN attempt. The
+// ResourceManager (RM) sends tokens and grants to an attempt only once, so a process that dies would take them along.
+// Never log the state: a token is as good as a password.
+struct MasterState {
+  struct Held {
+    // Only id, node, node_http and token are kept.
+    hadoop::Container container;
+    bool is_running = false;  // its node has confirmed the start
+  };
+  // The newest token for the RM; nullopt if the RM has not renewed the token of the container.
+  std::optional<hadoop::Token> rm_token;
+  std::map<hadoop::NodeId, hadoop::Token> node_tokens;
+  // Every container that was granted and has not ended.
+  std::vector<Held> held;
+};
+
+std::string EncodeMasterState(const MasterState& state);
+// kInvalid: the bytes are not a state. The message quotes none of them.
+Result<MasterState> DecodeMasterState(std::string_view bytes);
 
 // Inputs of the scheduler, which an AM provides. Everything that it refers to must outlive the scheduler.
 struct YarnSchedulerInputs {

@@ -154,7 +154,7 @@ class PageTest(unittest.TestCase):
 
     def test_a_history_is_served_even_if_its_token_cannot_be_stored(self):
         (self.folder / "home/history/page-token").mkdir(parents=True)
-        self.address_of_history(0, complaint="the address will change at the next start")
+        self.address_of_history(0, complaint="the address of this page will be different at the next start")
 
     def address_of_history(self, port, complaint=""):
         """Starts `tony history --serve`, checks that it answers, ends it, and returns its address."""

@@ -192,7 +192,7 @@ TEST_F(LedgerClaimTest, ARequestThatNeverFitsIsReportedAndBlocksNoJob) {
 
 TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c", {.memory_mb = 500});
-  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is queued"));
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "job b of the same user is queued before it"));
   second->claim->Leave();
   EXPECT_TRUE(WaitUntilToldWhy(*third, "waits for 500 MB of memory: 400 of 1000 MB are free"));
   EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("in the line")));
@@ -209,7 +209,7 @@ TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsRecreated) {
 
 TEST_F(LedgerClaimTest, ARemovedEntryIsEnteredAgainAtTheEnd) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
-  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is queued"));
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "job b of the same user is queued before it"));
   fs::remove(folder_.path() / "0000000002.b.waiting");
   ASSERT_TRUE(RunUntil(loop_, [&] { return Entries().size() == 3; }));
   first->claim->Leave();
@@ -261,13 +261,13 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityReplacesItsUsersQueuedJob) {
   const auto runs = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*runs));
   const auto low = Enter("b"), last = Enter("c");
-  ASSERT_TRUE(WaitUntilToldWhy(*last, "its user's job b is queued"));
+  ASSERT_TRUE(WaitUntilToldWhy(*last, "job b of the same user is queued before it"));
   auto high = std::make_unique<Job>();
   high->claim = *LedgerReservation::Enter(loop_, folder_, {"d"}, kSixtyPercent, false,
                                           {.on_admitted = [j = high.get()] { j->admitted = true; },
                                            .on_waiting = [j = high.get()](const auto& why) { j->why.push_back(why); }},
                                           /*priority=*/5);
-  ASSERT_TRUE(WaitUntilToldWhy(*low, "its user's job d is queued"));
+  ASSERT_TRUE(WaitUntilToldWhy(*low, "job d of the same user is queued before it"));
   runs->claim->Leave();
   ASSERT_TRUE(WaitUntilAdmitted(*high));
   EXPECT_FALSE(low->admitted || last->admitted);
