@@ -12,6 +12,8 @@ const TestRow kEnded[] = {
      {{"history", "out=no jobs\n"},
       {"one true %n=good --request-id flow://1", ""},
       {"one `exit 7` %n=bad", "1"},
+      // A keeper writes the line of the history after the client has the verdict.
+      {"left", ""},
       {"& one `%H` %n=ended", ""},
       {"running 1", ""},
       {"history --json", "/jobs/0/name=bad && /jobs/1/name=good && /jobs/2=null"},
