@@ -65,6 +65,7 @@ class YarnRequests {
   void HandleRmRestart();
   // Notes that an AM before this one got the container, so that a repeated answer does not grant it again.
   void NoteGranted(const hadoop::ContainerId& container) { seen_.insert(container); }
+  bool WasGranted(const hadoop::ContainerId& container) const { return seen_.contains(container); }
 
   hadoop::Asked Next();
   struct News {

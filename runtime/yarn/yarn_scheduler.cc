@@ -399,7 +399,8 @@ void YarnScheduler::ReportEnded(const ContainerId& id, const std::string& why, O
 void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
   const ContainerId id = FromYarn(status.id);
-  if (ended_.contains(id)) return;  // the container was released before
+  // The container was released before.
+  if (ended_.contains(id) || (!held_.contains(id) && asks_.WasGranted(status.id))) return;
   // A container that is not held ran for an earlier attempt, and ended before this one registered.
   const auto held = held_.extract(id);
   const bool was_stopped = held && held.mapped().is_stopped;
