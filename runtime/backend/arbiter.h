@@ -35,8 +35,11 @@ struct ArbiterView {
   Kind kind = Kind::kNobody;
   // True if the job has ended and no process will be started for it any more, not even for its cleanup.
   bool swept = false;
-  // Why a supervised job has no AM yet, as a text for people; empty if the job has an AM or the reason is unknown.
+  // Why a supervised job has no AM now, as a text for people; empty if the job has an AM or the reason is unknown.
   std::string waits = {};
+  // The scheduler has ended the AMs of all lower epochs, so their addresses are not called; 0: the scheduler does not
+  // tell.
+  Epoch oldest_epoch{};
 
   bool IsKept() const { return kind == Kind::kKept; }
   bool WillBeKept() const { return kind == Kind::kKept || kind == Kind::kStarting; }
@@ -65,9 +68,14 @@ class Arbiter {
   // no process of the job is left. Returns how the job ended, or a status without a verdict if the job is still ending.
   // Returns nullopt if this backend cannot do that without records, and kUnavailable if no process was found that could
   // end the job.
-  virtual Result<std::optional<JobStatus>> EndWithoutRecords(const JobId&, Duration /*limit*/) const {
+  virtual Result<std::optional<JobStatus>> EndWithoutRecords(const JobId&, const std::string& /*reason*/,
+                                                             Duration /*limit*/) const {
     return std::optional<JobStatus>();
   }
+  // Requests that the scheduler ends the job, which needs neither an AM nor the job's records. The caller has judged
+  // the conditions of the kill. Waits a few seconds at most. May be repeated, and called from any thread. Returns false
+  // if the backend's jobs are ended only by their keepers.
+  virtual Result<bool> EndInScheduler(const JobId&, const std::string& /*reason*/) const { return false; }
   // Returns a text for people: where to find out why the job's keeper does not stay alive, and the keeper's last log
   // line.
   virtual std::string KeeperFailureHint(const JobRecords& records) const = 0;

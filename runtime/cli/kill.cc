@@ -103,7 +103,7 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
   // A conditional kill cannot be judged, because the owner and the watchers are recorded in the unusable files.
   if (!request.IsPlain()) return std::optional<int>();
   const Duration limit = line.Has("no-wait") ? Duration(0) : grace + kKeeperMargin;
-  const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, limit);
+  const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, request.reason, limit);
   if (!ended.ok())
     return Error{ended.error().code, StrCat(why.message, "; job ", job.value, ": ", ended.error().message)};
   if (!*ended) return std::optional<int>();
@@ -146,7 +146,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   // The AM cannot record the job's end, so it has reported the end to this command instead. The AM and its keeper may
   // still run at this moment, so the command waits until both have exited.
   if (!recorded.ok() && has_ended && request.IsPlain())
-    (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
+    (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), request.reason, grace + kKeeperMargin);
   TRY_ASSIGN(const Watched watched, watch);
   if (watched.signal != 0) {
     Say(StrCat("interrupted; the kill of job ", records.job().value, recorded.ok() ? " is recorded" : " may be lost"));

@@ -60,7 +60,8 @@ Status LocalArbiter::Settle(const JobRecords& records) const { return FinalizeIf
 
 // If the keeper cannot write the job's folder, it leaves the final status in the ledger's folder, where this function
 // reads it.
-Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, Duration limit) const {
+Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, const std::string&,
+                                                                 Duration limit) const {
   const auto keeper = FindKeeper(job, geteuid());
   const std::string who = keeper ? StrCat("its keeper, ", Describe(*keeper)) : "";
   const HeldProcess held = keeper ? HeldProcess(static_cast<pid_t>(keeper->pid)) : HeldProcess();

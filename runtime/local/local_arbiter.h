@@ -13,7 +13,8 @@ class LocalArbiter : public Arbiter {
   Status Settle(const JobRecords& records) const override;
   // Sends SIGTERM to the job's keeper. The keeper is found in the list of this user's processes, without any file of
   // the job.
-  Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, Duration limit) const override;
+  Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, const std::string& reason,
+                                                     Duration limit) const override;
   std::string KeeperFailureHint(const JobRecords& records) const override;
 };
 

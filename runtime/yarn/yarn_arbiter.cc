@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -23,6 +24,9 @@ using hadoop::ApplicationState;
 
 constexpr Duration kLookLimit{5000};
 constexpr Duration kSubmitLimit{30'000};
+// Limit of connecting, and of the call, when a client ends a job and may have to exit soon.
+constexpr Duration kKillLimit{2000};
+constexpr Duration kEndPause{100};
 
 bool Has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
@@ -91,15 +95,33 @@ Result<std::optional<std::string>> Seal(const JobRecords& records) {
 
 }  // namespace
 
+namespace {
+
+Verdict MakeVerdict(FinalState state, OutcomeClass cls, std::string message) {
+  Verdict made;
+  made.state = state;
+  made.cls = cls;
+  made.message = std::move(message);
+  return made;
+}
+
+// Returns the verdict that an AM has sent to the ResourceManager. Its first line of diagnostics is the first cause.
+Verdict VerdictOfMaster(const hadoop::ApplicationReport& report) {
+  const std::string cause = hadoop::FirstLine(report.diagnostics);
+  if (report.final_status == hadoop::FinalStatus::kSucceeded)
+    return MakeVerdict(FinalState::kSucceeded, OutcomeClass::kSuccess, cause);
+  if (report.final_status == hadoop::FinalStatus::kKilled)
+    return MakeVerdict(FinalState::kKilled, OutcomeClass::kKilled, cause);
+  return MakeVerdict(FinalState::kFailed, OutcomeClass::kInfra, cause);
+}
+
+}  // namespace
+
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
-  const auto verdict = [](FinalState state, OutcomeClass cls, std::string message) {
-    Verdict made;
-    made.state = state;
-    made.cls = cls;
-    made.message = std::move(message);
-    return made;
-  };
+  const auto verdict = MakeVerdict;
   const std::string why = hadoop::OneLine(report.diagnostics);
+  const bool is_of_master = report.state == ApplicationState::kFinished;
+  if (is_of_master && report.final_status != hadoop::FinalStatus::kUndefined) return VerdictOfMaster(report);
   if (Has(report.diagnostics, "exceeded the lifetime"))  // text of RMAppLifetimeMonitor
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
                    "YARN ended the job, because its application master did not end it at tony.application.timeout");
@@ -107,12 +129,11 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout, why.substr(late));
   if (report.state == ApplicationState::kKilled)
-    return verdict(FinalState::kKilled, OutcomeClass::kKilled, StrCat("killed in YARN", why.empty() ? "" : ": ", why));
+    return verdict(FinalState::kKilled, OutcomeClass::kKilled, KillInYarn(report));
   const bool never_ran = Has(report.diagnostics, "exitCode: -1000");
   if (const auto lasting = never_ran ? LastingCauseIn(report.diagnostics) : std::nullopt)
     return verdict(FinalState::kFailed, lasting->cls, "the application master was not started: " + lasting->why);
-  return verdict(FinalState::kFailed, OutcomeClass::kInfra,
-                 StrCat("the application master ended without a verdict", why.empty() ? "" : ": ", why));
+  return verdict(FinalState::kFailed, OutcomeClass::kInfra, MasterFailure(report.diagnostics));
 }
 
 JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
@@ -139,7 +160,8 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
     const bool ended = HasEnded(report->state);
     return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept,
             .swept = ended,
-            .waits = AmWaitReason(*report)};
+            .waits = AmWaitReason(*report),
+            .oldest_epoch = {report->attempt > 1 ? report->attempt * kEpochsPerAttempt : 0}};
   }
   if (report.error().code != ErrorCode::kNotFound) return {.kind = ArbiterView::Kind::kKept};
   const bool lost = HadLeader(records);
@@ -190,7 +212,8 @@ Result<bool> YarnArbiter::EndBeforeFirstAm(const JobRecords& records, const Kill
   const auto report = ReportOf(records);
   const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;
   if (!is_unknown) TRY(report);
-  if (is_unknown ? HadLeader(records) : report->state >= ApplicationState::kRunning) return false;
+  if (!is_unknown && report->state >= ApplicationState::kRunning) return false;
+  if ((is_unknown || report->attempt > 1) && HadLeader(records)) return false;
   TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   const Instant now = RealClock().Now();
   if (JudgeKill(WithDueByReader(now, kill), submission.claim.owner, {}, now) != KillAnswer::kTaken) return false;
@@ -203,6 +226,34 @@ Result<bool> YarnArbiter::EndBeforeFirstAm(const JobRecords& records, const Kill
   }
   TRY(rm.Kill(id, kill.reason));
   return true;
+}
+
+Result<bool> YarnArbiter::EndInScheduler(const JobId& job, const std::string& reason) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+  TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(job));
+  TRY(CallsOf(cluster, kKillLimit).Kill(id, reason));
+  return true;
+}
+
+// Without the records, the ResourceManager's report is all that is known. The next client that can read the records
+// finalizes the job.
+Result<std::optional<JobStatus>> YarnArbiter::EndWithoutRecords(const JobId& job, const std::string& reason,
+                                                                Duration limit) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+  TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(job));
+  TRY(EndInScheduler(job, reason));
+  JobStatus status;
+  status.job = job;
+  status.user = cluster.user;
+  const Instant give_up = RealClock().Now() + limit;
+  for (;;) {
+    TRY_ASSIGN(auto report, CallsOf(cluster, kKillLimit).Report(id));
+    if (report.finished == Instant{}) report.finished = RealClock().Now();
+    if (HasEnded(report.state)) return std::optional(EndWithoutMaster(std::move(status), std::nullopt, report));
+    status.state = "STOPPING";
+    if (RealClock().Now() >= give_up) return std::optional(std::move(status));
+    std::this_thread::sleep_for(kEndPause);
+  }
 }
 
 std::string YarnArbiter::KeeperFailureHint(const JobRecords& records) const {

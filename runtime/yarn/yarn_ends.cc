@@ -208,7 +208,98 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
 
 std::string AmWaitReason(const hadoop::ApplicationReport& report) {
   if (report.state >= ApplicationState::kRunning) return "";
-  return StrCat("waits for its application master: ", WordsOf(hadoop::OneLine(report.diagnostics), report));
+  const std::string waits = report.attempt > 1
+                                ? StrCat("has no application master; YARN starts number ", report.attempt)
+                                : "waits for its application master";
+  return StrCat(waits, ": ", WordsOf(hadoop::OneLine(report.diagnostics), report));
+}
+
+namespace {
+
+// Beginnings of lines in a container's diagnostics that say no more than its exit status.
+constexpr std::string_view kSaysNothing[] = {"Exception from container-launch",
+                                             "Container id:",
+                                             "Exit code:",
+                                             "Container exited with a non-zero exit code",
+                                             "Container killed on request",
+                                             "Killed by external",
+                                             "Shell output",
+                                             "For more detailed output",
+                                             "Failing this attempt",
+                                             ". Failing the appli",
+                                             "at ",
+                                             "Then click on links"};
+constexpr std::string_view kEndOfFile = "Last ", kDump = "Dump of the process-tree";
+
+// Returns the line without the node's time in brackets, and without the words that begin the diagnostics of an attempt.
+std::string_view WithoutTime(std::string_view line) {
+  constexpr std::string_view kBegin = "Failing this attempt.Diagnostics:";
+  line = Trim(line);
+  if (line.starts_with(kBegin)) line = Trim(line.substr(kBegin.size()));
+  const size_t end = line.starts_with('[') ? line.find(']') : std::string_view::npos;
+  return end == std::string_view::npos ? line : Trim(line.substr(end + 1));
+}
+
+// Returns the most telling line of a container's diagnostics: the last one that its process wrote, or else the first one
+// that the node wrote.
+std::string NodesWords(const std::string& diagnostics) {
+  constexpr size_t kLongest = 300;
+  std::string of_node, of_process;
+  bool in_file = false;
+  for (const std::string& text : Split(diagnostics, '\n')) {
+    const std::string_view line = WithoutTime(text);
+    if (line.starts_with(kDump)) break;
+    if (line.starts_with(kEndOfFile) && line.ends_with(':')) in_file = true;
+    if (line.empty() || (line.starts_with(kEndOfFile) && line.ends_with(':'))) continue;
+    if (std::ranges::any_of(kSaysNothing, [&](std::string_view begin) { return line.starts_with(begin); })) {
+      in_file = false;
+    } else if (in_file) {
+      of_process = line;
+    } else if (of_node.empty()) {
+      of_node = line;
+    }
+  }
+  const std::string words = hadoop::FirstLine(of_process.empty() ? of_node : of_process);
+  return words.size() > kLongest ? hadoop::FirstLine(words.substr(0, kLongest)) + "..." : words;
+}
+
+std::string TextBehind(const std::string& text, std::string_view words) {
+  const size_t at = text.find(words);
+  return at == std::string::npos ? "" : text.substr(at + words.size());
+}
+
+}  // namespace
+
+std::string MasterFailure(const std::string& diagnostics) {
+  constexpr std::string_view kEnd = ". Failing the application.";
+  const std::string failed = TextBehind(diagnostics, " failed ");
+  const auto times = ParseInt(failed.substr(0, failed.find(' ')));
+  const std::string died =
+      StrCat("the application master died", times && *times > 1 ? StrCat(" ", *times, " times") : "");
+  const std::string behind_exit = TextBehind(diagnostics, "exitCode: ");
+  if (const auto code = ParseInt(Trim(behind_exit.substr(0, behind_exit.find('\n'))))) {
+    const size_t line = behind_exit.find('\n');
+    const std::string said = NodesWords(line == std::string::npos ? "" : behind_exit.substr(line + 1));
+    const ContainerExited exited = ExitedOf({.exit_status = static_cast<int>(*code), .diagnostics = ""}, false);
+    const std::string how = exited.status ? ToString(*exited.status) : exited.error;
+    return StrCat(died, how.empty() ? "" : StrCat(": ", how), said.empty() ? "" : ": ", said);
+  }
+  std::string due = TextBehind(diagnostics, " due to ");
+  due = due.substr(0, due.find(kEnd));
+  if (const std::string said = NodesWords(due); times && !said.empty()) return StrCat(died, ": ", said);
+  const std::string said = NodesWords(diagnostics);
+  return StrCat("the application master ended without a verdict", said.empty() ? "" : ": ", said);
+}
+
+// Reads the text of ClientRMService: "Application ID was killed by user NAME at ADDRESS with diagnostic message: TEXT".
+std::string KillInYarn(const hadoop::ApplicationReport& report) {
+  constexpr std::string_view kReason = " with diagnostic message: ";
+  const std::string why = hadoop::OneLine(report.diagnostics);
+  const std::string by = TextBehind(why, " was killed by user ");
+  if (by.empty()) return StrCat("killed in YARN", why.empty() ? "" : ": ", why);
+  const std::string reason = TextBehind(by, kReason), who = by.substr(0, by.find(kReason));
+  if (!reason.empty() && who.substr(0, who.find(' ')) == report.user) return reason;
+  return StrCat("killed in YARN by user ", who, reason.empty() ? "" : ": ", reason);
 }
 
 }  // namespace tony

@@ -49,10 +49,19 @@ hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
 // status, and the last lines of output.
 std::string DiagnosticsOf(const Verdict& verdict);
 
-// Explains to users, from a ResourceManager's report, why an application has no AM yet. Pure.
+// Explains to users, from a ResourceManager's report, why an application has no AM now. Pure.
 
 // Returns the reason, such as "queue ml may have 8192 MB and 32 vcores for ..."; empty if the AM runs, or the
 // application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
 std::string AmWaitReason(const hadoop::ApplicationReport& report);
+
+// Explains how an application without a verdict ended, as a single line. Pure.
+
+// Returns how the AMs of an application died, e.g. "the application master died 2 times: signal 9 (SIGKILL)", from the
+// diagnostics of an application that has failed. A node's words follow, without its dumps and stack traces.
+std::string MasterFailure(const std::string& diagnostics);
+// Returns which user has killed the application, and the reason. If it was the application's own user, only the reason
+// is returned, as in the verdict of an AM.
+std::string KillInYarn(const hadoop::ApplicationReport& report);
 
 }  // namespace tony

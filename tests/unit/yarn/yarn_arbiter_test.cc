@@ -86,6 +86,11 @@ class YarnArbiterTest : public testing::Test {
     state_ = state;
     diagnostics_ = diagnostics;
   }
+  // Sets the number of the AM attempt that the ResourceManager reports.
+  void RmStartsAttempt(int attempt) {
+    const std::lock_guard lock(mutex_);
+    attempt_ = attempt;
+  }
   void RmForgets() {
     const std::lock_guard lock(mutex_);
     state_.reset();
@@ -111,6 +116,11 @@ class YarnArbiterTest : public testing::Test {
       wire::KillApplicationRequest request;
       request.ParseFromString(call.request);
       killed_ = request.diagnostics();
+      if (kill_ends_) state_ = wire::KILLED;
+      diagnostics_ =
+          "Application application_1700000000000_0001 was killed by user eve at 127.0.0.1 with diagnostic "
+          "message: " +
+          killed_;
       return rm_->Succeed(call, wire::KillApplicationResponse());
     }
     wire::GetApplicationReportResponse answer;
@@ -120,15 +130,20 @@ class YarnArbiterTest : public testing::Test {
     report.set_yarn_application_state(*state_);
     report.set_diagnostics(diagnostics_);
     report.set_finishtime(9'000);
+    report.set_final_application_status(final_status_);
+    report.mutable_currentapplicationattemptid()->set_attemptid(attempt_);
     rm_->Succeed(call, answer);
   }
 
   TempFolder temp_;
   EventLoop loop_;
   std::unique_ptr<hadoop::FakeRpcServer> rm_ = std::make_unique<hadoop::FakeRpcServer>(loop_, std::nullopt);
-  std::mutex mutex_;  // guards the next four members
+  std::mutex mutex_;  // guards the next seven members
   std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
   std::string diagnostics_, killed_;
+  int attempt_ = 1;
+  bool kill_ends_ = false;  // true: a killed application has ended at once
+  wire::FinalApplicationStatus final_status_ = wire::APP_UNDEFINED;
   std::optional<wire::SubmitApplicationRequest> submitted_;
   const JobRecords records_ = LocalJobRecords(temp_.path() / kRuledJob.value);
   const YarnArbiter arbiter_{SubmissionOf};
@@ -150,6 +165,59 @@ TEST_F(YarnArbiterTest, TheResourceManagersStateDecidesWhetherAJobHasAMaster) {
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost) << state;
     EXPECT_TRUE(arbiter_.Look(records_).swept);
   }
+}
+
+TEST_F(YarnArbiterTest, AJobBetweenTwoAttemptsIsKeptAndTheOlderMastersLeadNoMore) {
+  RuledOnce();
+  EXPECT_EQ(arbiter_.Look(records_).oldest_epoch, Epoch{0}) << "an older release's only master has epoch 1";
+  RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
+  RmStartsAttempt(3);
+  const ArbiterView seen = arbiter_.Look(records_);
+  EXPECT_EQ(seen.kind, Kind::kKept);
+  EXPECT_EQ(seen.oldest_epoch, Epoch{3000});
+  EXPECT_TRUE(seen.waits.starts_with("has no application master; YARN starts number 3: queue ")) << seen.waits;
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  EXPECT_FALSE(*records_.ReadStatus());
+  EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "its next master decides"}));
+  EXPECT_EQ(Killed(), "");
+}
+
+TEST_F(YarnArbiterTest, AJobWhoseMasterNeverRegisteredIsKilledBetweenAttempts) {
+  RmSays(wire::ACCEPTED);
+  RmStartsAttempt(2);
+  EXPECT_TRUE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "enough"}));
+  EXPECT_EQ(Killed(), "enough");
+}
+
+TEST_F(YarnArbiterTest, AJobEndsInYarnWithoutItsRecordsAndIsSettledWithTheReason) {
+  RmSays(wire::RUNNING);
+  EXPECT_TRUE(*arbiter_.EndInScheduler(kRuledJob, "nobody answers"));
+  EXPECT_EQ(Killed(), "nobody answers");
+  const auto ending = arbiter_.EndWithoutRecords(kRuledJob, "enough", Duration(0));
+  ASSERT_TRUE(ending.ok() && *ending);
+  EXPECT_FALSE((*ending)->verdict);
+  kill_ends_ = true;
+  const auto ended = arbiter_.EndWithoutRecords(kRuledJob, "enough", Duration(0));
+  ASSERT_TRUE(ended.ok() && *ended && (*ended)->verdict);
+  EXPECT_EQ((*ended)->verdict->cls, OutcomeClass::kKilled);
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  const auto settled = records_.ReadStatus();
+  ASSERT_TRUE(settled.ok() && *settled);
+  EXPECT_EQ((*settled)->state, "KILLED");
+  EXPECT_EQ((*settled)->tasks.size(), 2u);
+  RmForgets();
+  EXPECT_EQ(arbiter_.EndWithoutRecords(kRuledJob, "enough", Duration(0)).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnKnowsIsTaken) {
+  RmSays(wire::FINISHED, "killed by its user\nworker:0#1 on n2");
+  final_status_ = wire::APP_KILLED;
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  const auto status = records_.ReadStatus();
+  ASSERT_TRUE(status.ok() && *status);
+  EXPECT_EQ((*status)->state, "KILLED");
+  EXPECT_EQ((*status)->verdict->message, "killed by its user");
 }
 
 TEST_F(YarnArbiterTest, AnUnknownApplicationIsLostOnlyIfItEverHadAMaster) {
@@ -181,9 +249,7 @@ TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "FAILED");
   EXPECT_EQ((*status)->verdict->cls, OutcomeClass::kInfra);
-  EXPECT_EQ((*status)->verdict->message,
-            "the application master ended without a verdict: AM Container exited with exitCode: 137 Failing this "
-            "attempt.");
+  EXPECT_EQ((*status)->verdict->message, "the application master died: signal 9 (SIGKILL)");
   EXPECT_EQ((*status)->ended, FromMillis(9'000));
   EXPECT_EQ((*status)->tasks.size(), 2u);
 }

@@ -116,6 +116,64 @@ TEST(YarnEndsTest, ALocalFaultOfANodeIsInfra) {
     EXPECT_EQ(Exited(-1000, false, said).cls, OutcomeClass::kInfra) << said;
 }
 
+// The texts are those of Hadoop 3.4.3.
+TEST(YarnEndsTest, TheDeathOfMastersIsReportedInOneLineWithTheNodesWords) {
+  const std::string tail =
+      "For more detailed output, check the application tracking page: http://rm:8088/cluster/app/application_1_0001 "
+      "Then click on links to logs of each attempt.\n. Failing the application.";
+  const auto died = [&](const std::string& times, int code, const std::string& said) {
+    return MasterFailure(StrCat("Application application_1_0001 failed ", times,
+                                " due to AM Container for appattempt_1_0001_000002 exited with  exitCode: ", code,
+                                "\nFailing this attempt.Diagnostics: ", said, tail));
+  };
+  EXPECT_EQ(died("2 times", 137,
+                 "[2026-11-25 23:00:00.123]Container killed on request. Exit code is 137\n[2026-11-25 23:00:00.124]"
+                 "Container exited with a non-zero exit code 137. \n[2026-11-25 23:00:00.125]Killed by external "
+                 "signal\n"),
+            "the application master died 2 times: signal 9 (SIGKILL)");
+  EXPECT_EQ(died("1 times (global limit =4; local limit is =1)", 126,
+                 "[x]Exception from container-launch.\nContainer id: container_1_0001_01_000001\nExit code: 126\n\n[x]"
+                 "Container exited with a non-zero exit code 126. Error file: prelaunch.err.\nLast 4096 bytes of "
+                 "prelaunch.err :\n/bin/bash: line 1: ./tony/tony-yarn-am: Permission denied\n\n[x]Container exited "
+                 "with a non-zero exit code 126. Error file: prelaunch.err.\nLast 4096 bytes of prelaunch.err :\n"
+                 "/bin/bash: line 1: ./tony/tony-yarn-am: Permission denied\n\n"),
+            "the application master died: exit code 126: /bin/bash: line 1: ./tony/tony-yarn-am: Permission denied");
+  EXPECT_EQ(
+      died("2 times in previous 10000 milliseconds", -104,
+           "[x]Container [pid=7,containerID=c] is running 1B beyond the 'PHYSICAL' memory limit. Killing "
+           "container.\nDump of the process-tree for c :\n\t|- PID PPID PGRPID\n\t|- 7 5 7 7 (bash) 0 0\n"),
+      "the application master died 2 times: above its limit of memory: Container [pid=7,containerID=c] is running "
+      "1B beyond the 'PHYSICAL' memory limit. Killing container.");
+  EXPECT_EQ(died("1 times", -1000, "[x]java.io.IOException: no space\n\tat org.apache.A(A.java:1)\n\tat b\n"),
+            "the application master died: its node did not start it: java.io.IOException: no space");
+  EXPECT_EQ(died("1 times", 154, ""), "the application master died");
+  EXPECT_EQ(MasterFailure("Application application_1_0001 failed 2 times due to ApplicationMaster for attempt "
+                          "appattempt_1_0001_000002 timed out. Failing the application."),
+            "the application master died 2 times: ApplicationMaster for attempt appattempt_1_0001_000002 timed out");
+  EXPECT_EQ(
+      MasterFailure("Application application_1_0001 failed 2 times due to Error launching appattempt_1_0001_000002"
+                    ". Got exception: java.net.ConnectException: n1:8041\n\tat java.base/x\n. Failing the "
+                    "application."),
+      "the application master died 2 times: Error launching appattempt_1_0001_000002. Got exception: "
+      "java.net.ConnectException: n1:8041");
+  EXPECT_EQ(MasterFailure(""), "the application master ended without a verdict");
+  EXPECT_EQ(MasterFailure("exitCode: x"), "the application master ended without a verdict: exitCode: x");
+  EXPECT_LT(MasterFailure(std::string(5000, 'x')).size(), 400u);
+}
+
+TEST(YarnEndsTest, AKillInYarnIsReportedWithItsUserAndReason) {
+  const auto killed = [](const std::string& diagnostics) {
+    return KillInYarn({.user = "ann", .diagnostics = diagnostics});
+  };
+  const std::string text = "Application application_1_0001 was killed by user ";
+  EXPECT_EQ(killed(text + "ann at 10.0.0.1 with diagnostic message: the job is too slow"), "the job is too slow");
+  EXPECT_EQ(killed(text + "bob at 10.0.0.1 with diagnostic message: the job is too slow"),
+            "killed in YARN by user bob at 10.0.0.1: the job is too slow");
+  EXPECT_EQ(killed(text + "ann at 10.0.0.1"), "killed in YARN by user ann at 10.0.0.1");
+  EXPECT_EQ(killed("x"), "killed in YARN: x");
+  EXPECT_EQ(killed(""), "killed in YARN");
+}
+
 TEST(YarnEndsTest, AStoppedContainerEndsAsKilled) {
   for (const int code : {0, 3, 137, 143, -100, -105}) EXPECT_EQ(Exited(code, true).cls, OutcomeClass::kKilled) << code;
   EXPECT_EQ(Exited(-104, true).cls, OutcomeClass::kOom);
