@@ -107,13 +107,14 @@ class StepRun {
                                         account.Tell(status);
                                         return true;
                                       },
-                                  .usage_interval = kUsageInterval};
+                                  .usage_interval = kUsageInterval,
+                                  .kill_after_signal = CancelRequest()};
     TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, records, *launcher_, notes_, options));
     if (watched.status && HasEnded(*watched.status)) {
       account.TellEnd(*watched.status);
       return End(records, *watched.status);
     }
-    if (watched.signal != 0) return Cancel(records, watched.signal);
+    if (watched.signal != 0) return Cancel(records, watched.signal, watched.status);
     return Exit{static_cast<int>(ErrorCode::kUnavailable),
                 StrCat("the process that started this step has ended; job ", records.job().value,
                        " continues, and another attempt can attach to it")};
@@ -121,8 +122,8 @@ class StepRun {
 
   // Kills the job without waiting for its end, because the AM ends the job even if no client waits. If no job is known
   // yet, the kill is recorded for the request. A job that is still being created does not run then.
-  Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
-    const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
+  Result<Exit> Cancel(std::optional<JobRecords> records, int signal, const std::optional<JobStatus>& known = {}) {
+    const KillRequest kill = CancelRequest();
     if (!records) {
       TRY_ASSIGN(records, FindForKill(step_.request.id, kill, notes_));
     }
@@ -132,12 +133,18 @@ class StepRun {
     const WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", kill},
                                   .until_answered = true,
                                   .limit = kTellLimit,
-                                  .patience = kKeeperPatience};
+                                  .patience = kKeeperPatience,
+                                  .known = known};
     TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, *launcher_, notes_, options));
-    if (!watched.kill && !recorded.ok()) return recorded.error();
+    if (!watched.kill && !recorded.ok())
+      return Exit{code, StrCat(recorded.error().message, "; ", LastKill(*launcher_, records->job(), kill, known))};
     const bool fenced = watched.kill == KillAnswer::kFenced;
     return Exit{code, StrCat("cancelled; job ", records->job().value,
                              fenced ? " has another owner and continues" : " is being killed")};
+  }
+
+  KillRequest CancelRequest() const {
+    return {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
   }
 
   Result<Exit> End(const JobRecords& records, const JobStatus& status) {

@@ -125,7 +125,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
-  WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", request}};
+  WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", request}, .known = before};
   options.until_answered = line.Has("no-wait") || request.due != Instant{};
   if (options.until_answered) {
     options.limit = kTellLimit;

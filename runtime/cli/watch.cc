@@ -347,6 +347,7 @@ Result<int> RunWatch(const CommandLine& line) {
     signal = caught;
     loop.Stop();
   });
+  interrupts.EndAfter(1, [](int) { return "the jobs continue"; });
   JobsWatch watch(loop, options);
   loop.Post([&] {
     for (const std::string& id : ids) watch.Add(id);

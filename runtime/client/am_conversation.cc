@@ -31,6 +31,11 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
                   if (Tell(sink_.on_attached, answer.attached)) AskForKill();
                 }));
   }
+  void SendKill(const KillRequest& kill) {
+    am_->Kill(opening_.token, kill, WhenAnswered<KilledAnswer>([this](const KilledAnswer& answer) {
+                if (Tell(sink_.on_kill, answer.answer)) (void)Tell(sink_.on_status, answer.status);
+              }));
+  }
   void Stop() {
     stopped_ = true;
     am_.reset();
@@ -109,5 +114,7 @@ AmConversation::AmConversation(EventLoop& loop, Opening opening, Sink sink)
 }
 
 AmConversation::~AmConversation() { talk_->Stop(); }
+
+void AmConversation::SendKill(const KillRequest& kill) { talk_->SendKill(kill); }
 
 }  // namespace tony

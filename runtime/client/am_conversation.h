@@ -49,6 +49,10 @@ class AmConversation {
   // The destructor may be called from inside a callback. No callback is called afterwards.
   ~AmConversation();
 
+  // Sends a kill over the open connection, beside the calls that are under way. on_kill and then on_status receive the
+  // answer.
+  void SendKill(const KillRequest& kill);
+
  private:
   class Talk;
   std::shared_ptr<Talk> talk_;

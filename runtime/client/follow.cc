@@ -1,11 +1,13 @@
 #include "runtime/client/follow.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/last_status.h"
 
 namespace tony {
 namespace {
@@ -14,6 +16,10 @@ namespace {
 // supervisor of the job) must first kill the AM, the restart takes up to 30 s.
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
+// The same for a store that does not report changes. Each step of the search takes several calls to other machines, and
+// all clients of a dead AM search at the same time, so the pauses differ.
+constexpr Duration kFirstPauseElsewhere{50};
+constexpr Duration kLongestPauseElsewhere{1000};
 // The interval at which the document is read in state Reading. It may be long, because the folder is watched, and an AM
 // writes its document at most twice a second.
 constexpr Duration kReadEvery{500};
@@ -29,6 +35,16 @@ constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
 // The time that a stop may take beyond the tasks' grace before it counts as overdue.
 constexpr Duration kBeyondGrace{5000};
+// How long an AM may need for a kill that could not be recorded: to come back, and to end the job beyond the grace. It
+// cannot record the end either, so the scheduler ends the job then.
+constexpr Duration kUnrecordedPatience{3000};
+
+// Returns half of the pause up to the whole pause.
+Duration WithJitter(Duration pause) {
+  static thread_local std::minstd_rand random(std::random_device{}());
+  const auto half = static_cast<unsigned>(std::max<int64_t>(1, pause.count() / 2));
+  return Duration(half + random() % half);
+}
 
 }  // namespace
 
@@ -62,17 +78,34 @@ void Follower::AnnounceWatcher(const WatcherToken& watcher) {
   if (state_ == State::kTalking && !watcher.value.empty()) Reconnect();
 }
 
-void Follower::SendKill(const RecordedKill& kill) {
+void Follower::SendKill(const RecordedKill& kill, Duration patience) {
   if (state_ == State::kEnding) return;
+  if (kill_ && kill_->request == kill.request && kill_->name.empty()) {
+    kill_->name = kill.name;
+    return;
+  }
   kill_ = kill;
+  is_kill_answered_ = false;
+  kill_began_ = loop_.Now();
+  kill_patience_ = patience;
+  // An existing connection is used, because the store that a new search reads may be away.
+  if (state_ == State::kTalking) return conversation_->SendKill(kill.request);
   Reconnect();
 }
 
-void Follower::Reconnect() {
+Duration Follower::Grace() {
+  if (!grace_) {
+    const auto spec = records_.ReadSpec();
+    grace_ = spec.ok() ? spec->timers.grace : Timers().grace;
+  }
+  return *grace_;
+}
+
+void Follower::Reconnect(Duration pause) {
   conversation_.reset();
   talked_to_ = {};
   state_ = State::kSearching;
-  SearchAfter(Duration(0));
+  SearchAfter(pause);
 }
 
 void Follower::OnFolderChange() {
@@ -126,29 +159,52 @@ void Follower::FollowFiles(const Error& why) {
 }
 
 void Follower::SeeLease() {
-  const auto lease = records_.ReadLease();
-  if (lease.ok() && *lease && (*lease)->epoch > talked_to_) TalkTo(**lease);
+  const auto lease = ReadLease();
+  if (lease.ok() && *lease && (*lease)->epoch > talked_to_ && (*lease)->epoch >= oldest_epoch_) TalkTo(**lease);
+}
+
+// Returns the last lease if the store does not answer.
+Result<std::optional<LeaseRecord>> Follower::ReadLease() {
+  auto lease = records_.ReadLease();
+  if (!lease.ok() && lease_) return lease_;
+  if (lease.ok()) lease_ = *lease;
+  return lease;
+}
+
+ArbiterView Follower::Look() {
+  ArbiterView seen = launcher_.Look(records_);
+  oldest_epoch_ = std::max(oldest_epoch_, seen.oldest_epoch);
+  return seen;
+}
+
+Status Follower::ReadSecrets() {
+  if (!token_) {
+    TRY_ASSIGN(token_, records_.ReadToken());
+  }
+  if (!tls_) {
+    TRY_ASSIGN(tls_, launcher_.WayToAm(records_));
+  }
+  return Ok();
 }
 
 void Follower::TalkTo(const LeaseRecord& lease) {
   talked_to_ = lease.epoch;
-  const auto token = records_.ReadToken();
-  if (!token.ok()) return FollowFiles(token.error());
-  const auto tls = launcher_.WayToAm(records_);
-  if (!tls.ok()) return FollowFiles(tls.error());
   talk_began_ = loop_.Now();
+  if (const Status read = ReadSecrets(); !read.ok()) {
+    const bool is_away = !watch_ && read.error().code == ErrorCode::kUnavailable;
+    return is_away ? Reconnect(NextPause()) : FollowFiles(read.error());
+  }
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { CheckKeeper(true); });
-  AmConversation::Opening opening = {records_.place(), lease.am.own, *tls, *token, attach_};
-  if (kill_) opening.kill = kill_->request;
+  AmConversation::Opening opening = {records_.place(), lease.am.own, *tls_, *token_, attach_};
+  if (kill_ && !(is_kill_answered_ && !kill_->request.IsPlain())) opening.kill = kill_->request;
   opening.watcher = watcher_;
   opening.usage_interval = usage_interval_;
   conversation_ = std::make_unique<AmConversation>(loop_, std::move(opening), MakeCallbacks());
 }
 
-// Makes the callbacks of a conversation. A request is reset when the AM has answered, because it is then in the journal
-// and the next AM need not receive it. A plain kill stays set, because an AM answers it even if it cannot write its
-// journal.
+// Makes the callbacks of a conversation. A request that an AM has answered is in the journal, and the next AM need not
+// receive it. A plain kill is sent again, because an AM answers it even if it cannot write its journal.
 AmConversation::Sink Follower::MakeCallbacks() {
   return {.on_attached =
               [this](bool attached) {
@@ -157,7 +213,9 @@ AmConversation::Sink Follower::MakeCallbacks() {
               },
           .on_kill =
               [this](KillAnswer answer) {
-                if (kill_ && !kill_->request.IsPlain()) kill_.reset();
+                heard_ = loop_.Now();
+                is_kill_answered_ = true;
+                if (answer != KillAnswer::kTaken && kill_ && !kill_->request.IsPlain()) kill_.reset();
                 sink_.on_kill(answer);
               },
           .on_status = [this](const JobStatus& status) { OnStatus(status); },
@@ -168,9 +226,13 @@ AmConversation::Sink Follower::MakeCallbacks() {
 void Follower::CheckKeeper(bool was_there) {
   CheckOverdueEnd();
   if (state_ == State::kEnding) return;
-  const ArbiterView seen = launcher_.Look(records_);
+  EndUntakenKill();
+  const ArbiterView seen = Look();
   const bool is_there = seen.IsKept();
   const bool missing = !was_there && !seen.WillBeKept();
+  // The AM does not lead any more, and nothing that it reports counts.
+  if (talked_to_ < oldest_epoch_ || (missing && seen.kind == ArbiterView::Kind::kLost))
+    return OnLost({ErrorCode::kUnavailable, "the scheduler has given up the application master"});
   if (missing && keepers_started_++ < kMostKeepers) {
     const auto started = launcher_.Start(records_);
     if (started.ok() && *started) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was restarted"));
@@ -196,10 +258,7 @@ void Follower::CheckOverdueEnd() {
 
 void Follower::ReportWhoDelaysEnd(Instant now) {
   if (state_ != State::kEnding && !kill_ && !(last_ && last_->state == "STOPPING")) return late_at_.reset();
-  if (!late_at_) {
-    const auto spec = records_.ReadSpec();
-    late_at_ = now + kBeyondGrace + (spec.ok() && state_ != State::kEnding ? spec->timers.grace : Duration(0));
-  }
+  if (!late_at_) late_at_ = now + kBeyondGrace + (state_ == State::kEnding ? Duration(0) : Grace());
   if (now < *late_at_) return;
   const std::string left = launcher_.DescribeBlocker(records_);
   if (left.empty() || left == left_told_) return;
@@ -209,8 +268,10 @@ void Follower::ReportWhoDelaysEnd(Instant now) {
 
 void Follower::OnStatus(const JobStatus& status) {
   watcher_ = {};  // the AM now knows this watcher
+  heard_ = loop_.Now();
   pause_ = kFirstPause;
   keepers_started_ = 0;
+  wait_told_.clear();
   last_ = status;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
@@ -231,10 +292,18 @@ void Follower::SearchAfter(Duration pause) {
   timer_ = loop_.After(pause, [this] { Search(); });
 }
 
+Duration Follower::NextPause() {
+  const bool is_far = watch_ == nullptr;
+  if (is_far) pause_ = std::max(pause_, kFirstPauseElsewhere);
+  const Duration pause = is_far ? WithJitter(pause_) : pause_;
+  pause_ = std::min(pause_ * 2, is_far ? kLongestPauseElsewhere : kLongestPause);
+  return pause;
+}
+
 // Ends the follower with an error if the keeper has refused its kill. If no AM can lead the job, the keeper writes the
 // reason into the status, and removes the kills that it refuses.
 void Follower::CheckRefusedKill() {
-  if (!kill_ || kill_->name.empty() || kill_->request.IsPlain()) return;
+  if (!kill_ || is_kill_answered_ || kill_->name.empty() || kill_->request.IsPlain()) return;
   const auto status = records_.ReadStatus();
   if (!status.ok() || !*status || (*status)->trouble.empty()) return;
   const auto kills = records_.ReadKills();
@@ -247,38 +316,92 @@ void Follower::CheckRefusedKill() {
 }
 
 void Follower::Search() {
+  EndUntakenKill();
+  if (EndWithoutRecords()) return;
   OnFolderChange();
   if (state_ != State::kEnding) CheckOverdueEnd();
   if (state_ == State::kSearching || state_ == State::kReading) {
     CheckRefusedKill();
     if (kill_ && state_ == State::kSearching) (void)launcher_.EndBeforeFirstAm(records_, kill_->request);
   }
-  const ArbiterView seen = launcher_.Look(records_);
+  const ArbiterView seen = Look();
   const bool is_kept = seen.IsKept();
   if (state_ == State::kReading && is_kept) return SearchAfter(kReadEvery);
   if (state_ == State::kReading) state_ = State::kSearching;
   if (state_ != State::kSearching) return;
-  const auto lease = records_.ReadLease();
+  const auto lease = ReadLease();
   const bool tried_just_now = loop_.Now() - talk_began_ < pause_;
   if (!is_kept) return ReviveJob();
   keepers_started_ = 0;
-  if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
-  if (lease.ok() && !*lease) {
-    ReportPendingReason(seen.waits);
-    EndIfStartIsOverdue(seen.waits);
-  }
-  SearchAfter(pause_);
-  pause_ = std::min(pause_ * 2, kLongestPause);
+  const bool may_lead = lease.ok() && *lease && (*lease)->epoch >= oldest_epoch_;
+  if (may_lead && !tried_just_now) return TalkTo(**lease);
+  if (lease.ok() && !may_lead) ReportPendingReason(seen.waits);
+  if (lease.ok() && !*lease) EndIfStartIsOverdue(seen.waits);
+  SearchAfter(NextPause());
 }
 
-// Reports the pending reason of a job that no AM has led yet. The follower reports it itself, because no other process
+// Reports why the job has no AM, as the scheduler knows it. The follower reports that itself, because no other process
 // does.
 void Follower::ReportPendingReason(const std::string& why) {
   if (why.empty() || why == wait_told_) return;
-  auto status = StoredStatus(records_);
-  if (!status.ok() || HasEnded(*status)) return;
-  wait_told_ = status->delay = why;
-  sink_.on_status(*status);
+  auto stored = StoredStatus(records_);
+  if (!stored.ok() || HasEnded(*stored)) return;
+  // The last AM may have sent a newer status than it had written.
+  JobStatus status = last_ && last_->seq > stored->seq ? *last_ : *std::move(stored);
+  wait_told_ = status.delay = why;
+  sink_.on_status(status);
+}
+
+// Returns whether the kill has waited long enough for an AM that ends the job.
+bool Follower::IsKillOverdue() const {
+  const Instant now = loop_.Now(), since = std::max(kill_began_, heard_);
+  if (!kill_->name.empty()) return state_ == State::kSearching && now - since >= kill_patience_;
+  if (state_ != State::kTalking) return now - since >= std::min(kill_patience_, kUnrecordedPatience);
+  const Duration asked = kill_->request.grace, grace = asked < Duration(0) ? grace_.value_or(Timers().grace) : asked;
+  return now - kill_began_ >= grace + kUnrecordedPatience;
+}
+
+// Ends the job in its scheduler if no AM executes the kill. Without an AM, this client judges the conditions of the
+// kill, by the owner and the watcher that the last AM has written or sent.
+void Follower::EndUntakenKill() {
+  if (!kill_ || !IsKillOverdue()) return;
+  std::optional<JobStatus> known = last_ ? last_ : known_;
+  if (!kill_->name.empty()) {
+    const auto stored = LastStatus(records_);
+    if (!stored.ok()) return;
+    if (!known || stored->seq >= known->seq) known = *stored;
+  }
+  if (known ? HasEnded(*known) : !kill_->request.IsPlain()) return;
+  const JobStatus status = known.value_or(JobStatus());
+  const KillAnswer answer =
+      JudgeKill(WithDueByReader(kill_began_, kill_->request), status.claim.owner, status.watcher, loop_.Now());
+  if (answer == KillAnswer::kFenced) {
+    kill_.reset();
+    sink_.on_kill(answer);
+    return sink_.on_status(status);
+  }
+  if (answer != KillAnswer::kTaken) return;
+  const auto ended = launcher_.EndInScheduler(records_.job(), ReasonWithRequester(kill_->request));
+  if (!ended.ok() || !*ended || std::exchange(ends_in_scheduler_, true)) return;
+  sink_.on_note(StrCat("no application master executes the kill of job ", records_.job().value,
+                       ": the job is ended in its scheduler"));
+}
+
+// Returns false unless the scheduler was told to end the job because the job's records cannot be written. In that case
+// no record is read, and the follower ends with the verdict of the scheduler, or checks again later.
+bool Follower::EndWithoutRecords() {
+  if (!ends_in_scheduler_ || !kill_ || !kill_->name.empty()) return false;
+  const auto end = launcher_.EndWithoutRecords(records_.job(), kill_->request.reason, Duration(0));
+  if (!end.ok() || !*end || !HasEnded(**end)) {
+    SearchAfter(NextPause());
+    return true;
+  }
+  sink_.on_note(StrCat("the records of job ", records_.job().value, " cannot be used; the next command that waits for ",
+                       "the job, or \"tony recover\", writes its verdict"));
+  JobStatus status = last_.value_or(**end);
+  EndStatus(status, *(*end)->verdict, (*end)->ended.value_or(RealClock().Now()));
+  End(status);
+  return true;
 }
 
 // Ends a job whose first AM starts too late. The follower does this itself, because on a cluster no process of TonY
@@ -308,7 +431,7 @@ void Follower::ReviveJob() {
   // The keeper writes the final status before it exits. The keeper has exited here, so the status is read again before
   // any decision.
   if (CheckStatusFile()) return;
-  if (launcher_.Look(records_).WillBeKept()) return SearchAfter(kLongestPause);
+  if (Look().WillBeKept()) return SearchAfter(kLongestPause);
   const Status settled = launcher_.Settle(records_);
   if (CheckStatusFile()) return;
   if (const auto end = launcher_.UnwrittenEnd(records_); end.ok() && *end) return End(**end);

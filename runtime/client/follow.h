@@ -12,11 +12,15 @@
 // without a file event: a lock that was released, or a socket that answers again.
 //
 // In state Talking, the AM pushes changes (Watch), and the follower checks that the keeper lives, because an AM that
-// hangs does not.
+// hangs does not. If the scheduler has started another AM, the follower drops the connection: the connection to a lost
+// node ends only after half a minute.
 //
 // In state Reading, no token may be sent to the AM's address: the AM is one of an earlier release at a TCP port, or
 // another user listens there. The follower reads the AM's files instead. A kill works through its file, which every AM
 // reads once a second.
+//
+// A kill that no AM takes is executed by the scheduler, if the scheduler can end jobs (Arbiter::EndInScheduler()): after
+// kKillPatience without an AM, or earlier if the kill could not be recorded.
 #pragma once
 
 #include <functional>
@@ -31,6 +35,9 @@
 #include "runtime/records/job_records.h"
 
 namespace tony {
+
+// How long a recorded kill waits for an AM, before the job is ended in its scheduler.
+constexpr Duration kKillPatience{30'000};
 
 // Callbacks, which are called on the loop. `on_end` is called once, as the last one.
 struct FollowSink {
@@ -47,6 +54,8 @@ class Follower {
 
   // Sets the new owner. The AM is notified as soon as one leads the job. Must be called before Start().
   void Attach(const Claim& claim) { attach_ = claim; }
+  // Sets a status that decides a kill with a condition if the follower gets no newer one. Must be called before Start().
+  void Know(const JobStatus& status) { known_ = status; }
   // Announces once to the AM, now or as soon as an AM leads the job, that this watcher begins to watch. Later
   // connections do not repeat this: a watcher that was suspended and resumes must not count as newer than watchers that
   // began meanwhile.
@@ -57,12 +66,14 @@ class Follower {
   void Start(Duration patience, Duration usage_interval = Duration(0));
   // Sends a kill to the leading AM, now or as soon as an AM leads the job. If no AM can lead, the keeper refuses a
   // conditional kill: it removes the kill's file, and the follower ends with kUnavailable. An empty `name` means that
-  // the kill is in no file.
-  void SendKill(const RecordedKill& kill);
+  // the kill is in no file. The same kill may be sent again when it is in a file.
+  void SendKill(const RecordedKill& kill, Duration patience = kKillPatience);
+  // Returns the time that the job's tasks have to stop. Reads the spec once.
+  Duration Grace();
 
  private:
   enum class State { kSearching, kTalking, kReading, kEnding };
-  void Reconnect();
+  void Reconnect(Duration pause = Duration(0));
 
   void Watch();
   void OnFolderChange();
@@ -70,6 +81,7 @@ class Follower {
   void ReportFromFile(const JobStatus& status);
   void FollowFiles(const Error& why);
   void SeeLease();
+  Status ReadSecrets();
   void TalkTo(const LeaseRecord& lease);
   AmConversation::Sink MakeCallbacks();
   void CheckKeeper(bool was_there);
@@ -77,13 +89,19 @@ class Follower {
   void ReportWhoDelaysEnd(Instant now);
   void OnStatus(const JobStatus& status);
   void OnLost(const Error& error);
+  ArbiterView Look();
+  Result<std::optional<LeaseRecord>> ReadLease();
   void SearchAfter(Duration pause);
+  Duration NextPause();
   void Search();
   void ReportPendingReason(const std::string& why);
   void EndIfStartIsOverdue(const std::string& why);
   Instant StartDeadline() const;
   void ReviveJob();
   void CheckRefusedKill();
+  void EndUntakenKill();
+  bool IsKillOverdue() const;
+  bool EndWithoutRecords();
   void End(const JobStatus& status);
   void WaitForKeeperExit();
   void Fail(const Error& error);
@@ -102,9 +120,25 @@ class Follower {
   // The newest epoch whose AM the follower has tried to reach.
   Epoch talked_to_;
   Instant talk_began_;
-  // Requests that are still to be sent; each is reset when the AM has answered. A plain kill in `kill_` stays set.
+  // The oldest epoch whose AM may lead.
+  Epoch oldest_epoch_;
+  // The last lease that was read, and the secrets of the job, which never change. They are kept, because the store may
+  // be away while the AM lives.
+  std::optional<LeaseRecord> lease_;
+  std::optional<std::string> token_;
+  std::optional<MakeChannel> tls_;
+  std::optional<Duration> grace_;
+  // The time at which an AM was last heard.
+  Instant heard_{};
+  // The new owner, which is reset when the AM has answered.
   std::optional<Claim> attach_;
+  // The kill, until it is refused. It is sent to each AM. After the first answer, only a plain kill is sent again.
   std::optional<RecordedKill> kill_;
+  bool is_kill_answered_ = false;
+  Instant kill_began_{};
+  Duration kill_patience_{0};
+  bool ends_in_scheduler_ = false;
+  std::optional<JobStatus> known_;
   WatcherToken watcher_;  // set until the AM knows it
   int keepers_started_ = 0;
   // The newest status that an AM sent, or in state Reading the newest status in the AM's document.

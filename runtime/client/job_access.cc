@@ -165,7 +165,7 @@ Result<KnownStatus> QueryStatus(const JobRecords& records) {
   TRY_ASSIGN(stored, StoredStatus(records));  // the job may have ended now
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   const ArbiterView seen = BackendOf(records.job()).arbiter().Look(records);
-  if (stored.delay.empty()) stored.delay = seen.waits;
+  if (!seen.waits.empty()) stored.delay = seen.waits;
   return KnownStatus{.status = std::move(stored), .unruled = !seen.HasLiveProcess()};
 }
 

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/backend/am_launcher.h"
@@ -20,14 +24,44 @@ constexpr Duration kKeeperPatience{500};
 // Catches SIGINT, SIGTERM and SIGHUP from construction on. A signal is kept until the loop runs, and is then passed to
 // the listener that is set at that time. Signals that were ignored when the program started (nohup, a script's
 // background job) stay ignored.
+//
+// A thread receives the signals, because the loop may be blocked by a call to a server that does not answer. If the
+// process has not exited six seconds after the signal that must end it, the thread prints the last words and ends the
+// process with 128 + the number of the first signal. The last words take four seconds at most.
 class Interrupts {
  public:
-  explicit Interrupts(EventLoop& loop);
+  // Returns what happened to the job, as one line for a person. Called on the thread, with the first signal. May wait.
+  using LastWords = std::function<std::string(int signal)>;
+
+  // `limit` is the time before the last words.
+  explicit Interrupts(EventLoop& loop, Duration limit = std::chrono::seconds(6));
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+
   void Listen(std::function<void(int signal)> fn) { fn_ = std::move(fn); }
+  // From now on the process must end after this number of signals; 2 at the beginning. What `words` uses must live until
+  // the next call.
+  void EndAfter(int signals, LastWords words);
 
  private:
+  void OnSignal(int signal);
+  void StartLimit();
+  void SayLastWords();
+
+  EventLoop& loop_;
+  const Duration exit_limit_;
   std::function<void(int)> fn_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  std::mutex mutex_;
+  // The mutex guards the next two members.
+  int signals_ = 2;
+  LastWords last_words_;
+  // The members below are used only by the thread.
+  EventLoop own_loop_;
   std::vector<EventLoop::FdWatch> watches_;
+  EventLoop::Timer limit_;
+  int caught_ = 0, first_ = 0;
+  std::thread thread_;
 };
 
 struct WatchOptions {
@@ -49,6 +83,10 @@ struct WatchOptions {
   std::function<bool(const JobStatus&)> on_status;  // returns false to end the wait
   // The interval at which a status with the tasks' usage arrives, even without a change; 0: never.
   Duration usage_interval{0};
+  // The newest status that the caller knows. Its owner and watcher decide a kill if the records cannot be read.
+  std::optional<JobStatus> known;
+  // The kill that the caller sends when a signal has ended the watching.
+  std::optional<KillRequest> kill_after_signal;
 };
 
 struct Watched {
@@ -59,6 +97,12 @@ struct Watched {
   int signal = 0;                  // first signal; 0: none
   bool timed_out = false;
 };
+
+// Executes a kill that could neither be recorded nor sent to an AM, before the process ends: ends the job in its
+// scheduler if the condition of the kill holds for the owner and the watcher in `known`. Returns what happened to the
+// job, as a text for people. Any thread.
+std::string LastKill(const Arbiter& arbiter, const JobId& job, const KillRequest& kill,
+                     const std::optional<JobStatus>& known);
 
 // Follows the job until it has ended and its keeper has exited, or until one of the options ends the wait. If the
 // answer to a kill is that it was fenced or only planned, the wait ends as well, because the job continues to run.

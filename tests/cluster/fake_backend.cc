@@ -1,9 +1,12 @@
 // A simulated cluster, tony.scheduler=fake: jobs are in $TONY_HOME/cluster, and their masters and executors are
 // processes of this machine without a supervisor. Its records are in a FlakyStore. A file `declared-dead` in a job's
-// folder holds the epoch of a master that the cluster declares dead although it may live.
+// folder holds the epoch of a master that the cluster declares dead although it may live. While there is a file `queued`,
+// the cluster waits with the next master, for the reason in the file. A job that the cluster has ended has a file `ended`
+// with the reason.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "runtime/base/strings.h"
@@ -14,6 +17,7 @@
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/start_program.h"
+#include "runtime/records/last_status.h"
 #include "runtime/records/local_job_store.h"
 #include "runtime/records/request_index.h"
 #include "runtime/records/user_home.h"
@@ -113,11 +117,55 @@ class FakeCluster : public AmLauncher {
  public:
   ArbiterView Look(const JobRecords& records) const override {
     std::error_code error;
-    const auto kind = MasterOf(records).lives ? ArbiterView::Kind::kKept : ArbiterView::Kind::kNobody;
-    return {.kind = kind, .swept = fs::exists(records.place() / "finished", error)};
+    if (fs::exists(records.place() / "ended", error)) return {.kind = ArbiterView::Kind::kLost, .swept = true};
+    const Master master = MasterOf(records);
+    const auto queued = ReadFile(records.place() / "queued");
+    const bool waits = !master.lives && queued.ok();
+    return {.kind = master.lives || waits ? ArbiterView::Kind::kKept : ArbiterView::Kind::kNobody,
+            .swept = fs::exists(records.place() / "finished", error),
+            .waits = waits ? std::string(Trim(*queued)) : "",
+            .oldest_epoch = {waits ? master.epoch + 1 : 0}};
   }
-  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
-  Status Settle(const JobRecords&) const override { return Ok(); }
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override {
+    const auto reason = ReadFile(records.place() / "ended");
+    if (!reason.ok()) return std::optional<JobStatus>();
+    TRY_ASSIGN(JobStatus last, LastStatus(records));
+    if (last.verdict) return std::optional<JobStatus>();
+    EndStatus(last, {.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = *reason},
+              RealClock().Now());
+    return std::optional(std::move(last));
+  }
+  Status Settle(const JobRecords& records) const override {
+    TRY_ASSIGN(const auto end, UnwrittenEnd(records));
+    return end ? records.WriteStatus(*end, Durability::kLostWithPower) : Ok();
+  }
+  // Kills all processes of the job.
+  Result<bool> EndInScheduler(const JobId& job, const std::string& reason) const override {
+    TRY_ASSIGN(const fs::path home, ClusterHome());
+    const fs::path folder = home / "jobs" / job.value;
+    TRY(WriteFileByRename(folder / "ended", reason, false));
+    std::vector<fs::path> files = {folder / "master"};
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder / "granted", none)) files.push_back(entry.path());
+    for (const fs::path& file : files) {
+      const auto text = ReadFile(file);
+      const auto words = Split(text.ok() ? *text : "", ' ');
+      const auto pid = static_cast<pid_t>(ParseInt(words[words.size() > 1 ? 1 : 0]).value_or(0));
+      if (pid <= 0) continue;
+      SignalAll(Descendants(pid), SIGKILL);
+      kill(pid, SIGKILL);
+    }
+    return true;
+  }
+  Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, const std::string& reason,
+                                                     Duration) const override {
+    TRY(EndInScheduler(job, reason));
+    JobStatus status;
+    status.job = job;
+    EndStatus(status, {.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = reason},
+              RealClock().Now());
+    return std::optional(std::move(status));
+  }
   std::string KeeperFailureHint(const JobRecords& records) const override {
     return StrCat("see ", (records.place() / "am.log").string());
   }

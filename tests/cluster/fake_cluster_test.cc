@@ -113,6 +113,87 @@ TEST_F(FakeClusterTest, AReplacedMasterCannotWriteAndExits) {
   ExpectNothingLeft();
 }
 
+// The first master hangs and keeps its connections, as on a node that the network has lost.
+TEST_F(FakeClusterTest, AWaitingClientReportsThatNoMasterRunsAndThenTheNextMaster) {
+  const std::string job = Detached(HoldUntilGo());
+  ASSERT_TRUE(WaitForRunning(1));
+  const auto client = Start({"wait", job, "--follow"});
+  ASSERT_TRUE(WaitFor([&] { return client->out().find("running") != std::string::npos; })) << client->err();
+  const pid_t first = Master();
+  kill(first, SIGSTOP);
+  box_.Write("home/cluster/jobs/" + job + "/queued", "has no master: the queue is full");
+  box_.Write("home/cluster/jobs/" + job + "/declared-dead", "1");
+  ASSERT_TRUE(WaitFor([&] { return client->out().find("has no master: the queue is full") != std::string::npos; }));
+  EXPECT_THAT(Status(job), AllOf(HasSubstr("\"am_reachable\":false"), HasSubstr("\"unruled\":false"),
+                                 HasSubstr("\"delay\":\"has no master: the queue is full\"")));
+
+  fs::remove(Folder(job) / "queued");
+  ASSERT_TRUE(WaitFor([&] { return client->out().find("restarted (epoch 2)") != std::string::npos; })) << client->out();
+  kill(first, SIGCONT);
+  Go();
+  Ends(*client);
+  EXPECT_EQ(CountLines(ReadText(Running("worker-0"))), 1u) << "its task ran once";
+  ExpectNothingLeft();
+}
+
+TEST_F(FakeClusterTest, AKillOfAJobWithoutAMasterIsTakenByTheNextMaster) {
+  const std::string job = Detached(HoldUntilGo());
+  ASSERT_TRUE(WaitForRunning(1));
+  box_.Write("home/cluster/jobs/" + job + "/queued", "the queue is full");
+  KillTogether({"fake-am"});
+  const auto client = Start({"kill", job});
+  ASSERT_TRUE(WaitForFile(Folder(job) / "kill-requests"));
+  fs::remove(Folder(job) / "queued");
+  EXPECT_THAT(Ends(*client).out, HasSubstr("KILLED"));
+  EXPECT_THAT(ReadText(Folder(job) / "am.lease"), HasSubstr("\"epoch\":2"));
+  ExpectNothingLeft();
+}
+
+TEST_F(FakeClusterTest, TwoSignalsEndAJobWithoutAMasterInItsCluster) {
+  const auto client = Start(OnFake(HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1));
+  const std::string job = client->out().substr(0, client->out().find('\n'));
+  box_.Write("home/cluster/jobs/" + job + "/queued", "the queue is full");
+  KillTogether({"fake-am"});
+  client->Signal(SIGINT);
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("SIGINT") != std::string::npos; }));
+  client->Signal(SIGINT);
+  EXPECT_THAT(Ends(*client, 130).out, HasSubstr("KILLED"));
+  EXPECT_THAT(Status(job), HasSubstr("\"KILLED\""));
+  ExpectNothingLeft();
+}
+
+TEST_F(FakeClusterTest, ASignalKillsThroughTheConnectionWhileTheStoreIsAway) {
+  const auto client = Start(OnFake(HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1));
+  const std::string job = client->out().substr(0, client->out().find('\n'));
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("worker:0") != std::string::npos; })) << client->err();
+  box_.Write("home/cluster/jobs/" + job + "/away", "");
+  client->Signal(SIGTERM);
+  const Ran ran = client->Wait();
+  EXPECT_EQ(ran.exit, 143) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("the store is away"));
+  fs::remove(Folder(job) / "away");
+  EXPECT_THAT(Status(job), AllOf(HasSubstr("\"KILLED\""), HasSubstr("the submitting client received SIGTERM")));
+  ExpectNothingLeft();
+}
+
+TEST_F(FakeClusterTest, AJobWithoutAMasterAndWithoutItsStoreIsKilledInItsCluster) {
+  const auto client = Start(OnFake(HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1));
+  const std::string job = client->out().substr(0, client->out().find('\n'));
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("worker:0") != std::string::npos; })) << client->err();
+  box_.Write("home/cluster/jobs/" + job + "/queued", "the queue is full");
+  box_.Write("home/cluster/jobs/" + job + "/away", "");
+  KillTogether({"fake-am"});
+  client->Signal(SIGINT);
+  EXPECT_EQ(client->Wait().exit, 130) << client->err();
+  EXPECT_THAT(client->out(), HasSubstr("KILLED"));
+  fs::remove(Folder(job) / "away");
+  EXPECT_THAT(Tony({"recover", job}).out, HasSubstr("KILLED settled"));
+  ExpectNothingLeft();
+}
+
 TEST_F(FakeClusterTest, AnUnknownSchedulerIsRefused) {
   const Ran refused = Tony(One("true", {"tony.scheduler=mars"}));
   EXPECT_EQ(refused.exit, 65);

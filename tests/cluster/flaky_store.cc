@@ -27,8 +27,15 @@ Status Seal(const std::filesystem::path& job_folder, int64_t epoch) {
 FlakyStore::FlakyStore(std::filesystem::path folder, int64_t epoch)
     : folder_(std::move(folder)), epoch_(epoch), inner_(folder_) {}
 
-Result<std::optional<StoredRecord>> FlakyStore::Get(const std::string& name) const {
+Status FlakyStore::Reach() const {
   BeLate();
+  std::error_code error;
+  if (epoch_ != 0 || !std::filesystem::exists(folder_ / "away", error)) return Ok();
+  return Error{ErrorCode::kUnavailable, "the store is away"};
+}
+
+Result<std::optional<StoredRecord>> FlakyStore::Get(const std::string& name) const {
+  TRY(Reach());
   return inner_.Get(name);
 }
 
@@ -50,12 +57,12 @@ Status FlakyStore::Remove(const std::string& name) const {
 }
 
 Result<std::vector<std::string>> FlakyStore::List(const std::string& folder) const {
-  BeLate();
+  TRY(Reach());
   return inner_.List(folder);
 }
 
 Status FlakyStore::MayWrite(const std::string& name) const {
-  BeLate();
+  TRY(Reach());
   if (epoch_ == 0 || epoch_ > SealedEpoch(folder_)) return Ok();
   return Error{ErrorCode::kNotPermitted, StrCat("write ", PlaceOf(name), ": sealed for master ", epoch_)};
 }

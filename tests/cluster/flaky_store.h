@@ -1,5 +1,5 @@
 // A record store like that of a cluster: each call takes a while, answers to writes get lost, changes are not reported,
-// and a master that was replaced cannot write.
+// and a master that was replaced cannot write. While a job's folder has a file `away`, no call of a client is answered.
 #pragma once
 
 #include <atomic>
@@ -34,6 +34,7 @@ class FlakyStore : public RecordStore {
   std::string PlaceOf(const std::string& name) const override { return inner_.PlaceOf(name); }
 
  private:
+  Status Reach() const;
   Status MayWrite(const std::string& name) const;
   Status Heard(const Status& done, const std::string& name) const;
 

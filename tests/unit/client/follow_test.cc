@@ -10,6 +10,7 @@
 #include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
 #include "runtime/records/job_folder.h"
+#include "runtime/records/last_status.h"
 #include "runtime/records/local_job_store.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -29,6 +30,7 @@ class FakeAmLauncher : public AmLauncher {
     if (up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
     if (!waits.empty()) view.kind = ArbiterView::Kind::kKept;
     view.waits = waits;
+    view.oldest_epoch = oldest_epoch;
     return view;
   }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override {
@@ -39,6 +41,17 @@ class FakeAmLauncher : public AmLauncher {
   Result<bool> EndBeforeFirstAm(const JobRecords&, const KillRequest& kill) const override {
     asked_to_end.push_back(kill.reason);
     return true;
+  }
+  Result<bool> EndInScheduler(const JobId&, const std::string& reason) const override {
+    ended_in_scheduler.push_back(reason);
+    return true;
+  }
+  Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, const std::string& reason,
+                                                     Duration) const override {
+    JobStatus status;
+    status.job = job;
+    EndStatus(status, {.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = reason}, FromMillis(1));
+    return std::optional(std::move(status));
   }
   Pulse LookAfter(const JobRecords&) override {
     Pulse seen = pulse;
@@ -51,7 +64,8 @@ class FakeAmLauncher : public AmLauncher {
   bool someone_else_does = false;  // somebody else starts it
   // A job that waits has no master yet, and its records stay.
   std::string waits;
-  mutable std::vector<std::string> asked_to_end;
+  Epoch oldest_epoch{};
+  mutable std::vector<std::string> asked_to_end, ended_in_scheduler;
   std::function<Status(const JobRecords&)> on_start;
 
  private:
@@ -207,6 +221,65 @@ TEST_F(FollowTest, WithoutAnAmTheArbiterExecutesAKill) {
   follower.SendKill({"", {.reason = "enough"}});
   ASSERT_TRUE(RunUntil(loop_, [this] { return !launcher_.asked_to_end.empty(); }));
   EXPECT_EQ(launcher_.asked_to_end.front(), "enough");
+}
+
+// No process listens at the address of the lease, as after the death of an AM.
+TEST_F(FollowTest, AKillThatNoAmTakesIsExecutedByTheSchedulerWhenItsConditionHolds) {
+  launcher_.waits = "has no application master; YARN starts number 2: its container is being started";
+  ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
+  JobStatus status;
+  status.state = "RUNNING";
+  status.claim.owner = {"o2"};
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
+  std::optional<KillAnswer> answer;
+  FollowSink sink = Sink();
+  sink.on_kill = [&](KillAnswer given) { answer = given; };
+  Follower follower(loop_, records_, launcher_, std::move(sink));
+  follower.Start(Duration(0));
+  const auto fenced = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
+  follower.SendKill(*fenced, Duration(100));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return answer == KillAnswer::kFenced; }));
+  follower.SendKill(*records_.WriteKill({.reason = "later", .delay = Duration(600'000)}), Duration(0));
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return !launcher_.ended_in_scheduler.empty(); }, Duration(300)));
+  follower.SendKill(*records_.WriteKill({.reason = "patient"}));
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return !launcher_.ended_in_scheduler.empty(); }, Duration(300)))
+      << "an AM may come for half a minute";
+  follower.SendKill(*records_.WriteKill({.reason = "ours", .if_owner = {"o2"}}), Duration(100));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return !launcher_.ended_in_scheduler.empty(); }));
+  EXPECT_EQ(launcher_.ended_in_scheduler.front(), "ours");
+  EXPECT_FALSE(end_) << "the records are read again for the verdict";
+}
+
+TEST_F(FollowTest, AnUnrecordedKillEndsWithTheVerdictOfTheScheduler) {
+  launcher_.waits = "its store is away";
+  ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
+  JobStatus known;
+  known.claim.owner = {"o1"};
+  known.tasks.resize(3);
+  follower.Know(known);
+  follower.Start(Duration(0));
+  follower.SendKill({"", {.reason = "not ours", .if_owner = {"o2"}}}, Duration(0));
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return !launcher_.ended_in_scheduler.empty(); }, Duration(300)));
+  follower.SendKill({"", {.reason = "ours", .if_owner = {"o1"}}}, Duration(0));
+  launcher_.waits.clear();
+  ASSERT_TRUE(RunToEnd());
+  ASSERT_TRUE(end_->ok());
+  EXPECT_EQ((*end_)->verdict->message, "ours");
+}
+
+TEST_F(FollowTest, AnAmThatTheSchedulerHasReplacedIsNotCalled) {
+  launcher_.waits = "has no application master; YARN starts number 2: its container is being started";
+  launcher_.oldest_epoch = {2000};
+  ASSERT_TRUE(records_.WriteLease({{1001}, {SocketOf({1001})}, 1}).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; })) << "the reason is reported";
+  EXPECT_TRUE(launcher_.asked_to_end.empty()) << "the limit of the first start does not count";
+  EXPECT_EQ(launcher_.starts, 0);
 }
 
 TEST_F(FollowTest, FollowingAnEndedJobStartsNothing) {
