@@ -40,6 +40,9 @@ struct AmAccess {
   Address am;
   std::string token;
   MakeChannel tls;
+  // Returns true once the scheduler has given up this AM, so that another AM leads or will lead. May block, and is called
+  // by any thread. Null: the AM lives as long as the caller.
+  std::function<bool()> is_replaced = {};
 };
 
 // Returns how to reach the AM, or an error if the AM cannot be found now. kUnavailable: no AM has been leader yet. May

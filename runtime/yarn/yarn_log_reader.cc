@@ -349,7 +349,11 @@ std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbit
   FindMaster find = [records, &arbiter]() -> Result<AmAccess> {
     TRY_ASSIGN(const auto lease, records.ReadLease());
     if (!lease) return UnavailableError("no application master has started yet");
-    AmAccess way{.am = lease->am.own};
+    const auto is_replaced = [records, &arbiter, epoch = lease->epoch] {
+      return epoch < arbiter.Look(records).oldest_epoch;
+    };
+    if (is_replaced()) return UnavailableError("no application master runs now");
+    AmAccess way{.am = lease->am.own, .token = "", .tls = {}, .is_replaced = is_replaced};
     TRY_ASSIGN(way.token, records.ReadToken());
     TRY_ASSIGN(way.tls, arbiter.WayToAm(records));
     return way;

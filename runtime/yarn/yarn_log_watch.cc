@@ -12,6 +12,8 @@ constexpr Duration kConnectAgain{1000};
 // The time after which a status call is answered even without news. The call is repeated, so this time is not critical.
 constexpr Duration kStatusLimit{30'000};
 constexpr Duration kLookForLost{2000};
+// How often the scheduler is asked for another AM. The connection to a lost node ends only after half a minute.
+constexpr Duration kCheckMaster{1000};
 // Limit of open calls. If the following of logs began at different times, the logs are requested in different calls.
 // The last of these calls is short, so its logs are soon requested together with others.
 constexpr int kMostCalls = 4;
@@ -44,6 +46,8 @@ void YarnLogWatch::Connect() {
   auto way = reader_.FindItsMaster();
   if (!way.ok()) return Lose(way.error().message);
   token_ = way->token;
+  is_replaced_ = way->is_replaced;
+  CheckMaster();
   am_ = ConnectTo(*way, loop_, reader_.records());
   am_->GetStatus(token_, Then<JobStatus>([this](const JobStatus& status) {
                    if (std::exchange(told_of_loss_, false)) LogInfo("the application master is reachable again");
@@ -60,11 +64,24 @@ void YarnLogWatch::Lose(const std::string& why) {
   asked_.clear();
   calls_ = 0;
   asking_ = nullptr;
+  checking_ = nullptr;
   if (was_there && !std::exchange(told_of_loss_, true))
     LogInfo(StrCat("the application master is not reachable: ", why));
   connecting_ = loop_.After(kConnectAgain, [this] { Connect(); });
   // The AM may have exited because the job has ended, so the status must be checked.
   sink_.on_status();
+}
+
+void YarnLogWatch::CheckMaster() {
+  if (!is_replaced_) return;
+  checking_ = loop_.After(kCheckMaster, [this] {
+    checks_.Do([this, is_replaced = is_replaced_, of = am_.get()]() -> SideThread::Then {
+      return [this, of, replaced = is_replaced()] {
+        if (of != am_.get()) return;
+        replaced ? Lose("the scheduler has given it up") : CheckMaster();
+      };
+    });
+  });
 }
 
 void YarnLogWatch::WatchStatus() {

@@ -32,6 +32,7 @@ class YarnLogWatch : public LogWatch {
 
   void Connect();
   void Lose(const std::string& why);
+  void CheckMaster();
   void WatchStatus();
   void Take(const JobStatus& status);
   void Tell(const AttemptId& attempt);
@@ -53,6 +54,7 @@ class YarnLogWatch : public LogWatch {
   const LogWatchSink sink_;
   std::string token_;
   std::unique_ptr<AmConnection> am_;  // null: the AM is being searched
+  std::function<bool()> is_replaced_;
   int64_t seq_ = 0;
   int calls_ = 0;          // open calls of ReadLogs
   std::set<LogId> asked_;  // logs requested in these calls
@@ -60,7 +62,8 @@ class YarnLogWatch : public LogWatch {
   std::set<AttemptId> ended_;
   std::set<AttemptId> lost_;
   bool told_of_loss_ = false;
-  EventLoop::Timer connecting_, asking_, looking_;
+  EventLoop::Timer connecting_, asking_, looking_, checking_;
+  SideThread checks_{loop_};
 };
 
 }  // namespace tony

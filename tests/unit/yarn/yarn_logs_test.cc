@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <future>
 #include <map>
@@ -28,13 +29,13 @@ using testing::IsEmpty;
 // Plays a master and its executors on a thread of its own.
 class PlayedMaster : public FakeAmService {
  public:
-  PlayedMaster(const JobRecords& records, JobStatus status, const std::string& its_token) {
+  PlayedMaster(const JobRecords& records, JobStatus status, const std::string& its_token, Epoch epoch = {1}) {
     token = its_token;
     job = std::move(status);
     std::promise<void> started;
-    thread_ = std::thread([this, &records, &started] {
+    thread_ = std::thread([this, &records, &started, epoch] {
       loop_.Post([&] {
-        auto server = StartRpcServer(loop_, {.folder = records.place(), .at = {SocketOf({1})}}, *this);
+        auto server = StartRpcServer(loop_, {.folder = records.place(), .at = {SocketOf(epoch)}}, *this);
         EXPECT_TRUE(server.ok());
         server_ = *std::move(server);
         started.set_value();
@@ -154,10 +155,11 @@ class PlayedMaster : public FakeAmService {
 
 class NobodyRules : public Arbiter {
  public:
-  ArbiterView Look(const JobRecords&) const override { return {}; }
+  ArbiterView Look(const JobRecords&) const override { return {.oldest_epoch = {oldest_epoch}}; }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
   Status Settle(const JobRecords&) const override { return Ok(); }
   std::string KeeperFailureHint(const JobRecords&) const override { return ""; }
+  std::atomic<int64_t> oldest_epoch = 0;
 };
 
 // No node listens at port 1.
@@ -218,7 +220,7 @@ class YarnLogsTest : public testing::Test {
   const std::string token_ = std::string(2 * kJobTokenBytes, 'a');
   const TempFolder temp_;
   const JobRecords records_ = LocalJobRecords(temp_.path());
-  const NobodyRules arbiter_;
+  NobodyRules arbiter_;
   const YarnLogReader::FetchMoved moved_ = [this](const std::string& link,
                                                   const std::string& stream) -> Result<LogExcerpt> {
     EXPECT_EQ(link, kLink);
@@ -284,6 +286,18 @@ TEST_F(YarnLogsTest, AFollowerReadsNewTextAndEndsWithTheJob) {
   EndJob();
   ASSERT_TRUE(Until([&] { return is_done_; }));
   EXPECT_EQ(followed_[kOther], "other\n");
+}
+
+// The first master stays connected, as on a node that the network has lost.
+TEST_F(YarnLogsTest, AFollowerLeavesAMasterThatTheSchedulerHasReplaced) {
+  master_->Write(kFirst, "one\n");
+  Follow();
+  ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\n"; }));
+  PlayedMaster next(records_, Running(), token_, {2000});
+  next.Write(kFirst, "one\ntwo\n");
+  arbiter_.oldest_epoch = 2000;
+  ASSERT_TRUE(records_.WriteLease({{2000}, {SocketOf({2000})}, 1}).ok());
+  ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo\n"; }));
 }
 
 TEST_F(YarnLogsTest, NothingIsRequestedWhileNothingIsWritten) {
