@@ -40,6 +40,7 @@
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/node_logs.h"
+#include "runtime/yarn/yarn_arbiter.h"
 #include "runtime/yarn/yarn_cluster.h"
 #include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_log_reader.h"
@@ -48,6 +49,7 @@
 namespace tony::am {
 namespace {
 
+static_assert(kMostProcesses < kEpochsPerAttempt);
 constexpr const char* kEverywhere = "0.0.0.0";
 // The file in the container's folder that holds the MasterState.
 constexpr const char* kStateFile = ".tony-attempt";
@@ -186,7 +188,7 @@ class Master {
         sockets_(sockets),
         process_(process),
         records_(RecordsOf(container.cluster, container.launch.job)),
-        epoch_{int64_t{container.attempt} * (kMostProcesses + 1) + process.number()},
+        epoch_{container.attempt * kEpochsPerAttempt + process.number()},
         names_(loop),
         rm_(loop, names_, container.cluster.rm, hadoop::SimpleUser{container.cluster.user}) {}
 
