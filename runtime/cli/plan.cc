@@ -60,7 +60,11 @@ std::string RolesTable(const JobSpec& spec, const TableRoom& room) {
     table.Add({role.name, StrCat(role.instances), StrCat(role.resources.memory_mb, " MB"),
                StrCat(role.resources.vcores), StrCat(role.resources.gpus),
                room.columns > 0 ? SafeLine(EachProcess(role)) : EachProcess(role)});
-  return table.Text(room);
+  std::string others;
+  for (const RoleSpec& role : spec.roles)
+    for (const auto& [type, amount] : role.resources.others)
+      others += StrCat("  resource of each ", role.name, ": ", ToString(amount), " of ", type, "\n");
+  return table.Text(room) + others;
 }
 
 std::string Total(const JobSpec& spec) {

@@ -18,7 +18,9 @@ namespace {
 
 constexpr size_t kMostRules = 8;
 
-std::string Amount(int64_t files, int64_t bytes) { return StrCat(Counted(files, "file"), ", ", HumanSize(bytes)); }
+std::string FilesAndBytes(int64_t files, int64_t bytes) {
+  return StrCat(Counted(files, "file"), ", ", HumanSize(bytes));
+}
 
 std::string Paths(const LeftOut& left) {
   std::string paths = Join(left.paths, ", ");
@@ -84,7 +86,7 @@ std::string HumanSize(int64_t bytes) {
 }
 
 std::string AmountOf(const SourceSummary& sources) {
-  return sources.folder.empty() ? "" : Amount(sources.files, sources.bytes);
+  return sources.folder.empty() ? "" : FilesAndBytes(sources.files, sources.bytes);
 }
 
 std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
@@ -92,7 +94,7 @@ std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
   for (size_t i = 0; i < sources.left_out.size() && i < kMostRules; ++i) {
     const LeftOut& left = sources.left_out[i];
     lines.push_back(
-        StrCat("left out: ", Paths(left), ": ", Amount(left.files, left.bytes), " (", SafeLine(left.rule), ")"));
+        StrCat("left out: ", Paths(left), ": ", FilesAndBytes(left.files, left.bytes), " (", SafeLine(left.rule), ")"));
   }
   if (sources.left_out.size() > kMostRules)
     lines.push_back(StrCat("left out: files of ", sources.left_out.size() - kMostRules, " more rules"));

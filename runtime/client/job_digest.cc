@@ -33,6 +33,7 @@ std::string Roles(const JobSpec& spec) {
   for (const RoleSpec& role : spec.roles) {
     const Resources& each = role.resources;
     parts.Add(role.name, role.instances, ToString(role.completion), each.memory_mb, each.vcores, each.gpus);
+    for (const auto& [type, amount] : each.others) parts.Add("resource", type, ToString(amount));
     for (const auto& [other, until] : role.depends_on) parts.Add("after", other, ToString(until));
     for (const OutliveLimit& rule : role.outlives) parts.Add("outlives", Join(rule.roles, ","), rule.limit.count());
     if (role.min_succeeded > 0) parts.Add("succeeded", role.min_succeeded);

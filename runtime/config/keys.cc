@@ -130,6 +130,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.outlives-restarts", kFlag, "false", kImplemented, "a sidecar continues with its address when the gang restarts, and is not notified; default for a sidecar tensorboard: true"},
     {"tony.<role>.placement", kText, "pack", kYarn, "pack: tasks run on the nodes with free resources; spread: as evenly over the nodes as free resources allow"},
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint", "tony.<role>.placement and node-label say where tasks go"},
+    {"tony.<role>.resource.<NAME>", kText, "", kYarn, "amount of another resource type of the cluster for each task, such as tony.worker.resource.yarn.io/fpga=1, or with a unit of Hadoop (500M, 4Gi)"},
     {"tony.<role>.resources", kList, "", kImplemented, "files and folders for the folders of the role's tasks: SRC[::NAME][#archive]. On YARN SRC may be in HDFS, too (hdfs://...)"},
     {"tony.<role>.vcores", kNumber, "1", kImplemented, "cores for each task"},
     {"tony.task.background", kText, "auto", kImplemented, "what happens to processes that the command left in the background when it exited with 0: auto: the task waits for them if nothing else did the work (nohup python train.py &), otherwise it ends them; end; wait; fail: the task has failed"},
@@ -138,12 +139,13 @@ constexpr Key kKeys[] = {
     {"tony.task.max-total-instances", kNumber, "-1", kImplemented, "maximum number of tasks of the job; below 0: any number"},
     {"tony.task.max-total-memory", kNumber, "-1", kImplemented, "maximum memory of all tasks together, in MB; below 0: any amount"},
     {"tony.task.max-total-vcores", kNumber, "-1", kImplemented, "maximum number of cores of all tasks together; below 0: any number"},
-    {"tony.task.max-total-<resource>", kNumber, "-1", kNotNeeded, "maximum of another YARN resource for all tasks together", "tasks can request only memory, vcores and gpus"},
+    {"tony.task.max-total-<resource>", kNumber, "-1", kNotNeeded, "maximum of another YARN resource for all tasks together", "only instances, memory, vcores and gpus have such a maximum"},
 
     // A job without roles is one task, which TonY ran in the AM's container.
     {"tony.am.command", kText, "", kImplemented, "command of a job without roles, or of the preprocessing step (tony.application.enable-preprocess); if it is empty, tony.containers.command is used"},
     {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
     {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
+    {"tony.am.resource.<NAME>", kText, "", kYarn, "amount of another resource type of the cluster, for a job without roles, or for the preprocessing step (tony.application.enable-preprocess)"},
     {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
 
     // Liveness and recovery.

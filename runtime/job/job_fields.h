@@ -24,6 +24,10 @@ constexpr auto FormOf(const TaskId& /*task*/) {
   return TextForm{[](const TaskId& task) { return ToString(task); }, from, "a task such as worker:0"};
 }
 
+constexpr auto FormOf(const Amount& /*amount*/) {
+  return TextForm{[](const Amount& amount) { return ToString(amount); }, ParseAmount, "an amount such as 2 or 500M"};
+}
+
 void Fields(auto& io, Is<AttemptId> auto& attempt, int64_t least = 1) {
   io.Field("task", attempt.task);
   io.Field("attempt", attempt.number, Between{least, kMostCount});

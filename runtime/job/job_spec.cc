@@ -133,6 +133,7 @@ void Fields(auto& io, Is<RoleSpec> auto& role) {
   io.Field("name", role.name);
   io.Field("instances", role.instances, Between{1, kMostCount});
   Fields(io, role.resources);
+  io.IfSet("resources", role.resources.others);
   io.IfSet("node_label", role.node_label);
   io.IfSet("placement", role.placement);
   io.IfSet("key_prefix", role.key_prefix);

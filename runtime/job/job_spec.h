@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/amount.h"
 #include "runtime/base/names.h"
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
@@ -81,10 +82,14 @@ enum class Background {
 };
 constexpr auto NamesOf(Background) { return EnumNames("auto", "end", "wait", "fail"); }
 
+inline constexpr char kGpuType[] = "yarn.io/gpu";  // the name of Hadoop
+
 struct Resources {
   int64_t memory_mb = 2048;
   int vcores = 1;
   int gpus = 0;
+  // Amounts of other resources of a Hadoop cluster, such as "yarn.io/fpga" -> 1; never "yarn.io/gpu". None is 0.
+  std::map<std::string, Amount> others;
   bool operator==(const Resources&) const = default;
 };
 

@@ -80,11 +80,44 @@ Result<std::string> CommandOf(const PropertyValues& values, std::string_view rol
   return Error{ErrorCode::kInvalid, StrCat("role ", role, " has no command: set ", Join(keys, " or "), " (-executes)")};
 }
 
+// Reads the amount of a resource type of the cluster. The types that have keys of their own are refused, except GPUs:
+// both keys for GPUs mean the same.
+Status ReadResource(const PropertyValues& values, std::string_view keys_of, const std::string& type,
+                    Resources& resources) {
+  const std::string key = KeyOf(keys_of, StrCat("resource.", type));
+  const std::string_view own = type == "vcores" ? "vcores" : type == "memory-mb" || type == "memory" ? "memory" : "";
+  if (!own.empty()) return values.Bad(key, StrCat("set ", KeyOf(keys_of, own), " instead"));
+  const auto amount = ParseAmount(Trim(values.Text(key)));
+  if (!amount) return values.Bad(key, StrCat("expected a whole number, or one with a unit: ", kAmountUnits));
+  if (type != kGpuType) {
+    if (amount->value > 0) resources.others[type] = *amount;
+    return Ok();
+  }
+  if (const std::string gpus = KeyOf(keys_of, "gpus"); values.Has(gpus))
+    return values.Bad(key, StrCat("sets the same as ", gpus, "; remove one of the two keys"));
+  if (!amount->unit.empty() || amount->value > kMaxGpus)
+    return values.Bad(key, StrCat("expected a whole number from 0 to ", kMaxGpus));
+  resources.gpus = static_cast<int>(amount->value);
+  return Ok();
+}
+
+// Reads all resource types that a role requests, as far as the scheduler has any.
+Status ReadResources(const PropertyValues& values, std::string_view keys_of, Resources& resources) {
+  if (SchedulerOf(values) != kYarnScheduler) return Ok();
+  const std::string prefix = KeyOf(keys_of, "resource.");
+  const auto& all = values.properties().all();
+  for (auto it = all.lower_bound(prefix); it != all.end() && it->first.starts_with(prefix); ++it)
+    if (it->first.size() > prefix.size())
+      TRY(ReadResource(values, keys_of, it->first.substr(prefix.size()), resources));
+  return Ok();
+}
+
 Result<Resources> ResourcesOf(const PropertyValues& values, std::string_view keys_of) {
   Resources resources;
   TRY_ASSIGN(resources.memory_mb, values.MemoryMb(KeyOf(keys_of, "memory")));
   TRY_ASSIGN(resources.vcores, values.Count(KeyOf(keys_of, "vcores"), 1, kMaxCores));
   TRY_ASSIGN(resources.gpus, values.Count(KeyOf(keys_of, "gpus"), 0, kMaxGpus));
+  TRY(ReadResources(values, keys_of, resources));
   return resources;
 }
 

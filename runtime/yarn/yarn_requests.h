@@ -134,8 +134,6 @@ class YarnRequests {
 
 // Requests that a cluster will never grant, however long a job waits. Pure.
 
-inline constexpr char kGpuType[] = "yarn.io/gpu";
-
 hadoop::Resource ToYarn(const Resources& resources);
 
 // The most that a cluster gives one container, from NewApplication or Registration.

@@ -281,6 +281,7 @@ class PlannedRole:
     completion: Literal["tracked", "untracked", "sidecar"]
     min_succeeded: int | None = None
     min_failed: int | None = None
+    resources: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -76,6 +76,64 @@ TEST(YarnSpecTest, RolesArePackedOrSpreadAndGangsHaveAHold) {
               testing::HasSubstr("expected at most 240000, in milliseconds"));
 }
 
+TEST(YarnSpecTest, ARoleRequestsOtherResourceTypesOfTheCluster) {
+  const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
+                                 {"tony.worker.resource.yarn.io/fpga", "1"},
+                                 {"tony.worker.resource.disk", " 4 Gi "},
+                                 {"tony.worker.resource.none", "0"},
+                                 {"tony.worker.resource.yarn.io/gpu", "2"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const Resources& resources = parsed->spec.FindRole("worker")->resources;
+  EXPECT_EQ(resources.others, (std::map<std::string, Amount>{{"disk", {4, "Gi"}}, {"yarn.io/fpga", 1}}));
+  EXPECT_EQ(resources.gpus, 2) << "another name of the same";
+  EXPECT_TRUE(parsed->warnings.empty());
+  const std::string json = ToJson(parsed->spec);
+  EXPECT_THAT(json, testing::HasSubstr(R"("resources":{"disk":"4Gi","yarn.io/fpga":"1"})"));
+  const auto read = JobSpecFromJson(json);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, parsed->spec);
+}
+
+TEST(YarnSpecTest, TheOnlyTaskOfAJobWithoutRolesRequestsTheAmsResourceTypes) {
+  const auto parsed = ParseJobSpec(
+      PropertiesOf(
+          {{"tony.scheduler", "yarn"}, {"tony.containers.command", "true"}, {"tony.am.resource.yarn.io/fpga", "1"}}),
+      "/work");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.roles.front().resources.others, (std::map<std::string, Amount>{{"yarn.io/fpga", 1}}));
+  EXPECT_EQ(parsed->spec.roles.front().Key("resource.yarn.io/fpga"), "tony.am.resource.yarn.io/fpga");
+}
+
+TEST(YarnSpecTest, AJobOnAnotherSchedulerHasNoOtherResourceTypes) {
+  const auto parsed = ParseWith({{"tony.worker.resource.disk", "4Gi"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_TRUE(parsed->spec.FindRole("worker")->resources.others.empty());
+  EXPECT_THAT(parsed->warnings, testing::Contains(testing::HasSubstr("no effect without tony.scheduler=yarn")));
+}
+
+TEST(YarnSpecTest, ABadAmountOfAResourceTypeIsRefused) {
+  const auto error = [](const std::string& type, const std::string& amount, const std::string& gpus = "") {
+    Settings settings = {{"tony.scheduler", "yarn"}, {"tony.worker.resource." + type, amount}};
+    if (!gpus.empty()) settings.push_back({"tony.worker.gpus", gpus});
+    return ErrorWith(settings);
+  };
+  EXPECT_EQ(
+      error("disk", "1.5G"),
+      "tony.worker.resource.disk: \"1.5G\" (from -conf): expected a whole number, or one with a unit: p n u m k M "
+      "G T P Ki Mi Gi Ti Pi");
+  EXPECT_EQ(error("memory-mb", "4096"),
+            "tony.worker.resource.memory-mb: \"4096\" (from -conf): set tony.worker.memory instead");
+  EXPECT_EQ(error("vcores", "4"), "tony.worker.resource.vcores: \"4\" (from -conf): set tony.worker.vcores instead");
+  EXPECT_EQ(
+      error("yarn.io/gpu", "1", "1"),
+      "tony.worker.resource.yarn.io/gpu: \"1\" (from -conf): sets the same as tony.worker.gpus; remove one of the "
+      "two keys");
+  EXPECT_EQ(error("yarn.io/gpu", "1k"),
+            "tony.worker.resource.yarn.io/gpu: \"1k\" (from -conf): expected a whole number from 0 to 100000");
+  EXPECT_EQ(error("yarn.io/gpu", "100001"),
+            "tony.worker.resource.yarn.io/gpu: \"100001\" (from -conf): expected a whole number from 0 to 100000");
+}
+
 TEST(YarnSpecTest, ABadValueIsNamed) {
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.am.vcores", "0"}}).substr(0, 20), "tony.am.vcores: \"0\" ");
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.queue", "a\nb"}}),

@@ -1,0 +1,40 @@
+// An amount of a resource, with a unit as Hadoop writes it (UnitsConversionUtil): "4", "500M", "2 Gi". Pure.
+//
+// YARN counts each resource type in a unit of the cluster's choice, such as "G" for disks. A request may name another
+// unit, and the ResourceManager converts it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tony {
+
+// A value. Amounts of different units differ, even if they mean the same.
+struct Amount {
+  Amount(int64_t amount = 0, std::string its_unit = "") : value(amount), unit(std::move(its_unit)) {}
+  bool operator==(const Amount&) const = default;
+
+  int64_t value;
+  // A word of kAmountUnits. Empty in a request: the unit in which the cluster counts the resource. Empty in a report of
+  // the cluster: the plain number.
+  std::string unit;
+};
+
+// The units, from a billionth of a thousandth ("p") on. "m" is a thousandth, "M" a million, "Mi" 1024 times "Ki".
+inline constexpr std::string_view kAmountUnits = "p n u m k M G T P Ki Mi Gi Ti Pi";
+
+// Parses digits and a unit, with at most one blank between them. nullopt: the text has another form, for example a
+// fraction or a sign, or the number does not fit into 64 bits.
+std::optional<Amount> ParseAmount(std::string_view text);
+
+// Returns the text that ParseAmount() reads, e.g. "500M".
+std::string ToString(const Amount& amount);
+
+// Returns how much a request is in `unit`, in which a cluster counts the resource. nullopt: it is not a whole number of
+// this unit, or does not fit into 64 bits, or a unit is unknown. Hadoop would round it down without a message.
+std::optional<int64_t> InUnit(const Amount& amount, std::string_view unit);
+
+}  // namespace tony
