@@ -240,6 +240,8 @@ class Master {
                                                      const std::string&) { return ContextOf(shipment, launch); },
          .over = [this](const std::string& reason) { LeaveBecause(reason); },
          .list_nodes = [this](YarnSchedulerInputs::OnNodes done) { rm_.RunningNodes(std::move(done)); },
+         .read_queue = [this](const std::string& queue,
+                              YarnSchedulerInputs::OnQueue done) { rm_.Queue(queue, std::move(done)); },
          .gang_hold = spec.mode == DistributedMode::kGang ? spec.yarn.gang_hold : Duration(0),
          .lost_after = spec.timers.lost_after,
          .earlier = EarlierState(),

@@ -51,9 +51,10 @@ class StepRun {
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) PrintInLog("warning: " + warning);
-    const auto notes = backend_.Check(step_.job, CheckFor::kSubmit);
-    if (!notes.ok()) return WithRequestedResources(notes.error(), step_.job.spec, step_.job.configuration);
-    for (const std::string& note : *notes) PrintInLog(note);
+    const auto checked = backend_.Check(step_.job, CheckFor::kSubmit);
+    if (!checked.ok()) return WithRequestedResources(checked.error(), step_.job.spec, step_.job.configuration);
+    for (const std::string& note : checked->notes) PrintInLog(note);
+    asked_.id = checked->id;
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
     notes_.created = [](const JobId& job, const StagedFiles& files) {
       PrintInLog("job " + job.value);
@@ -175,7 +176,7 @@ class StepRun {
   const Step step_;
   // The parent process, which is watched from the start because it may die while files are staged.
   const HeldProcess parent_{getppid()};
-  const RequestedJob asked_;
+  RequestedJob asked_;
   ClientNotes notes_ = TerminalNotes();
   EventLoop loop_;
   const Backend& backend_;

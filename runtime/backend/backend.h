@@ -37,8 +37,8 @@ class Backend {
   // Returns an arbiter that can also restart a job's AM. The loop must outlive the arbiter.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
   // Checks whether the scheduler can ever run the job, before anything is staged or started. The error contains the
-  // reason why it cannot. The value contains further notes for people, one per line.
-  virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const = 0;
+  // reason why it cannot.
+  virtual Result<CheckedJob> Check(const ParsedJobSpec& job, CheckFor purpose) const = 0;
   // Returns what a submit would request, upload and start; empty if the spec already shows all these steps.
   virtual Result<PlannedSteps> Plan(const ParsedJobSpec&) const { return PlannedSteps(); }
   virtual const JobLogs& logs() const = 0;

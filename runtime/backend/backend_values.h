@@ -18,6 +18,12 @@ using ClusterOf = std::variant<JobId, SiteFiles>;
 // checks the job's sources in the cluster.
 enum class CheckFor { kSubmit, kPlan };
 
+struct CheckedJob {
+  std::vector<std::string> notes;  // for people, one per line
+  // The id that the scheduler has reserved for the job. Empty: the store of jobs chooses one.
+  JobId id;
+};
+
 // A step that a submit would take, as a text for people. `tony plan` shows these steps.
 struct PlannedStep {
   std::string what;  // "asked", "shipped", "started"

@@ -54,6 +54,8 @@ struct QueueView {
   int nodes = 0;  // number of a cluster's nodes
   std::vector<int> gpus, free_gpus;
   std::vector<QueueShare> queues;
+  // True: a queue that a job names may come into being with the job.
+  bool makes_queues = false;
   std::vector<QueuedJob> jobs;  // in queue order
   // The number of entries that are ignored, because no process of their jobs lives.
   int dead = 0;

@@ -119,8 +119,8 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY_ASSIGN(const auto said, backend->Check(parsed, CheckFor::kSubmit));
-  for (const std::string& note : said) Say(StrCat("tony: ", note));
+  TRY_ASSIGN(const CheckedJob checked, backend->Check(parsed, CheckFor::kSubmit));
+  for (const std::string& note : checked.notes) Say(StrCat("tony: ", note));
 
   EventLoop loop;
   const auto launcher = backend->MakeLauncher(loop);
@@ -132,7 +132,7 @@ Result<int> RunSubmit(const CommandLine& line) {
     SayStaged(files);
   };
   TRY_ASSIGN(const SubmittedJob submitted,
-             FindOrMakeJob(loop, interrupts, *launcher, notes, {.order = order, .job = parsed}));
+             FindOrMakeJob(loop, interrupts, *launcher, notes, {.order = order, .job = parsed, .id = checked.id}));
   if (submitted.signal != 0) {
     const std::string when = submitted.stopped_work.empty() ? "" : StrCat(" while ", submitted.stopped_work);
     Say(StrCat("tony: interrupted", when, "; nothing was submitted"));

@@ -33,6 +33,8 @@ struct SubmitOrder {
 struct RequestedJob {
   SubmitOrder order;
   ParsedJobSpec job;
+  // The id that the check has reserved. Empty: the store of jobs chooses one.
+  JobId id = {};
 };
 
 struct SubmittedJob {

@@ -81,7 +81,13 @@ Result<SubmitObservation> Taken(const Status& status) {
 
 JobCreator::JobCreator(EventLoop& loop, Interrupts& interrupts, const RequestedJob& asked, const Backend& backend,
                        const JobStore& jobs, const ClientNotes& notes)
-    : loop_(loop), interrupts_(interrupts), asked_(asked), backend_(backend), jobs_(jobs), notes_(notes) {}
+    : loop_(loop),
+      interrupts_(interrupts),
+      asked_(asked),
+      backend_(backend),
+      jobs_(jobs),
+      notes_(notes),
+      id_(asked.id) {}
 
 JobCreator::~JobCreator() {
   if (is_made_) return;
@@ -213,8 +219,11 @@ CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& la
       maker_(loop, interrupts, asked, backend, jobs, notes) {}
 
 Result<std::optional<SubmitStep>> CourseSteps::Walk() {
-  TRY_ASSIGN(id_, jobs_.NewId(RealClock().Now()));
-  maker_.UseId(id_);
+  id_ = asked_.id;
+  if (id_.value.empty()) {
+    TRY_ASSIGN(id_, jobs_.NewId(RealClock().Now()));
+    maker_.UseId(id_);
+  }
   SubmitMachine course(asked_.order.ask, claim_.owner, id_);
   while (course.step().kind != SubmitStepKind::kDone) {
     TRY_ASSIGN(const SubmitObservation seen, Take(course.step()));

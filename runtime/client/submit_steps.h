@@ -33,7 +33,7 @@ class JobCreator {
   ~JobCreator();
   JobCreator(const JobCreator&) = delete;
 
-  // Sets the job's id. Without this call the store chooses an id.
+  // Sets the job's id. Without this call the id is that of the request, or the store chooses one.
   void UseId(JobId id) { id_ = std::move(id); }
   // Stages the files. Stage() and UploadJob() return Ok() even if a signal stopped the work, so the caller must check
   // signal().

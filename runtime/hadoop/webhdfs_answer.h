@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ std::optional<std::string> WebText(const std::string& url, const std::string& po
 // empty or has the form "http://rm.example.org:8088". nullopt if the ResourceManager does not answer, or the key is not
 // set.
 std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
+
+// Returns the paths of the queues of the CapacityScheduler that make queues below them for jobs. Empty if the
+// ResourceManager does not answer, or has another scheduler.
+std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit);
 
 std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
 

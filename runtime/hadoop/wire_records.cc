@@ -54,7 +54,8 @@ wire::Resource ToWire(const Resource& resource) {
   for (const auto& [name, amount] : resource.others) {
     wire::ResourceInformation& other = *out.add_resource_value_map();
     other.set_key(name);
-    other.set_value(amount);
+    other.set_value(amount.value);
+    if (!amount.unit.empty()) other.set_units(amount.unit);
     other.set_type(wire::COUNTABLE);
   }
   return out;
@@ -102,7 +103,7 @@ NodeId FromWire(const wire::NodeId& id) { return {id.host(), id.port()}; }
 Resource FromWire(const wire::Resource& resource) {
   Resource out{.memory_mib = resource.memory(), .vcores = resource.virtual_cores()};
   for (const auto& other : resource.resource_value_map()) {
-    if (other.key() != "memory-mb" && other.key() != "vcores") out.others[other.key()] = other.value();
+    if (other.key() != "memory-mb" && other.key() != "vcores") out.others[other.key()] = {other.value(), other.units()};
   }
   return out;
 }

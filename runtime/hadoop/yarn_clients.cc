@@ -1,5 +1,9 @@
 #include "runtime/hadoop/yarn_clients.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/strings.h"
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/hadoop/wire/containers.pb.h"
@@ -84,14 +88,22 @@ Result<bool> SubmitOutcome(const Result<bool>& submitted) {
   return NotPermittedError(submitted.error().message);
 }
 
-QueueReport QueueIn(const wire::QueueInfo& queue) {
-  QueueReport report{.name = queue.queuename(),
+double Fraction(float reported) { return std::isfinite(reported) ? std::max(0.0, double{reported}) : 0; }
+
+// `above` is the parent. The CapacityScheduler names a queue below another one by the last part of its path, and
+// reports shares of the parent. The FairScheduler reports whole paths and shares of the cluster.
+QueueReport QueueIn(const wire::QueueInfo& queue, const QueueReport& above) {
+  const std::string& name = queue.queuename();
+  const bool is_path = above.path.empty() || name.starts_with(above.path + ".");
+  const bool is_fair = !queue.has_maximumcapacity();
+  QueueReport report{.path = is_path ? name : StrCat(above.path, ".", name),
                      .running = queue.state() == wire::Q_RUNNING,
-                     .capacity = queue.capacity(),
-                     .maximum_capacity = queue.maximumcapacity(),
-                     .used = queue.currentcapacity(),
+                     .guaranteed = Fraction(queue.capacity()) * (is_fair ? 1 : above.guaranteed),
+                     .most = is_fair ? 1 : Fraction(queue.maximumcapacity()) * above.most,
+                     .is_fair = is_fair,
                      .labels = {queue.accessiblenodelabels().begin(), queue.accessiblenodelabels().end()}};
-  for (const auto& child : queue.childqueues()) report.children.push_back(child.queuename());
+  report.used = Fraction(queue.currentcapacity()) * report.guaranteed;
+  for (const auto& child : queue.childqueues()) report.children.push_back(QueueIn(child, report));
   return report;
 }
 
@@ -174,12 +186,13 @@ void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
   wire::GetQueueInfoRequest request;
   request.set_queuename(name);
   request.set_includechildqueues(true);
+  request.set_recursive(true);
   constexpr auto convert = [](const wire::GetQueueInfoResponse& answer) { return answer; };
   CallFor(connection_, "getQueueInfo", request, +convert,
           [name, done = std::move(done)](const Result<wire::GetQueueInfoResponse>& answer) {
             if (!answer.ok()) return done(answer.error());
             if (!answer->has_queueinfo()) return done(NotFoundError("queue ", name, ": the cluster has no such queue"));
-            done(QueueIn(answer->queueinfo()));
+            done(QueueIn(answer->queueinfo(), {.guaranteed = 1, .most = 1}));
           });
 }
 

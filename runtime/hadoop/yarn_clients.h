@@ -79,12 +79,17 @@ struct ClusterMetrics {
   int nodes = 0, active = 0, lost = 0, unhealthy = 0;
 };
 
+// A queue and the queues below it. Shares are fractions of what the parent of the queue has that was asked for, so
+// those below "root" are fractions of the cluster.
 struct QueueReport {
-  std::string name;
-  bool running = false;                                 // true: accepts applications
-  double capacity = 0, maximum_capacity = 0, used = 0;  // fractions: 1 is all
+  // E.g. "root.team.ml". Begins with the name in the answer for the queue that was asked for.
+  std::string path;
+  bool running = false;  // true: accepts applications
+  double guaranteed = 0, most = 0, used = 0;
+  // True: the FairScheduler answered. It reports no maximum (`most` is 1), and may create a queue that a job names.
+  bool is_fair = false;
   std::set<std::string> labels;
-  std::vector<std::string> children;
+  std::vector<QueueReport> children;
 };
 
 class RmClient {
@@ -108,7 +113,8 @@ class RmClient {
   void RunningNodes(Done<std::vector<NodeReport>> done);
   // Returns the node labels of the cluster; empty if it has no labels.
   void NodeLabels(Done<std::vector<std::string>> done);
-  void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: no such queue
+  // Returns the queue with all queues below it. kNotFound: no queue has this path, or several queues have this name.
+  void Queue(const std::string& name, Done<QueueReport> done);
   // Returns the queues to which the user may submit, such as "root.ml", whether they run or not. Even if the cluster
   // does not enforce queue ACLs (yarn.acl.enable), only queues whose ACLs admit the user are returned.
   void QueuesOfUser(Done<std::vector<std::string>> done);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/amount.h"
 #include "runtime/base/time.h"
 #include "runtime/hadoop/credentials.h"
 
@@ -48,10 +49,10 @@ std::optional<ContainerId> ParseContainerId(std::string_view text);  // the form
 struct Resource {
   int64_t memory_mib = 0;
   int32_t vcores = 0;
-  // Amounts of other resources in the cluster's own unit, such as "yarn.io/gpu" -> 2. A ResourceManager ignores a name
-  // that it does not know, so check the resource of a granted container.
-  std::map<std::string, int64_t> others;
-  int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name) : 0; }
+  // Amounts of other resources, such as "yarn.io/gpu" -> 2. A ResourceManager reports them in the cluster's own unit. It
+  // ignores a name that it does not know, so check the resource of a granted container.
+  std::map<std::string, Amount> others;
+  int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name).value : 0; }
   bool operator==(const Resource&) const = default;
 };
 

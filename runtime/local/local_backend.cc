@@ -82,10 +82,14 @@ class LocalBackendImage : public Backend, private JobLogs, private Operations {
     return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
   }
   const Arbiter& arbiter() const override { return arbiter_; }
-  Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const override {
-    if (purpose == CheckFor::kSubmit) return CheckMachine(job.spec);
-    TRY(CheckMachineForPlan(job.spec));
-    return std::vector<std::string>();
+  Result<CheckedJob> Check(const ParsedJobSpec& job, CheckFor purpose) const override {
+    CheckedJob checked;
+    if (purpose == CheckFor::kPlan) {
+      TRY(CheckMachineForPlan(job.spec));
+    } else {
+      TRY_ASSIGN(checked.notes, CheckMachine(job.spec));
+    }
+    return checked;
   }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
     return std::make_unique<OwningLauncher>(loop);

@@ -16,6 +16,8 @@
 #include "runtime/records/record_store.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
+#include "runtime/yarn/yarn_queues.h"
+#include "runtime/yarn/yarn_requests.h"
 
 namespace tony {
 namespace {
@@ -27,6 +29,8 @@ constexpr Duration kSubmitLimit{30'000};
 // Limit of connecting, and of the call, when a client ends a job and may have to exit soon.
 constexpr Duration kKillLimit{2000};
 constexpr Duration kEndPause{100};
+// A ResourceManager decides within milliseconds. After this time the job counts as accepted.
+constexpr Duration kAcceptLimit{2000};
 
 bool Has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
@@ -44,6 +48,22 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
   return CallsOf(cluster, kLookLimit).Report(id);
+}
+
+// Returns why the nodes have no room for the AM's container, or which resource of theirs is used up; nullopt if they have
+// room, or if it is not known.
+std::optional<std::string> WhyNoAm(const JobRecords& records) {
+  const auto cluster = FindYarnCluster(records.job());
+  const auto spec = records.ReadSpec();
+  if (!cluster.ok() || !spec.ok()) return std::nullopt;
+  auto nodes = CallsOf(*cluster, kLookLimit).RunningNodes();
+  if (!nodes.ok()) return std::nullopt;
+  const std::string used_up = UsedUp(*nodes);
+  if (auto why = WhyNotGranted(
+          {.size = {spec->yarn.am_memory_mb, spec->yarn.am_vcores, {}}, .label = spec->yarn.am_node_label},
+          {.nodes = *std::move(nodes)}))
+    return why;
+  return used_up.empty() ? std::nullopt : std::optional(StrCat("jobs use all ", used_up, " of the nodes"));
 }
 
 bool HadLeader(const JobRecords& records) {
@@ -160,7 +180,7 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
     const bool ended = HasEnded(report->state);
     return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept,
             .swept = ended,
-            .waits = AmWaitReason(*report),
+            .waits = AmWaitReason(*report, [&] { return WhyNoAm(records); }),
             .oldest_epoch = {report->attempt > 1 ? report->attempt * kEpochsPerAttempt : 0}};
   }
   if (report.error().code != ErrorCode::kNotFound) return {.kind = ArbiterView::Kind::kKept};
@@ -264,13 +284,10 @@ Result<bool> YarnArbiter::Start(const JobRecords& records) {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::Submission submission, make_(cluster, records));
   const RmCalls rm = CallsOf(cluster, kSubmitLimit);
-  const Status submitted = rm.Submit(submission);
-  if (submitted.ok()) return true;
-  if (submitted.error().code != ErrorCode::kNotPermitted) return submitted.error();
-  const auto open = rm.QueuesOfUser();
-  if (!open.ok()) return submitted.error();
-  const std::string queues = open->empty() ? "no queue" : Join(*open, ", ");
-  return NotPermittedError(submitted.error().message, "; the user may submit to ", queues);
+  Status accepted = rm.Submit(submission);
+  if (accepted.ok()) accepted = AwaitAcceptance(CallsOf(cluster, kLookLimit), submission.id, kAcceptLimit);
+  if (accepted.ok()) return true;
+  return RefusedSubmit(cluster, submission.queue, accepted.error());
 }
 
 }  // namespace tony

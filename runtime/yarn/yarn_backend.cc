@@ -71,14 +71,14 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
     return std::make_unique<YarnArbiter>(SubmissionOf);
   }
-  Result<std::vector<std::string>> Check(const ParsedJobSpec& job, CheckFor purpose) const override {
+  Result<CheckedJob> Check(const ParsedJobSpec& job, CheckFor purpose) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
-    TRY_ASSIGN(auto notes, CheckYarnCluster(cluster, job.spec));
-    if (purpose == CheckFor::kSubmit) return notes;
+    TRY_ASSIGN(auto checked, CheckYarnCluster(cluster, job.spec, purpose));
+    if (purpose == CheckFor::kSubmit) return checked;
     for (const FileSpec& file : FilesInHdfs(job.spec))
       if (const auto there = FindHdfsFiles(cluster, file); !there.ok())
         return Annotate(there.error(), NameOfSource(file));
-    return notes;
+    return checked;
   }
   Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));

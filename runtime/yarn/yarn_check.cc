@@ -20,29 +20,13 @@
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
+#include "runtime/yarn/yarn_queues.h"
 #include "runtime/yarn/yarn_requests.h"
 
 namespace tony {
 namespace {
 
 constexpr Duration kLimit{2000};
-constexpr size_t kMostQueuesTold = 20;
-
-// Adds `name` and the queues below it, as far as they run, are open to the user, and have no queues below them. Only
-// such queues accept applications.
-void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& open, std::vector<std::string>& leaves) {
-  const auto queue = rm.Queue(name);
-  if (!queue.ok() || leaves.size() >= kMostQueuesTold) return;
-  if (queue->children.empty() && queue->running && open.Has(name)) leaves.push_back(name);
-  for (const std::string& child : queue->children) AddLeaves(rm, child, open, leaves);
-}
-
-// Returns whether the cluster enforces queue ACLs. The setting is the ResourceManager's own, or that of the site files
-// if the ResourceManager does not answer.
-bool EnforcesQueueAcls(const YarnCluster& cluster) {
-  const auto told = hadoop::RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
-  return told ? *told == "true" : cluster.enforces_queue_acls;
-}
 
 // Checks the priority, because YARN would lower it silently. The check is skipped if the ResourceManager does not
 // report its highest priority.
@@ -67,20 +51,19 @@ std::map<std::string, std::string> LabelsOf(const JobSpec& spec) {
   return labels;
 }
 
-Status CheckLabels(const RmCalls& rm, const JobSpec& spec) {
+// `queue` is nullopt if its labels are not known.
+Status CheckLabels(const RmCalls& rm, const JobSpec& spec, const std::optional<hadoop::QueueReport>& queue) {
   const auto asked = LabelsOf(spec);
   if (asked.empty()) return Ok();
   TRY_ASSIGN(const auto there, rm.NodeLabels());
-  TRY_ASSIGN(const hadoop::QueueReport queue, rm.Queue(spec.yarn.queue));
   for (const auto& [key, label] : asked) {
     const std::string bad = StrCat(key, ": \"", label, "\" is not a label ");
     if (std::ranges::count(there, label) == 0)
       return InvalidError(bad, "of this cluster; it has ",
                           there.empty() ? "none" : StrCat("the labels ", Join(there, ", ")));
-    if (!queue.labels.contains(label) && !queue.labels.contains("*")) {
-      const std::vector<std::string> own(queue.labels.begin(), queue.labels.end());
-      return InvalidError(bad, "of queue ", spec.yarn.queue, ", which may use ",
-                          own.empty() ? "none" : Join(own, ", "));
+    if (queue && !queue->labels.contains(label) && !queue->labels.contains("*")) {
+      const std::vector<std::string> own(queue->labels.begin(), queue->labels.end());
+      return InvalidError(bad, "of queue ", queue->path, ", which may use ", own.empty() ? "none" : Join(own, ", "));
     }
   }
   return Ok();
@@ -102,50 +85,16 @@ Status AskHdfs(const YarnCluster& cluster) {
 
 }  // namespace
 
-bool OpenQueues::Has(const std::string& name) const {
-  return !has_rules || std::ranges::any_of(allowed, [&](const std::string& path) {
-    return path == name || path.ends_with("." + name);
-  });
-}
-
-Result<OpenQueues> QueuesOpenTo(const YarnCluster& cluster) {
-  TRY_ASSIGN(auto allowed, RmCalls(cluster.rm, cluster.user, kLimit).QueuesOfUser());
-  return OpenQueues{EnforcesQueueAcls(cluster), std::move(allowed)};
-}
-
-Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name) {
-  const RmCalls rm(cluster.rm, cluster.user, kLimit);
-  const auto queue = rm.Queue(name);
-  if (!queue.ok() && queue.error().code != ErrorCode::kNotFound) return queue.error();
-  const bool takes_jobs = queue.ok() && queue->running && queue->children.empty();
-  OpenQueues open{.has_rules = true, .allowed = {}};
-  TRY_ASSIGN(open.allowed, rm.QueuesOfUser());
-  if (takes_jobs && open.Has(name)) return Ok();
-  // This setting is queried late, because it matters only if no ACL admits the user.
-  open.has_rules = EnforcesQueueAcls(cluster);
-  if (takes_jobs && open.Has(name)) return Ok();
-  std::vector<std::string> leaves;
-  AddLeaves(rm, "root", open, leaves);
-  std::ranges::sort(leaves);
-  const std::string why = takes_jobs        ? StrCat("is closed to user ", cluster.user)
-                          : !queue.ok()     ? "is unknown to the cluster"
-                          : !queue->running ? "is stopped"
-                                            : "has queues below it, so jobs must go to one of those";
-  return Error{takes_jobs ? ErrorCode::kNotPermitted : ErrorCode::kInvalid,
-               StrCat("tony.yarn.queue: \"", name, "\" ", why, "; ",
-                      leaves.empty() ? "no queue is open to this user" : StrCat("use one of ", Join(leaves, ", ")))};
-}
-
-Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec) {
+Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose) {
   const RmCalls rm(cluster.rm, cluster.user, kLimit);
   TRY_ASSIGN(const hadoop::NewApplication made, rm.ReserveApplicationId());
   const ContainerLimits limits{made.maximum, {}};
   const Resources am{.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores};
   if (const auto why = WhyNeverGranted(am, limits)) return InvalidError("tony.am: ", *why);
   if (const auto why = WhyNeverGranted(spec, limits)) return InvalidError(*why);
-  TRY(CheckYarnQueue(cluster, spec.yarn.queue));
+  TRY_ASSIGN(const QueueCheck queue, CheckYarnQueue(cluster, spec, made.id, purpose));
   TRY(CheckPriority(cluster, spec.yarn.priority));
-  TRY(CheckLabels(rm, spec));
+  TRY(CheckLabels(rm, spec, queue.queue));
   // The address in the site files may not be that of a NameNode. An error kUnavailable therefore names the key of the
   // address.
   const Status hdfs = AskHdfs(cluster);
@@ -153,13 +102,14 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
     return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
   TRY(hdfs);
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
-  std::vector<std::string> notes;
-  if (auto why = WhyNoHistory(cluster, spec)) notes.push_back(*std::move(why));
-  if (spec.RequestsGpus()) {
+  CheckedJob checked;
+  if (!queue.id_was_used) checked.id = {hadoop::ToString(made.id)};
+  if (auto why = WhyNoHistory(cluster, spec)) checked.notes.push_back(*std::move(why));
+  if (RequestsOtherResources(spec)) {
     TRY_ASSIGN(const auto nodes, rm.RunningNodes());
-    if (auto why = WhyTooManyGpus(spec, nodes)) notes.push_back(*std::move(why));
+    if (auto why = WhyTooMuch(spec, nodes)) checked.notes.push_back(*std::move(why));
   }
-  return notes;
+  return checked;
 }
 
 namespace {
@@ -245,13 +195,15 @@ std::string PercentOf(double share) { return StrCat(static_cast<int64_t>(share *
 Check CheckQueues(const QueueView& view, const std::string& user) {
   constexpr const char* kName = "queues";
   std::vector<std::string> open, room;
-  bool has_default = false;
+  bool has_default = view.makes_queues;
   for (const QueueShare& queue : view.queues) {
     if (!queue.takes_jobs || !queue.is_open) continue;
     open.push_back(StrCat(queue.name, " (uses ", PercentOf(queue.used), " of ", PercentOf(queue.most), ")"));
-    if (queue.used < queue.most) room.push_back(queue.name);
+    // A limit of 0 means that the cluster has no nodes now.
+    if (queue.used < queue.most || queue.most == 0) room.push_back(queue.name);
     has_default |= queue.name == YarnSpec().queue || queue.name.ends_with("." + YarnSpec().queue);
   }
+  if (open.empty() && view.makes_queues) return OkCheck(kName, "a queue comes into being with its first job");
   if (open.empty())
     return FailCheck(kName, StrCat("no queue is open to user ", user),
                      "an administrator can add the user to yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
@@ -431,22 +383,16 @@ QueuedJob JobOf(const ApplicationReport& report) {
           .why = AmWaitReason(report)};
 }
 
-// Adds a queue and the queues below it. `above` is its parent queue.
-void AddQueue(const RmCalls& rm, const std::string& name, const QueueShare& above, const OpenQueues& open,
-              QueueView& view) {
-  const auto report = rm.Queue(name);
-  if (!report.ok() || view.queues.size() >= kMostQueues) return;
-  QueueShare queue{.name = name,
-                   .takes_jobs = report->running && report->children.empty(),
-                   .is_open = open.Has(name),
-                   .guaranteed = above.guaranteed * report->capacity,
-                   .most = above.most * report->maximum_capacity};
-  queue.used = queue.guaranteed * report->used;
+void AddQueue(const ClusterQueues& queues, const hadoop::QueueReport& report, QueueView& view) {
+  QueueShare queue{.name = report.path,
+                   .takes_jobs = queues.TakesJobs(report),
+                   .is_open = queues.IsOpen(report),
+                   .guaranteed = report.guaranteed,
+                   .most = report.most,
+                   .used = report.used};
   for (const QueuedJob& job : view.jobs)
-    if (job.queue == name || name.ends_with("." + job.queue) || job.queue.ends_with("." + name))
-      ++(job.runs ? queue.running : queue.waiting);
+    if (job.queue == report.path) ++(job.runs ? queue.running : queue.waiting);
   view.queues.push_back(queue);
-  for (const std::string& child : report->children) AddQueue(rm, child, queue, open, view);
 }
 
 void AddNodes(const std::vector<hadoop::NodeReport>& nodes, QueueView& view) {
@@ -476,10 +422,15 @@ Result<QueueView> ReadYarnQueue(const YarnCluster& cluster) {
   view.place = ToString(cluster.rm);
   TRY_ASSIGN(const auto nodes, rm.RunningNodes());
   AddNodes(nodes, view);
-  TRY_ASSIGN(const auto reports, rm.Applications());
+  TRY_ASSIGN(auto reports, rm.Applications());
+  TRY_ASSIGN(ClusterQueues queues, ReadQueues(rm));
+  ReadQueueRules(cluster, queues);
+  for (ApplicationReport& report : reports)
+    if (const auto* queue = queues.Find(report.queue)) report.queue = queue->path;
   view.jobs = QueuedJobs(reports);
-  TRY_ASSIGN(const OpenQueues open, QueuesOpenTo(cluster));
-  AddQueue(rm, "root", {.guaranteed = 1, .most = 1}, open, view);
+  view.makes_queues = queues.root.is_fair;
+  for (const hadoop::QueueReport* queue : queues.All())
+    if (view.queues.size() < kMostQueues) AddQueue(queues, *queue, view);
   return view;
 }
 

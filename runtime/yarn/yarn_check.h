@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/backend/backend_values.h"
 #include "runtime/backend/health.h"
 #include "runtime/backend/queue_view.h"
 #include "runtime/base/result.h"
@@ -13,27 +14,11 @@
 
 namespace tony {
 
-// The queues that accept jobs of this user, provided that they run and have no queues below them.
-struct OpenQueues {
-  // False: all queues accept jobs, because the cluster does not enforce queue ACLs.
-  bool has_rules = false;
-  // Queues such as "root.ml" whose own ACL, or the ACL of a queue above, admits the user. The ResourceManager lists
-  // them whether it enforces ACLs or not.
-  std::vector<std::string> allowed;
-  bool Has(const std::string& name) const;  // `name`: "root.ml" or "ml"
-};
-Result<OpenQueues> QueuesOpenTo(const YarnCluster& cluster);
-
-// Checks whether the queue accepts jobs of this user. The error names the queues that accept them. kInvalid: the queue
-// is unknown, stopped, or has queues below it. kNotPermitted: its ACL does not admit the user. If neither the
-// ResourceManager nor the site files show that ACLs are enforced, the ResourceManager decides at the submit.
-Status CheckYarnQueue(const YarnCluster& cluster, const std::string& name);
-
-// Checks a job against the cluster, and returns notes for the user. Takes an application id, which the ResourceManager
-// counts, and creates the folder of the user's jobs. kInvalid: this cluster will never run the job; the message has the
-// requested and the maximum amount, or the available queues. kNotPermitted: the queue or the file system is closed to
-// the user. kUnavailable: YARN or HDFS does not answer properly within two seconds.
-Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec);
+// Checks a job against the cluster. Returns notes for the user, and the application id that the ResourceManager has
+// reserved for the job. Creates the folder of the user's jobs. kInvalid: this cluster will never run the job; the
+// message has the requested and the maximum amount, or the available queues. kNotPermitted: the queue or the file system
+// is closed to the user. kUnavailable: YARN or HDFS does not answer properly within two seconds.
+Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose);
 
 // `tony doctor --yarn`: finds what prevents this user's jobs from running on the configured cluster, and how to repair
 // it.

@@ -1,9 +1,13 @@
 #include "runtime/yarn/yarn_ends.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <map>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/rpc_connection.h"
+#include "runtime/job/job_spec.h"
 
 namespace tony {
 namespace {
@@ -170,7 +174,7 @@ std::string Detail(const std::string& text, std::string_view name) {
 }
 
 // Formats "<memory:8192, vCores:32>" for users.
-std::string Amount(const std::string& detail) {
+std::string AmountOf(const std::string& detail) {
   constexpr std::string_view kMemory = "<memory:", kVcores = ", vCores:";
   const size_t comma = detail.find(kVcores);
   if (!detail.starts_with(kMemory) || comma == std::string::npos) return detail;
@@ -180,22 +184,39 @@ std::string Amount(const std::string& detail) {
 }
 
 std::string NoRoomForMasters(const std::string& text, const std::string& whose, std::string_view limit) {
-  return StrCat(whose, " may have ", Amount(Detail(text, limit)), " for application masters, of which ",
-                Amount(Detail(text, "Queue AM Resource Usage")), " are in use in the queue; this one requests ",
-                Amount(Detail(text, "AM Resource Request")));
+  return StrCat(whose, " may have ", AmountOf(Detail(text, limit)),
+                " for application masters (maximum-am-resource-percent), of which ",
+                AmountOf(Detail(text, "Queue AM Resource Usage")), " are in use in the queue; this one requests ",
+                AmountOf(Detail(text, "AM Resource Request")));
+}
+
+// Explains why an application that its queue has admitted has no container. The queue counts as full only if the
+// ResourceManager's own numbers say so.
+std::string WhyNoContainer(const std::string& text, const std::string& queue, const WhyAmNotGranted& why) {
+  constexpr std::string_view kDefaultPartition = "<DEFAULT_PARTITION>";
+  const std::string label = Detail(text, "AM Partition");
+  if (Detail(text, "Partition Resource").starts_with("<memory:0, vCores:0"))
+    return label == kDefaultPartition ? "no running node is without a label"
+                                      : StrCat("no running node has the label ", label);
+  const std::string used = Detail(text, "Queue's Absolute used capacity");
+  const std::string most = Detail(text, "Queue's Absolute max capacity");
+  const std::string numbers = StrCat(": the queue uses ", used, " of the cluster, and its limit is ", most);
+  const auto known = why ? why() : std::nullopt;
+  if (std::atof(used.c_str()) > 0 && std::atof(used.c_str()) >= std::atof(most.c_str()))
+    return StrCat(queue, " has no room for it", numbers, known ? StrCat("; ", *known) : "");
+  if (known) return *known;
+  return StrCat(queue, " has admitted it, and it has no container yet; nothing is known to be full", numbers);
 }
 
 // Translates the texts of CSAMContainerLaunchDiagnosticsConstants and AMState into our terms.
-std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& report) {
+std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& report, const WhyAmNotGranted& why) {
   const std::string queue = StrCat("queue ", report.queue);
   if (Has(text, "Queue's AM resource limit exceeded"))
     return NoRoomForMasters(text, queue, "Queue Resource Limit for AM");
   if (Has(text, "User's AM resource limit exceeded"))
     return NoRoomForMasters(text, StrCat("user ", report.user, " in ", queue), "User AM Resource Limit of the queue");
   if (Has(text, "cluster resource is empty")) return "the cluster has no running node";
-  if (Has(text, "is Activated, waiting for resources"))
-    return StrCat(queue, " has no room for it: the queue uses ", Detail(text, "Queue's Absolute used capacity"),
-                  " of the cluster, and its limit is ", Detail(text, "Queue's Absolute max capacity"));
+  if (Has(text, "is Activated, waiting for resources")) return WhyNoContainer(text, queue, why);
   if (Has(text, "has assigned a container for AM")) return "its container is being started";
   if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
   // The node's stack trace after these words is left out, because the verdict contains it.
@@ -206,12 +227,12 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
 
 }  // namespace
 
-std::string AmWaitReason(const hadoop::ApplicationReport& report) {
+std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNotGranted& why_not_granted) {
   if (report.state >= ApplicationState::kRunning) return "";
   const std::string waits = report.attempt > 1
                                 ? StrCat("has no application master; YARN starts number ", report.attempt)
                                 : "waits for its application master";
-  return StrCat(waits, ": ", WordsOf(hadoop::OneLine(report.diagnostics), report));
+  return StrCat(waits, ": ", WordsOf(hadoop::OneLine(report.diagnostics), report, why_not_granted));
 }
 
 namespace {
@@ -300,6 +321,157 @@ std::string KillInYarn(const hadoop::ApplicationReport& report) {
   const std::string reason = TextBehind(by, kReason), who = by.substr(0, by.find(kReason));
   if (!reason.empty() && who.substr(0, who.find(' ')) == report.user) return reason;
   return StrCat("killed in YARN by user ", who, reason.empty() ? "" : ": ", reason);
+}
+
+namespace {
+
+// The names of YARN.
+constexpr const char* kMemoryType = "memory-mb";
+constexpr const char* kVcoresType = "vcores";
+// A queue counts as full from this part of its limit on, because the last containers rarely fill it exactly.
+constexpr double kFull = 0.995;
+// A queue below this part of its limit has room, so a limit of its user keeps a job waiting.
+constexpr double kHasRoom = 0.9;
+
+using Amounts = std::vector<std::pair<std::string, Amount>>;
+
+// Returns all amounts of a request. The vcores are the last, because a ResourceManager may ignore them
+// (DefaultResourceCalculator), so another missing resource is the likelier cause.
+Amounts AmountsOf(const hadoop::Resource& size) {
+  Amounts amounts = {{kMemoryType, size.memory_mib}};
+  amounts.insert(amounts.end(), size.others.begin(), size.others.end());
+  amounts.emplace_back(kVcoresType, size.vcores);
+  return amounts;
+}
+
+std::optional<Amount> AmountIn(const hadoop::Resource& resource, const std::string& type) {
+  if (type == kMemoryType) return Amount(resource.memory_mib);
+  if (type == kVcoresType) return Amount(resource.vcores);
+  const auto found = resource.others.find(type);
+  return found == resource.others.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Returns whether `there` has less than `wanted`. A type that `there` does not name counts as 0.
+bool Lacks(const hadoop::Resource& there, const std::string& type, const Amount& wanted) {
+  const auto amount = AmountIn(there, type).value_or(Amount());
+  return InUnit(wanted, amount.unit).value_or(std::numeric_limits<int64_t>::max()) > amount.value;
+}
+
+hadoop::Resource FreeOn(const hadoop::NodeReport& node) {
+  hadoop::Resource free = node.capability;
+  free.memory_mib -= node.used.memory_mib;
+  free.vcores -= node.used.vcores;
+  for (auto& [type, amount] : free.others) amount.value -= node.used.Other(type);
+  return free;
+}
+
+std::string ListText(const Amounts& amounts) {
+  std::vector<std::string> texts;
+  for (const auto& [type, amount] : amounts) texts.push_back(AmountText(type, amount));
+  const std::string last = texts.back();
+  texts.pop_back();
+  return texts.empty() ? last : StrCat(Join(texts, ", "), " and ", last);
+}
+
+// Returns what none of `rooms` has, or has not together with the rest of the request. "" if one of them has all of it.
+// `free` is empty, or " free".
+std::string WhyOnNoNode(const Amounts& wanted, const std::vector<std::pair<std::string, hadoop::Resource>>& rooms,
+                        const std::string& free) {
+  for (const auto& [type, amount] : wanted) {
+    Amount most;
+    bool is_there = false;
+    for (const auto& [host, room] : rooms) {
+      is_there = is_there || !Lacks(room, type, amount);
+      const Amount here = AmountIn(room, type).value_or(Amount());
+      if (here.value > most.value) most = here;
+    }
+    if (!is_there)
+      return StrCat("no node has ", AmountText(type, amount), free, ": the most on one node is ", ToString(most));
+  }
+  const auto has_all = [&](const auto& room) {
+    return std::ranges::none_of(wanted, [&](const auto& one) { return Lacks(room.second, one.first, one.second); });
+  };
+  return std::ranges::any_of(rooms, has_all) ? "" : StrCat("no node has ", ListText(wanted), free, " at the same time");
+}
+
+std::string WhyOnNodes(const PendingRequest& request, const ClusterRoom& room) {
+  const Amounts wanted = AmountsOf(request.size);
+  std::vector<std::pair<std::string, hadoop::Resource>> whole, allowed, free;
+  for (const hadoop::NodeReport& node : room.nodes) {
+    const bool has_label =
+        request.label.empty() ? node.labels.empty() : std::ranges::count(node.labels, request.label) > 0;
+    if (!has_label) continue;
+    whole.emplace_back(node.id.host, node.capability);
+    if (room.avoided.contains(node.id.host)) continue;
+    allowed.push_back(whole.back());
+    free.emplace_back(node.id.host, FreeOn(node));
+  }
+  if (whole.empty())
+    return request.label.empty() ? "each running node has a label, and the request has none"
+                                 : StrCat("no running node has the label ", request.label);
+  if (std::string why = WhyOnNoNode(wanted, whole, ""); !why.empty()) return why;
+  if (!WhyOnNoNode(wanted, allowed, "").empty())
+    return StrCat("the nodes with ", ListText(wanted), " are avoided, because containers failed there");
+  return WhyOnNoNode(wanted, free, " free");
+}
+
+bool IsAtLimit(const hadoop::QueueReport& queue, double part) {
+  return !queue.is_fair && queue.most > 0 && queue.used >= queue.most * part;
+}
+
+std::string LimitText(const ClusterRoom& room) {
+  if (room.nodes.empty()) return "";
+  const std::string user = room.user.empty() ? "its user" : StrCat("user ", room.user);
+  if (!room.report) return StrCat(": a limit of the queue or of ", user, " in it");
+  if (room.report->is_fair) return ": its share by the FairScheduler";
+  if (IsAtLimit(*room.report, kHasRoom))
+    return StrCat(": a limit of the queue (maximum-capacity) or of ", user, " in it (user-limit-factor)");
+  return StrCat(": the limit of ", user, " in the queue (user-limit-factor, minimum-user-limit-percent)");
+}
+
+}  // namespace
+
+std::string AmountText(const std::string& type, const Amount& amount) {
+  if (type == kMemoryType) return StrCat(amount.value, " MB of memory");
+  if (type == kVcoresType) return Counted(amount.value, "vcore");
+  if (type == kGpuType) return Counted(amount.value, "GPU");
+  return StrCat(ToString(amount), " of ", type);
+}
+
+std::string UsedUp(const std::vector<hadoop::NodeReport>& nodes) {
+  std::map<std::string, Amount> all, left;
+  for (const hadoop::NodeReport& node : nodes) {
+    for (const auto& [type, amount] : AmountsOf(node.capability)) {
+      all[type].value += amount.value;
+      all[type].unit = amount.unit;
+    }
+    for (const auto& [type, amount] : AmountsOf(FreeOn(node))) left[type].value += std::max<int64_t>(0, amount.value);
+  }
+  Amounts used_up;
+  for (const auto& [type, amount] : all)
+    if (amount.value > 0 && left[type].value == 0) used_up.emplace_back(type, amount);
+  return used_up.empty() ? "" : ListText(used_up);
+}
+
+std::optional<std::string> WhyNotGranted(const PendingRequest& request, const ClusterRoom& room) {
+  const std::string of_nodes = room.nodes.empty() ? "" : WhyOnNodes(request, room);
+  const std::string queue = room.queue.empty() ? "the queue" : StrCat("queue ", room.queue);
+  // The headroom is that of nodes without a label.
+  const Amounts wanted = room.headroom && request.label.empty() ? AmountsOf(request.size) : Amounts();
+  for (const auto& [type, amount] : wanted) {
+    const auto left = AmountIn(*room.headroom, type);
+    if (!left || !Lacks(*room.headroom, type, amount)) continue;
+    const bool is_full = room.report && IsAtLimit(*room.report, kFull);
+    if (!is_full && !of_nodes.empty()) return of_nodes;
+    return StrCat(queue, " leaves the job ", AmountText(type, {std::max<int64_t>(0, left->value), left->unit}),
+                  ", and a container requests ", AmountText(type, amount),
+                  is_full ? ": the queue is at its limit (maximum-capacity)" : LimitText(room));
+  }
+  if (!of_nodes.empty()) return of_nodes;
+  if (!request.label.empty() || !room.report || !IsAtLimit(*room.report, kFull)) return std::nullopt;
+  const std::string used_up = UsedUp(room.nodes);
+  return StrCat(queue, " is at its limit (maximum-capacity)",
+                used_up.empty() ? "" : StrCat(": jobs use all ", used_up, " of the nodes"));
 }
 
 }  // namespace tony

@@ -2,10 +2,14 @@
 // "http://node:8042/node/containerlogs/ID/USER". Pure.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "runtime/base/amount.h"
 #include "runtime/hadoop/yarn_clients.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/outcome.h"
@@ -53,7 +57,38 @@ std::string DiagnosticsOf(const Verdict& verdict);
 
 // Returns the reason, such as "queue ml may have 8192 MB and 32 vcores for ..."; empty if the AM runs, or the
 // application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
-std::string AmWaitReason(const hadoop::ApplicationReport& report);
+// `why_not_granted` is called if the application waits for its AM's container (empty: the cause is not known). It returns
+// the result of WhyNotGranted(), or another cause.
+using WhyAmNotGranted = std::function<std::optional<std::string>()>;
+std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNotGranted& why_not_granted = {});
+
+// Explains to users why a ResourceManager has not granted a container yet. Pure.
+
+struct PendingRequest {
+  hadoop::Resource size;
+  std::string label;  // empty: only nodes without a label
+};
+
+// The state of the cluster, as far as it is known.
+struct ClusterRoom {
+  // The ResourceManager's hint of what the job may still have in its queue.
+  std::optional<hadoop::Resource> headroom = {};
+  std::vector<hadoop::NodeReport> nodes = {};  // running nodes; empty: not known
+  std::set<std::string> avoided = {};          // hosts to avoid
+  std::string queue = {}, user = {};
+  std::optional<hadoop::QueueReport> report = {};  // the job's queue
+};
+
+// Returns the requested amount that is missing, and where: "no node has 4 GPUs: the most on one node is 2". nullopt: nothing is
+// known to be full. The result completes "waits for a container: ...".
+std::optional<std::string> WhyNotGranted(const PendingRequest& request, const ClusterRoom& room);
+
+// Returns the resources of which the nodes have nothing left, e.g. "4 GPUs and 32 vcores"; "" if there are none. In a
+// queue that is at its limit by such a resource, the CapacityScheduler grants nothing, not even other resources.
+std::string UsedUp(const std::vector<hadoop::NodeReport>& nodes);
+
+// Formats an amount of a resource type of YARN for users, e.g. "512 MB of memory", "4 GPUs", "2 of yarn.io/fpga".
+std::string AmountText(const std::string& type, const Amount& amount);
 
 // Explains how an application without a verdict ended, as a single line. Pure.
 

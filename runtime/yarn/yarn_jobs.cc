@@ -314,16 +314,15 @@ bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
 Result<JobId> YarnJobs::NewId(Instant) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
   TRY_ASSIGN(const auto made, RmCalls(cluster.rm, cluster.user, kIdLimit).ReserveApplicationId());
-  JobId id{hadoop::ToString(made.id)};
-  if (files_ != SiteFiles()) TRY(NoteCluster(id, ToText(cluster)));
-  return id;
+  return JobId{hadoop::ToString(made.id)};
 }
 
 Result<NewJob> YarnJobs::UploadJob(NewJob job, Instant now, const StageWatch& watch) const {
   if (job.id.value.empty()) {
     TRY_ASSIGN(job.id, NewId(now));
   }
-  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
+  if (files_ != SiteFiles()) TRY(NoteCluster(job.id, ToText(cluster)));
   Result<RecordsByName> uploaded_records = UploadRecords(cluster, job, now, watch);
   if (!uploaded_records.ok()) ForgetCluster(job.id);
   TRY(uploaded_records);

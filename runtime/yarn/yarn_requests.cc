@@ -46,7 +46,10 @@ constexpr int kAnswersToRelease = 10;
 // whatever was requested (DefaultResourceCalculator).
 bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
   return there.memory_mib >= wanted.memory_mib && std::ranges::all_of(wanted.others, [&](const auto& other) {
-           return there.others.contains(other.first) && there.Other(other.first) >= other.second;
+           const auto found = there.others.find(other.first);
+           if (found == there.others.end()) return false;
+           const auto amount = InUnit(other.second, found->second.unit);
+           return amount && *amount <= found->second.value;
          });
 }
 
@@ -54,8 +57,10 @@ bool Holds(const hadoop::Resource& there, const hadoop::Resource& wanted) {
 int64_t RoomFor(const hadoop::Resource& size, const hadoop::NodeReport& node) {
   int64_t room = (node.capability.memory_mib - node.used.memory_mib) / std::max<int64_t>(1, size.memory_mib);
   for (const auto& [name, amount] : size.others) {
+    const auto there = node.capability.others.find(name);
     const int64_t left = node.capability.Other(name) - node.used.Other(name);
-    room = std::min(room, left / std::max<int64_t>(1, amount));
+    const auto each = there == node.capability.others.end() ? std::nullopt : InUnit(amount, there->second.unit);
+    room = each ? std::min(room, left / std::max<int64_t>(1, *each)) : 0;
   }
   return room;
 }
@@ -309,6 +314,16 @@ bool YarnRequests::HasNews() const {
          avoided_ != avoided_sent_ || avoided_may_be_unread_;
 }
 
+std::optional<std::string> YarnRequests::WhyWaiting(ClusterRoom room) const {
+  room.nodes = nodes_;
+  room.avoided = avoided_;
+  for (const auto& [number, line] : lines_) {
+    if (line.waiting.empty()) continue;
+    if (auto why = WhyNotGranted({line.size, line.label}, room)) return why;
+  }
+  return std::nullopt;
+}
+
 int YarnRequests::Waiting() const {
   size_t waiting = 0;
   for (const auto& [number, line] : lines_) waiting += line.waiting.size();
@@ -318,9 +333,19 @@ int YarnRequests::Waiting() const {
 namespace {
 
 struct Refusal {
-  const char* key;  // e.g. "memory"
+  std::string key;  // e.g. "memory"
   std::string why;
 };
+
+// Returns the names of the cluster's resource types.
+std::string TypesOf(const ContainerLimits& limits) {
+  std::set<std::string> types(limits.types.begin(), limits.types.end());
+  for (const auto& [type, most] : limits.maximum.others) types.insert(type);
+  types.insert({"memory-mb", "vcores"});
+  return Join({types.begin(), types.end()}, ", ");
+}
+
+std::string UnitText(const std::string& unit) { return unit.empty() ? "units" : unit; }
 
 std::optional<Refusal> RefusalOf(const Resources& wanted, const ContainerLimits& limits) {
   constexpr std::string_view kMost = ", the most that this cluster gives a container";
@@ -329,12 +354,19 @@ std::optional<Refusal> RefusalOf(const Resources& wanted, const ContainerLimits&
     return Refusal{"memory", StrCat(wanted.memory_mb, " MB of memory is above ", most.memory_mib, " MB", kMost)};
   if (wanted.vcores > most.vcores)
     return Refusal{"vcores", StrCat(Counted(wanted.vcores, "vcore"), " is above ", most.vcores, kMost)};
-  if (wanted.gpus == 0) return std::nullopt;
-  const bool is_limited = most.others.contains(kGpuType);
-  if (!is_limited && std::ranges::count(limits.types, kGpuType) == 0)
-    return Refusal{"gpus", StrCat("this cluster has no resource of the type ", kGpuType)};
-  if (is_limited && wanted.gpus > most.Other(kGpuType))
-    return Refusal{"gpus", StrCat(Counted(wanted.gpus, "GPU"), " is above ", most.Other(kGpuType), kMost)};
+  for (const auto& [type, amount] : ToYarn(wanted).others) {
+    const std::string key = type == kGpuType ? "gpus" : StrCat("resource.", type);
+    const auto there = most.others.find(type);
+    if (there == most.others.end() && std::ranges::count(limits.types, type) == 0)
+      return Refusal{key, StrCat("this cluster has no resource of the type ", type, "; it has ", TypesOf(limits))};
+    if (there == most.others.end()) continue;
+    const auto in_unit = InUnit(amount, there->second.unit);
+    if (!in_unit)
+      return Refusal{key, StrCat(ToString(amount), " is not a whole number of ", UnitText(there->second.unit),
+                                 ", in which this cluster counts ", type)};
+    if (*in_unit > there->second.value)
+      return Refusal{key, StrCat(AmountText(type, amount), " is above ", ToString(there->second), kMost)};
+  }
   return std::nullopt;
 }
 
@@ -342,6 +374,7 @@ std::optional<Refusal> RefusalOf(const Resources& wanted, const ContainerLimits&
 
 hadoop::Resource ToYarn(const Resources& resources) {
   hadoop::Resource out{resources.memory_mb, resources.vcores, {}};
+  for (const auto& [type, amount] : resources.others) out.others[type] = amount;
   if (resources.gpus > 0) out.others[kGpuType] = resources.gpus;
   return out;
 }
@@ -359,14 +392,35 @@ std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerL
   return std::nullopt;
 }
 
-std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes) {
-  int64_t there = 0;
-  const int64_t asked =
-      LargestConcurrentSum(spec, [](const RoleSpec& role) { return int64_t{role.instances} * role.resources.gpus; });
-  for (const hadoop::NodeReport& node : nodes) there += node.capability.Other(kGpuType);
-  if (spec.mode != DistributedMode::kGang || asked <= there) return std::nullopt;
-  return StrCat("the tasks start together and request ", Counted(asked, "GPU"), "; the running nodes have ", there,
-                ": the job waits until there are more");
+bool RequestsOtherResources(const JobSpec& spec) {
+  return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !ToYarn(role.resources).others.empty(); });
+}
+
+std::optional<std::string> WhyTooMuch(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes) {
+  if (spec.mode != DistributedMode::kGang) return std::nullopt;
+  std::map<std::string, std::string> units;  // value: the nodes' unit
+  std::map<std::string, int64_t> there;
+  for (const hadoop::NodeReport& node : nodes) {
+    for (const auto& [type, amount] : node.capability.others) {
+      units[type] = amount.unit;
+      there[type] += amount.value;
+    }
+  }
+  for (const RoleSpec& role : spec.roles) {
+    for (const auto& [type, amount] : ToYarn(role.resources).others) {
+      const auto of_role = [&, its_type = type](const RoleSpec& each) {
+        const auto others = ToYarn(each.resources).others;
+        const auto found = others.find(its_type);
+        return found == others.end() ? 0 : int64_t{each.instances} * InUnit(found->second, units[its_type]).value_or(0);
+      };
+      const int64_t asked = LargestConcurrentSum(spec, of_role);
+      if (asked > there[type])
+        return StrCat("the tasks start together and request ", AmountText(type, {asked, units[type]}),
+                      "; the running nodes have ", ToString(Amount{there[type], units[type]}),
+                      ": the job waits until there are more");
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace tony

@@ -14,6 +14,7 @@
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/scheduler_events.h"
+#include "runtime/yarn/yarn_ends.h"
 
 namespace tony {
 
@@ -81,6 +82,8 @@ class YarnRequests {
   // Returns true if Next() has something new to send.
   bool HasNews() const;
   int Waiting() const;  // number of waiting attempts
+  // Returns why the waiting attempts got no container, as far as that is known; nullopt: nothing is known to be full.
+  std::optional<std::string> WhyWaiting(ClusterRoom room) const;
 
  private:
   using Counts = std::map<std::string, int32_t>;  // key: host or rack
@@ -150,8 +153,9 @@ std::optional<std::string> WhyNeverGranted(const Resources& wanted, const Contai
 // ..."; nullopt if all roles may be granted.
 std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
 
-// Returns a note for users if a gang requests more GPUs than all of `nodes` have. Such a gang waits until the cluster
-// has more. nullopt: the nodes have enough.
-std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes);
+// Returns a note for users if a gang requests more of a resource, other than memory and vcores, than all of `nodes`
+// have. Such a gang waits until the cluster has more. nullopt: the nodes have enough.
+std::optional<std::string> WhyTooMuch(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes);
+bool RequestsOtherResources(const JobSpec& spec);  // more than memory and vcores
 
 }  // namespace tony

@@ -250,7 +250,10 @@ hadoop::AmRmSession::Done<T> YarnScheduler::Then(void (YarnScheduler::*take)(con
 void YarnScheduler::Take(const hadoop::Registration& registration) {
   LogInfo(StrCat("registered with the ResourceManager at ", ToString(side_.resource_manager),
                  registration.was_registered ? ", again" : ""));
-  if (!registration.was_registered) limits_ = {registration.maximum, registration.resource_types};
+  if (!registration.was_registered) {
+    limits_ = {registration.maximum, registration.resource_types};
+    queue_ = registration.queue;
+  }
   Use(registration.node_tokens);
   for (const hadoop::Container& container : registration.kept) Adopt(container, State::kRunning);
   Save();
@@ -491,6 +494,15 @@ void YarnScheduler::RefreshNodes() {
   });
 }
 
+// The answer counts for the next pending reason.
+void YarnScheduler::RefreshQueue() {
+  if (!side_.read_queue || queue_.empty()) return;
+  side_.read_queue(queue_, [this, alive = std::weak_ptr<bool>(alive_)](const Result<hadoop::QueueReport>& queue) {
+    if (alive.expired()) return;
+    queue_report_ = queue.ok() ? std::optional(*queue) : std::nullopt;
+  });
+}
+
 void YarnScheduler::NotifyPendingReason(const hadoop::Allocation& allocation) {
   const Instant now = loop_.Now();
   const int waiting = asks_.Waiting();
@@ -499,11 +511,13 @@ void YarnScheduler::NotifyPendingReason(const hadoop::Allocation& allocation) {
       now < std::max(waits_since_, delay_looked_at_) + kDelayIsWorthTelling * side_.usual)
     return;
   delay_looked_at_ = now;
-  const hadoop::Resource& room = allocation.headroom;
+  if (waiting > 0) RefreshQueue();
+  const auto known =
+      asks_.WhyWaiting({.headroom = allocation.headroom, .queue = queue_, .user = side_.user, .report = queue_report_});
   const std::string why =
       allocation.cluster_nodes == 0
-          ? std::string("the cluster has no running node")
-          : StrCat("the queue has ", room.memory_mib, " MB of memory and ", Counted(room.vcores, "vcore"), " left");
+          ? "the cluster has no running node"
+          : known.value_or("the ResourceManager has not granted them yet; nothing is known to be full");
   const int64_t all = std::ssize(held_) + gangs_.Kept() + waiting;
   const std::string reason = !rest.empty() ? rest
                              : waiting == 0

@@ -32,8 +32,8 @@
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/yarn/gang_hold.h"
-#include "runtime/yarn/yarn_requests.h"
 #include "runtime/yarn/yarn_nodes.h"
+#include "runtime/yarn/yarn_requests.h"
 
 namespace tony {
 
@@ -77,6 +77,9 @@ struct YarnSchedulerInputs {
   // container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
+  // RmClient::Queue, if the AM may call it. The pending reason then says which limit of the queue keeps the job waiting.
+  using OnQueue = std::function<void(Result<hadoop::QueueReport>)>;
+  std::function<void(const std::string& queue, OnQueue)> read_queue = {};
   // Delay between two exchanges with the ResourceManager: `quick` for some time after a change, else `usual`. Both are
   // far below the time after which the ResourceManager considers an AM dead (10 minutes and more).
   Duration quick{100}, usual{1000};
@@ -162,6 +165,7 @@ class YarnScheduler : public Scheduler {
   void AvoidBadNodes();
   void ReportNeverGranted(const AttemptId& attempt, const std::string& why);
   void RefreshNodes();
+  void RefreshQueue();
   void NotifyPendingReason(const hadoop::Allocation& allocation);
   void Tell(SchedulerEvent event);
 
@@ -181,6 +185,8 @@ class YarnScheduler : public Scheduler {
   Link link_ = Link::kRegistering;
   Standing standing_ = Standing::kNew;
   ContainerLimits limits_;  // memory 0: limits are not known
+  std::string queue_;       // empty: not known
+  std::optional<hadoop::QueueReport> queue_report_;
   double progress_ = 0;
   std::optional<End> end_;
 

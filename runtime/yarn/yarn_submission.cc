@@ -11,6 +11,7 @@
 #include "runtime/os/start_program.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
+#include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
@@ -72,8 +73,9 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
 namespace {
 
 std::string SizeText(const Resources& size) {
-  const std::string gpus = size.gpus > 0 ? StrCat(" and ", Counted(size.gpus, "GPU")) : "";
-  return StrCat(size.memory_mb, " MB, ", Counted(size.vcores, "vcore"), gpus);
+  std::string others = size.gpus > 0 ? StrCat(" and ", Counted(size.gpus, "GPU")) : "";
+  for (const auto& [type, amount] : size.others) others += StrCat(" and ", AmountText(type, amount));
+  return StrCat(size.memory_mb, " MB, ", Counted(size.vcores, "vcore"), others);
 }
 
 std::string LabelText(const std::string& label) {

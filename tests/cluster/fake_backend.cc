@@ -208,9 +208,7 @@ class FakeBackend : public Backend, private JobLogs, private Operations {
                      .older = nullptr}));
   }
   const Arbiter& arbiter() const override { return cluster_; }
-  Result<std::vector<std::string>> Check(const ParsedJobSpec&, CheckFor) const override {
-    return std::vector<std::string>();
-  }
+  Result<CheckedJob> Check(const ParsedJobSpec&, CheckFor) const override { return CheckedJob(); }
   const JobLogs& logs() const override { return *this; }
   const Operations& operations() const override { return *this; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }

@@ -465,8 +465,16 @@ def invalid_jobs_are_refused_at_once():
     before = sorted(staged.iterdir()) if staged.exists() else []
     words = ("-executes", "true", "-src_dir", str(HERE), "-conf", "tony.worker.instances=1")
     for more, code, expected in (
-        (("-conf", "tony.yarn.queue=no-such"), 65, ("no-such", "unknown", "default", "ml")),
-        (("-conf", "tony.yarn.queue=stopped"), 65, ('"stopped" is stopped; use one of ', "default", "ml")),
+        (("-conf", "tony.yarn.queue=no-such"), 65, ('tony.yarn.queue: "no-such": ', "unknown queue", "; use one of ",
+                                                    "root.default", "root.ml")),
+        (("-conf", "tony.yarn.queue=stopped"), 77, ('tony.yarn.queue: "stopped": ', "does not have permission",
+                                                    "root.default")),
+        (("-conf", "tony.yarn.queue=twin"), 65, ('tony.yarn.queue: "twin": ', "mbiguous", "root.east.twin",
+                                                 "root.west.twin")),
+        (("-conf", "tony.worker.resource.tape=1"), 65, ("tony.worker.resource.tape: this cluster has no resource of the "
+                                                        "type tape; it has disk, memory-mb, vcores, yarn.io/gpu",)),
+        (("-conf", "tony.worker.resource.disk=9G"), 65, ("tony.worker.resource.disk: 9G of disk is above 8G",)),
+        (("-conf", "tony.worker.resource.disk=500M"), 65, ("500M is not a whole number of G",)),
         (("-conf", "tony.worker.memory=64g"), 65, ("65536", "8192")),
         (("-conf", "tony.am.memory=64g"), 65, ("65536", "8192")),
     ):
@@ -517,9 +525,11 @@ def a_closed_queue_is_reported_with_the_open_ones():
     for queue in ("closed", "root.closed", "inner"):
         for conf in (str(CLUSTER / "conf"), silent, mute):
             ran = nothing_is_begun_by(user, *words, "-conf", f"tony.yarn.queue={queue}", HADOOP_CONF_DIR=conf)
-            refused(ran, 77, 2 * FACTOR, f'tony.yarn.queue: "{queue}" is closed to user {user}; use one of default, ml')
-    ran = nothing_is_begun_by(user, *words, "-conf", "tony.yarn.queue=no-such")
-    refused(ran, 65, 2 * FACTOR, '"no-such" is unknown to the cluster; use one of default, ml\n')
+            refused(ran, 77, 2 * FACTOR, f'tony.yarn.queue: "{queue}": ', "does not have permission to submit",
+                    "; use one of root.default, root.ml\n")
+    ran = submit(*words, "-conf", "tony.yarn.queue=no-such", HADOOP_USER_NAME=user)
+    refused(ran, 65, 2 * FACTOR, '"no-such": ', "unknown queue", "; use one of root.default, root.ml\n")
+    must(not jobs_in_hdfs(user), jobs_in_hdfs(user))
 
     make_home("member")  # a user that the ACLs of the queue above admit
     ran = tony("plan", "--strict", "-executes", "true", "-conf", "tony.worker.instances=1", "-conf",
@@ -527,9 +537,50 @@ def a_closed_queue_is_reported_with_the_open_ones():
     must(ran.returncode == 0, "a member of the team:", ran.returncode, ran.stderr)
 
 
-def begin_resource_manager(rules):
+def a_queue_may_come_into_being_with_its_job():
+    known = applications()
+    ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.yarn.queue=root.auto.fresh")
+    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
+    job = ran.stdout.split()[0]
+    must(application(job)["queue"].endswith("auto.fresh"), application(job))
+    must(len(applications(name=application(job)["name"], queue=application(job)["queue"]) - known) == 1, "applications")
+    told = json.loads(tony("list", "--queue", "--json").stdout)["clusters"][0]
+    takes_jobs = {one["name"]: one["takes_jobs"] for one in told["queues"]}
+    must(takes_jobs["root.auto.fresh"] and not takes_jobs["root.auto"], takes_jobs)
+    ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.yarn.queue=root.auto")
+    refused(ran, 65, 2 * FACTOR, 'tony.yarn.queue: "root.auto": ', "non-leaf queue", "; use one of ", "root.auto.fresh")
+
+
+def queues_of_one_name_are_told_apart():
+    twins = ["root.east.twin", "root.west.twin"]
+    client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf",
+                        f"tony.yarn.queue={twins[1]}")
+    runs(job)
+    told = json.loads(tony("list", "--queue", "--json").stdout)["clusters"][0]
+    found = {one["name"]: one["running"] for one in told["queues"] if one["name"] in twins}
+    must(found == {twins[0]: 0, twins[1]: 1}, told["queues"])
+    must([one["queue"] for one in told["jobs"] if one["job"] == job] == [twins[1]], told["jobs"])
+    text = doctor(0)["queues"]["text"]
+    must(all(twin in text for twin in twins) and "full" not in text, text)
+    tony("kill", job)
+    end(client)
+
+
+def a_submit_uses_one_application_id():
+    words = ("-executes", "true", "-conf", "tony.worker.instances=1", "--detach")
+    jobs = [submit(*words, *more).stdout.split()[0] for more in ((), ("--request-id", "one-id"), (), ())]
+    numbers = [int(job.rsplit("_", 1)[1]) for job in jobs]
+    must(numbers == list(range(numbers[0], numbers[0] + len(numbers))), numbers)
+    for job in jobs:
+        must(tony("wait", job).returncode == 0, job)
+
+
+def begin_resource_manager(settings):
+    """Restarts the ResourceManager with other values of these keys."""
     file = CLUSTER / "conf" / "yarn-site.xml"
-    text = re.sub("(<name>yarn.acl.enable</name><value>)[a-z]+", rf"\g<1>{rules}", file.read_text())
+    text = file.read_text()
+    for key, value in settings.items():
+        text = re.sub(f"(<name>{re.escape(key)}</name><value>)[^<]*", rf"\g<1>{value}", text)
     cluster("kill", "resourcemanager")
     file.write_text(text)
     cluster("begin", "resourcemanager")
@@ -655,7 +706,7 @@ def node_labels_choose_the_nodes():
             tony("kill", job)
             end(client)
         for queue, expected in (("default", 'is not a label of this cluster; it has the labels big'),
-                                ("ml", 'is not a label of queue ml, which may use small')):
+                                ("ml", 'is not a label of queue root.ml, which may use small')):
             name = "small" if queue == "default" else "big"
             ran = nothing_is_begun_by("root", *words, "-conf", f"tony.worker.node-label={name}", "-conf",
                                       f"tony.yarn.queue={queue}")
@@ -666,7 +717,7 @@ def node_labels_choose_the_nodes():
 
 
 def a_cluster_without_acls_accepts_jobs_in_every_queue():
-    begin_resource_manager("false")
+    begin_resource_manager({"yarn.acl.enable": "false"})
     try:
         claims = edited_conf("claims", yarn=(ACLS.replace("true", "false"), ACLS))  # the ResourceManager decides
         for conf in (str(CLUSTER / "conf"), claims):
@@ -678,7 +729,29 @@ def a_cluster_without_acls_accepts_jobs_in_every_queue():
             tony("kill", job)
             nothing_is_left_of(job)
     finally:
-        begin_resource_manager("true")
+        begin_resource_manager({"yarn.acl.enable": "true"})
+
+
+def a_fair_scheduler_makes_a_queue_for_its_first_job():
+    fair = {"yarn.resourcemanager.scheduler.class":
+            "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
+            "yarn.resourcemanager.placement-constraints.handler": "disabled"}
+    usual = {key: site(key) for key in fair}
+    begin_resource_manager(fair)
+    try:
+        queues = doctor(0)["queues"]
+        must(queues["health"] == "ok" and "full" not in queues["text"], queues)
+        client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf",
+                            "tony.yarn.queue=team.fresh")
+        runs(job)
+        told = json.loads(tony("list", "--queue", "--json").stdout)["clusters"][0]
+        found = {one["name"]: (one["running"], one["most"]) for one in told["queues"]}
+        must(found["root.team.fresh"] == (1, 1) and "root.team" in found, found)
+        must([one["queue"] for one in told["jobs"]] == ["root.team.fresh"], told["jobs"])
+        tony("kill", job)
+        end(client)
+    finally:
+        begin_resource_manager(usual)
 
 
 def a_read_only_hdfs_is_reported_and_gets_no_files():
@@ -780,6 +853,8 @@ TOGETHER = (
     a_plan_shows_what_is_requested_shipped_and_started,
     invalid_jobs_are_refused_at_once,
     a_closed_queue_is_reported_with_the_open_ones,
+    a_queue_may_come_into_being_with_its_job,
+    queues_of_one_name_are_told_apart,
     the_doctor_checks_the_whole_cluster,
     the_doctor_names_the_fix,
     a_broken_configuration_is_named,
@@ -788,11 +863,13 @@ TOGETHER = (
 ALONE = (
     two_gangs_run_although_only_one_fits_at_a_time,
     a_job_that_waits_for_its_master_can_be_killed,
+    a_submit_uses_one_application_id,
     gc_removes_files_that_no_job_needs,
     gc_removes_records_of_jobs_removed_elsewhere,
     gc_removes_nothing_that_a_submit_needs,
     node_labels_choose_the_nodes,
     a_cluster_without_acls_accepts_jobs_in_every_queue,
+    a_fair_scheduler_makes_a_queue_for_its_first_job,
     a_fenced_master_changes_nothing,
     a_read_only_hdfs_is_reported_and_gets_no_files,
     secrets_are_in_no_environment_and_no_log,

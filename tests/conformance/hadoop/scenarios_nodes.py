@@ -10,6 +10,7 @@ from common import (CLUSTER, WORK, applications, begin, end, hosts_of, jobs_in_h
 
 GANG = ("-conf", "tony.application.framework=pytorch", "-conf", "tony.application.distributed-mode=GANG")
 GPU_NODE = "127.0.0.2"  # this node has four GPUs
+DISK_NODE = "localhost"  # this node has 8G of the resource type disk
 
 
 def started_in(out):
@@ -118,11 +119,56 @@ def gpus_are_used_on_the_nodes_that_have_them():
     must(submit(*words, "-conf", "tony.worker.gpus=4").returncode == 0, "all four")
 
 
+def other_resource_types_are_used_on_the_nodes_that_have_them():
+    words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=2", "-conf", "tony.worker.resource.disk=3000M")
+    client, job = begin(*words)
+    runs(job)
+    must(hosts_of(job) == {DISK_NODE}, status(job))
+    second, waits = begin("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.worker.resource.disk=3")
+    why = "waits for 1 of 1 container: no node has 3 of disk free: the most on one node is 2G"
+    until(lambda: why in status(waits).get("delay", ""), f"{why}: {status(waits).get('delay', '')}")
+    tony("kill", job)
+    end(client)
+    code, text = end(second)
+    must(code == 0, code, text)
+
+
+def a_queue_that_is_full_by_one_resource_is_named_with_it():
+    """The CapacityScheduler grants nothing more in such a queue, not even the container of an application master."""
+    words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=1")
+    first, holder = begin(*words, "-conf", "tony.worker.gpus=4")
+    runs(holder)
+    second, waits = begin(*words)
+    why = "jobs use all 4 GPUs of the nodes"
+    until(lambda: why in status(waits).get("delay", ""), f"{why}: {status(waits).get('delay', '')}")
+    must("limit" in status(waits)["delay"] and "default" in status(waits)["delay"], status(waits)["delay"])
+    tony("kill", holder)
+    end(first)
+    runs(waits)
+    tony("kill", waits)
+    end(second)
+
+
+def a_pending_reason_names_the_missing_gpus():
+    words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf", "tony.worker.gpus=3")
+    first, holder = begin(*words)
+    runs(holder)
+    second, waits = begin(*words)
+    why = "waits for 1 of 1 container: no node has 3 GPUs free: the most on one node is 1"
+    until(lambda: why in status(waits).get("delay", ""), f"{why}: {status(waits).get('delay', '')}")
+    for client, job in ((first, holder), (second, waits)):
+        tony("kill", job)
+        end(client)
+
+
 TOGETHER = (a_gang_starts_again_in_its_containers,)
 # These scenarios need all GPUs, or break a node.
 ALONE = (
     gangs_that_lack_one_container_each_do_not_deadlock,
     a_node_that_cannot_start_executors_is_avoided,
     gpus_are_used_on_the_nodes_that_have_them,
+    other_resource_types_are_used_on_the_nodes_that_have_them,
+    a_pending_reason_names_the_missing_gpus,
+    a_queue_that_is_full_by_one_resource_is_named_with_it,
 )
 DEFAULT = ()

@@ -26,7 +26,7 @@ class Client : public Bed {
     MUST(nodes->front().capability.memory_mib > 0 && !nodes->front().rack.empty());
     const auto queue = *Await<Result<QueueReport>>([&](auto done) { rm.Queue("default", done); });
     MUST_BE_OK(queue);
-    MUST(queue->running && queue->maximum_capacity > 0);
+    MUST(queue->running && queue->most > 0);
     const auto root = *Await<Result<QueueReport>>([&](auto done) { rm.Queue("root", done); });
     MUST_BE_OK(root);
     MUST(!root->children.empty());

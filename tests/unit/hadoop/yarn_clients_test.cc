@@ -195,7 +195,18 @@ TEST_F(RmClientTest, TheClustersNodesAndQueuesAreRead) {
   queue.mutable_queueinfo()->set_queuename("root");
   queue.mutable_queueinfo()->set_state(wire::Q_RUNNING);
   queue.mutable_queueinfo()->set_maximumcapacity(1);
-  queue.mutable_queueinfo()->add_childqueues()->set_queuename("train");
+  queue.mutable_queueinfo()->set_capacity(1);
+  auto& team = *queue.mutable_queueinfo()->add_childqueues();
+  for (const char* name : {"train", "test"}) {
+    auto& child = *team.add_childqueues();
+    child.set_queuename(name);
+    child.set_capacity(0.5);
+    child.set_maximumcapacity(0.8F);
+    child.set_currentcapacity(0.5);
+  }
+  team.set_queuename("team");
+  team.set_capacity(0.5);
+  team.set_maximumcapacity(0.5);
   wire::GetClusterMetricsResponse metrics;
   metrics.mutable_cluster_metrics()->set_num_active_nms(2);
   wire::GetClusterNodesResponse nodes;
@@ -206,12 +217,37 @@ TEST_F(RmClientTest, TheClustersNodesAndQueuesAreRead) {
                 [&](const Call& call) { server.Succeed(call, nodes); }});
   const auto known = Await<Result<QueueReport>>([&](auto done) { rm.Queue("root", done); });
   EXPECT_TRUE(known->running);
-  EXPECT_EQ(known->children, std::vector<std::string>{"train"});
+  const QueueReport& of_team = known->children.at(0);
+  EXPECT_EQ(of_team.path, "root.team");
+  EXPECT_EQ(of_team.children.at(1).path, "root.team.test");
+  EXPECT_DOUBLE_EQ(of_team.children.at(1).guaranteed, 0.25);
+  EXPECT_NEAR(of_team.children.at(1).most, 0.4, 1e-6);
+  EXPECT_DOUBLE_EQ(of_team.children.at(1).used, 0.125);
+  EXPECT_FALSE(known->is_fair);
+  EXPECT_TRUE(RequestOf<wire::GetQueueInfoRequest>(server.calls.at(0)).recursive());
   const auto unknown = Await<Result<QueueReport>>([&](auto done) { rm.Queue("x", done); });
   EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(Await<Result<ClusterMetrics>>([&](auto done) { rm.Metrics(done); })->active, 2);
   EXPECT_EQ(Await<Result<std::vector<NodeReport>>>([&](auto done) { rm.RunningNodes(done); })->at(0).rack,
             "/default-rack");
+}
+
+TEST_F(RmClientTest, QueuesOfAFairSchedulerHaveWholePathsAndNoMaximum) {
+  wire::GetQueueInfoResponse answer;
+  wire::QueueInfo& root = *answer.mutable_queueinfo();
+  root.set_queuename("root");
+  root.set_capacity(1);
+  root.set_currentcapacity(std::numeric_limits<float>::quiet_NaN());
+  root.add_childqueues()->set_queuename("root.eve");
+  root.mutable_childqueues(0)->set_capacity(0.25);
+  Play(server, {[&](const Call& call) { server.Succeed(call, answer); }});
+  const auto queue = Await<Result<QueueReport>>([&](auto done) { rm.Queue("root", done); });
+  ASSERT_TRUE(queue.ok());
+  EXPECT_TRUE(queue->is_fair);
+  EXPECT_EQ(queue->used, 0) << "not a number";
+  EXPECT_EQ(queue->children.at(0).path, "root.eve");
+  EXPECT_EQ(queue->children.at(0).guaranteed, 0.25);
+  EXPECT_EQ(queue->children.at(0).most, 1);
 }
 
 TEST_F(RmClientTest, AnAnswerOfAnotherTypeIsAnError) {
@@ -276,6 +312,7 @@ TEST_F(AmRmSessionTest, ARequestHasItsWholeCountAndPlace) {
   Play(server, {Answer(1)});
   Asked asked;
   asked.asks = {{.priority = 2, .request_id = 7, .place = "n1", .resource = {256, 1, {}}, .count = 3, .relax = false}};
+  asked.asks[0].resource.others = {{"disk", {2, "Gi"}}, {"yarn.io/gpu", 1}};
   asked.release = {kContainer};
   asked.avoid = {"bad"};
   asked.progress = 0.5F;
@@ -283,6 +320,9 @@ TEST_F(AmRmSessionTest, ARequestHasItsWholeCountAndPlace) {
   const auto request = RequestOf<wire::AllocateRequest>(server.calls.at(0));
   ASSERT_EQ(request.ask_size(), 1);
   EXPECT_EQ(request.ask(0).num_containers(), 3);
+  const auto& disk = request.ask(0).capability().resource_value_map(0);
+  EXPECT_EQ(std::tuple(disk.key(), disk.value(), disk.units()), std::tuple("disk", 2, "Gi"));
+  EXPECT_FALSE(request.ask(0).capability().resource_value_map(1).has_units()) << "the cluster's own unit";
   EXPECT_EQ(request.ask(0).resource_name(), "n1");
   EXPECT_EQ(request.ask(0).allocation_request_id(), 7);
   EXPECT_FALSE(request.ask(0).relax_locality());

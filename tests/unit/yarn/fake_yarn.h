@@ -145,6 +145,7 @@ class FakeRm {
   bool is_granting = true, is_silent = false;
   int most_grants = 1000, granted = 0;
   int cluster_nodes = 1;
+  hadoop::Resource headroom;
   std::set<std::string> avoided;
   bool has_begun_anew = false;
   // The exception that answers the next allocate call with a container request.
@@ -165,6 +166,7 @@ class FakeRm {
     wire::AllocateResponse answer = std::exchange(next, {});
     answer.set_response_id(request.response_id() + 1);
     answer.set_num_cluster_nodes(cluster_nodes);
+    *answer.mutable_limit() = hadoop::ToWire(headroom);
     const auto& blacklist = request.blacklist_request();
     avoided.insert(blacklist.blacklist_additions().begin(), blacklist.blacklist_additions().end());
     for (const std::string& host : blacklist.blacklist_removals()) avoided.erase(host);
@@ -212,6 +214,7 @@ class FakeRm {
     wanted_.clear();
     wire::RegisterApplicationMasterResponse answer;
     *answer.mutable_maximumcapability() = hadoop::ToWire(hadoop::Resource{8192, 8, {}});
+    answer.set_queue("root.ml");
     for (const int64_t number : kept) Fill(*answer.add_containers_from_previous_attempts(), number);
     if (!kept.empty()) FillToken(*answer.add_nm_tokens_from_previous_attempts());
     server.Succeed(call, answer);

@@ -482,13 +482,13 @@ TEST(MasterWaitTest, AFullShareForMastersIsReportedWithItsAmounts) {
   EXPECT_EQ(Why("[Thu Nov 26 03:20:43 +0000 2026] Application is added to the scheduler and is not yet activated. "
                 "Queue's AM resource limit exceeded.  " +
                 details),
-            "waits for its application master: queue ml may have 26240 MB and 103 vcores for application masters, of "
-            "which 24576 MB and 96 "
-            "vcores are in use in the queue; this one requests 8192 MB and 32 vcores");
+            "waits for its application master: queue ml may have 26240 MB and 103 vcores for application masters "
+            "(maximum-am-resource-percent), of which 24576 MB and 96 vcores are in use in the queue; this one requests "
+            "8192 MB and 32 vcores");
   EXPECT_EQ(Why("User's AM resource limit exceeded. " + details),
             "waits for its application master: user eve in queue ml may have 13120 MB and 52 vcores for application "
-            "masters, of which 24576 MB "
-            "and 96 vcores are in use in the queue; this one requests 8192 MB and 32 vcores");
+            "masters (maximum-am-resource-percent), of which 24576 MB and 96 vcores are in use in the queue; this one "
+            "requests 8192 MB and 32 vcores");
 }
 
 TEST(MasterWaitTest, AFullQueueIsReportedWithItsShares) {
@@ -497,6 +497,32 @@ TEST(MasterWaitTest, AFullQueueIsReportedWithItsShares) {
                 "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
             "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and "
             "its limit is 100.0 %");
+}
+
+TEST(MasterWaitTest, AQueueWithRoomIsNotCalledFull) {
+  const std::string text =
+      "[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
+      "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = 50.0 % ; "
+      "Queue's Absolute used capacity = 25.0 % ; Queue's Absolute max capacity = 100.0 % ; ";
+  EXPECT_EQ(Why(text),
+            "waits for its application master: queue ml has admitted it, and it has no container yet; nothing is known "
+            "to be full: the queue uses 25.0 % of the cluster, and its limit is 100.0 %");
+  const hadoop::ApplicationReport report{
+      .state = ApplicationState::kAccepted, .user = "eve", .queue = "ml", .diagnostics = text};
+  const auto why = [] { return std::optional<std::string>("jobs use all 4 GPUs of the nodes"); };
+  EXPECT_EQ(AmWaitReason(report, why), "waits for its application master: jobs use all 4 GPUs of the nodes");
+  hadoop::ApplicationReport full = report;
+  full.diagnostics.replace(full.diagnostics.find("25.0 %"), 6, "100.0 %");
+  EXPECT_EQ(AmWaitReason(full, why),
+            "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and "
+            "its limit is 100.0 %; jobs use all 4 GPUs of the nodes");
+}
+
+TEST(MasterWaitTest, ALabelWithoutNodesIsReported) {
+  EXPECT_EQ(
+      Why("Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = big ; "
+          "Partition Resource = <memory:0, vCores:0> ; Queue's Absolute used capacity = 0.0 % ; "),
+      "waits for its application master: no running node has the label big");
 }
 
 TEST(MasterWaitTest, StartsInProgressAndUnknownReasonsAreReported) {

@@ -123,7 +123,7 @@ struct AsksWorld {
          [](auto& w, auto& its) {
            const hadoop::Resource& size = w.sent.asks.at(static_cast<size_t>(its.Number(1))).resource;
            std::string text = StrCat(size.memory_mib, " MB, ", size.vcores, " cores");
-           for (const auto& [type, count] : size.others) text += StrCat(", ", count, " ", type);
+           for (const auto& [type, count] : size.others) text += StrCat(", ", ToString(count), " ", type);
            return text;
          }},
         {"label",

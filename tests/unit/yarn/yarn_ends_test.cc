@@ -7,6 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/yarn/yarn_garbage.h"
+#include "tests/support/script.h"
 #include "tests/unit/records/hdfs/fake_hdfs.h"
 #include "tests/unit/yarn/yarn_fixture.h"
 
@@ -506,6 +507,116 @@ TEST(YarnGarbageSeeds, AFileThatASubmitHoldsIsNeverRemoved) {
     if (testing::Test::HasFailure()) return;
   }
 }
+
+// ---- Why a container was not granted yet
+
+// A resource such as "8192/4/gpu=2/my-type=3G": memory, vcores, others.
+hadoop::Resource ResourceIn(const std::string& text) {
+  const auto parts = Split(text, '/');
+  hadoop::Resource resource{*ParseInt(parts.at(0)), static_cast<int32_t>(*ParseInt(parts.at(1))), {}};
+  for (size_t i = 2; i < parts.size(); ++i) {
+    const size_t equals = parts[i].find('=');
+    const std::string type = parts[i].substr(0, equals);
+    resource.others[type == "gpu" ? kGpuType : type] = *ParseAmount(parts[i].substr(equals + 1));
+  }
+  return resource;
+}
+
+class PendingWorld {
+ public:
+  static Deeds<PendingWorld> Its();
+  ClusterRoom room;
+  PendingRequest request;
+};
+
+Deeds<PendingWorld> PendingWorld::Its() {
+  return {
+      {"asks",
+       [](auto& w, auto& its) {
+         w.request = {ResourceIn(its[1]), its[2]};
+         w.room = {.queue = "root.ml", .user = "eve"};
+       }},
+      {"node",
+       // A host, what it has, what is in use, and its label.
+       [](auto& w, auto& its) {
+         hadoop::NodeReport node{.id = {its[1], 8041}, .state = hadoop::NodeReport::State::kRunning};
+         node.capability = ResourceIn(its[2]);
+         node.used = ResourceIn(its[3]);
+         if (!its[4].empty()) node.labels = {its[4]};
+         w.room.nodes.push_back(node);
+       }},
+      {"avoids", [](auto& w, auto& its) { w.room.avoided.insert(its[1]); }},
+      {"left", [](auto& w, auto& its) { w.room.headroom = ResourceIn(its[1]); }},
+      {"queue",
+       // The used and the largest part of the cluster, in percent.
+       [](auto& w, auto& its) {
+         w.room.report = hadoop::QueueReport{.path = "root.ml", .most = its.Number(2) / 100.0};
+         w.room.report->used = its.Number(1) / 100.0;
+         w.room.report->is_fair = its[3] == "fair";
+       }},
+      {"why", [](auto& w, auto&) { return WhyNotGranted(w.request, w.room).value_or("not known"); }},
+  };
+}
+
+const TestRow kReasons[] = {
+    {"NothingIsClaimedIfNothingIsKnown", {{"asks 256/1 | why", "not known"}}},
+    {"NothingIsClaimedIfThereIsRoom",
+     {{"asks 256/1/gpu=1 | node n1 8192/8/gpu=4 0/0 | left 8192/8/gpu=4 | queue 10 50 | why", "not known"}}},
+    {"ARequestThatIsLargerThanEachNodeIsNamed",
+     {{"asks 256/1/gpu=4 | node n1 8192/8 0/0 | node n2 8192/8/gpu=2 0/0 | why",
+       "no node has 4 GPUs: the most on one node is 2"},
+      {"asks 9000/1 | node n1 8192/8 0/0 | why", "no node has 9000 MB of memory: the most on one node is 8192"},
+      {"asks 256/9 | node n1 8192/8 0/0 | why", "no node has 9 vcores: the most on one node is 8"},
+      {"asks 256/1/my-type=1 | node n1 8192/8 0/0 | why", "no node has 1 of my-type: the most on one node is 0"}}},
+    {"ARequestThatNoSingleNodeCombinesIsNamed",
+     {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 2048/8/gpu=2 0/0 | why",
+       "no node has 4096 MB of memory, 1 GPU and 1 vcore at the same time"}}},
+    {"TheMissingResourceOfBusyNodesIsNamed",
+     {{"asks 256/1/gpu=2 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 100/1/gpu=3 | left 8192/8/gpu=1 | why",
+       "no node has 2 GPUs free: the most on one node is 1"},
+      {"asks 256/1 | node n1 8192/8 8000/1 | why", "no node has 256 MB of memory free: the most on one node is 192"}}},
+    {"AGpuOnANodeWithoutMemoryIsNamedWithTheMemory",
+     {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 8192/8/gpu=2 6000/1 | why",
+       "no node has 4096 MB of memory, 1 GPU and 1 vcore free at the same time"}}},
+    {"UnitsAreConverted",
+     {{"asks 256/1/my-type=2G | node n1 8192/8/my-type=3000M 0/0/my-type=0M | why", "not known"},
+      {"asks 256/1/my-type=2G | node n1 8192/8/my-type=3000M 0/0/my-type=1500M | why",
+       "no node has 2G of my-type free: the most on one node is 1500M"}}},
+    {"ALabelWithoutNodesIsNamed",
+     {{"asks 256/1 big | node n1 8192/8 0/0 small | why", "no running node has the label big"},
+      {"asks 256/1 | node n1 8192/8 0/0 small | why", "each running node has a label, and the request has none"}}},
+    {"AvoidedNodesAreNamed",
+     {{"asks 256/1/gpu=1 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 0/0 | avoids n2 | why",
+       "the nodes with 256 MB of memory, 1 GPU and 1 vcore are avoided, because containers failed there"}}},
+    {"AFullQueueIsNamedWithItsLimit",
+     {{"asks 256/1 | node n1 8192/8 0/0 | left 100/4 | queue 50 50 | why",
+       "queue root.ml leaves the job 100 MB of memory, and a container requests 256 MB of memory: the queue is at its "
+       "limit (maximum-capacity)"},
+      {"asks 256/1/gpu=2 | node n1 8192/8/gpu=4 0/0 | left 8192/8/gpu=1 | queue 50 50 | why",
+       "queue root.ml leaves the job 1 GPU, and a container requests 2 GPUs: the queue is at its limit "
+       "(maximum-capacity)"}}},
+    {"AUsersLimitIsNamedIfTheQueueHasRoom",
+     {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 10 50 | why",
+       "queue root.ml leaves the job 0 MB of memory, and a container requests 256 MB of memory: the limit of user eve "
+       "in the queue (user-limit-factor, minimum-user-limit-percent)"}}},
+    {"AnUnclearLimitIsNotCalledOneOfTheTwo",
+     {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 48 50 | why",
+       "~: a limit of the queue (maximum-capacity) or of user eve in it (user-limit-factor)"},
+      {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | why", "~: a limit of the queue or of user eve in it"},
+      {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 100 100 fair | why", "~: its share by the FairScheduler"}}},
+    {"FullNodesAreNamedBeforeALimitThatTheyCause",
+     {{"asks 256/1 | node n1 8192/8 8192/8 | left 0/0 | queue 20 100 | why",
+       "no node has 256 MB of memory free: the most on one node is 0"}}},
+    {"TheHeadroomDoesNotCountForALabel", {{"asks 256/1 big | node n1 8192/8 0/0 big | left 0/0 | why", "not known"}}},
+    {"AQueueThatIsFullByAnotherResourceIsNamedWithThatResource",
+     {{"asks 256/1 | node n1 8192/8/gpu=4 100/1/gpu=4 | node n2 8192/8 0/0 | left 8000/7/gpu=0 | queue 100 100 | why",
+       "queue root.ml is at its limit (maximum-capacity): jobs use all 4 GPUs of the nodes"},
+      {"asks 256/1 | node n1 8192/8 0/0 | left 8000/7 | queue 100 100 | why",
+       "queue root.ml is at its limit (maximum-capacity)"}}},
+    {"AResourceThatTheHeadroomLacksIsNotClaimed",
+     {{"asks 256/1/gpu=1 | node n1 8192/8/gpu=4 0/0 | left 8192/8 | why", "not known"}}},
+};
+TABLE_TEST(PendingReasonTest, kReasons, ScriptIn<PendingWorld>());
 
 }  // namespace
 }  // namespace tony

@@ -210,7 +210,8 @@ TEST(NeverGrantedTest, ARequestAboveTheMaximumIsRefusedWithBothNumbers) {
 }
 
 TEST(NeverGrantedTest, GpusNeedTheirResourceTypeAndStayWithinItsMaximum) {
-  EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits), "this cluster has no resource of the type yarn.io/gpu");
+  EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits),
+            "this cluster has no resource of the type yarn.io/gpu; it has memory-mb, vcores");
   ContainerLimits limits = kLimits;
   limits.types = {"yarn.io/gpu"};
   EXPECT_FALSE(WhyNeverGranted(Resources{.gpus = 9}, limits)) << "how many is not known";
@@ -221,6 +222,25 @@ TEST(NeverGrantedTest, GpusNeedTheirResourceTypeAndStayWithinItsMaximum) {
             "3 GPUs is above 2, the most that this cluster gives a container");
 }
 
+TEST(NeverGrantedTest, OtherTypesAreCheckedInTheUnitOfTheCluster) {
+  ContainerLimits limits = kLimits;
+  limits.maximum.others = {{"disk", {4, "G"}}, {"yarn.io/fpga", 2}};
+  const auto why = [&](const std::string& type, const Amount& amount) {
+    Resources wanted;
+    wanted.others = {{type, amount}};
+    return WhyNeverGranted(wanted, limits).value_or("may be granted");
+  };
+  EXPECT_EQ(why("disk", 4), "may be granted") << "without a unit it is the cluster's";
+  EXPECT_EQ(why("disk", {4000, "M"}), "may be granted");
+  EXPECT_EQ(why("disk", 5), "5 of disk is above 4G, the most that this cluster gives a container");
+  EXPECT_EQ(why("disk", {5000, "M"}), "5000M of disk is above 4G, the most that this cluster gives a container");
+  EXPECT_EQ(why("disk", {500, "M"}), "500M is not a whole number of G, in which this cluster counts disk");
+  EXPECT_EQ(why("yarn.io/fpga", {500, "m"}),
+            "500m is not a whole number of units, in which this cluster counts yarn.io/fpga");
+  EXPECT_EQ(why("none", 1),
+            "this cluster has no resource of the type none; it has disk, memory-mb, vcores, yarn.io/fpga");
+}
+
 TEST(NeverGrantedTest, ARefusalOfAJobNamesTheKey) {
   JobSpec spec;
   spec.roles = {{.name = "ps"}, {.name = "worker", .resources = {.memory_mb = 65536}}};
@@ -228,6 +248,22 @@ TEST(NeverGrantedTest, ARefusalOfAJobNamesTheKey) {
             "tony.worker.memory: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container");
   spec.roles.pop_back();
   EXPECT_FALSE(WhyNeverGranted(spec, kLimits));
+  spec.roles[0].resources.others = {{"disk", 1}};
+  EXPECT_EQ(WhyNeverGranted(spec, kLimits),
+            "tony.ps.resource.disk: this cluster has no resource of the type disk; it has memory-mb, vcores");
+}
+
+TEST(NeverGrantedTest, AGangWithMoreOfAnotherTypeThanAllNodesHaveIsReported) {
+  JobSpec spec;
+  spec.roles = {{.name = "worker", .instances = 3}};
+  spec.roles[0].resources.others = {{"disk", {2, "G"}}};
+  std::vector<hadoop::NodeReport> nodes(2);
+  nodes[0].capability.others = {{"disk", {4000, "M"}}};
+  EXPECT_EQ(WhyTooMuch(spec, nodes),
+            "the tasks start together and request 6000M of disk; the running nodes have 4000M: the job waits until "
+            "there are more");
+  nodes[1].capability.others = {{"disk", {2000, "M"}}};
+  EXPECT_FALSE(WhyTooMuch(spec, nodes));
 }
 
 TEST(NeverGrantedTest, AGangWithMoreGpusThanAllNodesHaveIsReported) {
@@ -235,15 +271,15 @@ TEST(NeverGrantedTest, AGangWithMoreGpusThanAllNodesHaveIsReported) {
   spec.roles = {{.name = "ps"}, {.name = "worker", .instances = 3, .resources = {.gpus = 2}}};
   std::vector<hadoop::NodeReport> nodes(2);
   nodes[0].capability.others = {{"yarn.io/gpu", 5}};
-  EXPECT_TRUE(spec.RequestsGpus());
+  EXPECT_TRUE(RequestsOtherResources(spec));
   EXPECT_EQ(
-      WhyTooManyGpus(spec, nodes),
+      WhyTooMuch(spec, nodes),
       "the tasks start together and request 6 GPUs; the running nodes have 5: the job waits until there are more");
   nodes[1].capability.others = {{"yarn.io/gpu", 1}};
-  EXPECT_FALSE(WhyTooManyGpus(spec, nodes));
+  EXPECT_FALSE(WhyTooMuch(spec, nodes));
   nodes.clear();
   spec.mode = DistributedMode::kFcfs;
-  EXPECT_FALSE(WhyTooManyGpus(spec, nodes)) << "one after the other may have them";
+  EXPECT_FALSE(WhyTooMuch(spec, nodes)) << "one after the other may have them";
 }
 
 // ---- gang hold

@@ -65,6 +65,7 @@ class SchedulerWorld : public EventLoopTest {
             },
         .over = [this](const std::string& reason) { over = reason; },
         .list_nodes = list_nodes,
+        .read_queue = read_queue,
         .quick = Duration(5),
         .usual = Duration(20),
         .gang_hold = gang_hold,
@@ -105,6 +106,7 @@ class SchedulerWorld : public EventLoopTest {
   std::string log_url;
   std::string over;
   std::function<void(YarnSchedulerInputs::OnNodes)> list_nodes;
+  std::function<void(const std::string&, YarnSchedulerInputs::OnQueue)> read_queue;
   Duration gang_hold{0};
   MasterState saved;
   // Containers that no decision of the job names.
@@ -120,6 +122,20 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
        [](auto& w, auto&) {
          w.list_nodes = [](YarnSchedulerInputs::OnNodes on) {
            on(std::vector<hadoop::NodeReport>{NodeOf("n1", 8192)});
+         };
+       }},
+      {"headroom",
+       [](auto& w, auto& its) {
+         w.rm->headroom = {its.Number(1), static_cast<int32_t>(its.Number(2)), {}};
+       }},
+      {"queue-is",
+       // The used and the largest part of the cluster, in percent.
+       [](auto& w, auto& its) {
+         w.read_queue = [used = its.Number(1), most = its.Number(2)](const std::string& name,
+                                                                     const YarnSchedulerInputs::OnQueue& on) {
+           hadoop::QueueReport queue{.path = name, .most = most / 100.0};
+           queue.used = used / 100.0;
+           on(queue);
          };
        }},
       {"cluster", [](auto& w, auto& its) { w.rm->cluster_nodes = static_cast<int>(its.Number(1)); }},
@@ -348,12 +364,28 @@ const TestRow kSchedules[] = {
        "heard: reached 0"}}},
     {"ThePendingReasonIsReportedUntilTheWaitEnds",
      {{"run-one | granting no | ask 1 2", ""},
-      {"hears delayed: waits for 2 of 3 containers: the queue has 0 MB of memory and 0 vcores left", ""},
+      {"hears delayed: waits for 2 of 3 containers: queue root.ml leaves the job 0 MB of memory, and a container "
+       "requests 256 MB of memory",
+       ""},
       {"granting yes | hears delayed: ", ""}}},
+    {"APendingReasonClaimsNothingThatIsNotKnown",
+     {{"nodes | headroom 8192 8 | granting no | begin | ask 0", ""},
+      {"hears delayed: waits for 1 of 1 container: the ResourceManager has not granted them yet; nothing is known to "
+       "be "
+       "full",
+       ""}}},
+    {"APendingReasonNamesTheLimitOfTheQueue",
+     {{"nodes | queue-is 50 50 | granting no | begin | ask 0", ""},
+      {"hears delayed: waits for 1 of 1 container: queue root.ml leaves the job 0 MB of memory, and a container "
+       "requests "
+       "256 MB of memory: the queue is at its limit (maximum-capacity)",
+       ""}}},
     // At first only container 2 of the gang's two is granted.
     {"AGangIsHandedOutWhole",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | times granted", "0 times"},
-      {"hears delayed: waits for 1 of 2 containers: the queue has 0 MB of memory and 0 vcores left", ""},
+      {"hears delayed: waits for 1 of 2 containers: queue root.ml leaves the job 0 MB of memory, and a container "
+       "requests 256 MB of memory",
+       ""},
       {"grants 2 | hears granted worker:0#1 2 on 127.0.0.1 | hears granted worker:1#1 3 on 127.0.0.1", ""}}},
     {"AnIncompleteGangIsGivenBackAndRequestedAgain",
      {{"hold 50 | grants 1 | begin | ask 0 1 | granted-in-all 1 | releases 2", ""},
