@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
@@ -61,6 +62,25 @@ struct HttpResponse {
 // Returns the value of the first header with this name; empty if the response has no such header. `name` is in lower
 // case.
 std::string HeaderOf(const HttpResponse& response, std::string_view name);
+
+// A GET request to a server with a numeric address, in http_get.cc, for executors: static programs without libcurl and
+// without a name service. The request is HTTP/1.0, so that no server answers it in chunks.
+
+// The limit for an answer with its headers.
+inline constexpr size_t kMostOfGet = 64 << 10;
+
+// Returns the response in the bytes that a server has sent so far; nullopt if bytes are missing. `is_all`: the server has
+// closed the connection. kInvalid: the bytes are not HTTP, have chunks, or exceed kMostOfGet. kUnavailable: the server has
+// closed the connection too early. Pure.
+Result<std::optional<HttpResponse>> HttpResponseIn(std::string_view bytes, bool is_all);
+
+// Sends a request, and calls `done` once with the answer, whatever its status, or with an error. The errors are those of
+// HttpResponseIn(); also kUnavailable if the answer is not complete within `limit`. `target` is percent-encoded. Loop
+// thread only. Destroying the handle cancels the call. `done` is never called inside GetByAddress(), and may destroy the
+// handle.
+[[nodiscard]] std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const Endpoint& server,
+                                                              const std::string& target, Duration limit,
+                                                              std::function<void(Result<HttpResponse>)> done);
 
 // A Transfer is a single HTTP call that libcurl performs. Used only in this folder. Loop thread only.
 
