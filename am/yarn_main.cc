@@ -27,7 +27,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
-#include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/hadoop/yarn_clients.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/net/sockets.h"

@@ -66,6 +66,72 @@ void ApplicationViewers::Ask(const std::string& user, Done done) {
 
 namespace {
 
+Result<HttpResponse> Get(const std::string& url, Duration limit) {
+  EventLoop loop;
+  HttpClient http(loop);
+  // Without this header, some servers answer XML.
+  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};
+  call.limits.connect = call.limits.stalled = call.limits.whole = limit;
+  return RunUntilAnswer<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
+}
+
+std::optional<boost::json::value> GetJson(const std::string& url, Duration limit) {
+  const auto answer = Get(url, limit);
+  if (!answer.ok() || answer->status != 200) return std::nullopt;
+  boost::system::error_code error;
+  boost::json::value document = boost::json::parse(answer->body, error);
+  if (error) return std::nullopt;
+  return document;
+}
+
+// Adds the queues in the answer's tree that make queues.
+void AddMakers(const boost::json::value& value, std::set<std::string>& makers) {
+  if (const auto* list = value.if_array()) {
+    for (const auto& item : *list) AddMakers(item, makers);
+  }
+  const auto* object = value.if_object();
+  if (!object) return;
+  const auto* path = object->if_contains("queuePath");
+  const auto* old = object->if_contains("autoCreateChildQueueEnabled");
+  const auto* how = object->if_contains("autoCreationEligibility");  // since Hadoop 3.4
+  const bool makes =
+      (old && old->is_bool() && old->get_bool()) || (how && how->is_string() && how->get_string() != "off");
+  if (makes && path && path->is_string()) makers.emplace(path->get_string());
+  for (const char* name : {"scheduler", "schedulerInfo", "queues", "queue"})
+    if (const auto* member = object->if_contains(name)) AddMakers(*member, makers);
+}
+
+}  // namespace
+
+std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit) {
+  std::set<std::string> makers;
+  const auto document = web.empty() ? std::nullopt : GetJson(web + "/ws/v1/cluster/scheduler", limit);
+  if (document) AddMakers(*document, makers);
+  return makers;
+}
+
+std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit) {
+  const auto document = GetJson(url, limit);
+  if (!document) return std::nullopt;
+  boost::system::error_code error;
+  const boost::json::value* value = document->find_pointer(pointer, error);
+  if (error || value == nullptr || !value->is_string()) return std::nullopt;
+  return std::string(value->as_string());
+}
+
+std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit) {
+  if (web.empty()) return std::nullopt;
+  return WebText(StrCat(web, "/conf?name=", key), "/property/value", limit);
+}
+
+std::string HostOfUrl(const std::string& url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(begin, url.find(':', begin) - begin);
+}
+
+namespace {
+
 constexpr int64_t kWindow = 64 << 10;  // bytes per read
 
 Error NotATFile(std::string_view what) { return InvalidError("not a valid TFile: ", what); }

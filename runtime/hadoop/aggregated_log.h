@@ -9,10 +9,13 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
@@ -43,6 +46,23 @@ class ApplicationViewers {
   HttpClient http_;
   std::list<Call> calls_;
 };
+
+// Values that Hadoop's daemons publish only on their web servers. These functions block; any thread.
+
+// Returns the text at a JSON pointer ("/clusterInfo/state") in the document at `url`. nullopt if the document has no
+// such text, or does not arrive within `limit`.
+std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit);
+
+// Returns a setting of the ResourceManager itself. The site files of clients may set another value, or none. `web` is
+// empty or has the form "http://rm.example.org:8088". nullopt if the ResourceManager does not answer, or the key is not
+// set.
+std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
+
+// Returns the paths of the queues of the CapacityScheduler that make queues below them for jobs. Empty if the
+// ResourceManager does not answer, or has another scheduler.
+std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit);
+
+std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
 
 // Reads container logs that NodeManagers leave in HDFS if yarn.log-aggregation-enable is on. The format is Hadoop's
 // TFile (LogAggregationTFileController, the default of a cluster). Each node writes one file per application. The file

@@ -1,4 +1,5 @@
-// Reads values that Hadoop's daemons publish only on their web servers. Blocks; any thread.
+// Converts WebHDFS' answers from JSON to values and errors, and paths to URLs. Pure. This code needs no libcurl, because
+// executors do not have it.
 #pragma once
 
 #include <map>
@@ -9,28 +10,10 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/base/time.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
-
-// Returns the text at a JSON pointer ("/clusterInfo/state") in the document at `url`. nullopt if the document has no
-// such text, or does not arrive within `limit`.
-std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit);
-
-// Returns a setting of the ResourceManager itself. The site files of clients may set another value, or none. `web` is
-// empty or has the form "http://rm.example.org:8088". nullopt if the ResourceManager does not answer, or the key is not
-// set.
-std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
-
-// Returns the paths of the queues of the CapacityScheduler that make queues below them for jobs. Empty if the
-// ResourceManager does not answer, or has another scheduler.
-std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit);
-
-std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
-
-// Converts WebHDFS' answers from JSON to values and errors, and paths to URLs. Pure.
 
 // A refusal by a NameNode, a DataNode, or a gateway in front of them.
 struct HdfsRefusal {

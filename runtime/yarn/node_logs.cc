@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/hadoop/aggregated_log.h"
 #include "runtime/net/http_client.h"
 #include "runtime/yarn/yarn_ends.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/hadoop/aggregated_log.h"
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"

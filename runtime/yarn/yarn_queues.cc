@@ -5,7 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/rpc_connection.h"
-#include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/hadoop/aggregated_log.h"
 
 namespace tony {
 namespace {
