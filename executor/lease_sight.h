@@ -1,5 +1,5 @@
-// Judges whether an AM is alive by the lease record, which a living AM renews. An executor that has lost its AM uses
-// this. Pure.
+// Judges whether an AM is alive by the lease record, which a living AM renews, and says when to read the record. An
+// executor that has lost its AM uses both. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
 
 namespace tony::executor {
 
@@ -22,6 +23,9 @@ struct SeenLease {
 // Judges freshness by the executor's own clock: a record is fresh if the executor saw it change within `record_fresh`.
 // If the store cannot be read, the record counts as fresh, because the executor itself may be cut off from the store.
 // The failure proves nothing about the AM.
+//
+// The first record after the loss of an AM proves nothing either, because it may be old if it was read late. Only the next
+// records show by their change that an AM lives.
 class LeaseSight {
  public:
   explicit LeaseSight(Duration record_fresh) : record_fresh_(record_fresh) {}
@@ -32,8 +36,6 @@ class LeaseSight {
   void MarkNotLeader(Instant now);
   // Records that the link to an AM is lost now. `when` is the sending time of the newest call that the AM answered.
   void Heard(Instant when, Instant now);
-
-  const std::optional<SeenLease>& record() const { return record_; }  // the record as last read
 
   // The AM has appeared alive without a break since `since`. Without further signs of life, the AM counts as alive
   // until `until`.
@@ -49,8 +51,47 @@ class LeaseSight {
   Duration record_fresh_;
   // The time of the last check. A gap between checks does not prove that the AM was dead meanwhile.
   Instant looked_{};
+  // The record as last read. Not set after Heard().
   std::optional<SeenLease> record_;
   std::optional<Alive> alive_;
+};
+
+// The times when an executor that has lost its AM reads the lease record. Pure.
+//
+// A store on this machine is read at once, and then every 250 ms. It reports changes in addition.
+//
+// A store that the whole job shares (HDFS) is read at most 200 times a second by all executors together, even if all lose
+// their AM at the same time. The time is divided into turns, which have 5 ms for each task. Each executor has its own
+// moment in a turn, and reads only at that moment, in its first turn or in a later one. If the clocks of the nodes differ,
+// the limit holds on average.
+class LeasePace {
+ public:
+  LeasePace() = default;  // for a store on this machine
+  // Returns the pace for a store that all executors of the job share. The longest delay, 10 s, is at most two thirds of
+  // record_fresh, so that a renewed record is seen to change before it counts as stale, even if a read takes long. This
+  // limit also makes a turn of more than 2,000 tasks shorter than 5 ms for each task, because an executor that is cut off
+  // would notice this too late otherwise.
+  static LeasePace OfSharedStore(const JobSpec& spec, const TaskId& task);
+
+  bool is_shared() const { return turn_ > Duration{0}; }
+  // The time limit of one read: with the longest delay it is shorter than record_fresh. So the first record after a loss is
+  // read before the AM counts as dead, and each later one before the record before it counts as stale.
+  static Duration ReadLimit(const Timers& timers);
+
+  // Returns when to read for the first time after the AM was lost.
+  Instant First(Instant lost) const { return is_shared() ? OwnMomentFrom(lost) : lost; }
+  // Returns when to read again, at most `delay` later if the executor has a moment until then.
+  Instant Next(Instant now, Duration delay) const;
+  // The delays between two reads, which double from the shortest to the longest.
+  Duration shortest() const { return shortest_; }
+  Duration longest() const { return longest_; }
+
+ private:
+  Instant OwnMomentFrom(Instant when) const;
+
+  // The length of a turn, and this executor's moment in it.
+  Duration turn_{0}, moment_{0};
+  Duration shortest_{250}, longest_{250};
 };
 
 }  // namespace tony::executor

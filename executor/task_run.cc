@@ -14,12 +14,13 @@ constexpr Duration kLastReport{2000};
 
 }  // namespace
 
-TaskRun::TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes)
+TaskRun::TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes, LeasePace pace)
     : identity_(std::move(self)),
       endpoint_(std::move(endpoint)),
       timers_(timers),
       jitter_(jitter),
       processes_(processes),
+      pace_(pace),
       epoch_(identity_.epoch),
       generation_(identity_.generation),
       lease_(timers.record_fresh) {}
@@ -34,8 +35,8 @@ std::vector<Action> TaskRun::Apply(const Event& event, Instant now) {
 std::optional<Instant> TaskRun::NextDeadline() const {
   if (state_ == State::kLeft) return std::nullopt;
   std::optional<Instant> next;
-  for (const auto& deadline :
-       {kill_at_, limit_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffDeadline(), OrphanDeadline()}) {
+  for (const auto& deadline : {kill_at_, limit_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffDeadline(),
+                               OrphanDeadline(), RetryDeadline()}) {
     if (deadline) next = next ? std::min(*next, *deadline) : *deadline;
   }
   return next;
@@ -192,6 +193,7 @@ void TaskRun::On(const Tick&) {
         {OutcomeClass::kInfra, std::nullopt, "no application master was reachable within the orphan timeout", ""},
         {kLeftOrphaned});
   if (due(beat_at_)) HeartbeatNow();
+  if (due(RetryDeadline())) Try(SeenLease(*tried_));
   if (due(read_at_)) RequestLeaseRead();
 }
 

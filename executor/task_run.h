@@ -21,8 +21,9 @@ class TaskRun {
  public:
   // `self` identifies the executor in every call to the AM. The TaskRun updates the generation and the epoch in its
   // copy of `self`. `endpoint` is the task's reserved address. `jitter` in [0, 1) spreads the calls of a job's
-  // executors, which may all lose their AM at once. `processes` is the number of processes of each attempt.
-  TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes = 1);
+  // executors, which may all lose their AM at once. `processes` is the number of processes of each attempt. `pace` says
+  // when the lease record is read.
+  TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes = 1, LeasePace pace = {});
 
   std::vector<Action> Apply(const Event& event, Instant now);
   // The time when Apply(Tick) is due. nullopt: nothing is due before the next event.
@@ -68,6 +69,7 @@ class TaskRun {
   void Lose();
   void Search();
   void RequestLeaseRead();
+  void ReadLater();
   void Try(const SeenLease& lease);
   void RegisterAgain();
   void HeartbeatNow();
@@ -78,6 +80,7 @@ class TaskRun {
   Caller Self() const;
   std::optional<Instant> CutOffDeadline() const;
   std::optional<Instant> OrphanDeadline() const;
+  std::optional<Instant> RetryDeadline() const;
   Duration Spread(Duration delay) const;
 
   // Functions for the processes of the attempt, defined in task_run.cc.
@@ -110,6 +113,7 @@ class TaskRun {
   const Timers timers_;
   const double jitter_;
   const int processes_;
+  const LeasePace pace_;
 
   Instant now_;                  // time of the current event
   std::vector<Action> actions_;  // the current event's actions
@@ -152,7 +156,7 @@ class TaskRun {
   Generation generation_;  // newest known generation
   int64_t since_ = 0;      // number of the last executed command
   LeaseSight lease_;
-  // The lease record that led to the last UseAm.
+  // The lease record that led to the last UseAm, with the epoch of the AM that answered there.
   std::optional<SeenLease> tried_;
   // The sending time of the newest call that an AM has answered.
   Instant heard_at_;
@@ -163,6 +167,8 @@ class TaskRun {
   Instant noticed_at_;
   // The time to read the lease record again. Set while the link is Searching or Registering.
   std::optional<Instant> read_at_;
+  // The delay before read_at_, which grows. 0: the next delay is the shortest.
+  Duration read_delay_{0};
   // The earliest time to try the same AM again. Used while the link is Searching.
   Instant retry_at_;
   Duration retry_delay_{0};

@@ -4,6 +4,9 @@
 //       ^                                                                   |                            |
 //       +---------- connection lost, not the leader, older epoch -----------+----------------------------+
 //   any --- the AM refuses the attempt ---> Closed
+//
+// If the lease record is on this machine, each try follows a read of the record. If the record is in a store that the
+// job shares, the last AM is tried without waiting for a read: another process may serve at the same address.
 #include <algorithm>
 #include <utility>
 
@@ -13,9 +16,6 @@
 namespace tony::executor {
 namespace {
 
-// The interval between reads of the lease record if the store does not report changes. A local store reports them. The
-// interval is short compared with the time that a new AM needs to start.
-constexpr Duration kReadEvery{250};
 // Delays before the executor connects to the same AM again. The AM may be alive, and only the connection may have
 // broken.
 constexpr Duration kFirstRetry{100};
@@ -55,9 +55,11 @@ void TaskRun::On(const Registered& event) {
     return;
   }
   epoch_ = event.epoch;
+  tried_->epoch = event.epoch;
   link_ = Link::kLinked;
   Hear(register_sent_);
   read_at_.reset();
+  read_delay_ = Duration{0};
   beat_at_ = now_ + timers_.heartbeat;
   Do(UnwatchLease{});
   Await();
@@ -139,7 +141,8 @@ void TaskRun::On(const ConnectionLost& event) {
 
 void TaskRun::On(const LeaseRead& event) {
   lease_.Read(event.record, now_);
-  if (!event.record && link_ == Link::kSearching) Do(WatchLease{});  // the executor started before any AM
+  // The executor started before any AM.
+  if (!event.record && link_ == Link::kSearching && !pace_.is_shared()) Do(WatchLease{});
   if (link_ == Link::kClosed || !event.record || event.record->epoch < epoch_) return;
   const bool is_new = !tried_ || tried_->epoch != event.record->epoch || tried_->am != event.record->am;
   if (is_new) {
@@ -173,15 +176,26 @@ void TaskRun::Lose() {
 }
 
 void TaskRun::Search() {
-  if (link_ == Link::kLinked) Lose();
+  const bool is_lost_now = link_ == Link::kLinked;
+  if (is_lost_now) Lose();
   link_ = Link::kSearching;
-  Do(WatchLease{});
-  RequestLeaseRead();
+  if (!pace_.is_shared()) {
+    Do(WatchLease{});
+    RequestLeaseRead();
+    return;
+  }
+  if (is_lost_now) read_at_ = pace_.First(now_);
+  if (tried_ && now_ >= retry_at_) Try(SeenLease(*tried_));
 }
 
 void TaskRun::RequestLeaseRead() {
   Do(ReadLease{});
-  read_at_ = now_ + Spread(kReadEvery);
+  ReadLater();
+}
+
+void TaskRun::ReadLater() {
+  read_delay_ = std::clamp(read_delay_ * 2, pace_.shortest(), pace_.longest());
+  read_at_ = pace_.Next(now_, Spread(read_delay_));
 }
 
 void TaskRun::Try(const SeenLease& lease) {
@@ -189,7 +203,7 @@ void TaskRun::Try(const SeenLease& lease) {
   epoch_ = std::max(epoch_, lease.epoch);
   retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kLongestRetry);
   retry_at_ = now_ + Spread(retry_delay_);
-  if (!read_at_) read_at_ = now_ + Spread(kReadEvery);
+  if (!read_at_) ReadLater();
   link_ = Link::kRegistering;
   ++link_number_;
   values_sent_ = 0;
@@ -242,6 +256,11 @@ std::optional<Instant> TaskRun::CutOffDeadline() const {
   const Instant at = std::max(since + timers_.cutoff_after, noticed_at_ + kLastTry);
   if (at >= lease_.alive()->until) return std::nullopt;
   return at;
+}
+
+std::optional<Instant> TaskRun::RetryDeadline() const {
+  if (!pace_.is_shared() || link_ != Link::kSearching || !tried_) return std::nullopt;
+  return retry_at_;
 }
 
 std::optional<Instant> TaskRun::OrphanDeadline() const {

@@ -252,6 +252,8 @@ struct Bounds {
   // The longest time until the job's end, counted from the later of `faults_over` and the moment when the job had to
   // stop.
   Duration longest_end{std::chrono::hours(24)};
+  // The longest time after which an executor notices a change of the lease record.
+  Duration late_read{1'000};
 };
 
 class History {

@@ -36,6 +36,7 @@ HistoryChecker::HistoryChecker(const JobSpec& spec, const Bounds& bounds, Durati
       faults_over_(bounds.faults_over),
       longest_end_(bounds.longest_end),
       overlap_(bounds.overlap),
+      late_read_(bounds.late_read),
       skew_(SkewOf(bounds, length)),
       rules_(spec, skew_),
       attention_(skew_) {}

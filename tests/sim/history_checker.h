@@ -160,7 +160,7 @@ class HistoryChecker {
   const int64_t drift_;
   const Instant faults_over_;
   const Duration longest_end_;
-  const Duration overlap_;
+  const Duration overlap_, late_read_;
   // The largest difference between the clocks of two processes.
   const Duration skew_;
   JournalRules rules_;

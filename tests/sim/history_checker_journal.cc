@@ -164,8 +164,6 @@ void HistoryChecker::CheckNoted(const CheckpointNoted& noted, Instant time) {
 
 namespace {
 
-// The longest time after which an executor notices a change of the lease record.
-constexpr Duration kLateRead{1'000};
 // An executor that an AM has put off calls again within this time.
 constexpr Duration kBetweenTries{5'000};
 // The time for the kill, the cleanup, and the notice of both.
@@ -365,7 +363,7 @@ bool HistoryChecker::IsCutOff(const Executor& executor) const {
   // The executor first reads the record when a call has been unanswered for this long.
   const Instant looked = executor.answered + spec_.timers.heartbeat + CallTimeout(spec_.timers);
   const bool am_looks_alive =
-      lease_written_ && now_ - std::max(*lease_written_, looked) < Faster(spec_.timers.record_fresh) + kLateRead;
+      lease_written_ && now_ - std::max(*lease_written_, looked) < Faster(spec_.timers.record_fresh) + late_read_;
   return am_looks_alive && !is_put_off;
 }
 

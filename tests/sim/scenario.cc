@@ -139,6 +139,7 @@ void AddTime(Plan& plan, const std::string& word, Duration time) {
   if (word == "watch") return void(plan.claim.watch_timeout = time);
   if (word == "look-takes") return void(plan.am.longest_look = time);
   if (word == "patience") return void(plan.am.patience = time);
+  if (word == "shared-store") return void(plan.shared_store = time);
   if (word == "execution") return void(plan.spec.timers.execution_limit = time);
   if (word == "orphan") return void(plan.spec.timers.orphan_timeout = time);
   EXPECT_EQ(word, "drift") << "no such word of a plan";

@@ -7,7 +7,8 @@
 // begins another process of the attempt, and "alone" drops these other processes; the words behind "first" describe one
 // more earlier attempt. Words for containers: "granted 10s", "launched 500ms", "launches-fail 3", "cannot-begin". Words
 // for the run: "owner o1", "watch 3s", "look-takes 300ms", "latest", "others" (a checkpoint of another job that is
-// newer than all others), "patience 30s", "drift 500ms", "seed 1", "execution 10s", "orphan 100s".
+// newer than all others), "patience 30s", "shared-store 50ms" (the longest read of the lease record), "drift 500ms",
+// "seed 1", "execution 10s", "orphan 100s".
 #pragma once
 
 #include <gtest/gtest.h>

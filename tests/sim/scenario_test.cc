@@ -131,6 +131,24 @@ const TestRow kOutages[] = {
 };
 TABLE_TEST(OutageScenarioTest, kOutages, PlansLike("worker*2 pytorch gang=3", ""));
 
+// The executors read the lease record from a store that they share, every two to ten seconds.
+
+const TestRow kSharedStores[] = {
+    {"AnAmThatCrashesStopsNoTask", {{", all runs 60s, at [5000-5900/100]ms crash-am 3", "undisturbed"}}},
+    {"AJobThatEndsWhileTheNetworkIsAwayIsNotRunAgain",
+     {{", at 9s cut worker:0 {2s|10s|28s}, at 9s cut worker:1 {2s|10s|28s}", "undisturbed"}}},
+    {"APartitionThatHealsBeforeTheCutOffStopsNothing",
+     {{", all runs 60s, at 5s cut worker:0 25s{| store}{| requests| answers}, at 5s cut worker:1 25s", "undisturbed"}}},
+    {"AfterALongPartitionTheGangRunsAgain",
+     {{", all runs 60s, at 5s cut worker:1 100s{| requests| answers}", "SUCCEEDED success"},
+      {", all runs 60s, at 5s cut worker:1 100s store{| requests| answers}", "SUCCEEDED success"}}},
+    {"ATaskThatIgnoresItsStopEndsBeforeItsSuccessorStarts",
+     {{", all runs 60s, seed [1-20/1], drift 500ms, worker:0 deaf, at 5s cut worker:0 100s", "SUCCEEDED success"}}},
+    {"TheAmRestartsADeadKeeper",
+     {{", all runs 1500ms, at [50-2000/50]ms kill-keeper 60s", "SUCCEEDED success; 2 starts"}}},
+};
+TABLE_TEST(SharedStoreScenarioTest, kSharedStores, PlansLike("worker*2 pytorch gang=3", ", shared-store 1300ms"));
+
 // The disk of these jobs stays full until the end.
 const TestRow kDeadDisks[] = {
     {"TheJobEndsWithTheResultOfItsTasks",

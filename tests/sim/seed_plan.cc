@@ -437,6 +437,7 @@ void PutOnCluster(Random& random, Plan& plan) {
   plan.spec.yarn.gang_hold = random.Chance(100) ? Duration(0) : random.Between(Duration(500), Duration(20'000));
   for (auto& [id, task] : plan.tasks)
     if (random.Chance(300)) task.grant = random.Between(Duration(0), Duration(40'000));
+  if (random.Chance(700)) plan.shared_store = Duration(random.Chance(300) ? 1'300 : 50);
 }
 
 // Makes the sidecar persistent: it lives on while most of the gang restarts.

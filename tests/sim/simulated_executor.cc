@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
@@ -100,7 +101,9 @@ SimulatedExecutor::SimulatedExecutor(Stage& stage, Network& network, const Attem
       container_(container),
       flaw_(flaw),
       run_({.job = kJob, .attempt = attempt, .container = container}, {"node", port}, stage.plan.spec.timers,
-           JitterFrom(random_), stage.plan.spec.ProcessesOf(attempt.task.role)) {}
+           JitterFrom(random_), stage.plan.spec.ProcessesOf(attempt.task.role),
+           stage.plan.shared_store ? executor::LeasePace::OfSharedStore(stage.plan.spec, attempt.task)
+                                   : executor::LeasePace()) {}
 
 void SimulatedExecutor::Begin(std::function<void(int)> left) {
   left_ = std::move(left);
@@ -239,12 +242,29 @@ void SimulatedExecutor::Perform(const executor::SendOutcome& action) {
   network_.Ask(connection_, am::OutcomeCall{action.caller, action.outcome});
 }
 
+executor::Event SimulatedExecutor::LeaseNow() const {
+  if (stage_.time.now() < store_back_at_) return executor::LeaseUnreadable{};
+  return executor::LeaseRead{stage_.disk.lease};
+}
+
+// The first record comes with the container.
 void SimulatedExecutor::Perform(const executor::ReadLease&) {
-  if (stage_.time.now() < store_back_at_) {
-    Feed(executor::LeaseUnreadable{});
-  } else {
-    Feed(executor::LeaseRead{stage_.disk.lease});
-  }
+  if (stage_.plan.shared_store && link_ > 0) return ReadSharedLease();
+  Feed(LeaseNow());
+}
+
+// The answer may be as old as the read.
+void SimulatedExecutor::ReadSharedLease() {
+  if (std::exchange(reads_lease_, true)) return;
+  const bool is_old = random_.Chance(500);
+  const executor::Event then = LeaseNow();
+  const bool is_readable = std::holds_alternative<executor::LeaseRead>(then);
+  const Duration takes = is_readable ? random_.Between(Duration(0), *stage_.plan.shared_store)
+                                     : executor::LeasePace::ReadLimit(stage_.plan.spec.timers);
+  stage_.time.After(takes, [this, is_old, then] {
+    reads_lease_ = false;
+    Feed(is_old ? then : LeaseNow());
+  });
 }
 
 void SimulatedExecutor::Perform(const executor::WatchLease&) { watches_lease_ = true; }

@@ -78,6 +78,8 @@ class SimulatedExecutor : public AskingEnd {
   void Perform(const executor::SendValues& action);
   void Perform(const executor::SendOutcome& action);
   void Perform(const executor::ReadLease& action);
+  void ReadSharedLease();
+  executor::Event LeaseNow() const;
   void Perform(const executor::WatchLease& action);
   void Perform(const executor::UnwatchLease& action);
   void Perform(const executor::BeginAttempt& action);
@@ -105,6 +107,7 @@ class SimulatedExecutor : public AskingEnd {
   std::map<int64_t, Epoch> epochs_;
   int64_t connection_ = 0;
   bool watches_lease_ = false;
+  bool reads_lease_ = false;  // from the shared store
   Instant store_back_at_;
   int64_t timer_ = 0;
   Instant stalled_until_;

@@ -49,6 +49,8 @@ struct Stage {
     for (const Checkpoint& there : plan.of_others) Add(CheckpointThere{there});
     history.bounds = {plan.clocks.most_drift, plan.clocks.most_offset, plan.LongestOverlap(), plan.FaultsAreOver(),
                       plan.LongestEnd()};
+    // Two answers of a shared store are at most this far apart.
+    if (plan.shared_store) history.bounds.late_read = plan.spec.timers.record_fresh;
   }
 
   const Plan plan;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,9 @@ inline ExitStatus KilledBy(int signal) { return {ExitStatus::Kind::kSignaled, si
 
 class TaskRunDriver {
  public:
-  explicit TaskRunDriver(Timers timers = {}, double jitter = 0, int its_processes = 1)
+  explicit TaskRunDriver(Timers timers = {}, double jitter = 0, int its_processes = 1, LeasePace pace = {})
       : run({.job = {"job-1"}, .attempt = {{"worker", 3}, 2}, .container = {"c-1"}, .token = "secret"},
-            {"task.example", 4711}, timers, jitter, its_processes),
+            {"task.example", 4711}, timers, jitter, its_processes, pace),
         processes(its_processes) {
     Give(Begun{});
   }
@@ -63,6 +64,24 @@ class TaskRunDriver {
       lease.renewal = ToMillis(now) / 2000;
       Give(LeaseRead{lease});
       if (run.link() == Link::kRegistering) Give(ConnectionLost{link});
+    }
+  }
+
+  // Lets time pass while no AM answers, and each read of the lease record is answered at its time limit. The
+  // record is renewed every 5 s ("fresh"), or not any more ("stale"), or cannot be read ("nothing").
+  void PassReading(Duration time, const std::string& what) {
+    constexpr Duration kStep{250};
+    for (const Instant end = now + time; now < end;) {
+      const auto before = static_cast<std::ptrdiff_t>(actions.size());
+      Pass(std::min<Duration>(end - now, kStep));
+      const bool asks = std::any_of(actions.begin() + before, actions.end(),
+                                    [](const Action& action) { return std::holds_alternative<ReadLease>(action); });
+      if (asks && !answer_at) answer_at = now + LeasePace::ReadLimit({});
+      if (run.link() == Link::kRegistering) Give(ConnectionLost{link});
+      if (what == "fresh") renewal = ToMillis(now) / 5'000;
+      if (!answer_at || now < *answer_at) continue;
+      answer_at.reset();
+      Give(what == "nothing" ? Event(LeaseUnreadable{}) : Event(LeaseRead{LeaseOf(1, 7001, renewal)}));
     }
   }
 
@@ -144,6 +163,9 @@ class TaskRunDriver {
   Instant now = kDriverStart;
   int64_t link = 0;  // link of the newest UseAm
   std::vector<Action> actions;
+  // The time when the read that is under way is answered, and the record.
+  std::optional<Instant> answer_at;
+  int64_t renewal = 1;
 };
 
 }  // namespace tony::executor

@@ -186,6 +186,8 @@ inline void Happen(TaskRunDriver& driver, const ScriptWords& words) {
       {"tick", [](auto& task, auto&) { task.Give(Tick{}); }},
       {"pass", [](auto& task, auto& its) { task.Pass(its.Time(1)); }},
       {"linked", [](auto& task, auto& its) { task.PassLinked(its.Time(1)); }},
+      // The store is far away. Its record is renewed, or is not, or the store does not answer; the link is cut.
+      {"reads", [](auto& task, auto& its) { task.PassReading(its.Time(2), its.Text(1)); }},
       {"cut-off", [](auto& task, auto& its) { task.PassCutOff(its.Time(1), LeaseOf(its.Number(2, 1))); }},
       {"standstill", [](auto& task, auto& its) { task.now += its.Time(1); }},
   };
@@ -253,13 +255,13 @@ inline std::vector<std::string> ScriptParts(const std::string& text, const std::
   return PartsOf(Replaced(text, separator, " | "));
 }
 
-// Runs all alternatives of a row for a task with these timers and this number of processes.
-inline auto Script(Timers timers = {}, int processes = 1) {
+// Runs all alternatives of a row for a task with these timers, this number of processes, and this pace of reads.
+inline auto Script(Timers timers = {}, int processes = 1, LeasePace pace = {}) {
   return [=](const TestRow& row) {
     size_t alternatives = 1;
     for (const RowCase& step : row.cases) alternatives = std::max(alternatives, Alternatives(step.given).size());
     for (size_t i = 0; i < alternatives; ++i) {
-      TaskRunDriver task(timers, 0, processes);
+      TaskRunDriver task(timers, 0, processes, pace);
       for (const RowCase& step : row.cases) {
         const auto given = Alternatives(step.given), then = Alternatives(step.expected);
         const std::string& line = given[std::min(i, given.size() - 1)];

@@ -224,6 +224,17 @@ TEST(LeaseSightTest, ANotLeaderAnswerMakesNoAmAlive) {
   EXPECT_FALSE(sight.alive());
 }
 
+TEST(LeaseSightTest, TheFirstRecordAfterALossMayBeOld) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Heard(kStart + seconds{60}, kStart + seconds{60});
+  sight.Read(Renewal(13), kStart + seconds{70});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{75}) << "its AM may have died just after the last answer";
+  sight.Read(Renewal(14), kStart + seconds{80});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{60});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{95});
+}
+
 TEST(LeaseSightTest, AnAnswerProvesLifeFromTheCallUntilItsOwnTime) {
   LeaseSight sight(seconds{15});
   sight.Heard(kStart, kStart + seconds{3});
