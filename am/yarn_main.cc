@@ -346,6 +346,7 @@ class Master {
     ExecutorInputs shipment{.job = records_.job(), .spec = spec, .secrets = container_.launch.secrets};
     shipment.secrets.tls = container_.launch.executors_tls;
     shipment.lease = {.epoch = epoch_, .am = {at}};
+    shipment.lease_place = LeasePlaceOf(container_.cluster, records_.job());
     TRY_ASSIGN(const auto staged, records_.ReadStaged());
     if (staged) shipment.staged = *staged;
     TRY_ASSIGN(shipment.files, ReadFiles(records_));

@@ -28,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolder = ".tony-job";
-constexpr const char* kLease = "am.lease";
 
 Status LinkTo(const fs::path& target, const fs::path& link) {
   if (symlink(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return Ok();
@@ -52,16 +51,16 @@ Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) 
   return Ok();
 }
 
-// A record store that returns each lease only once. The lease is not renewed in a container, so after the first read it
-// does not show whether the AM lives. Later reads fail, as if the store could not be reached. Otherwise the executor
-// would regard its AM as dead and continue its task. Meanwhile the AM, which receives nothing, would give the task to
-// another executor.
+// A record store that returns each lease only once, for an executor that was not told where the lease is in HDFS. The
+// lease is not renewed in a container, so after the first read it does not show whether the AM lives. Later reads fail,
+// as if the store could not be reached. Otherwise the executor would regard its AM as dead and continue its task.
+// Meanwhile the AM, which receives nothing, would give the task to another executor.
 class StaleLeaseRecords : public LocalRecordStore {
  public:
   using LocalRecordStore::LocalRecordStore;
   Result<std::optional<StoredRecord>> Get(const std::string& name) const override {
     auto record = LocalRecordStore::Get(name);
-    if (name != kLease || !record.ok() || !*record) return record;
+    if (name != kLeaseName || !record.ok() || !*record) return record;
     if (std::exchange(seen_, (*record)->bytes) != (*record)->bytes) return record;
     return UnavailableError("the lease is not renewed in a container");
   }
@@ -85,7 +84,7 @@ Status WriteRecords(const fs::path& place, const fs::path& container, ContainerL
                                                          {"token", launch.secrets.token},
                                                          {"secrets", JoinVariables(launch.secrets.of_tasks)},
                                                          {"staged.json", ToJson(launch.staged)},
-                                                         {kLease, ToJson(launch.lease)}};
+                                                         {kLeaseName, ToJson(launch.lease)}};
   for (const auto& [name, bytes] : records) TRY(WriteFileByRename(place / name, bytes, /*durable=*/false));
   return Ok();
 }
@@ -106,7 +105,8 @@ Result<ContainerPlace> CreateContainerFolder(const fs::path& logs) {
   const JobRecords records(launch.job, place, std::make_shared<StaleLeaseRecords>(place));
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   TRY(LayLogs(AttemptFolder(place, launch.attempt), logs, spec.ProcessesOf(launch.attempt.task.role)));
-  return ContainerPlace{records, launch.attempt, {container}, host, launch.secrets.tls};
+  return ContainerPlace{records,      launch.attempt,    {container}, host, launch.secrets.tls,
+                        launch.lease, launch.lease_place};
 }
 
 namespace {

@@ -7,8 +7,9 @@
 //   LOGS/attempts/1     -> ..      the container's first attempt writes where the node's pages show logs
 //   LOGS/attempts/2/     logs of a later attempt, which the node's pages do not show
 //
-// am.lease holds the address of the AM that started this container. No process renews the lease here, so the lease does
-// not show whether the AM lives. An executor that loses its AM therefore counts as cut off, and stops its task.
+// am.lease holds the address of the AM that started this container. No process renews the lease here. An executor that
+// loses its AM reads the record that AMs renew in HDFS (yarn/lease_reader.h), and so finds the next AM. If the executor
+// was not told where that record is, it counts as cut off, and stops its task.
 #pragma once
 
 #include <filesystem>
@@ -29,6 +30,9 @@ struct ContainerPlace {
   // The address by which the job's other tasks reach this node.
   std::string host;
   TlsIdentity tls;
+  // The AM that started this container, and where later AMs record their addresses.
+  LeaseRecord lease;
+  LeasePlace lease_place;
 };
 
 // Creates the job's folder in this process's working directory. The contents come from $CONTAINER_ID, from $NM_HOST,

@@ -32,6 +32,12 @@ std::vector<std::string> ReadableLogs(int processes) {
   return names;
 }
 
+Event EventOf(const Result<std::optional<LeaseRecord>>& lease) {
+  if (!lease.ok()) return LeaseUnreadable{};
+  if (!*lease) return LeaseRead{};
+  return LeaseRead{SeenLease{(*lease)->epoch, (*lease)->am.own, (*lease)->renewal}};
+}
+
 // Returns the mask for the task's secrets. Secrets that cannot be read are missing from the mask. This is harmless,
 // because Prepare() reads the secrets again, and no process is started if that fails.
 SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<std::string> environment) {
@@ -51,7 +57,8 @@ Executor::Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec,
       spec_(std::move(spec)),
       place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
       mask_(MaskFor(records_, spec_, surroundings_.environment)),
-      run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role)),
+      run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role),
+           surroundings_.lease ? LeasePace::OfSharedStore(spec_, place_.attempt.task) : LeasePace()),
       log_answers_(
           surroundings_.loop,
           {records_.place(), place_.attempt.task, ReadableLogs(spec_.ProcessesOf(place_.attempt.task.role)), mask_},
@@ -176,13 +183,17 @@ void Executor::Perform(const SendOutcome& action) {
 
 Event Executor::LeaseNow() {
   const auto lease = records_.ReadLease();
-  if (!lease.ok()) return LeaseUnreadable{};
-  if (!*lease && presence_.IsGone(surroundings_.loop.Now())) return FolderGone{};
-  if (!*lease) return LeaseRead{};
-  return LeaseRead{SeenLease{(*lease)->epoch, (*lease)->am.own, (*lease)->renewal}};
+  if (lease.ok() && !*lease && presence_.IsGone(surroundings_.loop.Now())) return FolderGone{};
+  return EventOf(lease);
 }
 
-void Executor::Perform(const ReadLease&) { Feed(LeaseNow()); }
+void Executor::Perform(const ReadLease&) {
+  if (!surroundings_.lease) return Feed(LeaseNow());
+  surroundings_.lease->Read([this](const Result<std::optional<LeaseRecord>>& lease) {
+    const bool is_gone = !lease.ok() && lease.error().code == ErrorCode::kNotFound;
+    Feed(is_gone ? FolderGone{} : EventOf(lease));
+  });
+}
 
 void Executor::Perform(const WatchLease&) {
   if (lease_watch_) return;

@@ -27,6 +27,7 @@
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/am_connection.h"
+#include "runtime/yarn/lease_reader.h"
 
 namespace tony::executor {
 
@@ -46,6 +47,8 @@ struct ExecutorParts {
   // True: the outcome is sent with excerpts of the logs, because the logs on this node cannot be read after the
   // executor has exited.
   bool sends_log_excerpts = false;
+  // Reads the lease record in the store that all executors of the job share; null: the record is in the job's folder.
+  LeaseReader* lease = nullptr;
 };
 
 // Loop thread only. The executor's process is a subreaper, and all of its children belong to the task. Every descendant

@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ struct Arguments {
   // True in a container of YARN, where a NodeManager ends this process.
   bool in_container = false;
   MakeChannel tls{};  // for an AM on another machine
+  // The AM that started a container of YARN, and where later AMs record their addresses.
+  LeaseRecord lease{};
+  LeasePlace lease_place{};
 };
 
 // Kills the tree of a task shortly after SIGTERM, because a NodeManager regards a container as ended 250 ms after its
@@ -71,7 +75,8 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   if (arguments.size() == 2 && IsInContainer(arguments[0]) && arguments[1].starts_with('/')) {
     TRY_ASSIGN(ContainerPlace place, CreateContainerFolder(arguments[1]));
     TRY_ASSIGN(MakeChannel tls, MakeTlsClient(place.tls));
-    return Arguments{place.records, place.attempt, place.container, place.host, true, std::move(tls)};
+    return Arguments{place.records, place.attempt,  place.container, place.host,
+                     true,          std::move(tls), place.lease,     place.lease_place};
   }
   if (arguments.size() != 4 && arguments.size() != 5) return usage;
   const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // release 0.1 passes no HOST
@@ -86,7 +91,7 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [records, attempt, container, host, in_container, tls] = arguments;
+  const auto& [records, attempt, container, host, in_container, tls, lease, lease_place] = arguments;
   const auto lock = LockAttempt(AttemptFolder(records.place(), attempt));
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
     LogError(lock.error().message);
@@ -104,9 +109,13 @@ Result<int> Run(const Arguments& arguments) {
   EventLoop loop;
   const auto am = MakeAmConnection(loop, records.place(), CallTimeout(spec.timers), tls);
   BoostProcessRunner processes(loop);
+  std::optional<LeaseReader> lease_reader;
+  if (!lease_place.name_nodes.empty())
+    lease_reader.emplace(loop, lease_place, lease, LeasePace::ReadLimit(spec.timers));
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container}, records,
-                    spec, {.job = records.job(), .attempt = attempt, .container = container, .token = token},
+  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container,
+                     lease_reader ? &*lease_reader : nullptr},
+                    records, spec, {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
   QuickEnd quick_end(loop);
   const bool ends_quickly = in_container;

@@ -1,10 +1,11 @@
-// Lists of fields (fields.h) of values that several documents contain: ids, outcomes and verdicts, usage, checkpoints,
-// failure rules.
+// Lists of fields (fields.h) of values that several documents contain: ids, addresses, outcomes and verdicts, usage,
+// checkpoints, failure rules.
 //
 // Documents of earlier releases lack an outcome's `source` and `usage`, a usage's `quiet_ms`, and a checkpoint's
 // `writer`.
 #pragma once
 
+#include "runtime/base/endpoint.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/failure_rules.h"
 #include "runtime/job/fields.h"
@@ -31,6 +32,11 @@ constexpr auto FormOf(const Amount& /*amount*/) {
 void Fields(auto& io, Is<AttemptId> auto& attempt, int64_t least = 1) {
   io.Field("task", attempt.task);
   io.Field("attempt", attempt.number, Between{least, kMostCount});
+}
+
+void Fields(auto& io, Is<Endpoint> auto& endpoint) {
+  io.Field("host", endpoint.host);
+  io.Field("port", endpoint.port, Between{0, 65535});
 }
 
 void Fields(auto& io, Is<Resources> auto& resources) {

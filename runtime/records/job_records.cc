@@ -4,6 +4,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
@@ -110,11 +111,11 @@ Result<std::optional<KeptClock>> JobRecords::ReadClock() const {
 }
 
 Status JobRecords::WriteLease(const LeaseRecord& record) const {
-  return store_->Replace("am.lease", ToJson(record), Durability::kLostWithPower);
+  return store_->Replace(kLeaseName, ToJson(record), Durability::kLostWithPower);
 }
 
 Result<std::optional<LeaseRecord>> JobRecords::ReadLease() const {
-  return ReadOptional(*store_, "am.lease", LeaseRecordFromJson);
+  return ReadOptional(*store_, kLeaseName, LeaseRecordFromJson);
 }
 
 Result<RecordedKill> JobRecords::WriteKill(const KillRequest& request) const {
@@ -196,11 +197,6 @@ bool IsSocketOfAJob(const std::string& name) {
 }
 
 }  // namespace
-
-void Fields(auto& io, Is<Endpoint> auto& endpoint) {
-  io.Field("host", endpoint.host);
-  io.Field("port", endpoint.port, Between{0, 65535});
-}
 
 void Fields(auto& io, Is<LeaseRecord> auto& lease) {
   io.Derived("schema", kFolderSchema);

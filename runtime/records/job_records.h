@@ -65,6 +65,9 @@ struct AmAddresses {
 SocketName SocketOf(Epoch epoch);
 std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nullopt: not such a socket
 
+// The name of the lease record.
+inline constexpr char kLeaseName[] = "am.lease";
+
 struct LeaseRecord {
   Epoch epoch;
   AmAddresses am;

@@ -3,14 +3,24 @@
 #include <cstdlib>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/job_fields.h"
+#include "runtime/job/json_fields.h"
 
 namespace tony {
+
+void Fields(auto& io, Is<LeasePlace> auto& place) {
+  io.Field("name_nodes", place.name_nodes);
+  io.Field("folder", place.folder);
+  io.Field("user", place.user);
+}
+
 namespace {
 
 using Secrets = std::map<std::string, std::string>;
 
 constexpr const char* kOwnTls = "tony.tls";
 constexpr const char* kExecutorsTls = "tony.executor-tls";
+constexpr const char* kLeasePlace = "tony.lease-place";
 
 Error NotUsable(std::string_view alias, std::string_view why) {
   return InvalidError("the container's credentials: ", alias, ": ", why);
@@ -45,6 +55,8 @@ Result<AttemptId> ParseAttemptId(std::string_view text) {
   if (!task.ok() || !number || *number < 1 || *number > 1'000'000) return wrong;
   return AttemptId{*task, static_cast<int>(*number)};
 }
+
+Result<LeasePlace> ParseLeasePlace(std::string_view text) { return ReadJson<LeasePlace>(text, "place of the lease"); }
 
 void AddTls(Secrets& to, const std::string& alias, const TlsIdentity& tls) {
   if (tls == TlsIdentity{}) return;
@@ -89,6 +101,7 @@ void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch) {
   to["tony.attempt"] = ToString(launch.attempt);
   if (!launch.spec.empty()) to["tony.spec"] = launch.spec;
   to["tony.lease"] = ToJson(launch.lease);
+  if (!launch.lease_place.name_nodes.empty()) to[kLeasePlace] = WriteJson(launch.lease_place);
   to["tony.staged"] = ToJson(launch.staged);
 }
 
@@ -101,6 +114,9 @@ Result<ContainerLaunch> LaunchIn(std::string_view credentials_file) {
   TRY_ASSIGN(launch.secrets, SecretsIn(from));
   launch.spec = Optional(from, "tony.spec");
   TRY_ASSIGN(launch.lease, Parsed(from, "tony.lease", LeaseRecordFromJson));
+  if (from.contains(kLeasePlace)) {
+    TRY_ASSIGN(launch.lease_place, Parsed(from, kLeasePlace, ParseLeasePlace));
+  }
   TRY_ASSIGN(launch.staged, Parsed(from, "tony.staged", StagedFilesFromJson));
   return launch;
 }

@@ -7,6 +7,7 @@
 //   tony.token, tony.secrets    the records with these names (records/job_records.h)
 //   tony.spec                   the job spec (JSON); if missing, it is in the file kSpecFile in the container's folder
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
+//   tony.lease-place            where the record am.lease is renewed (JSON); if missing, the executor cannot read it
 //   tony.tls, tony.executor-tls TLS identities of this process, and of the executors that it starts: <alias>.ca,
 //                               .certificate, .key (PEM)
 //
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/hadoop/credentials.h"
 #include "runtime/job/ids.h"
@@ -48,6 +50,16 @@ struct JobSecrets {
 // started this process.
 Result<std::string> VariableOfContainer(const char* name);
 
+// The job's folder in HDFS, for an executor that reads the lease record there by WebHDFS (lease_reader.h).
+struct LeasePlace {
+  // HTTP addresses of the cluster's NameNodes. They are numeric, because a static executor cannot resolve names. Empty:
+  // the place is not known.
+  std::vector<Endpoint> name_nodes;
+  std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
+  std::string user;    // the user's name in HDFS
+  bool operator==(const LeasePlace&) const = default;
+};
+
 // The data that an AM passes to an executor, in the credentials with which the executor's container is launched.
 struct ContainerLaunch {
   JobId job;
@@ -56,6 +68,7 @@ struct ContainerLaunch {
   // The job spec as JSON. Empty: the spec is in the file kSpecFile.
   std::string spec;
   LeaseRecord lease;
+  LeasePlace lease_place;
   StagedFiles staged;
 };
 void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch);

@@ -69,7 +69,11 @@ void AddEnvironment(const std::map<std::string, std::string>& variables, LaunchC
 Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const ExecutorLaunch& launch) {
   const std::string& role = launch.attempt.task.role;
   LaunchContext context{.credentials = job.credentials};
-  ContainerLaunch told{.job = job.job, .attempt = launch.attempt, .secrets = job.secrets, .lease = job.lease};
+  ContainerLaunch told{.job = job.job,
+                       .attempt = launch.attempt,
+                       .secrets = job.secrets,
+                       .lease = job.lease,
+                       .lease_place = job.lease_place};
   told.staged.job = job.staged.job;
   if (const auto own = job.staged.roles.find(role); own != job.staged.roles.end())
     told.staged.roles[role] = own->second;

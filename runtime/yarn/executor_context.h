@@ -40,6 +40,7 @@ struct ExecutorInputs {
   JobSecrets secrets;  // includes the executors' TLS identity
   // Address of the AM as a number, because a static executor cannot resolve names.
   LeaseRecord lease;
+  LeasePlace lease_place;
   StagedFiles staged;
   // Must contain kExecutorFile, the entries of `staged`, and kSpecFile if the spec is large.
   HdfsFiles files;

@@ -201,6 +201,15 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                      .web_proxy = words.size() > 7 ? words[7] : ""};
 }
 
+Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster) {
+  constexpr std::string_view kScheme = "http://";
+  const bool is_http = cluster.webhdfs.starts_with(kScheme);
+  const auto web = is_http ? EndpointFrom(cluster.webhdfs.substr(kScheme.size()), kWebPort) : std::nullopt;
+  if (!web) return InvalidError("WebHDFS is at \"", cluster.webhdfs, "\", expected http://HOST:PORT");
+  TRY_ASSIGN(const std::string address, ResolveHost(web->host));
+  return std::vector{Endpoint{address, web->port}};
+}
+
 // Returns an empty text if the ResourceManager's web server is not known, because only that server can check who may
 // view a page.
 std::string WebProxyOf(const YarnCluster& cluster) {

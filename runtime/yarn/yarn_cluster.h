@@ -70,6 +70,10 @@ inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: not from ToText()
 
+// Returns the numeric HTTP addresses of the cluster's NameNodes. Blocks, as ResolveHost() does. kUnavailable: a name does
+// not resolve.
+Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster);
+
 // Returns the address of the job's page, which works even after the job has ended. The ResourceManager redirects a
 // browser from there to the AM's own page, or to the ResourceManager's page of the application. Empty: not known.
 std::string PageOf(const YarnCluster& cluster, const JobId& job);

@@ -19,7 +19,6 @@
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
 #include "runtime/records/record_store.h"
 #include "runtime/records/user_home.h"
-#include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
@@ -62,6 +61,13 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
   return {.file_system = StrCat("hdfs://", ToString(cluster.name_node)),
           .path = StrCat(JobsFolder(cluster), "/", job.value),
           .user = cluster.user};
+}
+
+LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
+  const auto name_nodes = ResolveNameNodes(cluster);
+  if (name_nodes.ok()) return {*name_nodes, JobFolderOf(cluster, job).path, cluster.user};
+  LogWarn(StrCat("executors will not find another application master: ", name_nodes.error().message));
+  return {};
 }
 
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {

@@ -27,6 +27,7 @@
 #include "runtime/records/job_records.h"
 #include "runtime/records/journal_store.h"
 #include "runtime/records/request_index.h"
+#include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/hdfs_staging.h"
 #include "runtime/yarn/yarn_cluster.h"
 
@@ -40,6 +41,10 @@ HdfsPlaces PlacesIn(const YarnCluster& cluster);
 std::string JobsFolder(const YarnCluster& cluster);
 std::string StagedFolder(const YarnCluster& cluster);
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
+
+// Returns where executors read the job's lease record. Blocks until the NameNodes' names are resolved. If that fails, the
+// place has no NameNodes.
+LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job);
 
 // Returns options for WebHDFS with the limits that suit calls for records.
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);

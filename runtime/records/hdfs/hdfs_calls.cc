@@ -70,7 +70,6 @@ namespace {
 using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
-constexpr char kAttribute[] = "user.tony.bytes";
 // The option whose name a NameNode puts into its error if attributes are switched off.
 constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";
 // The most tries of a read. A try fails only if the name is replaced between its two calls.
@@ -114,8 +113,8 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
     } else {
       const auto xattrs = Asked(tries, [&](HdfsCalls& calls) { return calls.GetXattrs(path); });
       if (!xattrs.ok() && !IsMissing(xattrs.error())) return xattrs.error();
-      const bool is_there = xattrs.ok() && (*xattrs).count(kAttribute) != 0;
-      if (is_there) found.bytes = (*xattrs).at(kAttribute);
+      const bool is_there = xattrs.ok() && (*xattrs).count(kBytesAttribute) != 0;
+      if (is_there) found.bytes = (*xattrs).at(kBytesAttribute);
       if (is_there || (xattrs.ok() && look == kMostLooks)) return std::optional(std::move(found));
     }
     if (look == kMostLooks) return UnavailableError(path, ": it was replaced during each try to read it");
@@ -161,7 +160,7 @@ Status HdfsBytes::Write(const std::string& temporary, std::string_view bytes, bo
   TRY_ASSIGN(const bool created, calls_->Create(temporary, in_attribute ? "" : bytes));
   if (!created) return UnavailableError(temporary, ": the name exists already");
   if (in_attribute) {
-    TRY(calls_->SetXattr(temporary, kAttribute, bytes));
+    TRY(calls_->SetXattr(temporary, kBytesAttribute, bytes));
     return Ok();
   }
   TRY_ASSIGN(const HdfsEntry entry, calls_->GetEntry(temporary));

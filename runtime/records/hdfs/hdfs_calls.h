@@ -105,6 +105,7 @@ class WebHdfsCalls : public HdfsCalls {
 // The most bytes in an attribute. A NameNode accepts 16 KiB, including the attribute's name, and the server accepts a
 // URL of 64 KiB, in which the value has twice as many characters.
 inline constexpr size_t kMostInAttribute = 12'000;
+inline constexpr char kBytesAttribute[] = "user.tony.bytes";
 
 inline bool IsMissing(const Error& error) { return error.code == ErrorCode::kNotFound; }
 // Turns the answer for an entry into true (it exists) or false (it is missing); other errors are returned.

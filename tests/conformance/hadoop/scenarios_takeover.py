@@ -7,7 +7,7 @@ import signal
 import time
 
 from common import (WORK, application, begin, cluster, end, hdfs, must, nothing_is_left_of, parent_of,
-                    processes_of, status, until)
+                    processes_of, runs, status, until)
 
 WAIT = f"while [ ! -e {WORK}/go ]; do sleep 0.1; done"
 
@@ -128,7 +128,31 @@ def an_am_that_cannot_read_its_journal_ends_the_job():
     nothing_is_left_of(job)
 
 
-TOGETHER = [three_am_processes_die_within_three_seconds, the_container_of_the_am_dies,
+ATTRIBUTE = "user.tony.bytes"
+
+
+def lease_of(job, user="root"):
+    """Returns the lease record of a job: its epoch, its AM's address, and the number of its renewals."""
+    answer = hdfs("GET", f"/user/{user}/.tony/jobs/{job}/am.lease", user, op="GETXATTRS", encoding="hex")
+    attributes = json.loads(answer)["XAttrs"]
+    (value,) = [one["value"] for one in attributes if one["name"] == ATTRIBUTE]
+    return json.loads(bytes.fromhex(value.removeprefix("0x")))
+
+
+def the_lease_record_names_the_am_and_is_renewed():
+    client, job = begin("-executes", WAIT, "-conf",
+                        "tony.worker.instances=3", "-conf", "tony.task.record-fresh-ms=3000")
+    runs(job)
+    first = lease_of(job)
+    must(first["epoch"] == 1001 and first["host"] and first["port"] > 0, first)
+    until(lambda: lease_of(job)["renewal"] > first["renewal"], "a renewal")
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
+    nothing_is_left_of(job)
+
+
+TOGETHER = [the_lease_record_names_the_am_and_is_renewed, three_am_processes_die_within_three_seconds, the_container_of_the_am_dies,
             an_am_that_cannot_read_its_journal_ends_the_job, twenty_am_processes_die_within_a_minute]
 ALONE = [five_deaths_before_an_am_leads_end_the_job]
 DEFAULT = [three_am_processes_die_within_three_seconds]

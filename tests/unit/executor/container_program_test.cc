@@ -11,6 +11,7 @@
 #include <map>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/net/sockets.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/boost_process_runner.h"
@@ -22,6 +23,7 @@
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/executor/scripted_am.h"
+#include "tests/unit/hadoop/fake_name_node.h"
 #include "tests/unit/yarn/node_script.h"
 
 namespace tony::executor {
@@ -74,8 +76,9 @@ class ContainerProgramTest : public testing::Test {
     std::ofstream(container_ / "launch_container.sh") << script << CommandLine(context->command, logs_);
   }
 
-  void Rule(ScriptedAm& am) {
-    auto server = StartRpcServer(loop_, {.at = {at_}, .tls = *MakeTlsServer(certificates_.master)}, am);
+  void Rule(ScriptedAm& am) { RuleAt(at_, am); }
+  void RuleAt(const Endpoint& at, ScriptedAm& am) {
+    auto server = StartRpcServer(loop_, {.at = {at}, .tls = *MakeTlsServer(certificates_.master)}, am);
     ASSERT_TRUE(server.ok()) << server.error().message;
     server_ = *std::move(server);
   }
@@ -217,6 +220,86 @@ TEST_F(ContainerProgramTest, ATaskWhoseMasterIsSilentIsStoppedBeforeItIsReplaced
   ASSERT_TRUE(Until([&] { return exit->has_value(); }));
   ASSERT_EQ(am.outcomes.size(), 1u);
   EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kNodeLost);
+}
+
+// ---- an AM that dies, and the next one
+
+class ContainerTakeoverTest : public ContainerProgramTest {
+ protected:
+  ContainerTakeoverTest() {
+    job_.lease_place = {{{kLoopback, name_node_.server().port()}}, "/jobs/j", "eve"};
+    name_node_.folders["/jobs/j"] = "700";
+    WriteLease({{1}, {at_}, 7});
+  }
+  void WriteLease(const LeaseRecord& lease) {
+    name_node_.files["/jobs/j/am.lease"] = "";
+    name_node_.xattrs["/jobs/j/am.lease"] = {{"user.tony.bytes", hadoop::ToHexText(ToJson(lease))}};
+  }
+  // Runs the task until the first AM dies. The task ends once a file `end` is in its folder.
+  void LoseMaster() {
+    Localize("while [ ! -e end ]; do sleep 0.01; done; exit 3");
+    Rule(first_);
+    exit_ = Launch();
+    ASSERT_TRUE(Until([&] { return !first_.heartbeats.empty() && first_.heartbeats.back().pid > 0; }));
+    server_ = nullptr;
+  }
+  // Expects that the task goes on under `am`, and that its end is reported there.
+  void ExpectGoesOn(ScriptedAm& am) {
+    ASSERT_TRUE(Until([&] { return !am.registered.empty(); }));
+    EXPECT_EQ(am.registered[0].phase, Phase::kRunning);
+    EXPECT_EQ(am.registered[0].pid, first_.heartbeats.back().pid);
+    std::ofstream(container_ / ".tony-job/work/worker-0/1/end") << "";
+    ASSERT_TRUE(Until([&] { return exit_->has_value(); }));
+    EXPECT_EQ(**exit_, Exited(0)) << Text(logs_ / "executor.log");
+    ASSERT_EQ(am.outcomes.size(), 1u);
+    EXPECT_EQ(am.outcomes[0].exit, Exited(3));
+  }
+
+  hadoop::FakeNameNode name_node_{loop_};
+  ScriptedAm first_{{1}}, second_{{2}};
+  std::shared_ptr<std::optional<ExitStatus>> exit_;
+};
+
+TEST_F(ContainerTakeoverTest, ATaskGoesOnUnderAnAmAtAnotherAddress) {
+  LoseMaster();
+  const Endpoint other = FreePort();
+  RuleAt(other, second_);
+  WriteLease({{2}, {other}, 1});
+  ExpectGoesOn(second_);
+}
+
+TEST_F(ContainerTakeoverTest, ATaskGoesOnUnderAnAmAtTheSameAddressWithoutHdfs) {
+  name_node_.does_not_do = "GETXATTRS";
+  LoseMaster();
+  Rule(second_);
+  ExpectGoesOn(second_);
+}
+
+TEST_F(ContainerTakeoverTest, AnExecutorWithAnAmDoesNotReadTheRecord) {
+  Localize("exit 3");
+  Rule(first_);
+  exit_ = Launch();
+  ASSERT_TRUE(Until([&] { return exit_->has_value(); }));
+  EXPECT_TRUE(name_node_.server().requests().empty());
+}
+
+TEST_F(ContainerTakeoverTest, ATaskWhoseAmAndHdfsAreGoneIsStoppedBeforeItIsReplaced) {
+  name_node_.does_not_do = "GETXATTRS";
+  job_.spec.timers.record_fresh = Duration(300);
+  job_.spec.timers.cutoff_after = Duration(600);
+  LoseMaster();
+  ASSERT_TRUE(Until([&] { return IsThere(logs_ / "outcome.json"); }));
+  EXPECT_THAT(Text(logs_ / "outcome.json"), HasSubstr("cut off"));
+  EXPECT_THAT(Text(logs_ / "executor.log"), HasSubstr("the lease record cannot be read"));
+}
+
+TEST_F(ContainerTakeoverTest, ATaskOfARemovedJobIsStopped) {
+  name_node_.files.clear();
+  name_node_.folders.clear();
+  job_.spec.timers.record_fresh = Duration(3'000);
+  LoseMaster();
+  ASSERT_TRUE(Until([&] { return exit_->has_value(); }));
+  EXPECT_EQ(**exit_, Exited(66)) << Text(logs_ / "executor.log");
 }
 
 // A task that ignores SIGTERM, runs in a session of its own, and has a child in another session.

@@ -21,6 +21,7 @@ ContainerLaunch Launch() {
   launch.secrets = {std::string(64, 'a'), {"A=b\n=c", "D="}, {"ca", "certificate", "key"}};
   launch.spec = "{\"schema\":1}";
   launch.lease = {{7}, {Endpoint{"10.0.0.1", 4711}}, 12};
+  launch.lease_place = {{{"10.0.0.2", 9870}, {"10.0.0.3", 9870}}, "/user/eve/.tony/jobs/j", "eve"};
   launch.staged.job = {{.name = "data", .path = "aa"}};
   return launch;
 }
@@ -39,6 +40,7 @@ TEST(ContainerLaunchTest, ALaunchIsReadBackFromItsCredentials) {
   EXPECT_EQ(read.secrets, launch.secrets);
   EXPECT_EQ(read.spec, launch.spec);
   EXPECT_EQ(read.lease, launch.lease);
+  EXPECT_EQ(read.lease_place, launch.lease_place);
   EXPECT_EQ(read.staged, launch.staged);
 }
 
@@ -48,6 +50,14 @@ TEST(ContainerLaunchTest, ALaunchMayLackTlsAndTaskSecrets) {
   const Credentials credentials = Told(launch);
   EXPECT_EQ(credentials.secrets.count("tony.tls.key") + credentials.secrets.count("tony.secrets"), 0u);
   EXPECT_EQ(LaunchIn(EncodeCredentials(credentials))->secrets, launch.secrets);
+}
+
+TEST(ContainerLaunchTest, ALaunchMayLackThePlaceOfTheLease) {
+  ContainerLaunch launch = Launch();
+  launch.lease_place = {};
+  const Credentials credentials = Told(launch);
+  EXPECT_EQ(credentials.secrets.count("tony.lease-place"), 0u);
+  EXPECT_EQ(LaunchIn(EncodeCredentials(credentials))->lease_place, LeasePlace{});
 }
 
 TEST(ContainerLaunchTest, OtherTokensAndSecretsStay) {
@@ -69,7 +79,7 @@ TEST(ContainerLaunchTest, AMissingSecretIsNamed) {
 }
 
 TEST(ContainerLaunchTest, ADamagedSecretIsNamedAndNotShown) {
-  for (const char* alias : {"tony.attempt", "tony.lease", "tony.staged"}) {
+  for (const char* alias : {"tony.attempt", "tony.lease", "tony.lease-place", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets[alias] = "worker:xyzzy#0";
     const auto read = LaunchIn(EncodeCredentials(credentials));

@@ -1,0 +1,80 @@
+#include "runtime/yarn/lease_reader.h"
+
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/net/http_client.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
+
+namespace tony {
+
+LeaseReader::LeaseReader(EventLoop& loop, LeasePlace place, LeaseRecord first, Duration limit)
+    : loop_(loop),
+      place_(std::move(place)),
+      limit_(limit / static_cast<int>(place_.name_nodes.size())),
+      first_(std::move(first)) {
+  CHECK(!place_.name_nodes.empty());
+}
+
+void LeaseReader::Read(OnLease done) {
+  if (call_) return;
+  done_ = std::move(done);
+  if (first_) {
+    call_ = loop_.After(Duration(0), [this] { Tell(std::exchange(first_, std::nullopt)); });
+    return;
+  }
+  unasked_ = place_.name_nodes.size();
+  Ask();
+}
+
+std::string LeaseReader::Subject() const {
+  return looks_for_folder_ ? place_.folder : StrCat(place_.folder, "/", kLeaseName);
+}
+
+void LeaseReader::Ask() {
+  --unasked_;
+  const std::string target = StrCat("/webhdfs/v1", hadoop::EscapedPath(Subject()),
+                                    "?op=GETXATTRS&encoding=hex&user.name=", hadoop::Escaped(place_.user));
+  call_ = GetByAddress(loop_, place_.name_nodes[name_node_], target, limit_,
+                       [this](const Result<HttpResponse>& response) { Take(response); });
+}
+
+// Asks the next NameNode if this one is standby, or gives no answer.
+void LeaseReader::Take(const Result<HttpResponse>& response) {
+  const auto lease = LeaseIn(response);
+  const bool is_answer = lease.ok() || lease.error().code == ErrorCode::kNotFound;
+  if (!is_answer) name_node_ = (name_node_ + 1) % place_.name_nodes.size();
+  if (!is_answer && unasked_ > 0) return Ask();
+  Tell(lease);
+}
+
+Result<std::optional<LeaseRecord>> LeaseReader::LeaseIn(const Result<HttpResponse>& response) {
+  const std::string subject = Subject();
+  if (!response.ok()) return response.error();
+  const auto refusal = hadoop::RefusalIn(*response);
+  const bool is_missing = refusal && IsMissing(refusal->ToError(subject, false));
+  if (is_missing && looks_for_folder_) return NotFoundError(subject, ": the job's folder was removed");
+  if (refusal && !is_missing) return refusal->ToError(subject, false);
+  const bool looked_for_folder = std::exchange(looks_for_folder_, is_missing);
+  if (is_missing || looked_for_folder) return std::optional<LeaseRecord>();
+  TRY_ASSIGN(const auto attributes, hadoop::XattrsIn(response->body));
+  const auto bytes = attributes.find(kBytesAttribute);
+  if (bytes == attributes.end()) return UnavailableError(subject, ": the record is not in an attribute");
+  TRY_ASSIGN(LeaseRecord lease, LeaseRecordFromJson(bytes->second));
+  return std::optional(std::move(lease));
+}
+
+// A reason is logged when it changes, because an AM may be away for minutes.
+void LeaseReader::Tell(const Result<std::optional<LeaseRecord>>& lease) {
+  const std::string error = lease.ok() ? "" : lease.error().message;
+  if (std::exchange(last_error_, error) != error && !error.empty())
+    LogInfo(StrCat("the lease record cannot be read: ", error));
+  call_ = nullptr;
+  const OnLease done = std::move(done_);
+  done(lease);
+}
+
+}  // namespace tony

@@ -1,0 +1,176 @@
+#include "runtime/yarn/lease_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "runtime/hadoop/webhdfs_answer.h"
+#include "tests/support/results.h"
+#include "tests/support/run_until.h"
+#include "tests/unit/hadoop/fake_name_node.h"
+
+namespace tony {
+namespace {
+
+using hadoop::FakeNameNode;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr char kFolder[] = "/user/eve/.tony/jobs/application_1700000000000_0001";
+
+LeaseRecord LeaseOf(int64_t epoch) { return {{epoch}, {Endpoint{"10.0.0.1", 4711}}, 12}; }
+
+class LeaseReaderTest : public testing::Test {
+ protected:
+  LeaseReaderTest() {
+    for (FakeNameNode* node : {&first_, &second_}) node->folders[kFolder] = "700";
+    Write(first_, ToJson(LeaseOf(2)));
+    // The first answer is the record that came with the container.
+    EXPECT_EQ(Read()->epoch.value, 1);
+  }
+
+  static void Write(FakeNameNode& node, const std::string& bytes) {
+    const std::string path = StrCat(kFolder, "/am.lease");
+    node.files[path] = "";
+    node.xattrs[path] = {{"user.tony.bytes", hadoop::ToHexText(bytes)}};
+  }
+  static void Remove(FakeNameNode& node) { node.files.erase(StrCat(kFolder, "/am.lease")); }
+
+  Result<std::optional<LeaseRecord>> Ask() {
+    std::optional<Result<std::optional<LeaseRecord>>> answer;
+    reader_.Read([&](const Result<std::optional<LeaseRecord>>& lease) { answer = lease; });
+    EXPECT_FALSE(answer.has_value()) << "told inside the call";
+    EXPECT_TRUE(RunUntil(loop_, [&] { return answer.has_value(); }));
+    return answer ? *answer : Error{ErrorCode::kInternal, "never answered"};
+  }
+  std::optional<LeaseRecord> Read() { return Must(Ask()); }
+
+  EventLoop loop_;
+  FakeNameNode first_{loop_}, second_{loop_};
+  LeaseReader reader_{loop_,
+                      {{{kLoopback, first_.server().port()}, {kLoopback, second_.server().port()}}, kFolder, "eve"},
+                      LeaseOf(1),
+                      Duration(40'000)};
+};
+
+TEST_F(LeaseReaderTest, ARecordIsReadByOneRequest) {
+  EXPECT_EQ(Read(), LeaseOf(2));
+  ASSERT_THAT(first_.server().requests(), SizeIs(1));
+  EXPECT_EQ(first_.server().requests()[0].method, "GET");
+  EXPECT_EQ(first_.server().requests()[0].target,
+            StrCat("/webhdfs/v1", kFolder, "/am.lease?op=GETXATTRS&encoding=hex&user.name=eve"));
+  EXPECT_THAT(second_.server().requests(), SizeIs(0));
+}
+
+TEST_F(LeaseReaderTest, EveryReadGetsTheNewestRecord) {
+  EXPECT_EQ(Read(), LeaseOf(2));
+  Write(first_, ToJson(LeaseOf(3)));
+  EXPECT_EQ(Read(), LeaseOf(3));
+}
+
+TEST_F(LeaseReaderTest, ASecondReadWaitsForTheFirst) {
+  int answers = 0;
+  reader_.Read([&](const auto&) { ++answers; });
+  reader_.Read([](const auto&) { FAIL(); });
+  ASSERT_TRUE(RunUntil(loop_, [&] { return answers == 1; }));
+  EXPECT_THAT(first_.server().requests(), SizeIs(1));
+}
+
+TEST_F(LeaseReaderTest, AnAnswerMayDestroyTheReader) {
+  auto reader = std::make_unique<LeaseReader>(loop_, LeasePlace{{{kLoopback, first_.server().port()}}, kFolder, "eve"},
+                                              LeaseOf(1), Duration(20'000));
+  for (int reads = 0; reads < 2; ++reads) {
+    bool is_read = false;
+    reader->Read([&](const auto&) {
+      is_read = true;
+      if (reads == 1) reader.reset();
+    });
+    ASSERT_TRUE(RunUntil(loop_, [&] { return is_read; }));
+  }
+}
+
+// ---- NameNodes that do not answer
+
+TEST_F(LeaseReaderTest, AStandbyNameNodeIsPassedOver) {
+  first_.answers_all = FakeNameNode::Refused(403, "StandbyException", "READ is not supported in state standby");
+  Write(second_, ToJson(LeaseOf(3)));
+  EXPECT_EQ(Read(), LeaseOf(3));
+  EXPECT_EQ(Read(), LeaseOf(3));
+  EXPECT_THAT(first_.server().requests(), SizeIs(1)) << "the next read asks the NameNode that answered";
+}
+
+TEST_F(LeaseReaderTest, ANameNodeThatClosesTheConnectionIsPassedOver) {
+  first_.does_not_do = "GETXATTRS";
+  Write(second_, ToJson(LeaseOf(3)));
+  EXPECT_EQ(Read(), LeaseOf(3));
+}
+
+TEST_F(LeaseReaderTest, WithoutAnyNameNodeTheRecordIsUnreadable) {
+  first_.does_not_do = second_.does_not_do = "GETXATTRS";
+  ExpectError(Ask(), ErrorCode::kUnavailable, "~closed the connection");
+  EXPECT_THAT(first_.server().requests(), SizeIs(1));
+  EXPECT_THAT(second_.server().requests(), SizeIs(1));
+  first_.does_not_do = "";
+  EXPECT_EQ(Read(), LeaseOf(2));
+}
+
+// ---- answers without a record
+
+TEST_F(LeaseReaderTest, AMissingRecordInAFolderThatExistsIsNotAnError) {
+  Remove(first_);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Read(), std::nullopt);
+  EXPECT_THAT(first_.server().requests(), SizeIs(4)) << "a read is one request";
+  Write(first_, ToJson(LeaseOf(3)));
+  EXPECT_EQ(Read(), LeaseOf(3));
+}
+
+TEST_F(LeaseReaderTest, AFolderThatDoesNotExistWasRemoved) {
+  Remove(first_);
+  first_.folders.clear();
+  EXPECT_EQ(Read(), std::nullopt) << "only the record is known to be missing";
+  ExpectError(Ask(), ErrorCode::kNotFound, StrCat(kFolder, ": the job's folder was removed"));
+}
+
+TEST_F(LeaseReaderTest, ARecordThatIsNotInAnAttributeIsUnreadable) {
+  Write(second_, ToJson(LeaseOf(2)));
+  first_.xattrs.clear();
+  second_.xattrs.clear();
+  ExpectError(Ask(), ErrorCode::kUnavailable, "~the record is not in an attribute");
+}
+
+TEST_F(LeaseReaderTest, APathWithoutAWebHdfsIsNotARemovedFolder) {
+  first_.answers_all = second_.answers_all = Answered(404, "<html>not here</html>");
+  for (int i = 0; i < 3; ++i) ExpectError(Ask(), ErrorCode::kUnavailable, "~HTTP status 404");
+}
+
+struct BadAnswer {
+  const char* name;
+  ServedAnswer answer;
+};
+const BadAnswer kBadAnswers[] = {
+    {"NoPermission", FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve")},
+    {"SafeMode", FakeNameNode::Refused(403, "RetriableException", "SafeModeException")},
+    {"ADamagedDocument", Answered(200, "{\"XAttrs\":[{\"name\":\"user.tony.bytes\",\"value\":")},
+    {"AnotherDocument", Answered(200, "{\"boolean\":true}")},
+    {"AnAttributeThatIsNotHex", Answered(200, R"({"XAttrs":[{"name":"user.tony.bytes","value":"0x0g"}]})")},
+    {"AnAttributeThatIsNotALease", Answered(200, R"({"XAttrs":[{"name":"user.tony.bytes","value":"0x7b7d"}]})")},
+    {"ARedirect", Answered(307, "", "Location: http://10.0.0.9/x\r\n")},
+    {"AnAnswerThatIsTooLong", Answered(200, std::string(100'000, ' '))},
+    {"TextOfAnotherProtocol", {"SSH-2.0-OpenSSH_9.2\r\n"}},
+};
+TABLE_TEST(LeaseReaderAnswerTest, kBadAnswers, [](const BadAnswer& row) {
+  EventLoop loop;
+  FakeNameNode node{loop};
+  node.answers_all = row.answer;
+  LeaseReader reader(loop, {{{kLoopback, node.server().port()}}, kFolder, "eve"}, LeaseOf(1), Duration(20'000));
+  std::vector<bool> readable;
+  for (size_t reads = 1; reads <= 3; ++reads) {
+    reader.Read([&](const auto& lease) { readable.push_back(lease.ok()); });
+    ASSERT_TRUE(RunUntil(loop, [&] { return readable.size() == reads; }));
+  }
+  EXPECT_EQ(readable, (std::vector<bool>{true, false, false}));
+});
+
+}  // namespace
+}  // namespace tony
