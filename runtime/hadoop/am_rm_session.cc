@@ -20,6 +20,7 @@ MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) 
   // A refusal of the newest token means that its attempt is over.
   if (IsException(failure, "ApplicationAttemptNotFoundException") || IsException(failure, "InvalidToken"))
     return AttemptOver{failure.message};
+  if (IsFinal(failure)) return AttemptOver{ErrorOf(failure, context).message};
   return ErrorOf(failure, context);
 }
 
@@ -97,7 +98,13 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
     const auto* failure = std::get_if<RpcFailure>(&reply);
     const bool known = failure && IsException(*failure, kBadRequest) &&
                        failure->message.find("already registered") != std::string::npos;
-    if (failure && !known) return done(TroubleOf<Registration>(*failure, ContextOf(method, connection_)));
+    if (failure && !known) {
+      auto trouble = TroubleOf<Registration>(*failure, ContextOf(method, connection_));
+      // An AM can do nothing without a registration, so every lasting refusal of it ends the attempt.
+      const auto* error = std::get_if<Error>(&trouble);
+      if (error && error->code != ErrorCode::kUnavailable) trouble = AttemptOver{error->message};
+      return done(std::move(trouble));
+    }
     last_response_ = 0;
     unanswered_ = false;
     done(known ? Registration{.was_registered = true} : RegistrationIn(std::get<Response>(reply)));

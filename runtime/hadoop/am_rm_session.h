@@ -26,7 +26,8 @@ namespace tony::hadoop {
 
 // The ResourceManager does not know this AM: call Register() again.
 struct NotRegistered {};
-// Another attempt is running, or the application has been killed. The AM must exit without calling Finish().
+// Another attempt is running, or the application has been killed, or the ResourceManager refuses this AM whatever it
+// requests (IsFinal). The AM must exit without calling Finish().
 struct AttemptOver {
   std::string reason;
 };

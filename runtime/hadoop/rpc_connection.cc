@@ -76,6 +76,11 @@ bool IsException(const RpcFailure& failure, std::string_view name) {
   return ShortName(failure.exception_class) == name;
 }
 
+bool IsFinal(const RpcFailure& failure) {
+  const ErrorCode code = CodeOf(failure);
+  return code == ErrorCode::kNotPermitted || code == ErrorCode::kInternal;
+}
+
 Error ErrorOf(const RpcFailure& failure, std::string_view context) {
   const std::string name = FirstLine(ShortName(failure.exception_class));
   return {CodeOf(failure), StrCat(context, ": ", name, name.empty() ? "" : ": ", failure.message)};

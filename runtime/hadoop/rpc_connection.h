@@ -43,6 +43,10 @@ struct RpcFailure {
 // Returns true if the exception's class has this name. `name` has no package.
 bool IsException(const RpcFailure& failure, std::string_view name);
 
+// Returns true if the server refuses this client, whatever it requests: a repetition has the same result. The server
+// does not speak this protocol, does not accept the identity or the protection, or does not authorize the user.
+bool IsFinal(const RpcFailure& failure);
+
 // Returns an error for users: "CONTEXT: ApplicationNotFoundException: application ... does not exist". The code is
 // kUnavailable if a retry may help. Otherwise the code depends on the exception.
 Error ErrorOf(const RpcFailure& failure, std::string_view context);

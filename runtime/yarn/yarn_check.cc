@@ -28,6 +28,19 @@ namespace {
 
 constexpr Duration kLimit{2000};
 
+// Checks the protection that the servers demand from holders of tokens: an application master has one, but a client has
+// not, so a client's own calls succeed on such a cluster. The setting is the ResourceManager's own, or that of the site
+// files if the ResourceManager does not answer.
+Status CheckProtection(const YarnCluster& cluster) {
+  constexpr const char* kKey = "hadoop.rpc.protection";
+  const auto told = hadoop::RmSetting(cluster.rm_web, kKey, kLimit);
+  const std::string offered = told ? *told : cluster.rpc_protection;
+  const auto is_plain = [](const std::string& one) { return ToLower(Trim(one)) == "authentication"; };
+  if (offered.empty() || std::ranges::any_of(Split(offered, ','), is_plain)) return Ok();
+  return InvalidError(kKey, " is \"", offered, "\"", told ? " at the ResourceManager" : " in the site files",
+                      ", expected authentication: integrity and privacy are not supported yet");
+}
+
 // Checks the priority, because YARN would lower it silently. The check is skipped if the ResourceManager does not
 // report its highest priority.
 Status CheckPriority(const YarnCluster& cluster, int priority) {
@@ -87,6 +100,7 @@ Status AskHdfs(const YarnCluster& cluster) {
 
 Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose) {
   const RmCalls rm(cluster.rm, cluster.user, kLimit);
+  TRY(CheckProtection(cluster));
   TRY_ASSIGN(const hadoop::NewApplication made, rm.ReserveApplicationId());
   const ContainerLimits limits{made.maximum, {}};
   const Resources am{.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores};
@@ -99,7 +113,8 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   // address.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
-    return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
+    return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs,
+                                         cluster.has_webhdfs_off ? " (dfs.webhdfs.enabled is false)" : ""));
   TRY(hdfs);
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
   CheckedJob checked;
@@ -141,6 +156,10 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
 // Warns that the network carries everything unencrypted. TonY does not support encryption with Hadoop yet: it refuses
 // servers that demand more than authentication, or that offer only HTTPS.
 Check CheckNetwork(const YarnCluster& cluster) {
+  if (const Status protection = CheckProtection(cluster); !protection.ok())
+    return FailCheck("network", protection.error().message,
+                     "use a cluster with hadoop.rpc.protection=authentication, or let the ResourceManager and the "
+                     "NodeManagers offer it, too: authentication,privacy");
   const std::string rpc = "hadoop.rpc.protection is authentication";
   return WarnCheck("network",
                    StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", rpc,

@@ -110,8 +110,6 @@ Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
 // NameNode's host.
 Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpoint& name_node) {
   constexpr const char* kKey = "dfs.namenode.http-address";
-  TRY(Only(site, "dfs.webhdfs.enabled", "HDFS without WebHDFS",
-           [](const std::string& text) { return text == "true"; }));
   TRY_ASSIGN(const auto value, site.Find(kKey));
   Endpoint web{name_node.host, kWebPort};
   if (value && !value->text.empty()) {
@@ -159,6 +157,8 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY_ASSIGN(std::string webhdfs, WebHdfsOf(site, name_node));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
   const auto enforces_queue_acls = site.Bool("yarn.acl.enable");
+  const auto has_webhdfs = site.Bool("dfs.webhdfs.enabled");
+  const auto protection = site.Text("hadoop.rpc.protection");
   const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
   const std::string home = StrCat(homes, "/", user);
   return YarnCluster{.rm = managers.front().client,
@@ -169,7 +169,9 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                      .home = home,
                      .rm_web = RmWebOf(site, managers.front().client),
                      .web_proxy = proxy.ok() ? StrCat("http://", ToString(*proxy)) : "",
-                     .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls};
+                     .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
+                     .rpc_protection = protection.ok() ? *protection : "",
+                     .has_webhdfs_off = has_webhdfs.ok() && !*has_webhdfs};
 }
 
 std::string ToText(const YarnCluster& cluster) {

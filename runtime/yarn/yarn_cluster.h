@@ -58,6 +58,9 @@ struct YarnCluster {
   std::string web_proxy = {};
   // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
   bool enforces_queue_acls = false;
+  // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files, likewise.
+  std::string rpc_protection = {};
+  bool has_webhdfs_off = false;
 };
 
 // Reads a cluster's site files. kInvalid names file and key: a value cannot be used, or requires a feature that is not

@@ -575,15 +575,14 @@ def a_submit_uses_one_application_id():
         must(tony("wait", job).returncode == 0, job)
 
 
-def begin_resource_manager(settings):
-    """Restarts the ResourceManager with other values of these keys."""
-    file = CLUSTER / "conf" / "yarn-site.xml"
-    text = file.read_text()
-    for key, value in settings.items():
-        text = re.sub(f"(<name>{re.escape(key)}</name><value>)[^<]*", rf"\g<1>{value}", text)
-    cluster("kill", "resourcemanager")
-    file.write_text(text)
-    cluster("begin", "resourcemanager")
+def restart(daemons, site_name, change):
+    """Restarts YARN's daemons with a changed site file."""
+    for daemon in daemons:
+        cluster("kill", daemon)
+        file = CLUSTER / (f"conf-{daemon}" if daemon.startswith("node") else "conf") / f"{site_name}-site.xml"
+        file.write_text(change(file.read_text()))
+    for daemon in daemons:
+        cluster("begin", daemon)
 
     def answers():
         try:
@@ -591,6 +590,16 @@ def begin_resource_manager(settings):
         except OSError:
             return False
     until(answers, "the ResourceManager")
+
+
+def begin_resource_manager(settings):
+    """Restarts the ResourceManager with other values of these keys."""
+
+    def change(text):
+        for key, value in settings.items():
+            text = re.sub(f"(<name>{re.escape(key)}</name><value>)[^<]*", rf"\g<1>{value}", text)
+        return text
+    restart(["resourcemanager"], "yarn", change)
 
 
 def doctor(code, **more):
@@ -833,6 +842,42 @@ def a_broken_configuration_is_named():
     must(ran.returncode == 65 and "/user/nobody-here" in ran.stderr, ran.returncode, ran.stderr)
 
 
+def added(key, value):
+    return "<configuration>", f"<configuration><property><name>{key}</name><value>{value}</value></property>"
+
+
+def a_namenode_that_serves_webhdfs_is_used_whatever_the_client_believes():
+    conf = edited_conf("no-webhdfs", hdfs=added("dfs.webhdfs.enabled", "false"))
+    ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", HADOOP_CONF_DIR=conf)
+    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
+
+
+def a_protection_that_no_master_can_use_is_refused_and_ends_a_master_at_once():
+    """A client that cannot see the setting submits; then the master is refused, and the verdict has the reason."""
+    plain = edited_conf("plain")
+    mute = edited_conf("mute-web", yarn=(site("yarn.resourcemanager.webapp.address"), "localhost:1"))
+    words = ("-executes", "true", "-conf", "tony.worker.instances=1")
+    old, new = added("hadoop.rpc.protection", "privacy")
+    daemons = ("resourcemanager", "node1", "node2")
+    restart(daemons, "core", lambda text: text.replace(old, new))
+    try:
+        expected = 'hadoop.rpc.protection is "privacy" at the ResourceManager, expected authentication'
+        refused(submit(*words, HADOOP_CONF_DIR=plain), 65, 2 * FACTOR, expected)
+        planned = tony("plan", "--strict", "-conf", "tony.scheduler=yarn", *words, HADOOP_CONF_DIR=plain)
+        must(planned.returncode == 65 and expected in planned.stderr, planned.returncode, planned.stdout, planned.stderr)
+        check = doctor(1, HADOOP_CONF_DIR=plain)["network"]
+        must(check["health"] == "fail" and expected in check["text"], check)
+        ran = submit(*words, HADOOP_CONF_DIR=mute)
+        job = ran.stdout.split()[0]
+        must(ran.returncode == 1 and "(hadoop.rpc.protection); only" in ran.stdout + ran.stderr, ran.stdout, ran.stderr)
+        print(f"   the client of a refused master ended {time.time() - application(job)['finishedTime'] / 1000:.1f} s "
+              f"after the application, {ran.seconds:.1f} s after its own start", flush=True)
+        nothing_is_left_of(job)
+    finally:
+        restart(daemons, "core", lambda text: text.replace(new, old))
+    must(submit(*words).returncode == 0, "afterwards")
+
+
 # The longest scenarios come first, except that the very first one needs a cluster that has never run a job.
 TOGETHER = (
     a_job_of_one_task_runs,
@@ -858,6 +903,7 @@ TOGETHER = (
     the_doctor_checks_the_whole_cluster,
     the_doctor_names_the_fix,
     a_broken_configuration_is_named,
+    a_namenode_that_serves_webhdfs_is_used_whatever_the_client_believes,
 )
 # These scenarios fill the cluster, remove files that others need, check everything that exists, or change the cluster.
 ALONE = (
@@ -873,6 +919,7 @@ ALONE = (
     a_fenced_master_changes_nothing,
     a_read_only_hdfs_is_reported_and_gets_no_files,
     secrets_are_in_no_environment_and_no_log,
+    a_protection_that_no_master_can_use_is_refused_and_ends_a_master_at_once,
 )
 DEFAULT = (
     a_job_of_one_task_runs,

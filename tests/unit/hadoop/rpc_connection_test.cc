@@ -133,6 +133,23 @@ TEST_F(RpcConnectionTest, AnUnsupportedProtectionIsReportedInOneLine) {
       "x: the server demands the protection auth-conf (hadoop.rpc.protection); only \"authentication\" is supported");
 }
 
+TEST_F(RpcConnectionTest, ARefusalThatNoRepetitionChangesIsFinal) {
+  using Failure = RpcFailure;
+  const auto answered = [](const std::string& name) {
+    return Failure{Kind::kAnswered, "org.apache.hadoop." + name, ""};
+  };
+  for (const Failure& final : {Failure{Kind::kNotPermitted, "", "privacy"}, Failure{Kind::kProtocolError, "", "HTTP"},
+                               Failure{Kind::kRefused, "org.apache.hadoop.security.AccessControlException", "SIMPLE"},
+                               answered("security.authorize.AuthorizationException"),
+                               answered("ipc.RpcNoSuchProtocolException"), answered("ipc.RPC$VersionMismatch")})
+    EXPECT_TRUE(IsFinal(final)) << final.exception_class << final.message;
+  for (const Failure& temporary :
+       {Failure{Kind::kLost, "", "connect"}, Failure{Kind::kRefused, "java.io.IOException", ""},
+        answered("ipc.StandbyException"), answered("ipc.RetriableException"),
+        answered("yarn.exceptions.InvalidResourceRequestException"), answered("yarn.exceptions.YarnException")})
+    EXPECT_FALSE(IsFinal(temporary)) << temporary.exception_class;
+}
+
 TEST_F(RpcConnectionTest, AnExceptionFailsItsCallAlone) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {

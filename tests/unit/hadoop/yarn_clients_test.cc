@@ -1,6 +1,7 @@
 // The three clients of YARN against a scripted server: the calls that they send, and how they read each answer.
 #include "runtime/hadoop/yarn_clients.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/hadoop/am_rm_session.h"
@@ -18,6 +19,7 @@ constexpr ApplicationId kApplication{1700000000000, 1};
 constexpr ContainerId kContainer{{kApplication, 1}, 2};
 const std::string kExceptions = "org.apache.hadoop.yarn.exceptions.";
 using Call = FakeRpcServer::Call;
+using ::testing::HasSubstr;
 
 template <class Message>
 Message RequestOf(const Call& call) {
@@ -422,6 +424,21 @@ TEST_F(AmRmSessionTest, AnEndedAttemptIsReported) {
   AmRmSession stale(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "old", "", ""});
   const auto reply = Await<MasterReply<Allocation>>([&](auto done) { stale.Allocate({}, done); });
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
+}
+
+TEST_F(AmRmSessionTest, AFinalRefusalEndsTheAttemptAndATemporaryOneDoesNot) {
+  Play(server, {Refuse("AuthorizationException", "eve is not authorized"), Refuse("YarnException", "busy"),
+                Refuse("InvalidApplicationMasterRequestException", "the tracking URL is wrong"),
+                Refuse("StandbyException", "not now")});
+  EXPECT_THAT(std::get<AttemptOver>(Allocate()).reason, HasSubstr("AuthorizationException: eve is not authorized"));
+  EXPECT_TRUE(std::holds_alternative<Error>(Allocate()));
+  EXPECT_THAT(std::get<AttemptOver>(Register()).reason, HasSubstr("the tracking URL is wrong"));
+  EXPECT_TRUE(std::holds_alternative<Error>(Register()));
+  server.challenge_qop = "auth-conf";
+  server.CloseAll();
+  AmRmSession fresh(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "a password", "", ""});
+  const auto reply = Await<MasterReply<Registration>>([&](auto done) { fresh.Register({}, done); });
+  EXPECT_THAT(std::get<AttemptOver>(reply).reason, HasSubstr("hadoop.rpc.protection"));
 }
 
 TEST_F(AmRmSessionTest, ResyncAndShutdownCommandsAreReported) {

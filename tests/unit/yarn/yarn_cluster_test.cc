@@ -74,6 +74,14 @@ TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
   EXPECT_TRUE(ClusterWith({{"yarn.acl.enable", "true"}})->enforces_queue_acls);
 }
 
+// Newer NameNodes serve WebHDFS whatever this setting is, so their answer decides.
+TEST(YarnClusterTest, SettingsThatTheServersDecideAreOnlyNoted) {
+  EXPECT_TRUE(ClusterWith({{"dfs.webhdfs.enabled", "false"}})->has_webhdfs_off);
+  EXPECT_FALSE(ClusterWith({})->has_webhdfs_off);
+  EXPECT_EQ(ClusterWith({{"hadoop.rpc.protection", "privacy"}})->rpc_protection, "privacy");
+  EXPECT_EQ(ClusterWith({})->rpc_protection, "authentication");
+}
+
 TEST(YarnClusterTest, AnUnusableValueIsNamedByFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "file:///"}}),
             "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
@@ -86,15 +94,12 @@ TEST(YarnClusterTest, AnUnusableValueIsNamedByFileAndKey) {
             "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS with HTTPS only is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.nameservices", "c1"}}),
             "x-site.xml:3: dfs.nameservices is \"c1\": HDFS with several NameNodes is not supported yet");
-  EXPECT_EQ(ErrorWith({{"dfs.webhdfs.enabled", "false"}}),
-            "x-site.xml:3: dfs.webhdfs.enabled is \"false\": HDFS without WebHDFS is not supported yet");
-  EXPECT_EQ(
-      ErrorWith({{"yarn.resourcemanager.ha.enabled", "true"},
-                 {"yarn.resourcemanager.ha.rm-ids", "a,b"},
-                 {"yarn.resourcemanager.hostname.a", "one"},
-                 {"yarn.resourcemanager.hostname.b", "two"}}),
-      "x-site.xml:3: yarn.resourcemanager.ha.enabled is \"true\": YARN with several ResourceManagers is not "
-      "supported yet");
+  EXPECT_EQ(ErrorWith({{"yarn.resourcemanager.ha.enabled", "true"},
+                       {"yarn.resourcemanager.ha.rm-ids", "a,b"},
+                       {"yarn.resourcemanager.hostname.a", "one"},
+                       {"yarn.resourcemanager.hostname.b", "two"}}),
+            "x-site.xml:3: yarn.resourcemanager.ha.enabled is \"true\": YARN with several ResourceManagers is not "
+            "supported yet");
 }
 
 TEST(YarnClusterTest, AMasterReadsTheClusterOfItsClient) {

@@ -171,6 +171,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
            w.rm->server.Fail(call, kYarnExceptions + "ApplicationAttemptNotFoundException", "killed by alice");
          });
        }},
+      {"demands", [](auto& w, auto& its) { w.rm->server.challenge_qop = its[1]; }},
       // ---- Steps of the scheduler
       {"hold", [](auto& w, auto& its) { w.gang_hold = Duration(its.Number(1)); }},
       {"begin", [](auto& w, auto& its) { w.Begin(Duration(its.Number(1, 10'000))); }},
@@ -242,7 +243,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       {"over",
        [](auto& w, auto&) {
          w.Until([&] { return !w.over.empty(); });
-         return w.over;
+         return Replaced(w.over, StrCat(w.rm->server.port()), "PORT");
        }},
       // ---- Steps that return a result
       {"heard", [](auto& w, auto&) { return "heard: " + Join(w.events, "; "); }},
@@ -410,6 +411,11 @@ const TestRow kSchedules[] = {
     {"AnEndedAttemptLosesLeadership",
      {{"run-one | attempt-over | hears lost: this attempt is over: killed by alice | over | holds | quiet",
        "killed by alice | holds not | quiet"}}},
+    {"AFinalRefusalEndsTheAttemptAtOnce",
+     {{"demands auth-conf | begin | over | holds | registrations",
+       "registerApplicationMaster at 127.0.0.1:PORT: the server demands the protection auth-conf "
+       "(hadoop.rpc.protection); "
+       "only \"authentication\" is supported | holds not | 0 registrations"}}},
     // The tracking URL changes at the end, because the master's own page ends with the master.
     {"TheEndIsReportedUntilItIsRecorded",
      {{"run-one | finish FAILED worker:0 failed | done | ends | holds",
