@@ -181,11 +181,13 @@ struct AttemptSockets {
 
 class Master {
  public:
-  Master(EventLoop& loop, const Container& container, const AttemptSockets& sockets, const SupervisedProcess& process)
+  Master(EventLoop& loop, const Container& container, const AttemptSockets& sockets, const SupervisedProcess& process,
+         const LastWords& last_words)
       : loop_(loop),
         container_(container),
         sockets_(sockets),
         process_(process),
+        last_words_(last_words),
         records_(RecordsOf(container.cluster, container.launch.job)),
         epoch_{container.attempt * kEpochsPerAttempt + process.number()},
         names_(loop),
@@ -371,6 +373,7 @@ class Master {
   void LeaveBecause(const std::string& reason) {
     over_ = reason;
     LogWarn(StrCat("this attempt is over: ", reason));
+    last_words_.Write(reason);
     loop_.Stop();
   }
 
@@ -378,6 +381,7 @@ class Master {
   const Container& container_;
   const AttemptSockets& sockets_;
   const SupervisedProcess& process_;
+  const LastWords& last_words_;
   const JobRecords records_;
   const Epoch epoch_;
   HostResolver names_;
@@ -387,7 +391,7 @@ class Master {
   EventLoop::Timer look_timer_, life_timer_;
 };
 
-Result<int> Run() {
+Result<int> Run(const LastWords& last_words) {
   TRY_ASSIGN(const Container container, ReadContainer());
   AttemptSockets sockets;
   TRY_ASSIGN(sockets.rpc, ListenOn({kEverywhere, 0}));
@@ -399,7 +403,7 @@ Result<int> Run() {
   // A client ends a job by a kill request. A NodeManager sends KILL after TERM anyway, so signals are ignored.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
-  Master master(loop, container, sockets, process);
+  Master master(loop, container, sockets, process, last_words);
   auto ended = process.end_job().empty() ? WithoutThrowing([&] { return master.Rule(); })
                                          : Result<int>(Error{ErrorCode::kInvalid, process.end_job()});
   if (ended.ok()) return ended;
@@ -415,12 +419,14 @@ Result<int> Run() {
 }  // namespace tony::am
 
 int main() {
+  const tony::LastWords last_words;
   tony::OpenLog("tony-yarn-am");
   std::signal(SIGPIPE, SIG_IGN);
   // With SIGXFSZ ignored, a write beyond the file size limit fails with an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
-  const auto code = tony::WithoutThrowing([] { return tony::am::Run(); });
+  const auto code = tony::WithoutThrowing([&] { return tony::am::Run(last_words); });
   if (code.ok()) return *code;
   tony::LogError(code.error().message);
+  last_words.Write(code.error().message);
   return static_cast<int>(code.error().code);
 }

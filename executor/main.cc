@@ -159,11 +159,14 @@ int main(int argc, char** argv) {
   tony::executor::ExecGpuBuildIfNeeded(argv);
   if (argc > 1 && tony::executor::IsInContainer(argv[1])) tony::executor::ForkFrontAndGuard();
   std::signal(SIGPIPE, SIG_IGN);
+  std::optional<tony::LastWords> last_words;
+  if (argc > 1 && tony::executor::IsInContainer(argv[1])) last_words.emplace();
   tony::OpenLog("tony-executor");
   const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});
   const auto exit_code = arguments.ok() ? tony::WithoutThrowing([&] { return tony::executor::Run(*arguments); })
                                         : tony::Result<int>(arguments.error());
   if (exit_code.ok()) return *exit_code;
   tony::LogError(exit_code.error().message);
+  if (last_words) last_words->Write(exit_code.error().message);
   return static_cast<int>(exit_code.error().code);
 }

@@ -225,7 +225,7 @@ std::vector<ContainerFailure> FailuresIn(const Response& answer) {
   std::vector<ContainerFailure> failures;
   for (const wire::ContainerExceptionMap& failed : answer.failed_requests()) {
     failures.push_back({FromWire(failed.container_id()), std::string(ShortName(failed.exception().class_name())),
-                        OneLine(failed.exception().message())});
+                        ReasonIn(failed.exception().message())});
   }
   return failures;
 }

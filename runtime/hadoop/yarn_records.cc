@@ -1,6 +1,9 @@
 #include "runtime/hadoop/yarn_records.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <utility>
 
 #include "runtime/base/strings.h"
 
@@ -65,6 +68,169 @@ std::optional<ContainerId> ParseContainerId(std::string_view text) {
   if (!numbers || parts[0] != "container" || (*numbers)[3] > kContainerMask) return std::nullopt;
   const AttemptId attempt{{(*numbers)[0], static_cast<int32_t>((*numbers)[1])}, static_cast<int32_t>((*numbers)[2])};
   return ContainerId{attempt, epoch << kContainerBits | (*numbers)[3]};
+}
+
+namespace {
+
+// Beginnings of lines that say the same at every end, in Hadoop 3.3 to 3.5: ContainerLaunch, ContainerExecutor,
+// RMAppImpl, RMAppAttemptImpl, and the native container-executor.
+constexpr std::string_view kFixed[] = {"Exception from container-launch",
+                                       "Container id: ",
+                                       "Error file: ",
+                                       "Container killed on request. Exit code is ",
+                                       "For more detailed output, check ",
+                                       "Then click on links to logs of each attempt",
+                                       "Failing the application",
+                                       "Failing this attempt",
+                                       "Launch container failed",
+                                       "Nonzero exit code=",
+                                       "main : ",
+                                       "Getting exit code file",
+                                       "Creating script paths",
+                                       "Writing pid file",
+                                       "Writing to tmp file ",
+                                       "Writing to cgroup task files",
+                                       "Creating local dirs",
+                                       "Launching container",
+                                       "Launching docker container"};
+// Texts after which the reason stands in the same line.
+constexpr std::string_view kHeads[] = {
+    "Diagnostics: ", "Exception message: ", "Shell error output: ", "Shell output: ", "Uncaught exception: "};
+// A text that begins a line of its own in the middle of another one.
+constexpr std::string_view kBreaks[] = {"Failing this attempt.Diagnostics: ", ". Failing the application."};
+
+bool IsTrace(std::string_view line) {
+  return line.starts_with("at ") || line.starts_with("Caused by: ") || line.starts_with("Suppressed: ") ||
+         (line.starts_with("... ") && line.ends_with(" more"));
+}
+
+bool IsProcess(std::string_view line) {
+  return line.starts_with("|-") || line.starts_with("Dump of the process-tree for ");
+}
+
+bool IsFixed(std::string_view line) {
+  const bool is_tail = line.starts_with("Last ") && line.find(" bytes of ") != std::string_view::npos;
+  const auto begins = [line](std::string_view fixed) { return line.starts_with(fixed); };
+  return is_tail || line.empty() || line == "." || line == "N/A" || std::ranges::any_of(kFixed, begins);
+}
+
+// Removes the texts that stand before the reason.
+std::string_view WithoutHeads(std::string_view line) {
+  const auto skip = [&line](std::string_view begin, std::string_view mark) {
+    const size_t at = line.starts_with(begin) ? line.find(mark) : std::string_view::npos;
+    if (at != std::string_view::npos) line.remove_prefix(at + mark.size());
+  };
+  skip("Application application_", " due to ");
+  skip("Error launching appattempt_", "Got exception: ");
+  for (const std::string_view head : kHeads) skip(head, head);
+  return Trim(line);
+}
+
+// Breaks the text at times ("[2026-11-21 07:44:31.200]"), and where one text contains another.
+std::vector<std::string> LinesOf(std::string_view text) {
+  std::string broken(text);
+  for (const std::string_view mark : kBreaks)
+    for (size_t at = broken.find(mark); at != std::string::npos; at = broken.find(mark, at + 1))
+      broken.replace(at, mark.size(), "\n");
+  for (size_t at = broken.find('['); at != std::string::npos; at = broken.find('[', at + 1)) {
+    const size_t end = broken.find(']', at);
+    const std::string_view inside =
+        std::string_view(broken).substr(at + 1, end == std::string::npos ? 0 : end - at - 1);
+    const bool is_time = inside.size() >= 19 && inside.size() <= 24 &&
+                         inside.find_first_not_of("0123456789-:. ,") == std::string_view::npos;
+    if (is_time) broken.replace(at, end - at + 1, "\n");
+  }
+  return Split(broken, '\n');
+}
+
+// Removes the packages of the exceptions' classes: "java.io.IOException: x" becomes "IOException: x".
+std::string WithoutPackages(std::string_view line) {
+  std::string text;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = at, name = at;
+    while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '.' ||
+                                 line[end] == '$' || line[end] == '_')) {
+      if (line[end] == '.' || line[end] == '$') name = end + 1;
+      ++end;
+    }
+    const std::string_view word = line.substr(at, end - at), last = line.substr(name, end - name);
+    const bool is_class = word.starts_with("java.") || word.starts_with("javax.") || word.starts_with("org.") ||
+                          word.starts_with("com.") || word.starts_with("sun.");
+    const bool is_exception = last.ends_with("Exception") || last.ends_with("Error") || word.find('$') < word.size();
+    text += is_class && is_exception ? last : word;
+    if (end < line.size()) text += line[end++];
+    at = end;
+  }
+  return text;
+}
+
+// Returns the exit code in a line that has nothing else to say.
+std::optional<int> ExitIn(std::string_view line) {
+  constexpr std::string_view kBegins[] = {"Exit code: ", "Container exited with a non-zero exit code "};
+  // The line of a master is "AM Container for appattempt_... exited with  exitCode: 126".
+  constexpr std::string_view kMaster = "exitCode: ";
+  size_t at = line.starts_with("AM Container ") ? line.find(kMaster) : std::string_view::npos;
+  if (at != std::string_view::npos) at += kMaster.size();
+  for (const std::string_view begin : kBegins)
+    if (line.starts_with(begin)) at = begin.size();
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(at);
+  const auto number = ParseInt(rest.substr(0, rest.find_first_not_of("-0123456789")));
+  return number && *number >= INT32_MIN && *number <= INT32_MAX ? std::optional(static_cast<int>(*number))
+                                                                : std::nullopt;
+}
+
+std::string Printable(std::string_view line) {
+  std::string text = ReplaceInvalidUtf8(line);
+  std::erase_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  return text;
+}
+
+// Returns true for a line that stands in `lines`, also behind the class of an exception: "IOException: LINE".
+bool Repeats(const std::string& text, const std::vector<std::string>& lines) {
+  return std::ranges::any_of(lines,
+                             [&](const std::string& line) { return text.ends_with(line) || line.ends_with(text); });
+}
+
+struct Found {
+  std::vector<std::string> lines;
+  std::optional<int> exit;
+  bool is_cut = false;  // a trace was left out
+};
+
+Found FindLines(std::string_view diagnostics) {
+  Found found;
+  for (const std::string& raw : LinesOf(diagnostics)) {
+    const std::string_view line = WithoutHeads(Trim(raw));
+    if (IsFixed(line)) continue;
+    if (IsTrace(line) || IsProcess(line)) {
+      found.is_cut = true;
+    } else if (const auto exit = ExitIn(line)) {
+      found.exit = *exit;
+    } else if (std::string text = Printable(WithoutPackages(line)); !Repeats(text, found.lines)) {
+      found.lines.push_back(std::move(text));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string ReasonIn(std::string_view diagnostics, std::string_view all) {
+  Found found = FindLines(diagnostics);
+  // The negative numbers are YARN's own, and mean what the other lines say. 143 is how YARN's own signal ends a process.
+  constexpr int kTerminated = 143;
+  const bool is_told = found.exit && (*found.exit < 0 || *found.exit == kTerminated) && !found.lines.empty();
+  if (found.exit && !is_told) found.lines.insert(found.lines.begin(), StrCat("exit code ", *found.exit));
+  std::string reason = Join(found.lines, "; ");
+  if (reason.size() > kLongestReason) {
+    constexpr std::string_view kDots = "...";
+    reason.resize(ValidUtf8Prefix(std::string_view(reason).substr(0, kLongestReason - kDots.size())));
+    reason += kDots;
+    found.is_cut = true;
+  }
+  if (found.is_cut && !all.empty() && !reason.empty()) reason += StrCat(" (", all, " shows all)");
+  return reason;
 }
 
 }  // namespace tony::hadoop

@@ -1,4 +1,4 @@
-// Values of YARN's protocols: ids, amounts of resources, containers, nodes. Pure.
+// Values of YARN's protocols: ids, amounts of resources, containers, nodes, diagnostics. Pure.
 #pragma once
 
 #include <cstdint>
@@ -122,5 +122,27 @@ struct LaunchContext {
   // groups, "*" means every user, and " " means no other user. The owner and the cluster's administrators always may.
   std::string view_acl = " ", modify_acl = " ";
 };
+
+// Finds the reason in the diagnostics with which a node or the ResourceManager explains an end. Diagnostics have many
+// lines, and are repeated by each daemon that passes them on:
+//
+//   Application application_1_0001 failed 1 times (global limit =2; local limit is =1) due to AM Container for
+//   appattempt_1_0001_000001 exited with  exitCode: 126
+//   Failing this attempt.Diagnostics: [2026-11-21 07:44:31.200]Exception from container-launch.
+//   Container id: container_1_0001_01_000001
+//   Exit code: 126
+//   [2026-11-21 07:44:31.250]Container exited with a non-zero exit code 126. Error file: prelaunch.err.
+//   Last 4096 bytes of stderr :
+//   bash: ./tony-am/loader: Permission denied        <- the reason
+
+// The maximum length in bytes of a reason.
+inline constexpr size_t kLongestReason = 300;
+
+// Returns the reason on one line of at most kLongestReason bytes: "exit code 126; bash: ./tony-am/loader: Permission
+// denied". It has no stack traces, deeper causes of exceptions, lists of processes, times, packages of exceptions, fixed
+// texts of the daemons, and repetitions. If something was left out that a reader may miss, `all` follows in parentheses,
+// a command that shows the whole text: " (yarn application -status ID shows all)". Empty `all`: nothing follows. Returns
+// "" for "" and for "N/A". Pure.
+std::string ReasonIn(std::string_view diagnostics, std::string_view all = "");
 
 }  // namespace tony::hadoop

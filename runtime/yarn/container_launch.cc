@@ -1,5 +1,8 @@
 #include "runtime/yarn/container_launch.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "runtime/base/strings.h"
@@ -87,6 +90,14 @@ Result<JobSecrets> SecretsIn(const Secrets& secrets) {
 }
 
 }  // namespace
+
+LastWords::LastWords() : file_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) { dup2(STDOUT_FILENO, STDERR_FILENO); }
+
+void LastWords::Write(const std::string& reason) const { (void)WriteAll(file_.get(), reason + "\n", "standard error"); }
+
+std::string NameInContainer(const std::string& stream, const AttemptId& attempt, bool is_first) {
+  return is_first || stream == "executor.log" ? stream : StrCat(stream, ".", attempt.number);
+}
 
 Result<std::string> VariableOfContainer(const char* name) {
   const char* value = std::getenv(name);

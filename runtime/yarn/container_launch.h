@@ -20,6 +20,7 @@
 
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/hadoop/credentials.h"
 #include "runtime/job/ids.h"
 #include "runtime/net/tls.h"
@@ -58,6 +59,18 @@ struct LeasePlace {
   std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
   std::string user;    // the user's name in HDFS
   bool operator==(const LeasePlace&) const = default;
+};
+
+// The file that a node quotes in its diagnostics, which reach the AM or the ResourceManager. It has the reason why a
+// program ended that cannot report it otherwise. Standard error is this file when the program starts
+// (executor_context.cc). From the construction on, standard error is the program's log, as standard output is.
+class LastWords {
+ public:
+  LastWords();
+  void Write(const std::string& reason) const;
+
+ private:
+  const UniqueFd file_;
 };
 
 // The data that an AM passes to an executor, in the credentials with which the executor's container is launched.

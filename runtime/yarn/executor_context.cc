@@ -64,6 +64,10 @@ void AddEnvironment(const std::map<std::string, std::string>& variables, LaunchC
   for (const auto& [name, value] : variables) context.environment[name] = QuoteValue(value);
 }
 
+// A node quotes the end of this file in its diagnostics. If the shell or the loader cannot start the program, their
+// reason is there. The program itself writes its log to standard output, and only its LastWords to this file.
+constexpr const char* kShellsError = " 2>>'<LOG_DIR>/stderr'";
+
 }  // namespace
 
 Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const ExecutorLaunch& launch) {
@@ -94,7 +98,8 @@ Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const Execu
   AddEnvironment(job.environment, context);
   SetAcls(job.spec.yarn, context);
   context.environment["TONY_JOB_ID"] = job.job.value;
-  context.command = StrCat("exec ./", kExecutorFile, " --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>&1");
+  context.command =
+      StrCat("exec ./", kExecutorFile, " --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log'", kShellsError);
   return context;
 }
 
@@ -108,7 +113,7 @@ Result<LaunchContext> MakeMasterContext(const AmInputs& job) {
   const std::string place = StrCat("./", kMasterFolder);
   context.command = StrCat("exec ", place, "/loader --library-path ", place, "/lib ", place, "/bin/", job.program);
   for (const std::string& argument : job.arguments) context.command += " " + QuoteArgument(argument);
-  context.command += " 1>'<LOG_DIR>/am.log' 2>&1";
+  context.command += StrCat(" 1>'<LOG_DIR>/am.log'", kShellsError);
   return context;
 }
 

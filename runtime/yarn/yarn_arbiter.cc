@@ -139,15 +139,15 @@ Verdict VerdictOfMaster(const hadoop::ApplicationReport& report) {
 
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   const auto verdict = MakeVerdict;
-  const std::string why = hadoop::OneLine(report.diagnostics);
+  const std::string why = ReasonOf(report);
   const bool is_of_master = report.state == ApplicationState::kFinished;
   if (is_of_master && report.final_status != hadoop::FinalStatus::kUndefined) return VerdictOfMaster(report);
   if (Has(report.diagnostics, "exceeded the lifetime"))  // text of RMAppLifetimeMonitor
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
                    "YARN ended the job, because its application master did not end it at tony.application.timeout");
   // A client that waited too long for the start of the AM has ended the application.
-  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos)
-    return verdict(FinalState::kFailed, OutcomeClass::kTimeout, why.substr(late));
+  if (const size_t late = report.diagnostics.find(kStartedTooLate); late != std::string::npos)
+    return verdict(FinalState::kFailed, OutcomeClass::kTimeout, hadoop::OneLine(report.diagnostics.substr(late)));
   if (report.state == ApplicationState::kKilled)
     return verdict(FinalState::kKilled, OutcomeClass::kKilled, KillInYarn(report));
   const bool never_ran = Has(report.diagnostics, "exitCode: -1000");

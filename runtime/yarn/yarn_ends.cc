@@ -98,6 +98,13 @@ std::optional<ExitStatus> StatusOf(int exit) {
   return ExitStatus{ExitStatus::Kind::kExited, exit};
 }
 
+// Returns the node's reason. Only the AM receives the diagnostics of a container, and writes them to its own log.
+std::string Reason(const hadoop::ContainerStatus& status) {
+  const std::string all = StrCat("yarn logs -applicationId ", ToString(status.id.attempt.application), " -am ALL");
+  const std::string reason = hadoop::ReasonIn(status.diagnostics, all);
+  return reason.empty() && status.exit_status > 0 ? StrCat("exit code ", status.exit_status) : reason;
+}
+
 }  // namespace
 
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
@@ -106,7 +113,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
     exited.status = StatusOf(status.exit_status);
     if (stopped) exited.cls = OutcomeClass::kKilled;
     if (!stopped && (status.exit_status == kCannotRun || status.exit_status == kNoProgram))
-      exited.error = StrCat("its node cannot start the executor: ", ToString(*exited.status));
+      exited.error = StrCat("its node cannot start the executor: ", Reason(status));
     return exited;
   }
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
@@ -122,8 +129,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
     exited.error += StrCat(": ", lasting->why);
     return exited;
   }
-  if (const std::string said = hadoop::OneLine(status.diagnostics); !said.empty() && said != "N/A")
-    exited.error += StrCat(": ", said);
+  if (const std::string said = Reason(status); !said.empty()) exited.error += StrCat(": ", said);
   return exited;
 }
 
@@ -219,13 +225,16 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
   if (Has(text, "is Activated, waiting for resources")) return WhyNoContainer(text, queue, why);
   if (Has(text, "has assigned a container for AM")) return "its container is being started";
   if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
-  // The node's stack trace after these words is left out, because the verdict contains it.
-  if (const size_t end = text.find("Failing this attempt"); end != std::string::npos)
-    return std::string(Trim(text.substr(0, end)));
-  return text.empty() || text == "N/A" ? StrCat(queue, " has not accepted it yet") : text;
+  const std::string reason = ReasonOf(report);
+  if (Has(text, "Failing this attempt")) return StrCat("its last container failed: ", reason);
+  return reason.empty() ? StrCat(queue, " has not accepted it yet") : reason;
 }
 
 }  // namespace
+
+std::string ReasonOf(const hadoop::ApplicationReport& report) {
+  return hadoop::ReasonIn(report.diagnostics, StrCat("yarn application -status ", ToString(report.id)));
+}
 
 std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNotGranted& why_not_granted) {
   if (report.state >= ApplicationState::kRunning) return "";

@@ -52,6 +52,8 @@ hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
 // Returns the application's diagnostics for users: the first cause, the attempt and host where it occurred, the exit
 // status, and the last lines of output.
 std::string DiagnosticsOf(const Verdict& verdict);
+// Returns the reason in the ResourceManager's diagnostics of an application, in the short form of hadoop/yarn_records.h.
+std::string ReasonOf(const hadoop::ApplicationReport& report);
 
 // Explains to users, from a ResourceManager's report, why an application has no AM now. Pure.
 

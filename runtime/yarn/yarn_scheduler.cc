@@ -408,6 +408,9 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   const auto held = held_.extract(id);
   const bool was_stopped = held && held.mapped().is_stopped;
   ContainerExited exited = ExitedOf(status, was_stopped);
+  // Only this log keeps the whole text. The error has the reason.
+  if (status.diagnostics.size() > exited.error.size())
+    LogInfo(StrCat("diagnostics of ", id.value, ": ", status.diagnostics));
   if (held) {
     const hadoop::NodeId& node = held.mapped().container.node;
     nodes_.Forget(node, status.id);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/strings.h"
 #include "runtime/hadoop/wire_records.h"
 #include "tests/unit/hadoop/hex.h"
 
@@ -87,6 +88,84 @@ TEST(WireRecordsTest, AnEmptyMessageIsAValueOfDefaults) {
   EXPECT_EQ(FromWire(wire::Container()).request_id, -1);
   EXPECT_EQ(FromWire(wire::Resource()), Resource{});
   EXPECT_EQ(FromWire(wire::NodeReport()).state, NodeReport::State::kNew);
+}
+
+// ---- the reason in diagnostics
+
+constexpr const char* kAll = "yarn application -status ID";
+
+// Texts of daemons of Hadoop 3.4.3.
+TEST(DiagnosticsTest, TheReasonOfEachKindOfEndStaysAndTheRestGoes) {
+  const struct {
+    std::string said, told;
+  } kEnds[] = {
+      {"", ""},
+      {"N/A", ""},
+      {"killed by user admin", "killed by user admin"},
+      {"Application application_1700000000000_0001 failed 1 times (global limit =2; local limit is =1) due to AM "
+       "Container for appattempt_1700000000000_0001_000001 exited with  exitCode: 126\n"
+       "Failing this attempt.Diagnostics: [2026-11-21 07:44:31.200]Exception from container-launch.\n"
+       "Container id: container_1700000000000_0001_01_000001\nExit code: 126\n\n"
+       "[2026-11-21 07:44:31.250]Container exited with a non-zero exit code 126. Error file: prelaunch.err.\n"
+       "Last 4096 bytes of prelaunch.err :\nLast 4096 bytes of stderr :\n"
+       "/bin/bash: line 1: ./tony-am/loader: Permission denied\n\n\n"
+       "[2026-11-21 07:44:31.250]Container exited with a non-zero exit code 126. Error file: prelaunch.err.\n"
+       "Last 4096 bytes of prelaunch.err :\nLast 4096 bytes of stderr :\n"
+       "/bin/bash: line 1: ./tony-am/loader: Permission denied\n\n\n"
+       "For more detailed output, check the application tracking page: http://rm:8088/cluster/app/x Then click on "
+       "links to logs of each attempt.\n. Failing the application.",
+       "exit code 126; /bin/bash: line 1: ./tony-am/loader: Permission denied"},
+      {"[2026-11-21 07:44:31.200]Container [pid=71,containerID=container_1_0001_01_000002] is running 90112B beyond "
+       "the 'PHYSICAL' memory limit. Current usage: 256.1 MB of 256 MB physical memory used. Killing container.\n"
+       "Dump of the process-tree for container_1_0001_01_000002 :\n"
+       "\t|- PID PPID PGRPID SESSID CMD_NAME USER_MODE_TIME(MILLIS) FULL_CMD_LINE\n"
+       "\t|- 71 70 71 71 (python3) 90 12 305 70000 python3 -c 'x'\n\n"
+       "[2026-11-21 07:44:31.250]Container killed on request. Exit code is 143\n"
+       "[2026-11-21 07:44:31.260]Container exited with a non-zero exit code 143.\n",
+       StrCat(
+           "Container [pid=71,containerID=container_1_0001_01_000002] is running 90112B beyond the 'PHYSICAL' memory "
+           "limit. Current usage: 256.1 MB of 256 MB physical memory used. Killing container. (",
+           kAll, " shows all)")},
+      {"Error launching appattempt_1_0001_000001. Got exception: java.net.ConnectException: Call From n1/10.0.0.1 to "
+       "n2:8041 failed on connection exception: java.net.ConnectException: Connection refused\n"
+       "\tat sun.reflect.NativeConstructorAccessorImpl.newInstance0(Native Method)\n"
+       "Caused by: java.net.ConnectException: Connection refused\n\t... 12 more\n. Failing the application.",
+       StrCat("ConnectException: Call From n1/10.0.0.1 to n2:8041 failed on connection exception: ConnectException: "
+              "Connection refused (",
+              kAll, " shows all)")},
+      {"Exception from container-launch.\nContainer id: container_1_0001_01_000002\nExit code: 255\n"
+       "Exception message: Launch container failed\nShell error output: Could not open /var/lib: No space left\n"
+       "Shell output: main : command provided 1\nmain : run as user is root\nmain : requested yarn user is root\n",
+       "exit code 255; Could not open /var/lib: No space left"},
+      {"token org.apache.hadoop.security.token.SecretManager$InvalidToken: expired at org.example.com/x.y",
+       "token InvalidToken: expired at org.example.com/x.y"},
+      {"AM Container for appattempt_1_0001_000001 exited with  exitCode: -104\nFailing this attempt.Diagnostics: [x] "
+       "beyond its limit",
+       "[x] beyond its limit"},
+      {"AM Container for appattempt_1_0001_000001 exited with  exitCode: -105", "exit code -105"},
+      {"a\x01"
+       "b\nbad \xff byte",
+       "ab; bad \xEF\xBF\xBD byte"}};
+  for (const auto& [said, told] : kEnds) EXPECT_EQ(ReasonIn(said, kAll), told) << said;
+}
+
+TEST(DiagnosticsTest, ALongReasonIsCutAtACharacterAndTheCommandForTheRestIsNamed) {
+  std::string said;
+  while (said.size() < 1000) said += "\xC3\xA4";
+  for (const char* begin : {"", "x"}) {
+    const std::string told = ReasonIn(begin + said);
+    EXPECT_LE(told.size(), kLongestReason);
+    EXPECT_GE(told.size(), kLongestReason - 1);
+    EXPECT_TRUE(IsUtf8(told)) << told;
+    EXPECT_TRUE(told.ends_with("...")) << told;
+    EXPECT_EQ(ReasonIn(begin + said, kAll), StrCat(told, " (", kAll, " shows all)"));
+  }
+}
+
+TEST(DiagnosticsTest, ALongTraceIsLeftOut) {
+  std::string said = "java.io.IOException: first";
+  for (int i = 0; i < 1000; ++i) said += "\n\tat org.apache.hadoop.X.y(X.java:1)";
+  EXPECT_EQ(ReasonIn(said), "IOException: first");
 }
 
 }  // namespace

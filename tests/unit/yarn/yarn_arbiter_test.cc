@@ -266,6 +266,21 @@ TEST_F(YarnArbiterTest, AMissingFileOfTheMasterEndsTheJobAsUserConfig) {
   EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
 }
 
+TEST_F(YarnArbiterTest, TheVerdictOfADeadMasterHasTheNodesReasonInShort) {
+  RmSays(wire::FAILED,
+         "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
+         "exitCode: 126\nFailing this attempt.Diagnostics: [2026-11-21 07:44:31.200]Exception from "
+         "container-launch.\nContainer id: container_1_0001_01_000001\nExit code: 126\nLast 4096 bytes of stderr :\n"
+         "bash: ./tony-am/loader: Permission denied\n" +
+             std::string(60, '\n') + "\tat org.apache.hadoop.X.y(X.java:1)\n. Failing the application.");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_TRUE(
+      (*end)->verdict->message.starts_with("the application master ended without a verdict: exit code 126; bash: "
+                                           "./tony-am/loader: Permission denied (yarn application -status "))
+      << (*end)->verdict->message;
+}
+
 TEST_F(YarnArbiterTest, AJobKilledInYarnEndsAsKilled) {
   RmSays(wire::KILLED, "killed by user admin");
   const auto end = arbiter_.UnwrittenEnd(records_);
@@ -530,9 +545,14 @@ TEST(MasterWaitTest, StartsInProgressAndUnknownReasonsAreReported) {
             "waits for its application master: its container is being started");
   EXPECT_EQ(Why("AM container is launched, waiting for AM container to Register with RM"),
             "waits for its application master: its container is started, and it has not registered yet");
+  EXPECT_EQ(
+      Why("AM Container for appattempt_1_0001_000001 exited with  exitCode: 75\nFailing this attempt.Diagnostics: "
+          "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 75\nLast 4096 bytes of stderr "
+          ":\nits journal is damaged\n"),
+      "waits for its application master: its last container failed: exit code 75; its journal is damaged");
   EXPECT_EQ(Why("", ApplicationState::kSubmitted),
             "waits for its application master: queue ml has not accepted it yet");
-  EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its application master: in words of another scheduler");
+  EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its application master: in words; of another scheduler");
 }
 
 TEST(MasterWaitTest, ARunningOrEndedJobHasNoPendingReason) {
@@ -564,8 +584,10 @@ TEST(QueuedJobsTest, RunningJobsComeFirstAndWaitingOnesInQueueOrder) {
 
 TEST(MasterWaitTest, AFailedAttemptIsReportedWithoutItsStackTrace) {
   EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
-                "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed\n\tat a.B"),
-            "waits for its application master: AM Container for appattempt_1_0001_000001 exited with exitCode: -1000");
+                "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed on src "
+                "filesystem\n\tat a.B"),
+            "waits for its application master: its last container failed: changed on src filesystem (yarn application "
+            "-status application_0_0000 shows all)");
 }
 
 // ---- yarn job place

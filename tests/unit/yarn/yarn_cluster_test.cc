@@ -426,7 +426,8 @@ TEST(ExecutorContextTest, NothingPrivateIsShownByTheNode) {
 }
 
 TEST(ExecutorContextTest, TheCommandIsTheExecutorAndItsLog) {
-  EXPECT_EQ(ContextOf(Job()).command, "exec ./tony-executor --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>&1");
+  EXPECT_EQ(ContextOf(Job()).command,
+            "exec ./tony-executor --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>>'<LOG_DIR>/stderr'");
 }
 
 TEST(ExecutorContextTest, ALargeSpecIsAFile) {
@@ -464,7 +465,7 @@ TEST(MasterContextTest, TheMasterStartsByTheLoaderOfItsBundle) {
   const auto context = Must(MakeMasterContext(master));
   EXPECT_EQ(context.command,
             "exec ./tony-am/loader --library-path ./tony-am/lib ./tony-am/bin/tony-yarn-am '/user/eve/.tony/jobs/x' "
-            R"('it'\\''s \$5' 1>'<LOG_DIR>/am.log' 2>&1)");
+            R"('it'\\''s \$5' 1>'<LOG_DIR>/am.log' 2>>'<LOG_DIR>/stderr')");
   EXPECT_THAT(NamesOf(context), ElementsAre("conf", "tony-am"));
   EXPECT_EQ(context.environment.at("NAME"), "a\\\"b");
   EXPECT_THAT(Shown(context), Not(HasSubstr("PEM")));

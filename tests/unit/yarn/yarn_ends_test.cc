@@ -56,15 +56,27 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
     EXPECT_NE(exited.error, "") << code;
   }
   EXPECT_EQ(Exited(-104, false, "is running beyond\nits limit").error,
-            "above its limit of memory: is running beyond its limit");
+            "above its limit of memory: is running beyond; its limit");
 }
 
-// The NodeManager's diagnostics are the same text each time, so the error leaves them out.
 TEST(YarnEndsTest, AnExecutorThatCannotStartIsAFaultOfItsNode) {
+  EXPECT_EQ(Exited(126, false,
+                   "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 126\n"
+                   "Last 4096 bytes of stderr :\nbash: ./tony-executor: Permission denied\n")
+                .error,
+            "its node cannot start the executor: exit code 126; bash: ./tony-executor: Permission denied");
   EXPECT_EQ(Exited(126, false, "Exception from container-launch").error,
             "its node cannot start the executor: exit code 126");
   EXPECT_EQ(Exited(127).error, "its node cannot start the executor: exit code 127");
   EXPECT_EQ(Exited(126, /*stopped=*/true).error, "");
+}
+
+TEST(YarnEndsTest, ALongReasonNamesTheCommandThatShowsAllOfIt) {
+  const std::string error = Exited(-104, false, "beyond its limit\n\t|- 1 2 python3\n").error;
+  EXPECT_EQ(error,
+            "above its limit of memory: beyond its limit (yarn logs -applicationId application_1700000000000_0001 -am "
+            "ALL shows all)");
+  EXPECT_LT(Exited(-104, false, std::string(5000, 'x')).error.size(), 450u);
 }
 
 TEST(YarnEndsTest, AnEndOnALostNodeIsNotCertain) {
