@@ -140,8 +140,6 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
     return;
   }
   if (const auto* delayed = std::get_if<ContainersPending>(&event)) return SetPendingReason(delayed->reason);
-  if (const auto* granted = std::get_if<ContainerGranted>(&event); granted && !granted->log_url.empty())
-    log_urls_[granted->attempt.task] = {granted->attempt, granted->log_url};
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(is_leader_, true);
   Observe(ContainerEvent{std::move(event)});
   if (!resumes) return;
@@ -439,12 +437,6 @@ JobStatus ApplicationMaster::JobAndSubmission() const {
   JobStatus status = job_.Snapshot(submission_.user, submission_.time);
   status.request = submission_.request;
   status.number = submission_.number;
-  for (TaskStatus& task : status.tasks) {
-    // Only the first attempt in a container gets the container's log URL, because the node shows only the logs of that
-    // attempt.
-    const auto url = log_urls_.find(task.id);
-    if (url != log_urls_.end() && url->second.first.number == task.attempt) task.log_url = url->second.second;
-  }
   return status;
 }
 

@@ -176,8 +176,6 @@ class ApplicationMaster : public AmService {
   Journal& journal_;
   ParkedCalls parked_;
   LogRelay log_relay_;
-  // The log URL of each task's newest container, as the scheduler reported it.
-  std::map<TaskId, std::pair<AttemptId, std::string>> log_urls_;
   CheckpointReader checkpoint_reader_;
   int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;

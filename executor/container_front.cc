@@ -34,20 +34,34 @@ Status LinkTo(const fs::path& target, const fs::path& link) {
   return FileError(ErrorCode::kCannotWrite, "link", link, errno);
 }
 
-// Creates the log files where the node's pages and the node's log aggregation read them. Both readers may run as
-// another user, in the group that the node gave to the folder. Therefore the logs must be readable for this group.
+Status LinkHard(const fs::path& target, const fs::path& link) {
+  if (::link(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return Ok();
+  return FileError(ErrorCode::kCannotWrite, "link", link, errno);
+}
+
+// Returns the names of the logs that an attempt with so many processes writes.
+std::vector<std::string> NamesOfLogs(int processes) {
+  std::vector<std::string> names;
+  for (int process = 0; process < processes; ++process)
+    for (const char* stream : {"stdout", "stderr"}) names.push_back(NameForProcess(stream, process));
+  return names;
+}
+
+// Creates a log file where the node's pages and the node's log aggregation read it. Both readers may run as another
+// user, in the group that the node gave to the folder. Therefore the log must be readable for this group.
+Status MakeLog(const fs::path& log) {
+  const UniqueFd fd(open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
+  if (fd.valid() && fchmod(fd.get(), 0640) == 0) return Ok();
+  return FileError(ErrorCode::kCannotWrite, "make", log, errno);
+}
+
 Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) {
   const fs::path attempts = logs / "attempts";
   TRY(MakeFolder(attempts));
   TRY(MakeFolder(first.logs.parent_path().parent_path()));
   TRY(LinkTo(attempts, first.logs.parent_path()));
   TRY(LinkTo("..", attempts / first.logs.filename()));
-  for (int process = 0; process < processes; ++process)
-    for (const char* stream : {"stdout", "stderr"}) {
-      const fs::path log = logs / NameForProcess(stream, process);
-      const UniqueFd fd(open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
-      if (!fd.valid() || fchmod(fd.get(), 0640) != 0) return FileError(ErrorCode::kCannotWrite, "make", log, errno);
-    }
+  for (const std::string& name : NamesOfLogs(processes)) TRY(MakeLog(logs / name));
   return Ok();
 }
 
@@ -107,6 +121,16 @@ Result<ContainerPlace> CreateContainerFolder(const fs::path& logs) {
   TRY(LayLogs(AttemptFolder(place, launch.attempt), logs, spec.ProcessesOf(launch.attempt.task.role)));
   return ContainerPlace{records,      launch.attempt,    {container}, host, launch.secrets.tls,
                         launch.lease, launch.lease_place};
+}
+
+Status CreateLaterLogs(const AttemptId& later, const fs::path& folder, const fs::path& logs, int processes) {
+  TRY(MakeFolder(folder));
+  for (const std::string& name : NamesOfLogs(processes)) {
+    const fs::path log = logs / NameInContainer(name, later, /*is_first=*/false);
+    TRY(MakeLog(log));
+    TRY(LinkHard(log, folder / name));
+  }
+  return LinkHard(logs / "executor.log", folder / "executor.log");
 }
 
 namespace {

@@ -5,7 +5,9 @@
 //     work/worker-3/2/     the task's folder, as on a single machine
 //     logs/worker-3     -> LOGS/attempts
 //   LOGS/attempts/1     -> ..      the container's first attempt writes where the node's pages show logs
-//   LOGS/attempts/2/     logs of a later attempt, which the node's pages do not show
+//   LOGS/attempts/2/     files of a later attempt
+//     stdout             one file with LOGS/stdout.2 (a hard link), because the node shows, and moves after the end of
+//                        the application, only the files directly in LOGS; executor.log is one file for all attempts
 //
 // am.lease holds the address of the AM that started this container. No process renews the lease here. An executor that
 // loses its AM reads the record that AMs renew in HDFS (yarn/lease_reader.h), and so finds the next AM. If the executor
@@ -40,6 +42,11 @@ struct ContainerPlace {
 // the container's log folder. The function may be called again in the same container. kUsage: this process is not in a
 // container. kInvalid: the credentials are incomplete or damaged. kCannotWrite: a file or folder cannot be created.
 Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
+
+// Creates the log files of a later attempt in the same container. `folder` is the attempt's own. kCannotWrite: a file cannot be created, or the file
+// system has no hard links. The attempt can run nevertheless, but its logs are lost with the container's folder.
+Status CreateLaterLogs(const AttemptId& later, const std::filesystem::path& folder, const std::filesystem::path& logs,
+                       int processes);
 
 // Two processes, the front and the guard, stand between the NodeManager and an executor in a container. They ensure
 // that the death of any one process leaves no task behind. Tasks have sessions of their own, so a signal to the

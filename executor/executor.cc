@@ -214,6 +214,10 @@ void Executor::Perform(const BeginAttempt& action) {
   background_ = nullptr;
   place_.attempt = action.attempt;
   place_.folder = AttemptFolder(records_.place(), action.attempt);
+  const Status made =
+      surroundings_.make_logs ? surroundings_.make_logs(action.attempt, place_.folder.logs) : Status(Ok());
+  if (!made.ok())
+    LogWarn(StrCat("the logs of ", ToString(action.attempt), " will be lost at the end: ", made.error().message));
   auto lock = LockAttempt(place_.folder);
   const Status port = RenewPorts();
   if (lock.ok() && port.ok()) {

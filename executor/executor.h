@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +50,8 @@ struct ExecutorParts {
   bool sends_log_excerpts = false;
   // Reads the lease record in the store that all executors of the job share; null: the record is in the job's folder.
   LeaseReader* lease = nullptr;
+  // Creates the log files of an attempt that follows another one. Empty: the attempt's processes create them.
+  std::function<Status(const AttemptId&, const std::filesystem::path& folder)> make_logs = {};
 };
 
 // Loop thread only. The executor's process is a subreaper, and all of its children belong to the task. Every descendant

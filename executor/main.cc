@@ -40,8 +40,8 @@ struct Arguments {
   AttemptId attempt;
   ContainerId container;
   std::string host;
-  // True in a container of YARN, where a NodeManager ends this process.
-  bool in_container = false;
+  // The log folder of the container of YARN, where a NodeManager ends this process. Empty: not in a container.
+  std::filesystem::path container_logs = {};
   MakeChannel tls{};  // for an AM on another machine
   // The AM that started a container of YARN, and where later AMs record their addresses.
   LeaseRecord lease{};
@@ -76,7 +76,7 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
     TRY_ASSIGN(ContainerPlace place, CreateContainerFolder(arguments[1]));
     TRY_ASSIGN(MakeChannel tls, MakeTlsClient(place.tls));
     return Arguments{place.records, place.attempt,  place.container, place.host,
-                     true,          std::move(tls), place.lease,     place.lease_place};
+                     arguments[1],  std::move(tls), place.lease,     place.lease_place};
   }
   if (arguments.size() != 4 && arguments.size() != 5) return usage;
   const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // release 0.1 passes no HOST
@@ -91,7 +91,8 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [records, attempt, container, host, in_container, tls, lease, lease_place] = arguments;
+  const auto& [records, attempt, container, host, container_logs, tls, lease, lease_place] = arguments;
+  const bool in_container = !container_logs.empty();
   const auto lock = LockAttempt(AttemptFolder(records.place(), attempt));
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
     LogError(lock.error().message);
@@ -113,9 +114,15 @@ Result<int> Run(const Arguments& arguments) {
   if (!lease_place.name_nodes.empty())
     lease_reader.emplace(loop, lease_place, lease, LeasePace::ReadLimit(spec.timers));
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container,
-                     lease_reader ? &*lease_reader : nullptr},
-                    records, spec, {.job = records.job(), .attempt = attempt, .container = container, .token = token},
+  ExecutorParts parts{loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container,
+                      lease_reader ? &*lease_reader : nullptr};
+  if (in_container)
+    parts.make_logs = [logs = container_logs, processes_each = spec.ProcessesOf(attempt.task.role)](
+                          const AttemptId& later, const std::filesystem::path& folder) {
+      return CreateLaterLogs(later, folder, logs, processes_each);
+    };
+  Executor executor(std::move(parts), records, spec,
+                    {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
   QuickEnd quick_end(loop);
   const bool ends_quickly = in_container;

@@ -78,6 +78,7 @@ class TaskLog:
         self._job_id = job_id
         self._log = log
         self.cursor = cursor  # where the next read starts
+        self._problem = ""
 
     def show_new(self) -> None:
         for _ in range(64):  # at most 4 MiB at a time
@@ -95,6 +96,10 @@ class TaskLog:
             self._log.warning("cannot read the logs of %s: %s\n%s", task, error, otherwise)
 
     def _show(self, logs: Document) -> None:
+        problem = logs.get("error", {}).get("message", "")
+        if problem and problem != self._problem:
+            self._log.warning(problem)
+        self._problem = problem
         for entry in logs["entries"]:
             mark = "!" if entry["stream"] == "stderr" else "|"
             for line in entry["text"].splitlines():

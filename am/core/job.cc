@@ -210,6 +210,7 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
       row.attempt = attempt->id.number;
       row.attempt_state = ToString(attempt->state);
       row.host = attempt->host;
+      row.log_url = attempt->log_url;
       row.pid = attempt->pid;
       row.suspect = attempt->suspect;
       row.outcome = attempt->outcome;

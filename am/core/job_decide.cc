@@ -243,7 +243,7 @@ Decided Job::OnContainer(const ContainerEvent& seen) {
 Decided Job::OnGranted(const ContainerGranted& granted) const {
   if (containers_.Find(granted.container)) return {};
   if (StateOf(granted.attempt) == AttemptState::kRequested) {
-    return {.decisions = {ContainerAssigned{granted.attempt, granted.container, granted.host}}};
+    return {.decisions = {ContainerAssigned{granted.attempt, granted.container, granted.host, granted.log_url}}};
   }
   // The container is surplus, so the scheduler gets it back.
   return {.actions = {StopContainer{granted.container, StopMode::kKill}}};

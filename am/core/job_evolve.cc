@@ -85,6 +85,7 @@ Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
   if (!containers_.Grant(d.container, d.attempt, time)) return Misfit(d.container.value);
   attempt->container = d.container;
   attempt->host = d.host;
+  attempt->log_url = d.log_url;
   deadlines_.Clear(Limit::kAllocate, *attempt);
   deadlines_.Set(Limit::kRegister, *attempt, time + spec_.registration_timeout);
   if (Opening* opening = late_roles_.Find(*attempt)) {

@@ -395,10 +395,11 @@ Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions)
   const AttemptId before{renewed.attempt.task, renewed.attempt.number - 1};
   const Attempt* last = tasks_.Find(before);
   if (!last || last->container != renewed.container || !CanRenew(*last)) return Misfit(ToString(renewed.attempt));
-  const std::string host = last->host;
+  const std::string host = last->host, log_url = last->log_url;
   TRY_ASSIGN(Attempt* const attempt, MakeAttempt(renewed.attempt, AttemptStep::kRenew, time));
   attempt->container = renewed.container;
   attempt->host = host;
+  attempt->log_url = log_url;
   attempt->renewed = true;
   containers_.PassOn(renewed.container, renewed.attempt);
   deadlines_.CheckSilenceBy(time + spec_.timers.suspect_after);

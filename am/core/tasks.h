@@ -26,9 +26,10 @@ using ClusterSpecText = std::shared_ptr<const std::string>;
 struct Attempt {
   AttemptId id;
   AttemptState state = AttemptState::kNew;
-  // The container and its host are empty until a container is granted.
+  // The container, its host, and the page with its logs are empty until a container is granted.
   ContainerId container;
   std::string host;
+  std::string log_url;
   // The address and the ports are set when the executor registers.
   std::optional<Endpoint> endpoint;
   NamedPorts ports;

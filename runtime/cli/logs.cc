@@ -25,16 +25,25 @@ std::string EntryFields(const LogText& log) {
                 JsonString(log.text));
 }
 
-void AnswerJson(const JobRecords& records, LogSession& session) {
+// Ends a command that has read logs. A log that could not be read does not hold back the others.
+int EndAfter(const LogSource& logs) {
+  const Status unread = logs.Unread();
+  return unread.ok() ? 0 : Fail(unread.error(), /*json=*/false);
+}
+
+int AnswerJson(const JobRecords& records, const LogSource& logs, LogSession& session) {
   // Whether the job has ended is checked before the logs are read. Text that is written after the read would otherwise
   // be missing from an answer that is marked as the last.
   const bool ended = JobHasEnded(records);
   std::vector<std::string> entries;
   const bool all =
       session.ReadOnce(ended, [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
-  PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"entries":[)", Join(entries, ","),
-                   R"(],"cursor":)", JsonString(session.cursor().Text()), R"(,"eof":)", ended && all ? "true" : "false",
-                   "}"));
+  const std::string document =
+      StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"entries":[)", Join(entries, ","),
+             R"(],"cursor":)", JsonString(session.cursor().Text()), R"(,"eof":)", ended && all ? "true" : "false", "}");
+  if (const Status unread = logs.Unread(); !unread.ok()) return FailWith(unread.error(), document);
+  PrintLine(document);
+  return 0;
 }
 
 void FollowInJson(LogSession& session) {
@@ -72,8 +81,10 @@ Result<int> RunLogs(const CommandLine& line) {
   TRY_ASSIGN(const auto logs, BackendOf(records.job()).logs().LogsOf(records));
   LogSession session(records, *logs, choice, std::move(order));
   if (json) {
-    follow ? FollowInJson(session) : AnswerJson(records, session);
-    return 0;
+    if (!follow) return AnswerJson(records, *logs, session);
+    FollowInJson(session);
+    const Status unread = logs->Unread();
+    return unread.ok() ? 0 : Fail(unread.error(), json);
   }
   // The lines of one chunk, which are written with one call.
   std::string text;
@@ -94,9 +105,12 @@ Result<int> RunLogs(const CommandLine& line) {
   }
   printer.Finish();
   flush();
-  if (follow) return TellVerdict(records);
+  if (follow) {
+    const int unread = EndAfter(*logs), code = TellVerdict(records);
+    return code == 0 ? unread : code;
+  }
   if (!JobHasEnded(records)) SuggestNext(line, {StrCat("logs ", records.job().value, " -f")});
-  return 0;
+  return EndAfter(*logs);
 }
 
 }  // namespace tony

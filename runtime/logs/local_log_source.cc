@@ -121,7 +121,17 @@ std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::s
   const UniqueFd folder = OpenLogFolder(records_, attempt);
   if (!folder.valid()) return nullptr;
   auto log = OpenRegularFile(stream, O_RDONLY, folder.get());
-  return log.ok() ? LogOf(std::move(log->fd)) : nullptr;
+  if (log.ok()) return LogOf(std::move(log->fd));
+  const ErrorCode code = log.error().code;
+  const std::lock_guard lock(mutex_);
+  if (code == ErrorCode::kNotPermitted || code == ErrorCode::kUnavailable)
+    unread_[attempt] = StrCat("open ", stream, ": ", log.error().message);
+  return nullptr;
+}
+
+Status LocalLogSource::Unread() const {
+  const std::lock_guard lock(mutex_);
+  return UnreadError(unread_);
 }
 
 int LocalLogSource::Processes(const TaskId& task) const {

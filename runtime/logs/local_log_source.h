@@ -43,6 +43,7 @@ class LocalLogSource : public LogSource {
   std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override;
   int Processes(const TaskId& task) const override;
   std::optional<Files> List(const AttemptId& attempt) const override;
+  Status Unread() const override;
   std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task, LogWatchSink sink) const override;
 
  private:
@@ -50,6 +51,8 @@ class LocalLogSource : public LogSource {
   mutable std::mutex mutex_;
   // Set once the spec could be read; the spec never changes.
   mutable std::optional<JobSpec> spec_;
+  // Attempts with a file that could not be opened, and why.
+  mutable std::map<AttemptId, std::string> unread_;
 };
 
 // Returns the log in the regular file behind a descriptor.

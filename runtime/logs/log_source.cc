@@ -112,6 +112,17 @@ class Search {
 
 }  // namespace
 
+Status UnreadError(const std::map<AttemptId, std::string>& unread) {
+  constexpr size_t kMostNames = 3;
+  if (unread.empty()) return Ok();
+  std::vector<std::string> names;
+  for (const auto& [attempt, why] : unread)
+    if (names.size() < kMostNames) names.push_back(ToString(attempt));
+  const size_t more = unread.size() - names.size();
+  return UnavailableError("the logs of ", Join(names, ", "), more > 0 ? StrCat(" and ", more, " more") : "",
+                          " cannot be read: ", unread.begin()->second);
+}
+
 LogPiece ReadLogPiece(const LogSource& logs, const AttemptId& attempt, std::string_view stream,
                       std::optional<int64_t> cursor, int64_t most) {
   LogPiece piece;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_status.h"
@@ -94,10 +96,15 @@ class LogSource {
   // if the attempt has no logs.
   using Files = std::vector<std::optional<LogFile>>;
   virtual std::optional<Files> List(const AttemptId& attempt) const = 0;
+  // kUnavailable names the attempts that have logs of which something was read in vain, and the reason.
+  virtual Status Unread() const { return Ok(); }
   // Returns a watch that reports the attempts that exist already, and each new attempt.
   virtual std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task,
                                           LogWatchSink sink) const = 0;
 };
+
+// Returns the error for logs that could not be read, with the reason for the first one; Ok if `unread` is empty.
+Status UnreadError(const std::map<AttemptId, std::string>& unread);
 
 // A piece of one attempt's log.
 

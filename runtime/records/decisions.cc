@@ -32,6 +32,7 @@ void Fields(auto& io, Is<ContainerAssigned> auto& d) {
   Fields(io, d.attempt);
   io.Field("container", d.container);
   io.Field("host", d.host);
+  io.IfSet("log_url", d.log_url);
 }
 void Fields(auto&, Is<GangAllocated> auto&) {}
 void Fields(auto& io, Is<AttemptLaunched> auto& d) { Fields(io, d.attempt); }

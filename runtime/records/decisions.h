@@ -34,6 +34,8 @@ struct ContainerAssigned {
   AttemptId attempt;
   ContainerId container;
   std::string host;
+  // The web page with the container's logs on its node. Empty if the node has no such page.
+  std::string log_url = {};
 };
 // The gang is complete: every task has a container.
 struct GangAllocated {};

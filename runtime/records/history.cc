@@ -31,7 +31,8 @@ class HistoryReader {
   }
   void On(const ContainerAssigned& d, Instant) {
     Of(d.attempt).host = d.host;
-    hosts_[d.container] = d.host;
+    Of(d.attempt).log_url = d.log_url;
+    containers_[d.container] = d;
   }
   void On(const GenerationFormed& d, Instant time) {
     history_.generation = d.generation;
@@ -50,7 +51,12 @@ class HistoryReader {
     for (RestartHistory& restart : history_.restarts) {
       if (restart.decided.number == d.number) restart.began = time;
     }
-    for (const RenewedAttempt& renewed : d.renewed) Of(renewed.attempt).host = hosts_[renewed.container];
+    for (const RenewedAttempt& renewed : d.renewed) {
+      AttemptHistory& attempt = Of(renewed.attempt);
+      attempt.host = containers_[renewed.container].host;
+      attempt.log_url = containers_[renewed.container].log_url;
+      attempt.is_renewed = true;
+    }
     for (const AttemptId& id : d.requested) Of(id);
   }
   void On(const JobStopping& d, Instant time) {
@@ -81,7 +87,7 @@ class HistoryReader {
 
   JobHistory history_;
   std::map<AttemptId, AttemptHistory> attempts_;
-  std::map<ContainerId, std::string> hosts_;
+  std::map<ContainerId, ContainerAssigned> containers_;
   Duration TimeBreakdown::*phase_ = &TimeBreakdown::waiting;
   Instant since_;
 };

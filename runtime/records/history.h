@@ -15,6 +15,10 @@ struct AttemptHistory {
   AttemptId id;
   // Empty: the attempt never had a container.
   std::string host;
+  // The web page with the logs of the attempt's container on its node. Empty: not known.
+  std::string log_url;
+  // True if an earlier attempt ran in the same container.
+  bool is_renewed = false;
   std::optional<Instant> started, ended;
   std::optional<Outcome> outcome;  // nullopt: the attempt has not ended
 };

@@ -8,6 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 
@@ -102,8 +103,7 @@ std::string NameInContainer(const std::string& stream, const AttemptId& attempt,
 Result<std::string> VariableOfContainer(const char* name) {
   const char* value = std::getenv(name);
   if (value != nullptr && *value != '\0') return std::string(value);
-  return Error{ErrorCode::kUsage,
-               StrCat("$", name, " is not set: only a NodeManager can start this program")};
+  return Error{ErrorCode::kUsage, StrCat("$", name, " is not set: only a NodeManager can start this program")};
 }
 
 void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch) {

@@ -34,6 +34,11 @@ inline constexpr char kSpecFile[] = "tony-spec.json";
 inline constexpr char kExecutorFile[] = "tony-executor";
 inline constexpr char kMasterFolder[] = "tony-am";
 
+// Returns the name that a log of an attempt has in the log folder of its container: "stdout", or "stdout.3" for attempt
+// 3 if an earlier attempt ran in the same container. A node shows and moves only the files directly in this folder.
+// The log of the executor belongs to all attempts in the container.
+std::string NameInContainer(const std::string& stream, const AttemptId& attempt, bool is_first);
+
 // The largest spec that is passed in the credentials. A larger spec becomes a file, because it would burden the AM at
 // every launch, and the node, which keeps the credentials in its own records. A smaller spec does not become a file,
 // because the node's download of a file takes longer.

@@ -190,19 +190,21 @@ Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::str
   const std::string host = hadoop::HostOfUrl(node);
   LogExcerpt excerpt{.stream = stream};
   std::optional<Error> failure;
-  bool is_found = false;
+  bool is_found = false, is_log = false;
   for (const hadoop::HdfsEntry& file : InOrder(folder.files, host)) {
     if (is_found && !file.name.starts_with(StrCat(host, "_"))) break;
     const auto log = ReadFrom(StrCat(folder.path, "/", file.name), file.length, container, stream);
     if (log.ok()) {
       is_found = true;
+      is_log = is_log || log->is_log;
       if (log->is_log) Append(*log, excerpt);
     } else if (log.error().code != ErrorCode::kNotFound) {
       failure = log.error();
     }
   }
-  if (is_found) return excerpt;
+  if (is_log) return excerpt;
   if (failure) return *std::move(failure);
+  if (is_found) return NotFoundError(folder.path, ": its node has moved other logs of the container, and no ", stream);
   return NotFoundError(folder.path, ": its node has not moved logs to this folder yet");
 }
 

@@ -4,8 +4,11 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/records/history.h"
+#include "runtime/records/journal_format.h"
 #include "runtime/records/kept_outputs.h"
 #include "runtime/records/last_status.h"
+#include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_log_watch.h"
 
@@ -18,6 +21,11 @@ constexpr size_t kKeptOfRead = 16 << 10;
 constexpr size_t kMostExcerpts = 16;
 
 size_t Copy(std::string_view text, std::span<char> buffer) { return text.copy(buffer.data(), buffer.size()); }
+
+// Returns true for the times of a log (logs/log_reader.h), which are missing for many logs.
+bool IsNotes(const std::string& stream) { return stream.ends_with(".times"); }
+// Returns true for the output of a task's process.
+bool IsOutput(const std::string& stream) { return stream.starts_with("std") && !IsNotes(stream); }
 
 }  // namespace
 
@@ -42,6 +50,7 @@ void YarnLogReader::ReadStatus() {
 }
 
 void YarnLogReader::Take(const JobStatus& status) {
+  if (status.verdict && has_master_) not_journalled_.clear();
   status_ = status;
   has_master_ = !status.verdict.has_value();
 }
@@ -56,6 +65,8 @@ void YarnLogReader::Locate(const std::vector<TaskId>& tasks) {
   std::erase_if(places_, [&](const auto& entry) {
     return entry.second != Place::kExecutor && std::ranges::find(tasks, entry.first.task) != tasks.end();
   });
+  silent_nodes_.clear();
+  std::erase_if(lost_, [&](const LogId& id) { return std::ranges::find(tasks, id.first.task) != tasks.end(); });
   const auto problems = AskExecutors(tasks);
   LookForKept();
   for (const TaskId& task : tasks) {
@@ -64,9 +75,13 @@ void YarnLogReader::Locate(const std::vector<TaskId>& tasks) {
     const TaskStatus* status = StatusOf(task);
     const AttemptId newest{task, status ? status->attempt : 0};
     if (WasStarted(newest) && !places_.contains(newest)) places_.emplace(newest, PlaceWithoutExecutor(newest));
+    if (newest.number > 1) NodeLogsOf(newest);
+    for (auto one = node_logs_.lower_bound({task, 0}); one != node_logs_.end() && one->first.task == task; ++one)
+      if (one->second.has_run && !places_.contains(one->first))
+        places_.emplace(one->first, PlaceWithoutExecutor(one->first));
   }
   for (const auto& [attempt, problem] : problems)
-    if (IsLost(attempt)) Say(attempt, problem);
+    if (IsLost(attempt)) SayGone(attempt, UnavailableError(problem));
 }
 
 // Queries the executors of the tasks. Their answers include earlier attempts, which may have run in the same container.
@@ -114,26 +129,71 @@ YarnLogReader::Place YarnLogReader::PlaceOf(const AttemptId& attempt) {
 
 YarnLogReader::Place YarnLogReader::PlaceWithoutExecutor(const AttemptId& attempt) {
   if (kept_.contains(attempt)) return Place::kKept;
-  const TaskStatus* status = StatusOf(attempt.task);
-  const bool is_shown = status && status->attempt == attempt.number && !status->log_url.empty();
-  return is_shown ? Place::kNode : Place::kNowhere;
+  return NodeLogsOf(attempt) ? Place::kNode : Place::kNowhere;
 }
 
-void YarnLogReader::Leave(const AttemptId& attempt, const std::string& why) {
+// A first attempt is always the first one in its container. The status does not tell this about other attempts, and it
+// has no link for attempts that were replaced.
+const YarnLogReader::NodeLogs* YarnLogReader::NodeLogsOf(const AttemptId& attempt) {
+  const TaskStatus* status = StatusOf(attempt.task);
+  const bool is_in_status = status && status->attempt == attempt.number && !status->log_url.empty();
+  if (attempt.number == 1 && is_in_status) node_logs_[attempt].link = status->log_url;
+  if (!node_logs_.contains(attempt) && !not_journalled_.contains(attempt)) {
+    ReadJournal();
+    not_journalled_.insert(attempt);
+    for (const TaskStatus& one : status_ ? status_->tasks : std::vector<TaskStatus>())
+      not_journalled_.insert({one.id, one.attempt});
+  }
+  const auto found = node_logs_.find(attempt);
+  return found == node_logs_.end() || found->second.link.empty() ? nullptr : &found->second;
+}
+
+void YarnLogReader::ReadJournal() {
+  journal_ = [this]() -> tony::Status {
+    TRY_ASSIGN(const auto bytes, records_.ReadJournal());
+    if (!bytes) return Ok();
+    TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(*bytes));
+    for (const AttemptHistory& one : HistoryOf(decoded.decisions, Instant(), Instant()).attempts)
+      node_logs_[one.id] = {one.log_url, !one.is_renewed, one.started.has_value()};
+    return Ok();
+  }();
+}
+
+bool YarnLogReader::HasRun(const AttemptId& attempt) const {
+  const TaskStatus* status = StatusOf(attempt.task);
+  if (status && status->attempt == attempt.number) return status->started.has_value();
+  const auto known = node_logs_.find(attempt);
+  return known != node_logs_.end() && known->second.has_run;
+}
+
+void YarnLogReader::Leave(const AttemptId& attempt, const Error& why) {
   LookForKept();
   const Place place = places_[attempt] = PlaceWithoutExecutor(attempt);
-  if (place == Place::kNowhere || IsLost(attempt)) Say(attempt, why);
+  if (place == Place::kNowhere || IsLost(attempt)) SayGone(attempt, why);
 }
 
-void YarnLogReader::Say(const AttemptId& attempt, const std::string& why) {
-  if (!said_.insert(attempt).second) return;
-  const std::string which = StrCat("the logs of ", ToString(attempt));
-  const TaskStatus* status = StatusOf(attempt.task);
-  const std::string link = status && status->attempt == attempt.number ? status->log_url : "";
-  if (PlaceOf(attempt) == Place::kNode) return LogWarn(StrCat(which, " are read from its node: ", why));
-  const std::string container = ParseLogLink(link).container;
-  LogWarn(StrCat(which, " cannot be read: ", why, "; see \"yarn logs -applicationId ", records_.job().value,
-                 container.empty() ? "" : " -containerId ", container, "\""));
+// Reports that the executor of the attempt does not serve its logs.
+void YarnLogReader::SayGone(const AttemptId& attempt, const Error& why) {
+  if (gone_.emplace(attempt, why).second && PlaceOf(attempt) == Place::kNode)
+    LogWarn(StrCat("the logs of ", ToString(attempt), " are read from its node: ", why.message));
+}
+
+// Adds what a user can do. `yarn logs` is named only for a file that has another format, because it reads no other
+// places than this program.
+std::string YarnLogReader::WithAdvice(const AttemptId& attempt, const Error& why) {
+  const NodeLogs* logs = NodeLogsOf(attempt);
+  const std::string& job = records_.job().value;
+  if (why.code != ErrorCode::kInvalid || !logs)
+    return StrCat(why.message, "; to try again: tony logs ", job, " ", ToString(attempt));
+  return StrCat(why.message, "; see \"yarn logs -applicationId ", job, " -containerId ",
+                ParseLogLink(logs->link).container, "\"");
+}
+
+// The first reason stays, because it is closest to the cause. An attempt whose program never ran has no logs.
+void YarnLogReader::NoteUnread(const AttemptId& attempt, const std::string& stream, const Error& why) {
+  const auto seen = seen_.find({attempt, stream});
+  if (seen != seen_.end() && seen->second.IsWhole()) return;
+  if (IsOutput(stream) && HasRun(attempt)) unread_.emplace(attempt, WithAdvice(attempt, why));
 }
 
 LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream, int64_t offset,
@@ -146,6 +206,7 @@ LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream
   if (PlaceOf(attempt) == Place::kExecutor) {
     const LogWant want{attempt, stream, offset};
     if (auto news = Ask(want)) {
+      unread_.erase(attempt);
       const LogBytes got{news->cut, Copy(news->text, buffer)};
       if (!seen.is_read || offset >= seen.begin) Take(want, *std::move(news));
       return got;
@@ -158,11 +219,11 @@ LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream
 // Requests a piece of a log from its executor, through the AM. Returns nullopt if no executor serves the log any more.
 std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   auto answer = has_master_ ? AskMaster({.wants = {want}}) : Result<LogAnswer>(LogAnswer());
-  std::string why = answer.ok() ? "its application master has exited" : answer.error().message;
+  Error why = answer.ok() ? UnavailableError("its application master has exited") : answer.error();
   if (answer.ok() && !answer->empty()) {
     LogNews& news = answer->front().second;
     if (news.problem.empty()) return std::move(news);
-    why = news.problem;
+    why.message = news.problem;
   }
   Leave(want.attempt, why);
   return std::nullopt;
@@ -172,7 +233,7 @@ std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
 // the log.
 bool YarnLogReader::Take(const LogWant& want, LogNews news) {
   if (!news.problem.empty()) {
-    Leave(want.attempt, news.problem);
+    Leave(want.attempt, UnavailableError(news.problem));
     return true;
   }
   Seen& seen = seen_[{want.attempt, want.stream}];
@@ -225,35 +286,53 @@ bool YarnLogReader::IsLost(const AttemptId& attempt) const {
   return !IsWithExecutor(attempt) && has_master_ && status && !status->ended && status->attempt == attempt.number;
 }
 
+Error YarnLogReader::WhyNowhere(const AttemptId& attempt) const {
+  const auto gone = gone_.find(attempt);
+  if (gone != gone_.end()) return gone->second;
+  return journal_.ok() ? NotFoundError("they are no longer available") : journal_.error();
+}
+
 const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::string& stream) {
   const LogId id{attempt, stream};
   const auto known = excerpts_.find(id);
   if (known != excerpts_.end()) return &known->second;
   const Place place = PlaceOf(attempt);
-  if (place == Place::kNowhere) Say(attempt, "they are no longer available");
-  if (place == Place::kExecutor || place == Place::kNowhere) return nullptr;
-  auto log = Fetch(attempt, stream);
+  if (place == Place::kExecutor || lost_.contains(id)) return nullptr;
+  auto log = place == Place::kNowhere ? Result<LogExcerpt>(WhyNowhere(attempt)) : Fetch(attempt, stream);
   if (!log.ok()) {
-    places_[attempt] = Place::kNowhere;
-    Say(attempt, log.error().message);
+    lost_.insert(id);
+    NoteUnread(attempt, stream, log.error());
     return nullptr;
   }
   if (excerpts_.size() >= kMostExcerpts) excerpts_.clear();
   return &(excerpts_[id] = *std::move(log));
 }
 
-Result<LogExcerpt> YarnLogReader::FetchFromNode(const std::string& link, const std::string& stream) {
-  auto log = FetchNodeLog(link, stream);
-  if (log.ok() || has_master_) return log;
-  return Annotate(fetch_moved_(link, stream), log.error().message);
+Result<LogExcerpt> YarnLogReader::FetchFromNode(const AttemptId& attempt, const std::string& stream) {
+  const NodeLogs* logs = NodeLogsOf(attempt);
+  if (!logs) return NotFoundError("its node is not known");
+  const std::string name = NameInContainer(stream, attempt, logs->is_first);
+  const std::string node = ParseLogLink(logs->link).node;
+  auto log = silent_nodes_.contains(node) ? Result<LogExcerpt>(UnavailableError(node, " does not answer"))
+                                          : FetchNodeLog(logs->link, name);
+  if (!log.ok() && log.error().code == ErrorCode::kUnavailable) silent_nodes_.insert(node);
+  if (!log.ok() && !has_master_) log = Annotate(fetch_moved_(logs->link, name), log.error().message);
+  if (log.ok()) log->stream = stream;
+  return log;
 }
 
+// The AM keeps excerpts only of the process of a task that failed, so the other processes' logs are still on the node.
 Result<LogExcerpt> YarnLogReader::Fetch(const AttemptId& attempt, const std::string& stream) {
-  if (PlaceOf(attempt) == Place::kNode) return FetchFromNode(StatusOf(attempt.task)->log_url, stream);
+  const LogExcerpt empty{.stream = stream};
+  if (PlaceOf(attempt) == Place::kNode) {
+    auto log = FetchFromNode(attempt, stream);
+    return log.ok() || !IsNotes(stream) ? log : empty;
+  }
   TRY_ASSIGN(auto kept, ReadKeptLogs(records_, attempt));
   if (!kept) return NotFoundError("they were removed");
   const auto found = std::ranges::find(*kept, stream, &LogExcerpt::stream);
-  return found == kept->end() ? LogExcerpt{.stream = stream} : std::move(*found);
+  if (found != kept->end()) return std::move(*found);
+  return IsOutput(stream) ? FetchFromNode(attempt, stream) : empty;
 }
 
 std::vector<LogPart> YarnLogReader::Parts(const AttemptId& attempt, const std::string& stream) {
@@ -320,6 +399,7 @@ class YarnLogs : public LogSource {
     return std::make_unique<YarnLog>(*reader_, attempt, stream);
   }
   int Processes(const TaskId& task) const override { return reader_->Processes(task); }
+  Status Unread() const override { return reader_->Unread(); }
   std::optional<Files> List(const AttemptId& attempt) const override {
     Files files;
     for (const std::string& name : LogNames(Processes(attempt.task))) files.push_back(reader_->Look(attempt, name));

@@ -2,8 +2,10 @@
 // Later they are read from the AM's copy (records/kept_outputs.h), from the pages of the container's node, or from the
 // place to which the node has moved them. One thread.
 //
-// A log that cannot be read counts as empty. A warning then gives the reason and another way to the log, once for each
-// attempt.
+// The journal names the container of each attempt. It is read only if a task has had several attempts.
+//
+// A log that cannot be read counts as empty. Unread() then gives the reason and another way to the log. A warning
+// reports an attempt without an executor once.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "runtime/backend/arbiter.h"
+#include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/log_pieces.h"
 #include "runtime/logs/log_source.h"
@@ -42,6 +45,8 @@ class YarnLogReader {
   std::vector<LogPart> Parts(const AttemptId& attempt, const std::string& stream);
   std::optional<LogFile> Look(const AttemptId& attempt, const std::string& stream);
   int Processes(const TaskId& task);
+  // Reports the attempts whose program ran, and of which a log was read in vain.
+  tony::Status Unread() const { return UnreadError(unread_); }
 
   // The methods below are for callers that follow the logs.
   const JobRecords& records() const { return records_; }
@@ -75,19 +80,36 @@ class YarnLogReader {
     bool IsWhole() const { return ended && end() >= size; }
   };
 
+  // Where the node of an attempt shows its logs.
+  struct NodeLogs {
+    // The form is in yarn_ends.h. Empty: not known.
+    std::string link;
+    // True if no earlier attempt ran in the container.
+    bool is_first = true;
+    // True if the program was started, so that logs exist.
+    bool has_run = false;
+  };
+
   Place PlaceOf(const AttemptId& attempt);
   void Locate(const std::vector<TaskId>& tasks);
   std::map<AttemptId, std::string> AskExecutors(const std::vector<TaskId>& tasks);
   Result<LogAnswer> AskMaster(const LogQuery& query);
   void LookForKept();
+  const NodeLogs* NodeLogsOf(const AttemptId& attempt);
+  void ReadJournal();
+  // Returns true if the attempt's program was started.
+  bool HasRun(const AttemptId& attempt) const;
   Place PlaceWithoutExecutor(const AttemptId& attempt);
-  void Leave(const AttemptId& attempt, const std::string& why);
-  void Say(const AttemptId& attempt, const std::string& why);
+  void Leave(const AttemptId& attempt, const Error& why);
+  void SayGone(const AttemptId& attempt, const Error& why);
+  std::string WithAdvice(const AttemptId& attempt, const Error& why);
+  void NoteUnread(const AttemptId& attempt, const std::string& stream, const Error& why);
   const TaskStatus* StatusOf(const TaskId& task) const;
   void ReadStatus();
+  Error WhyNowhere(const AttemptId& attempt) const;
   const LogExcerpt* ExcerptOf(const AttemptId& attempt, const std::string& stream);
   Result<LogExcerpt> Fetch(const AttemptId& attempt, const std::string& stream);
-  Result<LogExcerpt> FetchFromNode(const std::string& link, const std::string& stream);
+  Result<LogExcerpt> FetchFromNode(const AttemptId& attempt, const std::string& stream);
   std::optional<LogNews> Ask(const LogWant& want);
 
   const JobRecords records_;
@@ -102,7 +124,16 @@ class YarnLogReader {
   std::map<AttemptId, Place> places_;
   std::map<LogId, Seen> seen_;
   std::map<LogId, LogExcerpt> excerpts_;
-  std::set<AttemptId> said_;
+  // Attempts whose executor does not serve the logs, and why.
+  std::map<AttemptId, Error> gone_;
+  std::map<AttemptId, std::string> unread_;
+  std::set<LogId> lost_;  // fetched in vain
+  std::map<AttemptId, NodeLogs> node_logs_;
+  // Nodes that did not answer. They are not called for each log.
+  std::set<std::string> silent_nodes_;
+  // Attempts for which the journal was read in vain. It is not read for them again, because that takes several calls.
+  std::set<AttemptId> not_journalled_;
+  tony::Status journal_ = Ok();  // result of the newest read
 };
 
 // Makes the log source of a job on YARN. Only the executors can read the log files, so the source uses a YarnLogReader.

@@ -78,10 +78,12 @@ class Job:
 
     async def _pages(self, ask: Ask, cursor: str | None, tail: int | None) -> AsyncIterator[LogLine]:
         while True:
-            page = read(LogAnswer, await self.program.acall(ask))
+            document = await self.program.acall(ask)
+            page = read(LogAnswer, document)
             for line in job_answers.lines_of_answer(page, cursor):
                 yield line
             if tail is not None or page.eof or page.cursor == cursor:
+                job_answers.check_read(document)
                 return
             cursor = page.cursor
             ask = asks.from_cursor(ask, cursor)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tony.answer import Document
 from tony.documents import FollowedEntry, JobStatus, LogAnswer, LogEntry, Outputs, Stream, Time
-from tony.errors import JobFailed
+from tony.errors import JobFailed, Unavailable
 from tony.reading import read
 
 log = logging.getLogger("tony")
@@ -49,6 +49,12 @@ def lines_of(entry: LogEntry | FollowedEntry, before: str | None, after: str | N
 def lines_of_answer(page: LogAnswer, before: str | None) -> Iterator[LogLine]:
     for number, entry in enumerate(page.entries, 1):
         yield from lines_of(entry, before, page.cursor if number == len(page.entries) else before)
+
+
+def check_read(document: Document) -> None:
+    """Raises the error of an answer that has only the logs that could be read."""
+    if "error" in document:
+        raise Unavailable(document["error"]["message"], document=document)
 
 
 def ended(document: Document, check: bool) -> JobStatus:

@@ -89,9 +89,11 @@ class Job:
 
     def _pages(self, ask: Ask, cursor: str | None, tail: int | None) -> Iterator[LogLine]:
         while True:
-            page = read(LogAnswer, self.program.call(ask))
+            document = self.program.call(ask)
+            page = read(LogAnswer, document)
             yield from job_answers.lines_of_answer(page, cursor)
             if tail is not None or page.eof or page.cursor == cursor:
+                job_answers.check_read(document)
                 return
             cursor = page.cursor
             ask = asks.from_cursor(ask, cursor)

@@ -219,6 +219,30 @@ def logs_of_failed_tasks_and_of_the_chief_remain_after_the_end():
           f"{worker.seconds * 1000:.0f} ms", flush=True)
 
 
+# Prints the attempt. The task with the highest index fails until the third attempt; the others are stopped with it.
+ATTEMPTS = ("-executes", "echo attempt $TONY_ATTEMPT of $TASK_INDEX; echo error $TONY_ATTEMPT >&2; "
+            "[ $TONY_ATTEMPT = 3 ] || { sleep 1; [ $TASK_INDEX != 2 ] || exit 3; sleep 600; }",
+            "-conf", "tony.worker.instances=3", "-conf", "tony.restart.gang.budget=2",
+            "-conf", "tony.application.framework=pytorch", "-conf", "tony.application.distributed-mode=GANG")
+
+
+def read_all_attempts(job):
+    for task in range(3):
+        for attempt in range(1, 4):
+            ran = read_at_once(job, f"worker:{task}#{attempt}")
+            must(ran.stdout == f"attempt {attempt} of {task}\nerror {attempt}\n" and ran.stderr == "",
+                 task, attempt, ran.stdout, ran.stderr)
+
+
+def logs_of_every_attempt_in_a_container_remain_after_the_end():
+    ran = submit(*ATTEMPTS)
+    must(ran.returncode == 0, ran.stdout, ran.stderr)
+    job = ran.stdout.split()[0]
+    tasks = status(job)["tasks"]
+    must(all(task["attempt"] == 3 and task["log_url"] for task in tasks), tasks)
+    read_all_attempts(job)
+
+
 def each_task_has_a_link_to_its_logs():
     client, job = begin("-executes", "echo linked; sleep 600", "-conf", "tony.worker.instances=1")
     link = runs(job)["tasks"][0]["log_url"]
@@ -257,6 +281,7 @@ TOGETHER = (
     the_death_of_the_master_ends_followers,
     each_task_has_a_link_to_its_logs,
     the_verdict_names_why_a_container_never_started,
+    logs_of_every_attempt_in_a_container_remain_after_the_end,
 )
 ALONE = ()
 DEFAULT = (

@@ -118,8 +118,10 @@ TEST_F(MasterLogsTest, AnOutcomeCountsEvenIfItsLogsCannotBeKept) {
   EXPECT_TRUE(ReportWith("worker:1", Failure(3))->value);
 }
 
-TEST_F(MasterLogsTest, TheStatusHasTheNodesAddressOfTheLogs) {
+TEST_F(ReportedLogsTest, TheStatusHasTheNodesAddressOfTheLogs) {
   master_.OnScheduler(ContainerGranted{{{"worker", 0}, 1}, ContainerOf("worker:0"), "node", "http://node:8042/x"});
+  Grant("worker:1");
+  journal_.WriteAll();
   EXPECT_EQ(master_.ShowStatus().tasks[0].log_url, "http://node:8042/x");
   EXPECT_EQ(master_.ShowStatus().tasks[1].log_url, "");
   const auto read = JobStatusFromJson(ToJson(master_.ShowStatus()));

@@ -135,6 +135,71 @@ TEST_F(ContainerProgramTest, ATaskFindsItsFilesAndItsLogsAreTheContainers) {
   EXPECT_TRUE(fs::equivalent(logs_, container_ / ".tony-job/logs/worker-0/1"));
 }
 
+// Orders two attempts in one container, one after the other.
+class RestartingAm : public ScriptedAm {
+ public:
+  using ScriptedAm::ScriptedAm;
+  void Await(const Caller&, int64_t since, Reply<Command> reply) override {
+    waiting_.emplace_back(since, reply);
+    Answer();
+  }
+  void ReportOutcome(const Caller&, const AttemptReport& report, Reply<std::monostate> reply) override {
+    outcomes.push_back(report.outcome);
+    reply.Success({});
+    Answer();
+  }
+
+ private:
+  void Answer() {
+    using Kind = Command::Kind;
+    const ClusterSpec cluster{{1}, {{"worker", {registered.back().endpoint}}}};
+    const std::vector<Command> commands = {
+        {.number = 1, .kind = Kind::kStart, .generation = {1}, .cluster_spec = ToJson(cluster)},
+        {.number = 2, .kind = Kind::kNext, .attempt = 2},
+        {.number = 3, .kind = Kind::kStart, .generation = {1}, .cluster_spec = ToJson(cluster)},
+        {.number = 4, .kind = Kind::kRelease}};
+    const int64_t known = outcomes.empty() ? 1 : outcomes.size() == 1 ? 3 : 4;
+    for (auto& [since, reply] : std::exchange(waiting_, {})) {
+      if (since < known) {
+        reply.Success(commands[static_cast<size_t>(since)]);
+      } else {
+        waiting_.emplace_back(since, reply);
+      }
+    }
+  }
+  std::vector<std::pair<int64_t, Reply<Command>>> waiting_;
+};
+
+// A node moves only the files directly in the log folder.
+TEST_F(ContainerProgramTest, LogsOfLaterAttemptsAreFilesOfTheLogFolder) {
+  Localize("echo out $TONY_ATTEMPT; echo err $TONY_ATTEMPT >&2; exit 3");
+  RestartingAm am({1});
+  Rule(am);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  ASSERT_EQ(am.outcomes.size(), 2u) << Text(logs_ / "executor.log");
+  EXPECT_EQ(am.outcomes[1].stderr_tail, "err 2\n");
+  const AttemptId second{{"worker", 0}, 2};
+  for (const auto& [stream, text] : std::map<std::string, std::string>{{"stdout", "out"}, {"stderr", "err"}}) {
+    EXPECT_EQ(Text(logs_ / NameInContainer(stream, {second.task, 1}, true)), text + " 1\n");
+    const fs::path later = logs_ / NameInContainer(stream, second, false);
+    EXPECT_EQ(Text(later), text + " 2\n") << later;
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(later))) << later;
+    EXPECT_EQ(fs::status(later).permissions() & fs::perms::group_read, fs::perms::group_read) << later;
+  }
+  EXPECT_TRUE(fs::equivalent(logs_ / "executor.log", logs_ / "attempts/2/executor.log"));
+}
+
+TEST_F(ContainerProgramTest, TheNodesDiagnosticsHaveTheReasonWhyAnExecutorCannotStart) {
+  Localize("true");
+  fs::remove(cache_ / "tony-executor");
+  Cache("tony-executor", "not executable");
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(126));
+  EXPECT_THAT(Text(logs_ / "stderr"), HasSubstr("/tony-executor: Permission denied"));
+}
+
 TEST_F(ContainerProgramTest, ATaskHasItsOwnVariablesAndNoneOfTheExecutors) {
   job_.spec.container_env = {{"OF_CONTAINER", "c"}};
   job_.spec.execution_env = {{"OF_EXECUTION", "e $HOME"}};

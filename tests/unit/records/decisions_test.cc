@@ -348,7 +348,7 @@ TEST(HistoryTest, AttemptsAreListedWithTheirOutcomes) {
   const Outcome failed{.cls = OutcomeClass::kUserError, .exit = ExitStatus{.value = 3}};
   const JobHistory history = Told()
                                  .Accepted()
-                                 .At(20, ContainerAssigned{kFirst, {"1-1"}, "node-1"})
+                                 .At(20, ContainerAssigned{kFirst, {"1-1"}, "node-1", "http://node-1:8042/x"})
                                  .Formed(300, 1)
                                  .At(310, AttemptRan{kFirst, 7})
                                  .At(400, AttemptEnded{kFirst, failed})
@@ -363,6 +363,9 @@ TEST(HistoryTest, AttemptsAreListedWithTheirOutcomes) {
   EXPECT_EQ(*history.attempts[0].ended - *history.attempts[0].started, Duration(90));
   EXPECT_EQ(history.attempts[1].id, kSecond);
   EXPECT_EQ(history.attempts[1].host, "node-1") << "the container of the one before";
+  EXPECT_EQ(history.attempts[1].log_url, "http://node-1:8042/x");
+  EXPECT_FALSE(history.attempts[0].is_renewed);
+  EXPECT_TRUE(history.attempts[1].is_renewed);
   EXPECT_FALSE(history.attempts[1].outcome);
   ASSERT_EQ(history.restarts.size(), 1U);
   EXPECT_EQ(history.restarts[0].began, kSubmitted + Duration(410));

@@ -24,7 +24,7 @@ inline std::vector<Decision> OneOfEachKind() {
       EpochBegan{{7}},
       JobAccepted{},
       ContainersRequested{{ps, worker}},
-      ContainerAssigned{worker, {"7-1"}, "node-7"},
+      ContainerAssigned{worker, {"7-1"}, "node-7", "http://node-7:8042/x"},
       GangAllocated{},
       AttemptLaunched{worker},
       AttemptRegistered{worker, {"node-7", 40123}, {{"control", 40124}, {"data", 40125}}},

@@ -10,6 +10,7 @@
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/os/files.h"
+#include "runtime/records/journal_format.h"
 #include "runtime/records/kept_outputs.h"
 #include "runtime/yarn/node_logs.h"
 #include "runtime/yarn/yarn_ends.h"
@@ -195,13 +196,17 @@ class YarnLogsTest : public testing::Test {
     EXPECT_TRUE(WriteNewFile(records_.place() / "token", token_, false).ok());
     EXPECT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
     master_ = std::make_unique<PlayedMaster>(records_, Running(), token_);
-    logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+    logs_ = MakeYarnLogs(records_, arbiter_, fetch_moved_);
   }
   std::string Text(const LogChoice& choice) {
     LogCursor cursor;
     std::string text;
     LogReader(*logs_, choice, cursor).Read(1 << 20, true, [&](const LogText& log) { text += log.text; });
     return text;
+  }
+  std::string Unread() const {
+    const Status unread = logs_->Unread();
+    return unread.ok() ? "" : unread.error().message;
   }
   // Ends the job with this final status; its master leaves.
   void EndJob(JobStatus status = Running()) {
@@ -221,14 +226,16 @@ class YarnLogsTest : public testing::Test {
   const TempFolder temp_;
   const JobRecords records_ = LocalJobRecords(temp_.path());
   NobodyRules arbiter_;
-  const YarnLogReader::FetchMoved moved_ = [this](const std::string& link,
-                                                  const std::string& stream) -> Result<LogExcerpt> {
+  const YarnLogReader::FetchMoved fetch_moved_ = [this](const std::string& link,
+                                                        const std::string& stream) -> Result<LogExcerpt> {
     EXPECT_EQ(link, kLink);
-    if (!moved_log_) return Error{ErrorCode::kNotFound, "/logs: nothing was moved"};
-    const std::string text = stream == "stdout" ? *moved_log_ : "";
+    const auto moved = moved_.find(stream);
+    if (moved == moved_.end()) return Error{ErrorCode::kNotFound, "/logs: nothing was moved"};
+    const std::string& text = moved->second;
     return LogExcerpt{.stream = stream, .size = static_cast<int64_t>(text.size()), .parts = {{0, text}}};
   };
-  std::optional<std::string> moved_log_;
+  // Logs of the container of kLink, by their names.
+  std::map<std::string, std::string> moved_;
   std::unique_ptr<PlayedMaster> master_;
   std::unique_ptr<LogSource> logs_;
   EventLoop loop_;
@@ -248,7 +255,7 @@ TEST_F(YarnLogsTest, LineTimesComeFromTheExecutorAndAreUnknownForKeptLogs) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{.stream = "stdout", .size = 5, .parts = {{0, "kept\n"}}}}).ok());
   EndJob();
   master_.reset();
-  logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  logs_ = MakeYarnLogs(records_, arbiter_, fetch_moved_);
   LogClock later(*logs_);
   EXPECT_EQ(later.TimesTo(kFirst, {"stdout"}, 5, FromMillis(9000)).At(5), std::nullopt);
 }
@@ -364,17 +371,91 @@ TEST_F(YarnLogsTest, ALogThatItsNodeHasMovedIsReadAtItsNewPlace) {
   status.tasks[0].log_url = kLink;
   EndJob(status);
   master_ = nullptr;
-  moved_log_ = "moved\n";
+  moved_ = {{"stdout", "moved\n"}, {"stderr", ""}};
   EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "moved\n");
-  moved_log_.reset();
-  logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  EXPECT_EQ(Unread(), "");
+  moved_.clear();
+  logs_ = MakeYarnLogs(records_, arbiter_, fetch_moved_);
   EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "") << "it is nowhere yet";
+  EXPECT_EQ(Unread(), "") << "its program never ran, so it has no log";
+}
+
+// Three attempts ran in the container of kLink, and the last one is in the status.
+class RestartedLogsTest : public YarnLogsTest {
+ protected:
+  static AttemptId Number(int number) { return {kFirst.task, number}; }
+  void EndAfterRestarts() {
+    std::vector<Decision> decisions = {{Instant(), ContainerAssigned{kFirst, {"c"}, "n1", kLink}},
+                                       {Instant(), AttemptRan{kFirst, 7}}};
+    for (const int number : {2, 3}) {
+      decisions.push_back({Instant(), RestartBegan{number - 1, {{Number(number), {"c"}}}, {}}});
+      decisions.push_back({Instant(), AttemptRan{Number(number), 7}});
+    }
+    EXPECT_TRUE(WriteNewFile(records_.place() / "journal", EncodeHeader() + EncodeTurn(decisions), false).ok());
+    JobStatus status = Running();
+    status.tasks.pop_back();
+    status.tasks[0].attempt = 3;
+    status.tasks[0].started = FromMillis(1);
+    status.tasks[0].log_url = kLink;
+    EndJob(status);
+    master_ = nullptr;
+  }
+  std::string Of(int number) { return Text(LogChoice::Of(kFirst.task, number)); }
+};
+
+TEST_F(RestartedLogsTest, AfterTheEndEachAttemptIsReadByItsNameInTheContainer) {
+  EndAfterRestarts();
+  moved_ = {{"stdout", "1\n"},   {"stderr", ""},   {"stdout.2", "2\n"},
+            {"stderr.2", "e\n"}, {"stderr.3", ""}, {"stdout.3", "3\n"}};
+  EXPECT_THAT(logs_->Attempts(kFirst.task), ElementsAre(Number(1), Number(2), Number(3)));
+  EXPECT_EQ(Of(1), "1\n");
+  EXPECT_EQ(Of(2), "2\ne\n");
+  EXPECT_EQ(Of(3), "3\n");
+  EXPECT_EQ(Unread(), "");
+}
+
+TEST_F(RestartedLogsTest, ALogThatCannotBeReadIsNamedAndTheOthersAreRead) {
+  EndAfterRestarts();
+  moved_ = {{"stdout", "1\n"}, {"stderr", ""}, {"stderr.3", "e\n"}};
+  EXPECT_EQ(Of(1), "1\n");
+  EXPECT_EQ(Of(2), "");
+  EXPECT_EQ(Of(3), "e\n") << "its stdout is missing";
+  EXPECT_THAT(Unread(), HasSubstr("the logs of worker:0#2, worker:0#3 cannot be read: "));
+  EXPECT_THAT(Unread(), HasSubstr("; to try again: tony logs "));
+}
+
+TEST_F(RestartedLogsTest, AnUnreadableJournalLosesOnlyEarlierAttempts) {
+  EndAfterRestarts();
+  ASSERT_TRUE(WriteFileByRename(records_.place() / "journal", "damaged", false).ok());
+  ASSERT_TRUE(WriteKeptLogs(records_, Number(2), {{"stdout", 5, {{0, "kept\n"}}}, {"stderr", 0, {}}}).ok());
+  EXPECT_EQ(Of(2), "kept\n");
+  EXPECT_EQ(Of(3), "");
+  EXPECT_THAT(Unread(), HasSubstr("the logs of worker:0#3 cannot be read: "));
+}
+
+TEST_F(YarnLogsTest, TheOtherProcessesOfAFailedTaskAreReadFromItsNode) {
+  JobSpec spec;
+  spec.roles = {{.name = "worker", .instances = 2, .command = "true", .processes = 2}};
+  ASSERT_TRUE(WriteNewFile(records_.place() / "spec.json", ToJson(spec), false).ok());
+  ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout-1", 5, {{0, "kept\n"}}}, {"stderr-1", 0, {}}}).ok());
+  JobStatus status = Running();
+  status.tasks[0].log_url = kLink;
+  status.tasks[0].started = FromMillis(1);
+  EndJob(status);
+  master_ = nullptr;
+  moved_ = {{"stdout", "first\n"}, {"stderr", ""}};
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "first\nkept\n");
+  EXPECT_EQ(Unread(), "");
+  moved_.clear();
+  logs_ = MakeYarnLogs(records_, arbiter_, fetch_moved_);
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "kept\n");
+  EXPECT_THAT(Unread(), HasSubstr("the logs of worker:0#1 cannot be read: "));
 }
 
 TEST_F(YarnLogsTest, AJobWithoutAMasterHasNoLogsYet) {
   master_ = nullptr;
   ASSERT_TRUE(records_.store().Remove("am.lease").ok());
-  const auto fresh = MakeYarnLogs(records_, arbiter_, moved_);
+  const auto fresh = MakeYarnLogs(records_, arbiter_, fetch_moved_);
   EXPECT_THAT(fresh->Attempts(std::nullopt), IsEmpty());
 }
 
