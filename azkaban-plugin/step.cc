@@ -94,8 +94,11 @@ class StepRun {
     if (job.end == SubmitEnd::kAdopted) PrintInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) PrintInLog("warning: " + DifferenceText(job));
     const bool are_read_by_tony = backend_.logs().LogsOf(*job.records).ok();
-    PrintInLog(StrCat("logs: ", backend_.logs().PlaceOfLogs(*job.records),
-                      are_read_by_tony ? StrCat("; tony logs ", id, " -f") : ""));
+    const std::string place = backend_.logs().PlaceOfLogs(*job.records), command = StrCat("tony logs ", id);
+    PrintInLog(StrCat("logs: ", place,
+                      place == command   ? " -f"
+                      : are_read_by_tony ? StrCat("; ", command, " -f")
+                                         : ""));
     for (const std::string& note : step_.request.notes) PrintInLog(note);
   }
 

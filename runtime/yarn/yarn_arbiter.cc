@@ -277,7 +277,7 @@ Result<std::optional<JobStatus>> YarnArbiter::EndWithoutRecords(const JobId& job
 }
 
 std::string YarnArbiter::KeeperFailureHint(const JobRecords& records) const {
-  return StrCat("see \"yarn application -status ", records.job().value, "\"");
+  return StrCat("see \"tony status ", records.job().value, "\"");
 }
 
 Result<bool> YarnArbiter::Start(const JobRecords& records) {

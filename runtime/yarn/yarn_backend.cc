@@ -95,7 +95,7 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
     });
   }
   std::string PlaceOfLogs(const JobRecords& records) const override {
-    return StrCat("yarn logs -applicationId ", records.job().value);
+    return StrCat("tony logs ", records.job().value);
   }
   std::string PageWithoutMaster(const JobId& job) const override {
     const auto cluster = FindYarnCluster(job);

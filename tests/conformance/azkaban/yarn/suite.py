@@ -68,8 +68,8 @@ def a_step_runs_on_yarn_and_passes_its_result_on(azkaban):
     job, log = execution.job("train"), execution.log("train")
     url = f"{azkaban.resource_manager}proxy/{job}/"
     assert job.startswith("application_") and f"TonY UI: {url}\n" in log, log
-    assert f"logs: yarn logs -applicationId {job}; tony logs {job} -f\n" in log, log
-    assert f"color=red url={url} logs=yarn logs -applicationId {job}" in execution.log("deploy"), execution.log("deploy")
+    assert f"logs: tony logs {job} -f\n" in log, log
+    assert f"color=red url={url} logs=tony logs {job}" in execution.log("deploy"), execution.log("deploy")
     assert job in page(url) and "SUCCEEDED" in page(url), page(url)
     nothing_is_left_of(azkaban, job)
 
