@@ -568,7 +568,7 @@ def queues_of_one_name_are_told_apart():
 
 def a_submit_uses_one_application_id():
     words = ("-executes", "true", "-conf", "tony.worker.instances=1", "--detach")
-    jobs = [submit(*words, *more).stdout.split()[0] for more in ((), ("--request-id", "one-id"), (), ())]
+    jobs = [submit(*words, *more).stdout.split()[0] for more in ((), ("--request-id", WORK.name), (), ())]
     numbers = [int(job.rsplit("_", 1)[1]) for job in jobs]
     must(numbers == list(range(numbers[0], numbers[0] + len(numbers))), numbers)
     for job in jobs:

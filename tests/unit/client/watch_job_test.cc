@@ -49,8 +49,7 @@ TEST(InterruptsDeathTest, AProcessWithABlockedLoopEndsAfterTheSignalThatMustEndI
         kill(getpid(), SIGTERM);
         BlockForEver();
       },
-      EndedBySignal,
-      "^interrupted; job x continues after (2|15)\n$");
+      EndedBySignal, "^interrupted; job x continues after (2|15)\n$");
 }
 
 TEST(InterruptsDeathTest, ALimitThatNoLongerHoldsIsDropped) {
