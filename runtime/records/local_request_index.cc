@@ -94,7 +94,9 @@ Result<std::optional<RequestRecord>> LocalRequestIndex::Read(const RequestId& re
   const fs::path path = RecordIn(Folder(request));
   TRY_ASSIGN(auto kept, ReadOptional(path, KeptRequestFromJson));
   if (!kept) return std::optional<RequestRecord>();
-  if (kept->id != request) return InvalidError("read ", path.string(), ": belongs to another request id");
+  if (kept->id != request)
+    return InvalidError("the record ", path.string(),
+                        " belongs to another request id, so it is damaged or was copied there");
   bool made = false;
   if (kept->record.job) {
     TRY_ASSIGN(made, IsMade(*kept->record.job));

@@ -28,6 +28,7 @@ std::optional<hadoop::NodeId> NodeIn(const std::string& host, const std::string&
 }
 
 bool Take(const std::string& alias, const hadoop::Token& token, MasterState& state) {
+  if (alias.empty()) return false;
   const std::vector<std::string> words = Split(alias, ' ');
   if (alias == kRm) {
     state.rm_token = token;

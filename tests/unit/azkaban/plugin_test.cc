@@ -277,7 +277,7 @@ TEST(VerbHelpTest, HelpIsRequestedByTheUsualOptions) {
 
 TEST(VerbHelpTest, NamesEachOptionOfAVerb) {
   EXPECT_THAT(HelpOf("tony-azkaban", InstallVerb()),
-              testing::StartsWith("tony-azkaban install JOBTYPES_FOLDER [OPTIONS]\n  make type=tony"));
+              testing::StartsWith("tony-azkaban install JOBTYPES_FOLDER [OPTIONS]\n  install the job type tony"));
   for (const VerbSpec& verb : {InstallVerb(), DoctorVerb()}) {
     for (const OptionSpec& option : verb.options) {
       EXPECT_THAT(HelpOf("tony-azkaban", verb), HasSubstr(Dashed(option.name)));

@@ -175,7 +175,7 @@ TEST_F(YarnArbiterTest, AJobBetweenTwoAttemptsIsKeptAndTheOlderMastersLeadNoMore
   const ArbiterView seen = arbiter_.Look(records_);
   EXPECT_EQ(seen.kind, Kind::kKept);
   EXPECT_EQ(seen.oldest_epoch, Epoch{3000});
-  EXPECT_TRUE(seen.waits.starts_with("has no application master; YARN starts number 3: queue ")) << seen.waits;
+  EXPECT_TRUE(seen.waits.starts_with("has no application master; YARN starts number 3: ")) << seen.waits;
   EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
   ASSERT_TRUE(arbiter_.Settle(records_).ok());
   EXPECT_FALSE(*records_.ReadStatus());
@@ -275,10 +275,8 @@ TEST_F(YarnArbiterTest, TheVerdictOfADeadMasterHasTheNodesReasonInShort) {
              std::string(60, '\n') + "\tat org.apache.hadoop.X.y(X.java:1)\n. Failing the application.");
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
-  EXPECT_TRUE(
-      (*end)->verdict->message.starts_with("the application master ended without a verdict: exit code 126; bash: "
-                                           "./tony-am/loader: Permission denied (yarn application -status "))
-      << (*end)->verdict->message;
+  EXPECT_EQ((*end)->verdict->message,
+            "the application master died: exit code 126: bash: ./tony-am/loader: Permission denied");
 }
 
 TEST_F(YarnArbiterTest, AJobKilledInYarnEndsAsKilled) {
@@ -472,7 +470,9 @@ TEST_F(YarnArbiterTest, ASubmissionIsMadeFromTheRecordsOnly) {
   EXPECT_EQ(submission.lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
   EXPECT_EQ(submission.am.view_acl, "bob");
   EXPECT_EQ(submission.am.modify_acl, " ") << "nobody but the user";
-  EXPECT_EQ(submission.max_attempts, 1);
+  EXPECT_EQ(submission.max_attempts, 0) << "the cluster's limit";
+  EXPECT_EQ(submission.failure_validity, Duration(10'000));
+  EXPECT_TRUE(submission.keep_containers);
   EXPECT_EQ(submission.am_resource, (hadoop::Resource{300, 2, {}}));
   EXPECT_EQ(submission.am.environment.at(kClusterVariable), ToText(cluster));
   for (const auto& [name, value] : submission.am.environment) {
