@@ -27,6 +27,7 @@ import urllib.request
 import bench_processes
 import bench_restarts
 import bench_scale
+import bench_takeover
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
@@ -316,11 +317,18 @@ def by_tls(bench):
         yield "| " + " | ".join(row) + " |"
 
 
-PARTS_OF_YARN = ("shell", "tuned", "tls")
+def takeover(programs):
+    with on_cluster(programs, {}) as (cluster, tony):
+        timed(cluster, tony, 1)  # uploads the programs
+        yield from bench_takeover.rows(cluster, tony)
+
+
+PARTS_OF_YARN = ("shell", "tuned", "takeover", "tls")
 
 
 def measure(programs, bench, sizes, runs, only):
-    parts = zip(PARTS_OF_YARN, (beside_the_shell(programs, sizes, runs), tuned(programs, sizes, runs), by_tls(bench)))
+    parts = zip(PARTS_OF_YARN, (beside_the_shell(programs, sizes, runs), tuned(programs, sizes, runs),
+                                takeover(programs), by_tls(bench)))
     for name, lines in parts:
         if name in only:
             yield from lines
