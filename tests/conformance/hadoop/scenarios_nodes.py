@@ -27,7 +27,8 @@ def a_gang_starts_again_in_its_containers():
                f"setsid sleep 864$TONY_ATTEMPT.$TASK_INDEX & "
                f"while [ ! -e {out}.$TONY_ATTEMPT.$TASK_INDEX ]; do sleep 0.1; done; [ $TONY_ATTEMPT = 2 ] || exit 3")
     client, job = begin(*GANG, "-executes", program, "-conf", "tony.worker.instances=8", "-conf",
-                        "tony.restart.gang.budget=1", "-conf", "tony.task.stop-grace-ms=0")
+                        "tony.restart.gang.budget=1", "-conf", "tony.task.stop-grace-ms=0",
+                        "-conf", "tony.task.background=end")
     until(lambda: len(started_in(out)) == 8, "the gang")
     pathlib.Path(f"{out}.1.5").touch()
     until(lambda: len(started_in(out)) == 16, "the gang again")

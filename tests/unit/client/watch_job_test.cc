@@ -34,6 +34,12 @@ bool EndedBySignal(int status) {
   return WIFEXITED(status) && (WEXITSTATUS(status) == 128 + SIGINT || WEXITSTATUS(status) == 128 + SIGTERM);
 }
 
+// Interrupts leaves a signal alone that the process ignores, and a program that is started in the background ignores
+// SIGINT.
+void TakeAllSignals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+}
+
 void BlockForEver() {
   for (;;) pause();
 }
@@ -42,6 +48,7 @@ TEST(InterruptsDeathTest, AProcessWithABlockedLoopEndsAfterTheSignalThatMustEndI
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
+        TakeAllSignals();
         EventLoop loop;
         Interrupts interrupts(loop, Duration(20));
         interrupts.EndAfter(2, [](int signal) { return StrCat("job x continues after ", signal); });
@@ -56,6 +63,7 @@ TEST(InterruptsDeathTest, ALimitThatNoLongerHoldsIsDropped) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
+        TakeAllSignals();
         EventLoop loop;
         Interrupts interrupts(loop, Duration(20));
         interrupts.EndAfter(1, [](int) { return "too early"; });
