@@ -44,8 +44,10 @@ class CheckpointReader {
   // Forgets a search that has not finished. The search's thread may live until the file system answers.
   ~CheckpointReader();
 
-  void List(Listed listed);                                   // runs LookFirst()
-  void Begin(const CheckpointListing& listing, Found found);  // runs LookAgain()
+  // Runs LookFirst() in a thread, and calls `listed` with the result.
+  void List(Listed listed);
+  // Runs LookAgain() in a thread, and calls `found` with the result.
+  void Begin(const CheckpointListing& listing, Found found);
 
  private:
   struct Shared;

@@ -26,8 +26,8 @@ inline constexpr int kMostProcesses = 999;
 
 // Decides what follows the end of an AM process. Pure.
 //
-// Only processes that die before they lead count, because the same decisions or the same surroundings would kill the
-// next one too. Five of them in a row end the job. A process that is killed after it led never counts.
+// The rule counts the processes that die before they lead. Five of them in a row end the job, because the cause, such as
+// the journal or the node, would probably kill the next process too. The death of a process that led never counts.
 class DeathRule {
  public:
   static constexpr int kMostInARow = 5;

@@ -167,7 +167,8 @@ class TaskRun {
   Instant noticed_at_;
   // The time to read the lease record again. Set while the link is Searching or Registering.
   std::optional<Instant> read_at_;
-  // The delay before read_at_, which grows. 0: the next delay is the shortest.
+  // The delay between the last read of the lease record and the next one. The delay grows with each read; 0: the next
+  // delay is the shortest.
   Duration read_delay_{0};
   // The earliest time to try the same AM again. Used while the link is Searching.
   Instant retry_at_;

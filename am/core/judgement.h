@@ -46,7 +46,8 @@ using LeftRoles = std::set<std::string, std::less<>>;
 // Returns true if every tracked role is complete or is in `left`.
 bool IsComplete(const JobSpec& spec, const Ends& ends, const LeftRoles& left = {});
 
-// The first tolerated failures that came before the failure that is judged; nullopt if no failure was tolerated.
+// The tolerated failures that came before the failure that is judged now. A member is nullopt if no such failure was
+// tolerated.
 struct EarlierFailures {
   std::optional<EndedTask> first;          // first failure of any role
   std::optional<EndedTask> first_of_role;  // first failure of the judged role

@@ -16,8 +16,8 @@
 
 namespace tony {
 
-// Returns a line for each change between two statuses, the oldest cause first. Without `before`, returns all changes
-// since the job began.
+// Returns a line for each change between two statuses. A change comes before the changes that it has caused. Without
+// `before`, returns all changes since the job began.
 std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after);
 // Returns the lines that are worth keeping above a table: failures, restarts, silence, degradation, another AM.
 std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after);

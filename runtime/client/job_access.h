@@ -45,7 +45,7 @@ struct KnownStatus {
 };
 Result<KnownStatus> QueryStatus(const JobRecords& records);
 
-// Records that the engine of `owner` has consumed the result of an ended job.
+// Records that the workflow engine (Azkaban or Airflow) that owns the job has consumed the result of the ended job.
 Status Acknowledge(const JobRecords& records, const OwnerToken& owner);
 
 // Returns the document of `tony status --json`.

@@ -53,8 +53,8 @@ int StageOf(const JobSpec& spec, std::string_view role);
 // ready, or for the tasks after a preprocessing task. The result has at most kMostPublishedValues names, and
 // IsValueName() holds for each of them.
 std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task);
-// Returns the names among ValueNames() whose values other tasks wait for. If no task starts in a later stage than
-// `task`, its framework's values are not among these names.
+// Returns the names among ValueNames() whose values other tasks wait for. The framework's values are among
+// them only if some task starts in a later stage than `task`.
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task);
 
 // Returns the sorted names of all variables that TonY may set in a task of this job: the framework's and TonY's own.

@@ -80,7 +80,7 @@ struct Asked {
 struct Allocation {
   // Tokens for the nodes of the containers below. Store the tokens before you use the containers.
   std::vector<NodeToken> node_tokens;
-  // May hold more containers than requested: release the surplus.
+  // New containers. The ResourceManager may grant more than were requested, and the caller releases the surplus.
   std::vector<Container> granted;
   std::vector<ContainerStatus> ended;
   std::vector<Container> kept;    // containers of earlier attempts

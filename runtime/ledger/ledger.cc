@@ -190,7 +190,8 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
   return StrCat(Counted(tasks, "task"), ": ", Join(roles, ", "));
 }
 
-// Returns the keys by which the role that requests the most can be changed.
+// Returns the keys with which a user can make the largest request of the job smaller: "tony.worker.memory or
+// tony.worker.instances".
 std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
   const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
   const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);

@@ -108,7 +108,8 @@ Status CheckLedgerPlace(const std::filesystem::path& path, const FileSystem& fil
 // the ledger's lock. GoWithoutLock() begins a session without the lock, for a process that has waited too long for it.
 class LedgerSession {
  public:
-  // Returns the current entries. With the lock, also removes entries that no process has locked.
+  // Returns the current entries. A session that holds the ledger's lock also removes the entries of dead keepers, which
+  // no process has locked.
   Result<LedgerView> Read();
   // Removes all other names of the entry's file. Other users may have made them if fs.protected_hardlinks is 0.
   void RemoveOtherNames(const HeldEntry& held) const;

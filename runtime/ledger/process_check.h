@@ -42,7 +42,7 @@ class ProcessChecker {
  private:
   const std::string namespace_;
   const bool sees_all_users_;
-  // TonY's programs of all users. They are read when first needed.
+  // The running processes of TonY's programs, of all users. The list is made from /proc when it is first needed.
   std::optional<std::vector<VisibleProcess>> programs_;
 };
 

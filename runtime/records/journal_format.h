@@ -28,7 +28,7 @@ struct DecodedJournal {
   std::vector<Decision> decisions;
   // The length of the complete part. The rest is a torn tail, an unfinished append on which no process ever acted.
   size_t valid_bytes = 0;
-  // True if the journal has an earlier version. Nothing may be appended to it.
+  // True if the journal is in an earlier format. Nothing may be appended to it.
   bool outdated = false;
 };
 

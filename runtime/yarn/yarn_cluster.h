@@ -82,8 +82,8 @@ Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster);
 std::string PageOf(const YarnCluster& cluster, const JobId& job);
 std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.org:8088"; empty: not known
 
-// Returns the cluster for a job with these site files, or of an existing job, which a note in $TONY_HOME may name
-// (yarn_configured.h has the rules). An empty id: the cluster of $HADOOP_CONF_DIR. $HADOOP_USER_NAME overrides the
+// The first function returns the cluster that site files describe. The second returns the cluster of an existing job: a
+// note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR. $HADOOP_USER_NAME overrides the
 // user's own name, as in Hadoop's clients. kInvalid: $HADOOP_CONF_DIR is not set, or the site files or the note are
 // missing or malformed. The message names the variable, the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);

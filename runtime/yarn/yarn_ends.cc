@@ -382,8 +382,8 @@ std::string ListText(const Amounts& amounts) {
   return texts.empty() ? last : StrCat(Join(texts, ", "), " and ", last);
 }
 
-// Returns what none of `rooms` has, or has not together with the rest of the request. "" if one of them has all of it.
-// `free` is empty, or " free".
+// Names the amount that no node of `rooms` has. If some node has each amount, and no node has all of them together,
+// says so. Returns "" if a node has all of them. `free` is " free" if `rooms` has free amounts, else "".
 std::string WhyOnNoNode(const Amounts& wanted, const std::vector<std::pair<std::string, hadoop::Resource>>& rooms,
                         const std::string& free) {
   for (const auto& [type, amount] : wanted) {

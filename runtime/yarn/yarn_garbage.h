@@ -50,7 +50,7 @@ Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 // Neither waits for the other, and HDFS's own clock is the only one used.
 
 inline constexpr std::string_view kOldJob = ".old-";
-// Age at which an unfinished job is garbage. A client writes a job's records within seconds.
+// The age at which a job without submission.json is garbage. A client writes all records of a job within seconds.
 inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);
 inline constexpr Duration kUploadMayGo = std::chrono::hours(48);
 
