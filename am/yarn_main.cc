@@ -216,8 +216,9 @@ class Master {
     opened.journal->SetSealCallback([this] { LeaveBecause(kSealed); });
     LookForSeal(calls, JournalOf(container_.cluster, records_.job()));
     TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
-    TRY_ASSIGN(const auto server, StartRpcServer(
-                   loop_, {.at = {Endpoint{kEverywhere, 0}}, .inherited = sockets_.rpc.get(), .tls = tls}, master));
+    TRY_ASSIGN(
+        const auto server,
+        StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .inherited = sockets_.rpc.get(), .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
     TRY_ASSIGN(ExecutorInputs shipment, ShipmentFor(spec, at));
     TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at));
@@ -248,9 +249,8 @@ class Master {
          .earlier = EarlierState(),
          .save = SaveState,
          .is_known = [&](const ContainerId& id) { return master.Knows(id); }});
-    LogInfo(
-        StrCat("job ", records_.job().value, ", epoch ", epoch_.value, ": ", opened.decisions.size(),
-               " decisions replayed, at ", ToString(at)));
+    LogInfo(StrCat("job ", records_.job().value, ", epoch ", epoch_.value, ": ", opened.decisions.size(),
+                   " decisions replayed, at ", ToString(at)));
     ShowLife();
     // A failed CHECK runs the loop again until the ResourceManager has accepted the end. The code that failed never
     // resumes.
@@ -409,8 +409,7 @@ Result<int> Run(const LastWords& last_words) {
   if (ended.ok()) return ended;
   process.ReportError(ended.error().message);
   const ErrorCode code = ended.error().code;
-  const bool is_final =
-      code == ErrorCode::kInvalid || code == ErrorCode::kNotFound || code == ErrorCode::kNotPermitted;
+  const bool is_final = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound || code == ErrorCode::kNotPermitted;
   if (is_final) master.EndJob(ended.error().message);
   return ended;
 }

@@ -24,7 +24,8 @@ constexpr Duration kLongestDelay{5000};
 
 // A process that lacks a disk, HDFS or the ResourceManager exits with these codes. The lack may end.
 bool IsTemporary(int exit_code) {
-  return exit_code == static_cast<int>(ErrorCode::kUnavailable) || exit_code == static_cast<int>(ErrorCode::kCannotWrite);
+  return exit_code == static_cast<int>(ErrorCode::kUnavailable) ||
+         exit_code == static_cast<int>(ErrorCode::kCannotWrite);
 }
 
 // The next process would exit with the same code.
@@ -47,8 +48,9 @@ DeathRule::Next DeathRule::Ended(const ExitStatus& status, bool led, const std::
   if (has_exited && IsTemporary(status.value)) return {.start_after = kLongestDelay};
   if (++in_a_row_ < kMostInARow) return {.start_after = kFirstDelay * (1 << (in_a_row_ - 1))};
   return {.start_after = Duration(0),
-          .end_job = StrCat("the application master died ", kMostInARow,
-                            " times before it could lead the job; the last cause: ", error.empty() ? ToString(status) : error)};
+          .end_job = StrCat(
+              "the application master died ", kMostInARow,
+              " times before it could lead the job; the last cause: ", error.empty() ? ToString(status) : error)};
 }
 
 void SupervisedProcess::Send(const std::string& words) const {
@@ -95,7 +97,8 @@ Watched Watch(pid_t child, const UniqueFd& words, Duration silence) {
       if (word != '.' || said.find('E') != std::string::npos) said += word;
   }
   const size_t error = std::min(said.find('E'), said.size());
-  return {Reap(child), said.substr(0, error).find('L') != std::string::npos, said.substr(std::min(error + 1, said.size()))};
+  return {Reap(child), said.substr(0, error).find('L') != std::string::npos,
+          said.substr(std::min(error + 1, said.size()))};
 }
 
 }  // namespace

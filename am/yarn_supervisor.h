@@ -26,8 +26,8 @@ inline constexpr int kMostProcesses = 999;
 
 // Decides what follows the end of an AM process. Pure.
 //
-// The rule counts the processes that die before they lead. Five of them in a row end the job, because the cause, such as
-// the journal or the node, would probably kill the next process too. The death of a process that led never counts.
+// The rule counts the processes that die before they lead. Five of them in a row end the job, because the cause, such
+// as the journal or the node, would probably kill the next process too. The death of a process that led never counts.
 class DeathRule {
  public:
   static constexpr int kMostInARow = 5;
@@ -39,8 +39,8 @@ class DeathRule {
     // Not empty: the next process only ends the job, with this reason.
     std::string end_job = {};
   };
-  // `led`: the process was confirmed as leader by the ResourceManager. `error`: the error that it reported; empty: none.
-  // `ended_job`: it was started to end the job.
+  // `led`: the process was confirmed as leader by the ResourceManager. `error`: the error that it reported; empty:
+  // none. `ended_job`: it was started to end the job.
   Next Ended(const ExitStatus& status, bool led, const std::string& error, bool ended_job);
 
  private:

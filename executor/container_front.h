@@ -43,8 +43,9 @@ struct ContainerPlace {
 // container. kInvalid: the credentials are incomplete or damaged. kCannotWrite: a file or folder cannot be created.
 Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
 
-// Creates the log files of a later attempt in the same container. `folder` is the attempt's own. kCannotWrite: a file cannot be created, or the file
-// system has no hard links. The attempt can run nevertheless, but its logs are lost with the container's folder.
+// Creates the log files of a later attempt in the same container. `folder` is the attempt's own. kCannotWrite: a file
+// cannot be created, or the file system has no hard links. The attempt can run nevertheless, but its logs are lost with
+// the container's folder.
 Status CreateLaterLogs(const AttemptId& later, const std::filesystem::path& folder, const std::filesystem::path& logs,
                        int processes);
 

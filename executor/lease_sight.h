@@ -24,8 +24,8 @@ struct SeenLease {
 // If the store cannot be read, the record counts as fresh, because the executor itself may be cut off from the store.
 // The failure proves nothing about the AM.
 //
-// The first record after the loss of an AM proves nothing either, because it may be old if it was read late. Only the next
-// records show by their change that an AM lives.
+// The first record after the loss of an AM proves nothing either, because it may be old if it was read late. Only the
+// next records show by their change that an AM lives.
 class LeaseSight {
  public:
   explicit LeaseSight(Duration record_fresh) : record_fresh_(record_fresh) {}
@@ -60,22 +60,22 @@ class LeaseSight {
 //
 // A store on this machine is read at once, and then every 250 ms. It reports changes in addition.
 //
-// A store that the whole job shares (HDFS) is read at most 200 times a second by all executors together, even if all lose
-// their AM at the same time. The time is divided into turns, which have 5 ms for each task. Each executor has its own
-// moment in a turn, and reads only at that moment, in its first turn or in a later one. If the clocks of the nodes differ,
-// the limit holds on average.
+// A store that the whole job shares (HDFS) is read at most 200 times a second by all executors together, even if all
+// lose their AM at the same time. The time is divided into turns, which have 5 ms for each task. Each executor has its
+// own moment in a turn, and reads only at that moment, in its first turn or in a later one. If the clocks of the nodes
+// differ, the limit holds on average.
 class LeasePace {
  public:
   LeasePace() = default;  // for a store on this machine
   // Returns the pace for a store that all executors of the job share. The longest delay, 10 s, is at most two thirds of
   // record_fresh, so that a renewed record is seen to change before it counts as stale, even if a read takes long. This
-  // limit also makes a turn of more than 2,000 tasks shorter than 5 ms for each task, because an executor that is cut off
-  // would notice this too late otherwise.
+  // limit also makes a turn of more than 2,000 tasks shorter than 5 ms for each task, because an executor that is cut
+  // off would notice this too late otherwise.
   static LeasePace OfSharedStore(const JobSpec& spec, const TaskId& task);
 
   bool is_shared() const { return turn_ > Duration{0}; }
-  // The time limit of one read: with the longest delay it is shorter than record_fresh. So the first record after a loss is
-  // read before the AM counts as dead, and each later one before the record before it counts as stale.
+  // The time limit of one read: with the longest delay it is shorter than record_fresh. So the first record after a
+  // loss is read before the AM counts as dead, and each later one before the record before it counts as stale.
   static Duration ReadLimit(const Timers& timers);
 
   // Returns when to read for the first time after the AM was lost.

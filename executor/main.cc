@@ -114,7 +114,14 @@ Result<int> Run(const Arguments& arguments) {
   if (!lease_place.name_nodes.empty())
     lease_reader.emplace(loop, lease_place, lease, LeasePace::ReadLimit(spec.timers));
   const double jitter = (getpid() % 1000) / 1000.0;
-  ExecutorParts parts{loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container,
+  ExecutorParts parts{loop,
+                      *am,
+                      processes,
+                      OwnEnvironment(),
+                      &port,
+                      named_ports,
+                      &reserved,
+                      in_container,
                       lease_reader ? &*lease_reader : nullptr};
   if (in_container)
     parts.make_logs = [logs = container_logs, processes_each = spec.ProcessesOf(attempt.task.role)](

@@ -71,9 +71,9 @@ class LogSizeLimit {
   LogSizeLimit(const std::filesystem::path& file, int64_t limit_bytes);
   LogSizeLimit(UniqueFd file, int64_t limit_bytes);  // `file` is open for writing
 
-  // Frees the bytes above the limit, in steps of one MiB. Afterwards the log takes at most the sum of
-  // kHeadBytes, the limit and one MiB. A call that has nothing to free is cheap. Returns the number of freed bytes. kUnavailable: this file
-  // system cannot free parts of files.
+  // Frees the bytes above the limit, in steps of one MiB. Afterwards the log takes at most the sum of kHeadBytes, the
+  // limit and one MiB. A call that has nothing to free is cheap. Returns the number of freed bytes. kUnavailable: this
+  // file system cannot free parts of files.
   Result<int64_t> Check();
   // Returns how many bytes the log grew between the last two calls of Check().
   int64_t growth() const { return growth_; }

@@ -114,8 +114,8 @@ class Tasks {
   void Start(Attempt& attempt, int64_t pid, Instant time);
   void End(Attempt& attempt, const Outcome& outcome, bool reported, Instant time);
 
-  // Persistent sidecars continue to run while the gang restarts. The restarted gang does not wait for a sidecar that has
-  // been part of a gang before.
+  // Persistent sidecars continue to run while the gang restarts. The restarted gang does not wait for a sidecar that
+  // has been part of a gang before.
   const std::set<TaskId>& persistent() const { return persistent_; }
   void Persist(const TaskId& id) { persistent_.insert(id); }
   void RejoinGang(const TaskId& id) { persistent_.erase(id); }

@@ -141,7 +141,8 @@ Result<int> PortOf(const CommandLine& line) {
 std::string TokenOf(const std::filesystem::path& home) {
   const auto kept = KeepPageToken(home / "history" / "page-token");
   if (kept.ok()) return *kept;
-  Say(StrCat("tony: the address of this page will be different at the next start, because its token cannot be kept: ", kept.error().message));
+  Say(StrCat("tony: the address of this page will be different at the next start, because its token cannot be kept: ",
+             kept.error().message));
   return RandomHex(kTokenBytes);
 }
 

@@ -19,8 +19,8 @@
 // another user listens there. The follower reads the AM's files instead. A kill works through its file, which every AM
 // reads once a second.
 //
-// A kill that no AM takes is executed by the scheduler, if the scheduler can end jobs (Arbiter::EndInScheduler()): after
-// kKillPatience without an AM, or earlier if the kill could not be recorded.
+// A kill that no AM takes is executed by the scheduler, if the scheduler can end jobs (Arbiter::EndInScheduler()):
+// after kKillPatience without an AM, or earlier if the kill could not be recorded.
 #pragma once
 
 #include <functional>
@@ -54,7 +54,8 @@ class Follower {
 
   // Sets the new owner. The AM is notified as soon as one leads the job. Must be called before Start().
   void Attach(const Claim& claim) { attach_ = claim; }
-  // Sets a status that decides a kill with a condition if the follower gets no newer one. Must be called before Start().
+  // Sets a status that decides a kill with a condition if the follower gets no newer one. Must be called before
+  // Start().
   void Know(const JobStatus& status) { known_ = status; }
   // Announces once to the AM, now or as soon as an AM leads the job, that this watcher begins to watch. Later
   // connections do not repeat this: a watcher that was suspended and resumes must not count as newer than watchers that

@@ -176,7 +176,8 @@ Interrupts::Interrupts(EventLoop& loop, Duration limit) : loop_(loop), exit_limi
     watches_.push_back(own_loop_.OnSignals({signal}, [this](int caught) { OnSignal(caught); }));
   }
   thread_ = std::thread([this] {
-    // All signals are blocked, because a signal that this thread would take is missing in the descriptors of other loops.
+    // All signals are blocked, because a signal that this thread would take is missing in the descriptors of other
+    // loops.
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);

@@ -39,8 +39,8 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
 
   void Listen(std::function<void(int signal)> fn) { fn_ = std::move(fn); }
-  // From now on the process must end after this number of signals; 2 at the beginning. What `words` uses must live until
-  // the next call.
+  // From now on the process must end after this number of signals; 2 at the beginning. What `words` uses must live
+  // until the next call.
   void EndAfter(int signals, LastWords words);
 
  private:

@@ -1,5 +1,5 @@
-// Converts WebHDFS' answers from JSON to values and errors, and paths to URLs. Pure. This code needs no libcurl, because
-// executors do not have it.
+// Converts WebHDFS' answers from JSON to values and errors, and paths to URLs. Pure. This code needs no libcurl,
+// because executors do not have it.
 #pragma once
 
 #include <map>

@@ -218,7 +218,8 @@ Found FindLines(std::string_view diagnostics) {
 
 std::string ReasonIn(std::string_view diagnostics, std::string_view all) {
   Found found = FindLines(diagnostics);
-  // The negative numbers are YARN's own, and mean what the other lines say. 143 is how YARN's own signal ends a process.
+  // The negative numbers are YARN's own, and mean what the other lines say. 143 is how YARN's own signal ends a
+  // process.
   constexpr int kTerminated = 143;
   const bool is_told = found.exit && (*found.exit < 0 || *found.exit == kTerminated) && !found.lines.empty();
   if (found.exit && !is_told) found.lines.insert(found.lines.begin(), StrCat("exit code ", *found.exit));

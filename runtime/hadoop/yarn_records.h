@@ -49,8 +49,8 @@ std::optional<ContainerId> ParseContainerId(std::string_view text);  // the form
 struct Resource {
   int64_t memory_mib = 0;
   int32_t vcores = 0;
-  // Amounts of other resources, such as "yarn.io/gpu" -> 2. A ResourceManager reports them in the cluster's own unit. It
-  // ignores a name that it does not know, so check the resource of a granted container.
+  // Amounts of other resources, such as "yarn.io/gpu" -> 2. A ResourceManager reports them in the cluster's own unit.
+  // It ignores a name that it does not know, so check the resource of a granted container.
   std::map<std::string, Amount> others;
   int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name).value : 0; }
   bool operator==(const Resource&) const = default;
@@ -139,10 +139,10 @@ struct LaunchContext {
 inline constexpr size_t kLongestReason = 300;
 
 // Returns the reason on one line of at most kLongestReason bytes: "exit code 126; bash: ./tony-am/loader: Permission
-// denied". It has no stack traces, deeper causes of exceptions, lists of processes, times, packages of exceptions, fixed
-// texts of the daemons, and repetitions. If something was left out that a reader may miss, `all` follows in parentheses,
-// a command that shows the whole text: " (yarn application -status ID shows all)". Empty `all`: nothing follows. Returns
-// "" for "" and for "N/A". Pure.
+// denied". It has no stack traces, deeper causes of exceptions, lists of processes, times, packages of exceptions,
+// fixed texts of the daemons, and repetitions. If something was left out that a reader may miss, `all` follows in
+// parentheses, a command that shows the whole text: " (yarn application -status ID shows all)". Empty `all`: nothing
+// follows. Returns "" for "" and for "N/A". Pure.
 std::string ReasonIn(std::string_view diagnostics, std::string_view all = "");
 
 }  // namespace tony::hadoop

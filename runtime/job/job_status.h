@@ -83,8 +83,8 @@ struct JobStatus {
   // The number of failed tasks that did not fail the job.
   int tolerated_failures = 0;
   std::optional<CheckpointStatus> checkpoint;
-  // The pending reason: why requested containers are not granted yet, e.g. "waits for 8192 MB of memory: ...", or why no
-  // AM runs, as the scheduler knows it.
+  // The pending reason: why requested containers are not granted yet, e.g. "waits for 8192 MB of memory: ...", or why
+  // no AM runs, as the scheduler knows it.
   std::string delay;
   // The reason why the job is degraded and has to wait, e.g. "journal: no space left on device".
   std::string trouble;

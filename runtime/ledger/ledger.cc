@@ -315,7 +315,8 @@ QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& 
     if (!EverFits(other.ask, ledger.machine(), other.user)) continue;
     // A job whose keeper does not know priorities (an earlier release, pid 0) keeps its queue position.
     if (other.priority >= mine.priority || other.keeper.pid == 0 || join.displaced)
-      return Waits(StrCat("waits for its turn: job ", other.job.value, " of the same user is queued before it"), {other});
+      return Waits(StrCat("waits for its turn: job ", other.job.value, " of the same user is queued before it"),
+                   {other});
     join.displaced = other;
     join.number = other.number;
   }

@@ -69,15 +69,15 @@ std::string HeaderOf(const HttpResponse& response, std::string_view name);
 // The limit for an answer with its headers.
 inline constexpr size_t kMostOfGet = 64 << 10;
 
-// Returns the response in the bytes that a server has sent so far; nullopt if bytes are missing. `is_all`: the server has
-// closed the connection. kInvalid: the bytes are not HTTP, have chunks, or exceed kMostOfGet. kUnavailable: the server has
-// closed the connection too early. Pure.
+// Returns the response in the bytes that a server has sent so far; nullopt if bytes are missing. `is_all`: the server
+// has closed the connection. kInvalid: the bytes are not HTTP, have chunks, or exceed kMostOfGet. kUnavailable: the
+// server has closed the connection too early. Pure.
 Result<std::optional<HttpResponse>> HttpResponseIn(std::string_view bytes, bool is_all);
 
-// Sends a request, and calls `done` once with the answer, whatever its status, or with an error. The errors are those of
-// HttpResponseIn(); also kUnavailable if the answer is not complete within `limit`. `target` is percent-encoded. Loop
-// thread only. Destroying the handle cancels the call. `done` is never called inside GetByAddress(), and may destroy the
-// handle.
+// Sends a request, and calls `done` once with the answer, whatever its status, or with an error. The errors are those
+// of HttpResponseIn(); also kUnavailable if the answer is not complete within `limit`. `target` is percent-encoded.
+// Loop thread only. Destroying the handle cancels the call. `done` is never called inside GetByAddress(), and may
+// destroy the handle.
 [[nodiscard]] std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const Endpoint& server,
                                                               const std::string& target, Duration limit,
                                                               std::function<void(Result<HttpResponse>)> done);

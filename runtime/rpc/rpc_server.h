@@ -34,8 +34,8 @@ struct RpcServerOptions {
   std::filesystem::path folder;  // folder of the sockets
   // The addresses to listen at. Port 0 stands for any free port.
   std::vector<Address> at;
-  // A listening socket that serves as the port in `at`; -1: the server opens a socket. The caller keeps it open, and the
-  // server uses a duplicate.
+  // A listening socket that serves as the port in `at`; -1: the server opens a socket. The caller keeps it open, and
+  // the server uses a duplicate.
   int inherited = -1;
   // Makes the TLS channels of the ports (runtime/net/tls.h). If `tls` is empty, ports are plain, and only loopback
   // addresses are allowed.

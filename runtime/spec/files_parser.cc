@@ -67,8 +67,9 @@ Result<fs::path> Existing(std::string_view text, const fs::path& directory) {
 Result<HdfsPlace> ArchiveInHdfs(const PropertyValues& values, std::string_view text) {
   TRY_ASSIGN(HdfsPlace place, ParseInHdfs(values, text));
   if (IsArchiveOfNodes(place.path)) return place;
-  return Error{ErrorCode::kInvalid,
-               StrCat("a node recognises archives in HDFS by their names; expected a name that ends in ", kArchivesOfNodes)};
+  return Error{
+      ErrorCode::kInvalid,
+      StrCat("a node recognises archives in HDFS by their names; expected a name that ends in ", kArchivesOfNodes)};
 }
 
 Result<std::string> SourceOf(const PropertyValues& values, std::string_view key, std::string_view text,
@@ -95,7 +96,8 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
 Result<std::string> ParseSiteFile(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   TRY_ASSIGN(std::string path, ParseOne(values, key, directory));
   std::error_code unknown;
-  if (fs::is_directory(path, unknown)) return values.Bad(key, "is a folder; expected a site file such as yarn-site.xml");
+  if (fs::is_directory(path, unknown))
+    return values.Bad(key, "is a folder; expected a site file such as yarn-site.xml");
   return path;
 }
 
@@ -335,16 +337,18 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
   if (cd != command.npos && (cd == 0 || kAround.find(command[cd - 1]) != kAround.npos) &&
       (end == command.size() || command[end] == '/' || kAround.find(command[end]) != kAround.npos))
     warnings.push_back(StrCat("role ", role.name, ": its command goes to ", spec.src_dir,
-                              ", the original folder, so the job ", "sees its later changes; a task starts in its own copy"));
+                              ", the original folder, so the job ",
+                              "sees its later changes; a task starts in its own copy"));
 }
 
 }  // namespace
 
 Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text) {
   if (SchedulerOf(values) == kYarnScheduler) return ParseHdfsPlace(text);
-  return Error{ErrorCode::kInvalid,
-               "only a job on YARN can use files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
-               "this machine"};
+  return Error{
+      ErrorCode::kInvalid,
+      "only a job on YARN can use files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+      "this machine"};
 }
 
 Status ParseFiles(const PropertyValues& values, const fs::path& directory, bool single_task, JobSpec& spec) {

@@ -152,7 +152,8 @@ Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role
   if (!values.Has(key)) return is_sidecar && role.name == kTensorBoard;
   TRY_ASSIGN(const bool outlives, values.Flag(key));
   if (!outlives || is_sidecar) return outlives;
-  return values.Bad(key, StrCat("only a sidecar can outlive restarts, and role ", role.name, " is not a sidecar; see ", kSidecarsKey));
+  return values.Bad(key, StrCat("only a sidecar can outlive restarts, and role ", role.name, " is not a sidecar; see ",
+                                kSidecarsKey));
 }
 
 Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int instances) {
@@ -189,8 +190,9 @@ Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::stri
 Status RefuseInvalidRoleNames(const PropertyValues& values) {
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key) || FindKey(key) || Trim(property.value) == "0") continue;
-    return values.Bad(key, StrCat("the job has no valid role, and this name is not valid; expected tony.<role>.instances, where ",
-                                  "a role's name has lower-case letters only, e.g. worker"));
+    return values.Bad(
+        key, StrCat("the job has no valid role, and this name is not valid; expected tony.<role>.instances, where ",
+                    "a role's name has lower-case letters only, e.g. worker"));
   }
   return Ok();
 }
@@ -238,7 +240,8 @@ Status AddPreprocess(const PropertyValues& values, bool single_task, std::vector
     return Ok();
   }
   if (std::ranges::find(roles, kPreprocess, &RoleSpec::name) != roles.end())
-    return values.Bad(kKey, StrCat("the job has a role ", kPreprocess, " already, and this key would add a second one"));
+    return values.Bad(kKey,
+                      StrCat("the job has a role ", kPreprocess, " already, and this key would add a second one"));
   TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kPreprocess));
   for (RoleSpec& other : roles) {
     other.depends_on.push_back({std::string(kPreprocess)});

@@ -19,12 +19,12 @@ namespace tony {
 // Loop thread only. At most one read is under way.
 class LeaseReader {
  public:
-  // Receives the record; nullopt if it does not exist. kNotFound: the job's folder was removed. Other errors: the record
-  // cannot be read now. The function may destroy the reader.
+  // Receives the record; nullopt if it does not exist. kNotFound: the job's folder was removed. Other errors: the
+  // record cannot be read now. The function may destroy the reader.
   using OnLease = std::function<void(Result<std::optional<LeaseRecord>>)>;
 
-  // `place` has at least one NameNode. A read takes at most `limit`, which is divided among the NameNodes. The first read
-  // returns `first`, the record of the AM that has just started this executor, without a request.
+  // `place` has at least one NameNode. A read takes at most `limit`, which is divided among the NameNodes. The first
+  // read returns `first`, the record of the AM that has just started this executor, without a request.
   LeaseReader(EventLoop& loop, LeasePlace place, LeaseRecord first, Duration limit);
 
   // Calls `done` later with the record. Does nothing if a read is under way, because its answer comes soon.

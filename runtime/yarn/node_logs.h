@@ -40,8 +40,8 @@ struct AmAccess {
   Address am;
   std::string token;
   MakeChannel tls;
-  // Returns true once the scheduler has given up this AM, so that another AM leads or will lead. May block, and is called
-  // by any thread. Null: the AM lives as long as the caller.
+  // Returns true once the scheduler has given up this AM, so that another AM leads or will lead. May block, and is
+  // called by any thread. Null: the AM lives as long as the caller.
   std::function<bool()> is_replaced = {};
 };
 

@@ -16,8 +16,8 @@ namespace tony {
 
 // Checks a job against the cluster. Returns notes for the user, and the application id that the ResourceManager has
 // reserved for the job. Creates the folder of the user's jobs. kInvalid: this cluster will never run the job; the
-// message has the requested and the maximum amount, or the available queues. kNotPermitted: the queue or the file system
-// is closed to the user. kUnavailable: YARN or HDFS does not answer properly within two seconds.
+// message has the requested and the maximum amount, or the available queues. kNotPermitted: the queue or the file
+// system is closed to the user. kUnavailable: YARN or HDFS does not answer properly within two seconds.
 Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose);
 
 // `tony doctor --yarn`: finds what prevents this user's jobs from running on the configured cluster, and how to repair

@@ -73,8 +73,8 @@ inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: not from ToText()
 
-// Returns the numeric HTTP addresses of the cluster's NameNodes. Blocks, as ResolveHost() does. kUnavailable: a name does
-// not resolve.
+// Returns the numeric HTTP addresses of the cluster's NameNodes. Blocks, as ResolveHost() does. kUnavailable: a name
+// does not resolve.
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster);
 
 // Returns the address of the job's page, which works even after the job has ended. The ResourceManager redirects a
@@ -83,9 +83,9 @@ std::string PageOf(const YarnCluster& cluster, const JobId& job);
 std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.org:8088"; empty: not known
 
 // The first function returns the cluster that site files describe. The second returns the cluster of an existing job: a
-// note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR. $HADOOP_USER_NAME overrides the
-// user's own name, as in Hadoop's clients. kInvalid: $HADOOP_CONF_DIR is not set, or the site files or the note are
-// missing or malformed. The message names the variable, the key or the note.
+// note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR.
+// $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. kInvalid: $HADOOP_CONF_DIR is not set, or
+// the site files or the note are missing or malformed. The message names the variable, the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);
 

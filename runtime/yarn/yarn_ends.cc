@@ -270,8 +270,8 @@ std::string_view WithoutTime(std::string_view line) {
   return end == std::string_view::npos ? line : Trim(line.substr(end + 1));
 }
 
-// Returns the most telling line of a container's diagnostics: the last one that its process wrote, or else the first one
-// that the node wrote.
+// Returns the most telling line of a container's diagnostics: the last one that its process wrote, or else the first
+// one that the node wrote.
 std::string NodesWords(const std::string& diagnostics) {
   constexpr size_t kLongest = 300;
   std::string of_node, of_process;

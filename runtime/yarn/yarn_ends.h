@@ -52,15 +52,16 @@ hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
 // Returns the application's diagnostics for users: the first cause, the attempt and host where it occurred, the exit
 // status, and the last lines of output.
 std::string DiagnosticsOf(const Verdict& verdict);
-// Returns the reason in the ResourceManager's diagnostics of an application, in the short form of hadoop/yarn_records.h.
+// Returns the reason in the ResourceManager's diagnostics of an application, in the short form of
+// hadoop/yarn_records.h.
 std::string ReasonOf(const hadoop::ApplicationReport& report);
 
 // Explains to users, from a ResourceManager's report, why an application has no AM now. Pure.
 
 // Returns the reason, such as "queue ml may have 8192 MB and 32 vcores for ..."; empty if the AM runs, or the
 // application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
-// `why_not_granted` is called if the application waits for its AM's container (empty: the cause is not known). It returns
-// the result of WhyNotGranted(), or another cause.
+// `why_not_granted` is called if the application waits for its AM's container (empty: the cause is not known). It
+// returns the result of WhyNotGranted(), or another cause.
 using WhyAmNotGranted = std::function<std::optional<std::string>()>;
 std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNotGranted& why_not_granted = {});
 
@@ -81,8 +82,8 @@ struct ClusterRoom {
   std::optional<hadoop::QueueReport> report = {};  // the job's queue
 };
 
-// Returns the requested amount that is missing, and where: "no node has 4 GPUs: the most on one node is 2". nullopt: nothing is
-// known to be full. The result completes "waits for a container: ...".
+// Returns the requested amount that is missing, and where: "no node has 4 GPUs: the most on one node is 2". nullopt:
+// nothing is known to be full. The result completes "waits for a container: ...".
 std::optional<std::string> WhyNotGranted(const PendingRequest& request, const ClusterRoom& room);
 
 // Returns the resources of which the nodes have nothing left, e.g. "4 GPUs and 32 vcores"; "" if there are none. In a

@@ -42,8 +42,8 @@ std::string JobsFolder(const YarnCluster& cluster);
 std::string StagedFolder(const YarnCluster& cluster);
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
 
-// Returns where executors read the job's lease record. Blocks until the NameNodes' names are resolved. If that fails, the
-// place has no NameNodes.
+// Returns where executors read the job's lease record. Blocks until the NameNodes' names are resolved. If that fails,
+// the place has no NameNodes.
 LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job);
 
 // Returns options for WebHDFS with the limits that suit calls for records.

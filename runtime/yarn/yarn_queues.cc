@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/rpc_connection.h"
 
 namespace tony {
 namespace {

@@ -27,8 +27,8 @@ struct ClusterQueues {
   // Paths of the queues that make queues below them for jobs.
   std::set<std::string> makers;
 
-  // Returns the queue that a job means by `name`: a path, or the last part of a path if only one queue has it. Null: the
-  // name is unknown or ambiguous.
+  // Returns the queue that a job means by `name`: a path, or the last part of a path if only one queue has it. Null:
+  // the name is unknown or ambiguous.
   const hadoop::QueueReport* Find(const std::string& name) const;
   // Returns all queues, each before the queues below it.
   std::vector<const hadoop::QueueReport*> All() const;
@@ -41,8 +41,8 @@ struct ClusterQueues {
 };
 // Waits for the ResourceManager. Leaves `has_rules` and `makers` unchanged.
 Result<ClusterQueues> ReadQueues(const RmCalls& rm);
-// Sets `has_rules` and `makers`, which the ResourceManager reports only on its web server. If it does not report whether
-// it enforces queue ACLs, the site files do.
+// Sets `has_rules` and `makers`, which the ResourceManager reports only on its web server. If it does not report
+// whether it enforces queue ACLs, the site files do.
 void ReadQueueRules(const YarnCluster& cluster, ClusterQueues& queues);
 
 struct QueueCheck {

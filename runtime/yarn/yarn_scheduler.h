@@ -77,7 +77,8 @@ struct YarnSchedulerInputs {
   // container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
-  // RmClient::Queue, if the AM may call it. The pending reason then says which limit of the queue keeps the job waiting.
+  // RmClient::Queue, if the AM may call it. The pending reason then says which limit of the queue keeps the job
+  // waiting.
   using OnQueue = std::function<void(Result<hadoop::QueueReport>)>;
   std::function<void(const std::string& queue, OnQueue)> read_queue = {};
   // Delay between two exchanges with the ResourceManager: `quick` for some time after a change, else `usual`. Both are

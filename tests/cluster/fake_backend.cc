@@ -1,8 +1,8 @@
 // A simulated cluster, tony.scheduler=fake: jobs are in $TONY_HOME/cluster, and their masters and executors are
 // processes of this machine without a supervisor. Its records are in a FlakyStore. A file `declared-dead` in a job's
-// folder holds the epoch of a master that the cluster declares dead although it may live. While there is a file `queued`,
-// the cluster waits with the next master, for the reason in the file. A job that the cluster has ended has a file `ended`
-// with the reason.
+// folder holds the epoch of a master that the cluster declares dead although it may live. While there is a file
+// `queued`, the cluster waits with the next master, for the reason in the file. A job that the cluster has ended has a
+// file `ended` with the reason.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Fuzzes the answers to an executor's requests, from a NameNode or from an attacker in its place. The first byte sets the
-// length of the pieces.
+// Fuzzes the answers to an executor's requests, from a NameNode or from an attacker in its place. The first byte sets
+// the length of the pieces.
 #include "runtime/net/http_client.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -216,8 +216,8 @@ struct Plan {
   NetworkPlan network;
   AmPlan am;
   SchedulerPlan scheduler;
-  // The longest read of the lease record if it is in a store that the executors share over the network, and that reports
-  // no changes. nullopt: the store is on the job's machine.
+  // The longest read of the lease record if it is in a store that the executors share over the network, and that
+  // reports no changes. nullopt: the store is on the job's machine.
   std::optional<Duration> shared_store;
   ClockPlan clocks;
   // Checkpoints of other jobs that are in the directory before this job.

@@ -22,7 +22,8 @@ constexpr ExitStatus kKilled{ExitStatus::Kind::kSignaled, SIGKILL};
 
 std::string TextOf(const Next& next) {
   if (!next.start_after) return StrCat("leave ", next.exit_code);
-  return StrCat("start after ", next.start_after->count(), next.end_job.empty() ? "" : " to end the job: ", next.end_job);
+  return StrCat("start after ", next.start_after->count(),
+                next.end_job.empty() ? "" : " to end the job: ", next.end_job);
 }
 
 TEST(DeathRuleTest, FiveDeathsInARowBeforeLeadingEndTheJob) {
@@ -64,8 +65,7 @@ TEST(DeathRuleTest, TheLastErrorIsTheReason) {
 
 // Runs a supervisor whose AM processes call `body`, and returns how the supervisor ended. A process exits with the code
 // that `body` returns.
-int RunSupervisor(const std::function<int(SupervisedProcess&)>& body,
-                  Duration silence = SupervisedProcess::kSilence) {
+int RunSupervisor(const std::function<int(SupervisedProcess&)>& body, Duration silence = SupervisedProcess::kSilence) {
   const pid_t pid = fork();
   if (pid == 0) {
     auto process = Supervise(silence);

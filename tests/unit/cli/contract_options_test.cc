@@ -67,7 +67,8 @@ TEST(ContractOptionsTest, InvalidValuesAreReportedWithTheirOption) {
   };
   EXPECT_THAT(with({"--submission", "-1"}), AllOf(HasSubstr("--submission \"-1\""), HasSubstr("0 or more")));
   EXPECT_THAT(with({"--submission", "1.5"}), HasSubstr("--submission \"1.5\""));
-  EXPECT_THAT(with({"--watch-timeout", "0.5"}), HasSubstr("--watch-timeout \"0.5\": expected a time from 1 second to 366 days"));
+  EXPECT_THAT(with({"--watch-timeout", "0.5"}),
+              HasSubstr("--watch-timeout \"0.5\": expected a time from 1 second to 366 days"));
   EXPECT_THAT(with({"--on-existing", "maybe"}), HasSubstr("--on-existing \"maybe\": expected adopt, attach or never"));
   EXPECT_THAT(with({"--owner", "two words"}), HasSubstr("--owner \"two words\": expected 1 to 255"));
   EXPECT_THAT(with({"--owner", ""}), HasSubstr("--owner \"\""));

@@ -1,3 +1,5 @@
+#include "runtime/ledger/ledger_reservation.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +13,6 @@
 #include <fstream>
 #include <tuple>
 
-#include "runtime/ledger/ledger_reservation.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 

@@ -136,9 +136,8 @@ TEST_F(RequestIndexTest, ADamagedRecordIsAnErrorThatNamesTheFile) {
 TEST_F(RequestIndexTest, ARecordOfAnotherIdIsNotTakenForItsOwn) {
   ASSERT_TRUE(index_.Write({"another"}, record_).ok());
   fs::rename(FolderOf({"another"}), FolderOf(request_));
-  ExpectError(index_.Read(request_),
-              "the record " + (FolderOf(request_) / "record.json").string() +
-                  " belongs to another request id, so it is damaged or was copied there");
+  ExpectError(index_.Read(request_), "the record " + (FolderOf(request_) / "record.json").string() +
+                                         " belongs to another request id, so it is damaged or was copied there");
 }
 
 TEST_F(RequestIndexTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {

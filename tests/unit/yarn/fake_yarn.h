@@ -209,7 +209,8 @@ class FakeRm {
   void OnRegister(const FakeRpcServer::Call& call) {
     ++registrations;
     if (std::exchange(is_registered_, true) && !has_begun_anew)
-      return server.Fail(call, kYarnExceptions + "InvalidApplicationMasterRequestException", "it is already registered");
+      return server.Fail(call, kYarnExceptions + "InvalidApplicationMasterRequestException",
+                         "it is already registered");
     has_begun_anew = false;
     wanted_.clear();
     wire::RegisterApplicationMasterResponse answer;

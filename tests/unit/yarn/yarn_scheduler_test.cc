@@ -358,7 +358,8 @@ const TestRow kSchedules[] = {
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | unknown 2 | next-process | releases 2 | heard",
        "~reached 0"}}},
     {"TheNextProcessReleasesContainersThatAGangHeldBack",
-     {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | unknown 2 | next-process | releases 2",
+     {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | unknown 2 | next-process | releases "
+       "2",
        ""}}},
     {"AWithdrawnRequestIsNotGranted",
      {{"granting no | begin | ask 0 | exchanges 2 | withdraw 0 | exchanges 2 | granting yes | exchanges 3 | heard",
