@@ -4,6 +4,7 @@ Each of these programs is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS
 tony-yarn-am.tar.gz; CLUSTER_FOLDER was made by `cluster start`.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -161,6 +162,19 @@ def processes_of(job):
         except OSError:
             pass
     return found
+
+
+def end_masters(job):
+    """Kills the job's application masters until YARN starts no other one."""
+
+    def look():
+        for pid, words in processes_of(job).items():
+            if "bin/tony-yarn-am" in words:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        return application(job)["state"] == "FAILED"
+
+    until(look, f"{job} to fail")
 
 
 def variables_of(pid):

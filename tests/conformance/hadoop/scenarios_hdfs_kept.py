@@ -8,8 +8,8 @@ import signal
 import sys
 import urllib.error
 
-from common import (WORK, application, applications, begin, end, hdfs, make_home, must, nothing_is_left_of,
-                    processes_of, put, runs, site, status, submit, tony, until)
+from common import (WORK, application, applications, begin, end, end_masters, hdfs, make_home, must,
+                    nothing_is_left_of, put, runs, site, status, submit, tony, until)
 
 ONE_WORKER = ("-conf", "tony.worker.instances=1", "-conf", "tony.restart.backoff-ms=1")
 WEB = f"http://{site('dfs.namenode.http-address')}/webhdfs/v1"
@@ -95,11 +95,7 @@ def a_second_job_on_a_folder_is_refused_while_the_first_one_runs():
     runs(first)
     again = submit(*learn("/kept/shared", 1))
     must(again.returncode != 0 and first in again.stderr + again.stdout, again.returncode, again.stdout, again.stderr)
-    masters = [pid for pid, words in processes_of(first).items() if "/bin/tony-yarn-am" in words]
-    must(masters, processes_of(first))
-    for pid in masters:
-        os.kill(pid, signal.SIGKILL)
-    until(lambda: application(first)["state"] in ("FAILED", "KILLED"), f"{first} to end")
+    end_masters(first)
     after = submit(*learn("/kept/shared", 1))  # this also holds if the end of the first job is not written yet
     must(after.returncode == 0, after.returncode, after.stdout, after.stderr)
     end(client)
@@ -207,9 +203,7 @@ def the_client_that_finalizes_a_lost_job_writes_its_history():
     client, job = begin("-executes", "sleep 600", *ONE_WORKER, *IN_HISTORY)
     runs(job)
     until(lambda: any(name.endswith(".jhist.inprogress") for name in history_of(job)), "the beginning of a history")
-    for pid, words in processes_of(job).items():
-        if "/bin/tony-yarn-am" in words:
-            os.kill(pid, signal.SIGKILL)
+    end_masters(job)
     end(client)
     tony("wait", job)
     finished(job, "FAILED")

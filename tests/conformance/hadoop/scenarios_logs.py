@@ -10,8 +10,8 @@ import threading
 import time
 import urllib.request
 
-from common import (LIMIT, PROGRAMS, WORK, begin, end, environment, hdfs, must, nothing_is_left_of, parent_of,
-                    processes_of, runs, status, submit, tony, until)
+from common import (LIMIT, PROGRAMS, WORK, begin, end, end_masters, environment, hdfs, must, nothing_is_left_of, parent_of,
+                    runs, status, submit, tony, until)
 
 # A line should be visible within 0.5 s. Busy machines get ten times as long.
 SOON = 5
@@ -173,12 +173,11 @@ def killing_an_executor_whose_log_is_read_ends_no_follower():
     nothing_is_left_of(job)
 
 
-def the_death_of_the_master_ends_followers():
+def the_death_of_the_last_master_ends_followers():
     client, job = begin("-executes", "echo before; sleep 600", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
     until(lambda: "before" in follower.text(), "a line")
-    for pid in [pid for pid, command in processes_of(job).items() if "bin/tony-yarn-am" in command]:
-        os.kill(pid, signal.SIGKILL)
+    end_masters(job)
     code, text, errors = follower.end()
     must(code == 1 and text == "before\n", code, text, errors)
     end(client)
@@ -278,7 +277,7 @@ TOGETHER = (
     a_hung_executor_is_reported_in_one_clear_line,
     logs_of_failed_tasks_and_of_the_chief_remain_after_the_end,
     killing_an_executor_whose_log_is_read_ends_no_follower,
-    the_death_of_the_master_ends_followers,
+    the_death_of_the_last_master_ends_followers,
     each_task_has_a_link_to_its_logs,
     the_verdict_names_why_a_container_never_started,
     logs_of_every_attempt_in_a_container_remain_after_the_end,
