@@ -175,8 +175,8 @@ hadoop
   tony.worker.node-label=gpu | /roles/0/node_label="gpu"
   tony.worker.placement=spread | /roles/0/placement="spread"
   tony.portal.url=https://portal:1/ | /yarn/portal_url="https://portal:1"
-  tony.worker.resource.abc=2 | /roles/0/resources={"abc":"2"}
-  tony.am.resource.abc=2 | /roles/0/resources={"abc":"2"} | tony.worker.instances=0
+  tony.worker.resource.disk=2 | /roles/0/resources={"disk":"2"}
+  tony.am.resource.disk=2 | /roles/0/resources={"disk":"2"} | tony.worker.instances=0
   tony.yarn.am-validity-interval=5 | /yarn/am_validity_interval_ms=5
   tony.yarn.gang-hold=5 | /yarn/gang_hold_ms=5
   tony.yarn.modify-acl=ann | /yarn/modify_acl="ann"

@@ -331,8 +331,8 @@ def an_executor_that_is_killed_leaves_no_task():
 def a_fenced_master_changes_nothing():
     """A master that is stopped with its node wakes up when the master of the next attempt leads."""
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2", "-conf",
-                        "tony.task.cutoff-after-ms=5000", "-conf", "tony.task.stop-grace-ms=1000", "-conf",
-                        "tony.task.lost-after-ms=12000")
+                        "tony.task.cutoff-after-ms=22000", "-conf", "tony.task.stop-grace-ms=1000", "-conf",
+                        "tony.task.lost-after-ms=29000")
     runs(job)
     stopped = masters(job)
     node = node_of(stopped[0])  # it would kill the master

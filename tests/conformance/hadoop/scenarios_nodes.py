@@ -133,6 +133,8 @@ def other_resource_types_are_used_on_the_nodes_that_have_them():
     end(client)
     code, text = end(second)
     must(code == 0, code, text)
+    alone = submit("-executes", "true", "-conf", "tony.worker.instances=0", "-conf", "tony.am.resource.disk=1")
+    must(alone.returncode == 0 and hosts_of(alone.stdout.split()[0]) == {DISK_NODE}, alone.stdout, alone.stderr)
 
 
 def a_queue_that_is_full_by_one_resource_is_named_with_it():
