@@ -153,7 +153,7 @@ def a_kill_ends_a_job_while_the_name_node_is_dead():
         ran = tony("kill", job)
         must(ran.returncode == 0 and "KILLED" in ran.stdout, ran.returncode, ran.stdout, ran.stderr)
         must(application(job)["state"] == "KILLED", application(job))
-        # One signal is enough: the tasks have their grace, and then the ResourceManager ends the job.
+        # A single signal suffices here, because the ResourceManager ends the job after the grace of the tasks.
         waiting.send_signal(signal.SIGTERM)
         code, text = end(waiting)
         must(code == 143 and waiting_job in text, code, text)

@@ -142,7 +142,8 @@ class YarnArbiterTest : public testing::Test {
   std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
   std::string diagnostics_, killed_;
   int attempt_ = 1;
-  bool kill_ends_ = false;  // true: a killed application has ended at once
+  // True: the ResourceManager ends an application in the call that kills it.
+  bool kill_ends_ = false;
   wire::FinalApplicationStatus final_status_ = wire::APP_UNDEFINED;
   std::optional<wire::SubmitApplicationRequest> submitted_;
   const JobRecords records_ = LocalJobRecords(temp_.path() / kRuledJob.value);
