@@ -408,9 +408,7 @@ Result<int> Run(const LastWords& last_words) {
                                          : Result<int>(Error{ErrorCode::kInvalid, process.end_job()});
   if (ended.ok()) return ended;
   process.ReportError(ended.error().message);
-  const ErrorCode code = ended.error().code;
-  const bool is_final = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound || code == ErrorCode::kNotPermitted;
-  if (is_final) master.EndJob(ended.error().message);
+  if (EndsTheJob(ended.error().code)) master.EndJob(ended.error().message);
   return ended;
 }
 

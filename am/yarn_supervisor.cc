@@ -31,11 +31,14 @@ bool IsTemporary(int exit_code) {
 // The next process would exit with the same code.
 bool IsFinalCode(int exit_code) {
   return exit_code == 0 || exit_code == kAttemptIsOver || exit_code == kFailedCheck ||
-         exit_code == static_cast<int>(ErrorCode::kInvalid) || exit_code == static_cast<int>(ErrorCode::kUsage) ||
-         exit_code == static_cast<int>(ErrorCode::kNotPermitted) || exit_code == static_cast<int>(ErrorCode::kNotFound);
+         exit_code == static_cast<int>(ErrorCode::kUsage) || EndsTheJob(static_cast<ErrorCode>(exit_code));
 }
 
 }  // namespace
+
+bool EndsTheJob(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kNotFound || code == ErrorCode::kNotPermitted;
+}
 
 DeathRule::Next DeathRule::Ended(const ExitStatus& status, bool led, const std::string& error, bool ended_job) {
   const bool has_exited = status.kind == ExitStatus::Kind::kExited;

@@ -24,6 +24,10 @@ inline constexpr int kAttemptIsOver = 75;
 // An attempt has at most this many AM processes. Then its container ends, and YARN starts the next attempt.
 inline constexpr int kMostProcesses = 999;
 
+// Returns true if the next AM process would fail with the same error, because the job's records are damaged, missing or
+// sealed. The process that finds this ends the job.
+bool EndsTheJob(ErrorCode code);
+
 // Decides what follows the end of an AM process. Pure.
 //
 // The rule counts the processes that die before they lead. Five of them in a row end the job, because the cause, such
