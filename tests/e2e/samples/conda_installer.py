@@ -41,3 +41,5 @@ if __name__ == "__main__":
         print(*sys.argv[1:], file=asked)
     given = arguments()
     asyncio.run(install(given.file, given.prefix, cache))
+    # Threads of the library may still run. At an ordinary exit they can crash, because the interpreter is gone.
+    os._exit(0)
