@@ -192,6 +192,14 @@ class ListTest(unittest.TestCase):
             if re.search(r"^TEST|^TABLE_TEST", file.read_text(), re.M):
                 self.assertTrue(any(file == source or source in file.parents for source in sources), file)
 
+    def test_every_part_and_page_that_a_unit_names_exists(self):
+        """CI does not run a unit that a larger one covers, so it would not notice such a name."""
+        for each in self.listed.values():
+            _, runs_parts, words = each.run.partition("/tests/python/run")
+            named = [f"tests/python/{part}_test.py" for part in re.findall(r" ([a-z]+)\b", words)] if runs_parts else []
+            named += re.findall(r" ([\w/-]+\.md)\b", each.run)
+            self.assertEqual([], [name for name in named if not (units.ROOT / name).exists()], each.name)
+
     def test_every_sample_is_run(self):
         commands = " ".join(each.run for each in self.listed.values())
         names = subprocess.run([units.ROOT / "tests/e2e/sample_run", "--list"], check=True, capture_output=True, text=True).stdout
