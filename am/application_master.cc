@@ -134,7 +134,7 @@ void ApplicationMaster::Perform(const Action& action) {
 
 void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   if (const auto* lost = std::get_if<SchedulerLost>(&event)) {
-    LogWarn(StrCat("not the leader any more: ", lost->reason));
+    LogWarn(StrCat("the application master is no longer the leader: ", lost->reason));
     is_leader_ = false;
     deadline_timer_.reset();
     return;
@@ -224,7 +224,8 @@ void ApplicationMaster::ListTheCheckpoints() {
     const auto* in_use = std::get_if<FolderInUse>(&look);
     const bool free_soon = in_use && in_use->ending && ++first_looks_ < kMostFirstLooks;
     if (!IsLeader() || free_soon) {
-      if (free_soon) SetPendingReason(StrCat("waits for job ", in_use->by.value, " to leave the checkpoint folder"));
+      if (free_soon)
+        SetPendingReason(StrCat("waits until job ", in_use->by.value, ", which uses the checkpoint folder, has ended"));
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
@@ -279,8 +280,8 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
 // once, the number of writes is limited, and further logs are dropped.
 void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs) {
   if (logs_under_way_ >= kMostLogsUnderWay)
-    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_,
-                          " other writes are not finished"));
+    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not stored, because ", logs_under_way_,
+                          " other writes of logs are still running"));
   ++logs_under_way_;
   std::optional<AttemptId> oldest;
   kept_logs_.push_back(attempt);
@@ -293,7 +294,8 @@ void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerp
       },
       [this, attempt](const Status& written) {
         --logs_under_way_;
-        if (!written.ok()) LogWarn(StrCat("the logs of ", ToString(attempt), ": ", written.error().message));
+        if (!written.ok())
+          LogWarn(StrCat("cannot store the logs of ", ToString(attempt), ": ", written.error().message));
       });
 }
 

@@ -40,7 +40,7 @@ constexpr Duration kUnversionedIsNews{5000};
 
 void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   if (why.empty()) return SetDegraded("");
-  SetDegraded(StrCat("journal: ", why, "; new tasks start when it can be written"));
+  SetDegraded(StrCat("journal: ", why, "; new tasks start when the journal can be written again"));
   for (const Turn& turn : waiting_) PerformUrgentActions(turn);
   MakeRoomForTheEnd();
 }
@@ -80,7 +80,7 @@ void ApplicationMaster::FinishUnwritten() {
 
 void ApplicationMaster::SetDegraded(const std::string& trouble) {
   if (trouble == trouble_) return;
-  if (trouble.empty()) LogInfo(StrCat("no longer degraded: ", trouble_));
+  if (trouble.empty()) LogInfo(StrCat("the job is no longer degraded; the cause was: ", trouble_));
   if (!trouble.empty()) LogWarn(trouble);
   trouble_ = trouble;
   PushUnversionedStatus();
@@ -89,8 +89,7 @@ void ApplicationMaster::SetDegraded(const std::string& trouble) {
 
 void ApplicationMaster::SetPendingReason(const std::string& reason) {
   if (reason == pending_reason_) return;
-  LogInfo(reason.empty() ? "the job does not wait for containers or checkpoints any more"
-                         : StrCat("the job waits: ", reason));
+  LogInfo(reason.empty() ? "the job no longer waits for containers or checkpoints" : StrCat("the job waits: ", reason));
   pending_reason_ = reason;
   StatusChanged();
   PushUnversionedStatus();

@@ -128,7 +128,7 @@ void ApplicationMaster::End() {
         // time.
         const std::string& why = written.error().message;
         SetDegraded(
-            StrCat("status.json: ", why.substr(why.rfind(": ") + 2), "; the job ends when the file can be written"));
+            StrCat("status.json: ", why.substr(why.rfind(": ") + 2), "; the job ends when status.json can be written"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
       });
 }

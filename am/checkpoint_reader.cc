@@ -127,9 +127,9 @@ Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const 
   if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing, kSettle);
   TRY_ASSIGN(const auto holder, place.holders->Find(listing.folder));
   if (listing.unknown.empty() && (!holder || holder->job != job))
-    return UnavailableError("checkpoints in ", spec.directory, ": the job that owns them is not known: ",
-                            holder ? StrCat("job ", holder->job.value, " has the folder now")
-                                   : "the record of the folder's job is missing");
+    return UnavailableError("the checkpoints in ", spec.directory, " are not used, because ",
+                            holder ? StrCat("job ", holder->job.value, " uses the folder now")
+                                   : "the record that names the folder's job is missing");
   return NewestCheckpoint(*place.folder, spec, listing, kSettle);
 }
 

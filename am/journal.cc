@@ -51,7 +51,7 @@ class LocalJournalFile : public JournalFile {
   Status Append(std::string_view bytes) override { return AppendTo(journal_.get(), bytes); }
 
   Status CutTo(size_t size) override {
-    if (ftruncate(journal_.get(), static_cast<off_t>(size)) != 0) return Failed("cut off a torn tail: ");
+    if (ftruncate(journal_.get(), static_cast<off_t>(size)) != 0) return Failed("cut off the incomplete last record: ");
     return Ok();
   }
 
@@ -63,10 +63,10 @@ class LocalJournalFile : public JournalFile {
   Status Replace(std::string_view content) override {
     const fs::path fresh = fs::path(path_).parent_path() / ".journal.new";
     UniqueFd fd(open(fresh.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    if (!fd.valid()) return Failed("write it again: ");
+    if (!fd.valid()) return Failed("rewrite the journal: ");
     Status written = AppendTo(fd.get(), content);
     if (written.ok() && fsync(fd.get()) != 0) written = Failed("sync: ");
-    if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("write it again: ");
+    if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("rewrite the journal: ");
     if (!written.ok()) {
       unlink(fresh.c_str());  // frees the space on the disk
       return written;

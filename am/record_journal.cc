@@ -19,7 +19,7 @@ constexpr size_t kManyBytes = 50 * kUsualBytes;
 Status CheckWhole(const std::string& journal) {
   TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(journal));
   if (decoded.valid_bytes == journal.size() && !decoded.outdated) return Ok();
-  return InvalidError("damaged at byte ", decoded.valid_bytes, ": it ends within a turn");
+  return InvalidError("damaged at byte ", decoded.valid_bytes, ": the journal ends in the middle of a step");
 }
 
 // Returns the error with the record that contains the damage.

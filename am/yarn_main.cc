@@ -59,8 +59,7 @@ constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 // The time that the ResourceManager gets to accept the end of an AM that failed a CHECK.
 constexpr Duration kFailedCheckLimit{10'000};
-constexpr const char* kSealed =
-    "its journal was sealed: the job was finalized without this application master, or removed";
+constexpr const char* kSealed = "another process has sealed the job's journal: it has finalized or removed the job";
 
 struct Container {
   YarnCluster cluster;
@@ -128,14 +127,14 @@ std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCl
     constexpr size_t kMostSaid = 10;
     if (proxy->Is(address)) return true;
     if (proxy->known().ok() && refused->size() < kMostSaid && refused->insert(address).second)
-      LogWarn(StrCat("the job's page: a connection from ", address, " is closed: YARN's proxy is at ", host, ", ",
-                     *proxy->known()));
+      LogWarn(StrCat("refused a connection from ", address,
+                     " to the job's page: only YARN's proxy may connect, which is at ", host, ", ", *proxy->known()));
     return false;
   };
 }
 
 HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
-  const std::string who = user.empty() ? "a visitor without a name" : user;
+  const std::string who = user.empty() ? "a user without a name" : user;
   if (may_see.ok())
     return TextAnswer(403,
                       StrCat(who, " may not see this job; only its owner and the users in tony.yarn.view-acl may\n"));
@@ -372,7 +371,7 @@ class Master {
 
   void LeaveBecause(const std::string& reason) {
     over_ = reason;
-    LogWarn(StrCat("this attempt is over: ", reason));
+    LogWarn(StrCat("the application master exits: ", reason));
     last_words_.Write(reason);
     loop_.Stop();
   }

@@ -67,7 +67,7 @@ void Account::Attach(const JobStatus& status) {
   attached_ = now;
   const Status done = WriteAttachment(attachment_, StatusDocument(records_, status));
   if (done.ok()) return;
-  PrintInLog(StrCat("warning: no live status for Azkaban: ", done.error().message));
+  PrintInLog(StrCat("warning: cannot write the job's live status for Azkaban: ", done.error().message));
   attachment_.clear();
 }
 

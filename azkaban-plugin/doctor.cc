@@ -129,9 +129,9 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
     path = fs::weakly_canonical(installation.folder(), error).string() + path.substr(kOwnFolder.size());
   if (error) return wrong(StrCat("inspect ", installation.folder().string(), ": ", error.message()));
   if (path.find(' ') != std::string::npos)
-    return wrong(StrCat("\"", path, "\" has a blank; Azkaban splits there, and ", kAdapter, " needs no arguments"));
-  if (!MayStandInCommand(path))
-    return wrong(StrCat("\"", path, "\" has characters that Azkaban does not leave as they are"));
+    return wrong(StrCat("\"", path, "\" contains a blank, at which Azkaban splits the command; ", kAdapter,
+                        " needs no arguments"));
+  if (!MayStandInCommand(path)) return wrong(StrCat("\"", path, "\" contains characters that Azkaban changes"));
   if (!path.starts_with('/'))
     return wrong(StrCat("\"", path, "\" is not an absolute path: Azkaban would search for it in PATH"));
   return fs::path(path);
@@ -147,11 +147,11 @@ Check Runnable(const std::string& name, const fs::path& program, const Installat
   if (sight.kind == PathVisibility::Kind::kHidden) return HiddenCheck(name, program, sight, user);
   if (const auto obstacle = Obstacle(program, user, X_OK))
     return FailCheck(name, StrCat(program.string(), " cannot be run by ", user.name, ": ", *obstacle),
-                     "programs and the folders above them: mode 0755");
+                     "give the programs and the folders above them mode 0755");
   const auto obstacle = Obstacle(program, Anybody(), X_OK);
   if (!obstacle) return OkCheck(name, program.string());
   Check check = WarnCheck(name, StrCat(program.string(), " cannot be run by every user: ", *obstacle),
-                          "programs and the folders above them: mode 0755");
+                          "give the programs and the folders above them mode 0755");
   if (as_anybody) check.health = Health::kFail;
   return check;
 }
@@ -229,11 +229,12 @@ Checks CheckOpen(const fs::path& home) {
                       "give the folders above it mode 0755")};
   struct stat info {};
   if (sight.kind == PathVisibility::Kind::kMissing || stat(home.c_str(), &info) != 0) {
-    return {
-        FailCheck("home",
-                  StrCat(home.string(),
-                         " does not exist: the first user's job would make it, and other users could not write there"),
-                  make)};
+    return {FailCheck(
+        "home",
+        StrCat(
+            home.string(),
+            " does not exist: the first user's job would create the folder, and other users could not write into it"),
+        make)};
   }
   if (!S_ISDIR(info.st_mode)) return {FailCheck("home", home.string() + " is not a folder", make)};
   const std::string mend = StrCat("run as its owner or as root: chmod 1777 ", home.string());
@@ -287,9 +288,9 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
   Add(all, StepUsers(line.Values("user"), installation, files));
   BecomeLike(installation.server, StepVariables(files));
   if (installation.server.user.uid != geteuid())
-    all.push_back(WarnCheck("rights",
-                            StrCat("the following checks are made for you, not for ", installation.server.user.name),
-                            "run the doctor as root or as that user"));
+    all.push_back(WarnCheck(
+        "rights", StrCat("the following checks use your permissions, not those of ", installation.server.user.name),
+        "run the doctor as root or as that user"));
   Add(all, Home(files));
   Add(all, DefaultBackend().operations().Doctor());
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
@@ -324,9 +325,10 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
   if (checks.front().health == Health::kFail || PathVisibilityOf(*adapter).kind != PathVisibility::Kind::kThere)
     return checks;
   if (!IsSameProgram(SiblingProgram(kAdapter), *adapter))
-    checks.push_back(WarnCheck("command",
-                               StrCat("its build differs from the build that checks it, ", SiblingProgram(kAdapter)),
-                               "run its own doctor, or install again"));
+    checks.push_back(WarnCheck(
+        "command",
+        StrCat("the build of the installed program differs from the build of this doctor, ", SiblingProgram(kAdapter)),
+        "run the doctor of the installed program, or install again"));
   for (const std::string_view name : kPrograms) {
     Check check = Runnable("programs", adapter->parent_path() / name, installation, files.ExecutesAsUser());
     if (check.health != Health::kOk) checks.push_back(std::move(check));
@@ -353,7 +355,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
 Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files) {
   if (!files.ExecutesAsUser())
     return {OkCheck("execute.as.user", StrCat("false: steps run as ", installation.server.user.name))};
-  const std::string advice = StrCat("install Azkaban's execute-as-user there, or, where all jobs may run as ",
+  const std::string advice = StrCat("install Azkaban's execute-as-user there, or, if all jobs may run as ",
                                     installation.server.user.name, ": execute.as.user=false in ", kPrivateFile);
   const std::string folder = files.ServerValue("azkaban.native.lib", "");
   if (folder.empty())

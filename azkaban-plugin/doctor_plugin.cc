@@ -143,8 +143,8 @@ bool IsSecret(const std::string& key, const std::string& value) { return !value.
 
 Check Process(const ExecutorServer& server) {
   if (server.pid == 0)
-    return OkCheck("executor",
-                   StrCat("no server was named with --executor: the checks are made for you, ", server.user.name));
+    return OkCheck("executor", StrCat("no server was named with --executor: the checks use your permissions, those of ",
+                                      server.user.name));
   const std::string who = StrCat("process ", server.pid, " of ", server.user.name);
   if (!server.IsJava())
     return FailCheck("executor",
@@ -256,10 +256,10 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
   }
   WarnOfKeys(checks, kPrivateFile, Keys(files.server, IsSecret),
              "looks like a secret; Azkaban 3.82 and newer hand this file to every job, readable by all",
-             "keep it in a file of its own that the step's program opens");
+             "keep the secret in a file that the step's program opens");
   WarnOfKeys(checks, kPrivateFile,
              Keys(files.server, [](auto& key, auto&) { return key == "command" || key.starts_with("tony."); }),
-             "has no effect here", StrCat("it belongs in ", kPluginFile));
+             "has no effect here", StrCat("move the key to ", kPluginFile));
   return checks;
 }
 
@@ -269,18 +269,19 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsReadTooEarly(key); }),
              "has no effect here: Azkaban uses it before it reads this file", "set it in the flow or the job");
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsIn(kServersOwn, key); }),
-             "has no effect here", StrCat("it belongs in ", kPrivateFile));
+             "has no effect here", StrCat("move the key to ", kPrivateFile));
   WarnOfKeys(checks, kPluginFile, Keys(plugin, IsSecret),
              "looks like a secret; properties of a job and env.* appear in its log",
-             "keep it in a file of its own that the step's program opens");
+             "keep the secret in a file that the step's program opens");
   WarnOfKeys(checks, kPluginFile,
              Keys(plugin, [](auto&, auto& value) { return value.find("$(") != std::string::npos; }),
-             "Azkaban evaluates $(...) as an expression of its own; a command in it becomes 0 or fails the job",
+             "Azkaban evaluates $(...) as an Azkaban expression; a shell command in $(...) becomes 0 or fails the job",
              "use backticks, or put it into a script");
-  WarnOfKeys(checks, kPluginFile, OpenVariables(plugin), "a job that does not define it fails before it starts",
-             StrCat("give it a value in ", kPluginFile));
+  WarnOfKeys(checks, kPluginFile, OpenVariables(plugin),
+             "a job that does not define this variable fails before it starts",
+             StrCat("give the variable a value in ", kPluginFile));
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return key.starts_with("command."); }),
-             "Azkaban runs it after the step, and the step also fails if it fails", "");
+             "Azkaban runs this command after the step, and the step fails if this command fails", "");
   return checks;
 }
 

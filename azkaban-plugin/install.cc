@@ -443,12 +443,13 @@ Result<int> RunInstall(const std::vector<std::string>& arguments) {
     PrintLine(StrCat("removed: ", leftover.string(), ", left by an installation that was killed"));
   }
   if (std::ranges::all_of(plan.parts, &Part::done)) {
-    PrintLine(StrCat((jobtypes / kTypeName).string(), ": nothing to do, because it is already installed in this form"));
+    PrintLine(StrCat((jobtypes / kTypeName).string(),
+                     ": the job type is already installed in this form; nothing was changed"));
     return 0;
   }
   TRY(Install(plan));
   PrintLine(
-      StrCat("next: let the executor server read it (a restart, or since Azkaban 3 "
+      StrCat("next: make the executor server load the job type (by a restart, or since Azkaban 3 by "
              "http://HOST:PORT/executor?action=reloadJobTypePlugins), then: ",
              kAdapter, " doctor ", jobtypes.string()));
   return 0;

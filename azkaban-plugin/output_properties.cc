@@ -49,7 +49,7 @@ class Collector {
       made_.values[name] = value;
     } else if (std::ranges::find(kModelNames, name) == std::end(kModelNames)) {
       made_.notes.push_back(StrCat("output ", Shown(name), " is passed only as ", Shown(longer),
-                                   " to the next steps, because its own name is a setting there"));
+                                   " to the next steps, because the name itself is a setting of those steps"));
     }
   }
 

@@ -77,9 +77,8 @@ class StepRun {
     TRY_ASSIGN(const auto index, backend_.Requests(step_.job.site_files));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));
     if (record && record->newest_number > step_.request.submission)
-      return Error{ErrorCode::kNotPermitted,
-                   StrCat("an execution that started later has already run this step; with ", kReplaceOlder,
-                          "=true an older execution must not run at the same time")};
+      return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has already run this step; with ",
+                                                    kReplaceOlder, "=true the step of an older execution is refused")};
     TRY_ASSIGN(const auto older, FindIfExists(record ? record->job : std::nullopt));
     if (!older || record->job_number == step_.request.submission) return Ok();
     if (const auto status = StoredStatus(*older); status.ok() && !HasEnded(*status))
@@ -90,8 +89,11 @@ class StepRun {
 
   void TellSubmitted(const SubmittedJob& job) const {
     const std::string& id = job.records->job().value;
-    if (job.end == SubmitEnd::kAttached) PrintInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
-    if (job.end == SubmitEnd::kAdopted) PrintInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
+    if (job.end == SubmitEnd::kAttached)
+      PrintInLog(StrCat("job ", id, " of an earlier attempt runs; this attempt continues with that job"));
+    if (job.end == SubmitEnd::kAdopted)
+      PrintInLog(
+          StrCat("job ", id, " of an earlier attempt has succeeded; this attempt adopts the result of that job"));
     if (job.spec_differs) PrintInLog("warning: " + DifferenceText(job));
     const bool are_read_by_tony = backend_.logs().LogsOf(*job.records).ok();
     const std::string place = backend_.logs().PlaceOfLogs(*job.records), command = StrCat("tony logs ", id);
@@ -132,7 +134,7 @@ class StepRun {
       TRY_ASSIGN(records, FindForKill(step_.request.id, kill, notes_));
     }
     const int code = 128 + signal;
-    if (!records) return Exit{code, "cancelled before a job was made"};
+    if (!records) return Exit{code, "Azkaban cancelled the step before its job was created"};
     const auto recorded = records->WriteKill(kill);
     const WatchOptions options = {.kill = recorded.ok() ? *recorded : RecordedKill{"", kill},
                                   .until_answered = true,

@@ -23,7 +23,7 @@
 namespace tony::azkaban {
 namespace {
 
-constexpr std::string_view kAsk = "the job asks for ";  // start of CheckEverFits()'s message
+constexpr std::string_view kAsk = "the job requests ";  // start of CheckEverFits()'s message
 
 // Returns the setting of a key with its source, e.g. "tony.worker.memory=8g (the step's properties)"; empty if the key
 // is not set and has no default.

@@ -294,9 +294,11 @@ void BackgroundWatch::Finish() {
   timer_ = nullptr;
   std::vector<std::string> notes;
   if (!work_.empty())
-    notes.push_back(StrCat("its command left ", Listed(work_), " in the background, and the task waited for it"));
+    notes.push_back(
+        StrCat("the task's command left ", Listed(work_), " in the background, and the task waited for it"));
   if (!helpers_.empty())
-    notes.push_back(StrCat("its command left ", Listed(helpers_), " running in the background, and it was ended"));
+    notes.push_back(
+        StrCat("the task's command left ", Listed(helpers_), " running in the background, and the executor ended it"));
   end_.is_refused = rule_ == Background::kFail && !helpers_.empty();
   end_.note = Join(notes, "; ");
   std::exchange(done_, nullptr)(end_);

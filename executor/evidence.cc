@@ -105,7 +105,7 @@ std::string DescribeOom(int64_t kills, const std::string& memory_key, const std:
   const auto own = CountingCgroup(root);
   const auto memory = own ? MemoryOf(own->version, own->folder) : MemoryOfCgroup();
   const bool ours = own && own->folder.filename().string().starts_with(kContainerCgroupPrefix);
-  const std::string text = DescribeOom(memory, ours ? "the container's" : "its cgroup's", kills);
+  const std::string text = DescribeOom(memory, ours ? "the container's" : "the cgroup's", kills);
   return ours && ReachedItsLimit(memory) ? StrCat(text, "; ", memory_key, " sets it") : text;
 }
 

@@ -98,7 +98,7 @@ void Executor::LogChange(State before_state, Link before_link) const {
   if (run_.link() == Link::kLinked && before_link != Link::kLinked) LogInfo(StrCat(who, " registered"));
   const bool goes_on = before_state == State::kEnded && run_.state() == State::kWaiting;  // the next attempt begins
   if (run_.link() != Link::kLinked && before_link == Link::kLinked && !goes_on)
-    LogWarn(StrCat(who, " lost its application master"));
+    LogWarn(StrCat(who, " lost the connection to its application master"));
   if (run_.state() == before_state) return;
   std::string line = StrCat(who, " ", ToString(before_state), " -> ", ToString(run_.state()));
   if (run_.state() == State::kEnded) line += ": " + Describe(*run_.outcome());
@@ -127,7 +127,7 @@ void Executor::LogDisconnectReason(const std::string& disconnected) {
 }
 
 void Executor::Perform(const UseAm& action) {
-  LogInfo(StrCat("connects to the application master at ", ToString(action.am)));
+  LogInfo(StrCat("connecting to the application master at ", ToString(action.am)));
   link_ = action.link;
   log_answers_.Forget();
   surroundings_.am.Use(action.am);
@@ -217,7 +217,8 @@ void Executor::Perform(const BeginAttempt& action) {
   const Status made =
       surroundings_.make_logs ? surroundings_.make_logs(action.attempt, place_.folder.logs) : Status(Ok());
   if (!made.ok())
-    LogWarn(StrCat("the logs of ", ToString(action.attempt), " will be lost at the end: ", made.error().message));
+    LogWarn(
+        StrCat("the logs of ", ToString(action.attempt), " will be lost when the task ends: ", made.error().message));
   auto lock = LockAttempt(place_.folder);
   const Status port = RenewPorts();
   if (lock.ok() && port.ok()) {
@@ -266,7 +267,7 @@ void Executor::Perform(const KeepOutcome& action) {
   // this process dies in between.
   if (action.outcome.Succeeded() && IsOutputTask(spec_, place_.attempt.task)) {
     const auto kept = KeepOutputs(OutputFile(place_.folder.work), place_.folder.logs);
-    if (!kept.ok()) LogError(StrCat("the outputs could not be kept: ", kept.error().message));
+    if (!kept.ok()) LogError(StrCat("cannot store the outputs: ", kept.error().message));
     for (const OutputProblem& problem : kept.ok() ? *kept : std::vector<OutputProblem>())
       LogWarn(StrCat("outputs: ", Describe(problem)));
   }

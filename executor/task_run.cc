@@ -172,7 +172,7 @@ void TaskRun::On(const ValuesSeen& event) {
 // lack the reason.
 void TaskRun::On(const TermSignal&) {
   is_unexplained_ = is_unexplained_ || (!ending_ && !outcome_);
-  LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""},
+  LeaveAfterStop({OutcomeClass::kInfra, std::nullopt, "the task's executor received SIGTERM", ""},
                  {kLeftTerminated, kLastReport});
 }
 
@@ -187,11 +187,13 @@ void TaskRun::On(const Tick&) {
   if (due(look_at_)) LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
   if (due(leave_at_)) LeaveWith(departure_->exit_code);
   if (due(CutOffDeadline()))
-    Stop({OutcomeClass::kNodeLost, std::nullopt, "cut off from its application master", ""}, timers_.grace);
+    Stop({OutcomeClass::kNodeLost, std::nullopt,
+          "the task's executor could not reach the application master within tony.task.cutoff-after-ms", ""},
+         timers_.grace);
   if (due(OrphanDeadline()))
-    LeaveAfterStop(
-        {OutcomeClass::kInfra, std::nullopt, "no application master was reachable within the orphan timeout", ""},
-        {kLeftOrphaned});
+    LeaveAfterStop({OutcomeClass::kInfra, std::nullopt,
+                    "the task's executor could not reach an application master within tony.task.orphan-timeout-ms", ""},
+                   {kLeftOrphaned});
   if (due(beat_at_)) HeartbeatNow();
   if (due(RetryDeadline())) Try(SeenLease(*tried_));
   if (due(read_at_)) RequestLeaseRead();

@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""Which program a connection may name: a user who may edit connections must not run any program on the workers."""
+"""Checks the program that a connection names, so that editors of connections cannot run any program on the workers."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ std::optional<DecisionBody> Job::ExpiredDeadline(Instant now) const {
   if (ends_are_confirmed_) return std::nullopt;
   const auto given_up = deadlines_.Expired(Limit::kGiveUp, now);
   if (!given_up) return std::nullopt;
-  return AttemptEnded{*given_up, Silence(", and its end could not be confirmed")};
+  return AttemptEnded{*given_up, Silence(", and no report confirmed that its processes have ended")};
 }
 
 std::string Job::LateRegistration(const AttemptId& id) const {

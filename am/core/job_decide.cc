@@ -11,10 +11,11 @@ namespace {
 Decided Refuse(RefusalReason reason, const std::string& message) { return {.refusal = Refusal{reason, message}}; }
 
 Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
-  if (state == AttemptState::kStopping) return {.cls = OutcomeClass::kKilled, .message = "stopped with its container"};
+  if (state == AttemptState::kStopping)
+    return {.cls = OutcomeClass::kKilled, .message = "the attempt was stopped with its container"};
   if (!exited.error.empty()) return {.cls = OutcomeClass::kInfra, .message = exited.error};
-  const std::string how = exited.status ? ToString(*exited.status) : "its exit status is not known";
-  return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
+  const std::string how = exited.status ? ToString(*exited.status) : "the exit status is not known";
+  return {.cls = OutcomeClass::kInfra, .message = StrCat("the task's executor ended without a report: ", how)};
 }
 
 // `what` describes processes that are left on the machine. This text is added to the message. The advice for a failure
@@ -59,7 +60,8 @@ Decided Job::Decide(const Observation& observation, Instant now) {
 std::optional<DecisionBody> Job::Consequence(Instant now) const {
   if (epoch_.value == 0) return std::nullopt;
   if (const auto withdrawn = containers_.NextWithdrawn())
-    return AttemptEnded{*withdrawn, {.cls = OutcomeClass::kKilled, .message = "stopped before it had a container"}};
+    return AttemptEnded{*withdrawn,
+                        {.cls = OutcomeClass::kKilled, .message = "the attempt was stopped before it had a container"}};
   if (auto judged = Judge(now)) return judged;
   if (auto next = NextOfRestarts(now)) return next;
   switch (state_) {
@@ -135,8 +137,9 @@ Decided Job::OnAttach(const AttachRequested& seen, Instant now) {
 
 std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   using enum RefusalReason;
-  if (caller.job != id_) return Refusal{kWrongJob, StrCat("this is the application master of ", id_.value)};
-  if (caller.epoch > epoch_) return Refusal{kStaleEpoch, StrCat("this is epoch ", epoch_.value)};
+  if (caller.job != id_) return Refusal{kWrongJob, StrCat("this application master belongs to job ", id_.value)};
+  if (caller.epoch > epoch_)
+    return Refusal{kStaleEpoch, StrCat("the epoch of this application master is ", epoch_.value)};
   const Attempt* attempt = tasks_.Find(caller.attempt);
   if (!attempt || attempt->container.value.empty()) return Refusal{kUnknownAttempt, ToString(caller.attempt)};
   if (attempt->container != caller.container) return Refusal{kStaleAttempt, "this attempt runs in another container"};
@@ -320,7 +323,8 @@ Decided Job::OnPreempting(const ContainerPreempting& notice) {
   if (IsFinal(state) && IsKept(*tasks_.Find(*id))) return {.decisions = {ContainerKillOrdered{notice.container}}};
   containers_.NotePreemption(notice.container);
   if (IsFinal(state) || state == AttemptState::kStopping) return {};
-  const Outcome because{.cls = OutcomeClass::kPreempted, .message = "the scheduler is preempting its container"};
+  const Outcome because{.cls = OutcomeClass::kPreempted,
+                        .message = "the scheduler is preempting the container of the attempt"};
   return {.decisions = {AttemptStopping{*id, because, std::max(Duration(0), notice.notice - kToReport)}}};
 }
 

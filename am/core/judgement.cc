@@ -232,7 +232,7 @@ std::string Job::SilentTasks(const Attempt& failed) const {
 std::string Job::ProbableCause(const Attempt& failed) const {
   if (IsBlamedOnTask(failed)) {
     const std::string others = TasksOnSameMachine(failed);
-    return StrCat("; earlier attempts ended in the same way: its own processes",
+    return StrCat("; earlier attempts ended in the same way: the task's own processes",
                   others.empty() ? "" : ", or the processes of ", others, " may have sent the signal");
   }
   if (failed.outcome->source != Source::kPeer) return "";
@@ -395,7 +395,7 @@ Verdict FailedBy(const EndedTask& task) {
 Verdict JudgeEarlyEnd(const EndedTask& last) {
   if (!last.outcome->Succeeded()) return FailedBy(last);
   const Outcome too_early{
-      .cls = OutcomeClass::kInfra, .exit = last.outcome->exit, .message = "it ended before the gang had formed"};
+      .cls = OutcomeClass::kInfra, .exit = last.outcome->exit, .message = "the task ended before the gang had formed"};
   return FailedBy({last.attempt, last.host, &too_early});
 }
 

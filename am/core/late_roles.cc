@@ -167,7 +167,7 @@ Outcome Job::WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass
       !verdict_ && attempt.generation.value > 0 && tasks_.at(attempt.id.task).state == TaskState::kActive;
   if (!counts || !outcome.Succeeded() || HasPublished(spec_, attempt)) return outcome;
   outcome.cls = if_missing;
-  outcome.message = StrCat("it ended without publishing ", Join(AwaitedValues(spec_, attempt.id.task), ", "),
+  outcome.message = StrCat("the task ended without publishing ", Join(AwaitedValues(spec_, attempt.id.task), ", "),
                            ", which other tasks wait for");
   return outcome;
 }

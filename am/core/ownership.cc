@@ -61,7 +61,7 @@ void Ownership::RestartWatchTimeout(Instant now) {
 }
 
 std::vector<DecisionBody> Ownership::DecideVoid() const {
-  return Void("its condition no longer holds", claim_, watcher_);
+  return Void("the kill's condition no longer holds", claim_, watcher_);
 }
 
 std::optional<KillRequest> Ownership::DueKill(Instant now) const {

@@ -195,7 +195,7 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
 std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
   if (checkpoints_.listing_sought()) {
     if (now < *checkpoints_.listing_sought() + kLookLimit) return std::nullopt;
-    const std::string why = StrCat("the directory did not answer within ", kLookLimit.count() / 1000, " s");
+    const std::string why = StrCat("the checkpoint directory did not answer within ", kLookLimit.count() / 1000, " s");
     return CheckpointsListed{{.folder = spec_.checkpoint.directory, .unknown = why}};
   }
   const int registered = tasks_.Count(AttemptState::kRegistered);
@@ -253,9 +253,10 @@ RestartDecided Job::GiveBack(Instant now) const {
   return {.number = restarts_.next_number(),
           .scope = opening ? RestartScope::kRole : RestartScope::kJob,
           .cause = missing.front(),
-          .reason = StrCat(
-              ToString(missing.front().task), others, " got no container for ", Seconds(spec_.ContainerHoldLimit()),
-              " (tony.yarn.gang-hold); the containers of the other tasks are given back, and all are requested again"),
+          .reason = StrCat(ToString(missing.front().task), others, " got no container for ",
+                           Seconds(spec_.ContainerHoldLimit()),
+                           " (tony.yarn.gang-hold); the containers of the other tasks are returned to YARN, and all "
+                           "containers are requested again"),
           .charged = false,
           .tasks = std::move(tasks),
           .not_before = now,

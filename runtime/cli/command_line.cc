@@ -74,7 +74,7 @@ Result<CommandLine> CommandLine::Parse(const VerbSpec& verb, const std::vector<s
     } else if (!options_ended && is_option) {
       TRY(line.TakeOption(verb, arguments, at));
     } else if (!options_ended && verb.words.starts_with("-- ")) {
-      return UsageError(StrCat(verb.name, ": stray word \"", argument, "\"; the command goes behind --"));
+      return UsageError(StrCat(verb.name, ": unexpected word \"", argument, "\"; write the command after --"));
     } else {
       line.words_.push_back(argument);
     }
@@ -116,8 +116,8 @@ Status CommandLine::TakeOption(const VerbSpec& verb, const std::vector<std::stri
 Status CommandLine::CheckWords(const VerbSpec& verb) const {
   if (words_.size() > verb.max_words) {
     // The user has usually given a value of several words without quotes: `-executes python train.py`.
-    return UsageError(
-        StrCat(verb.name, ": stray word \"", words_[verb.max_words], "\"; put a value of several words in quotes"));
+    return UsageError(StrCat(verb.name, ": unexpected word \"", words_[verb.max_words],
+                             "\"; put a value of several words in quotes"));
   }
   if (words_.size() < verb.min_words) return UsageError(StrCat(verb.name, ": expected ", verb.words));
   return Ok();

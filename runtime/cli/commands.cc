@@ -37,7 +37,7 @@ constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
 constexpr size_t kAny = 1'000'000;
 
 const OptionSpec kLogs = {"logs", kFlag, "", "show the tasks' output while waiting, instead of the table"};
-const OptionSpec kQuiet = {"quiet", kFlag, "", "do not suggest what to type next", "q"};
+const OptionSpec kQuiet = {"quiet", kFlag, "", "do not suggest next commands", "q"};
 const OptionSpec kColour = {"color", kValue, "WHEN", "always, never, or auto: on a terminal, unless $NO_COLOR is set"};
 const OptionSpec kJson = {"json", kFlag, "", "one JSON object on standard output"};
 
@@ -140,16 +140,17 @@ std::vector<Verb> Verbs() {
           "run a job, show a live table on a terminal, and wait for the end; Ctrl-C kills the job. A spec file ends in "
           ".properties, .job, .xml, .json or .yaml; - reads a job document from standard input",
           With(SpecOptions(),
-               {{"detach", kFlag, "", "do not wait; the job goes on without this command"},
+               {{"detach", kFlag, "", "do not wait for the end; the job continues without this command"},
                 kLogs,
                 {"request-id", kValue, "ID", "name of the request; a second submit with this ID finds the job"},
                 {"submission", kValue, "N", "a higher number requests a new job for the same ID; default 0"},
                 {"on-existing", kValue, "POLICY",
-                 "adopt (running or succeeded), attach (running) or never; adopt if not given"},
+                 "which job of an earlier submit is used: adopt (default: a running or succeeded job), attach (a "
+                 "running job) or never (none)"},
                 {"owner", kValue, "TOKEN", "token of the job's new owner"},
                 {"first-try", kFlag, "",
-                 "first try of an engine: replaces a job that runs another program, and does not adopt a result that "
-                 "was consumed"},
+                 "this is an engine's first try: replace a job that runs another program, and do not adopt a result "
+                 "that was acknowledged (tony ack)"},
                 {"run", kValue, "TOKEN",
                  "token of the engine's run, the same for all tries; identifies the jobs of the run"},
                 {"watch-timeout", kValue, "SECONDS", "end the job as abandoned after SECONDS without client activity"},
@@ -172,7 +173,7 @@ std::vector<Verb> Verbs() {
                 {"secrets-fd", kValue, "FD", "read secret variables as a JSON object from this file descriptor"},
                 {"conf", kRepeated, "KEY=VALUE", "set one more property"},
                 {"strict", kFlag, "", "treat warnings about keys and values as errors"},
-                {"detach", kFlag, "", "do not wait; the job goes on without this command"},
+                {"detach", kFlag, "", "do not wait for the end; the job continues without this command"},
                 kLogs,
                 kQuiet,
                 kJson}),
@@ -236,13 +237,13 @@ std::vector<Verb> Verbs() {
           {{"follow", kFlag, "", "follow until the job has ended, and return its verdict and exit code", "f"},
            {"stdout", kFlag, "", "standard output only"},
            {"stderr", kFlag, "", "standard error only"},
-           {"tail", kValue, "LINES", "the last LINES lines of each stream; with -f, start there", "n"},
+           {"tail", kValue, "LINES", "the last LINES lines of each stream; with -f, start with these lines", "n"},
            {"since", kValue, "TIME",
             "only lines written after TIME: 30s, 10m, 2h, 14d ago, 2026-11-21 or 2026-11-21T09:30Z; exact to a second"},
            {"grep", kValue, "REGEX", "only lines that match this RE2 expression; (?i)... ignores case"},
            {"timestamps", kFlag, "", "print when each line was written, exact to a second; - if unknown", "t"},
            {"cursor", kValue, "CURSOR", "continue where an earlier answer ended"},
-           {"max-bytes", kValue, "N", "at most N bytes of text in one answer; with --tail the end of the text"},
+           {"max-bytes", kValue, "N", "at most N bytes of text in one answer; with --tail the last N bytes"},
            kQuiet,
            kJson}),
       MakeVerb(RunOutputs, "outputs", "JOB", 1, 1,
@@ -270,7 +271,8 @@ std::vector<Verb> Verbs() {
                 kQuiet,
                 kJson}),
       MakeVerb(RunExplainExit, "explain-exit", "[CODE]", 0, 1,
-               "explain an exit and the reaction to it: 137, SIGKILL, -100; without CODE, all rules",
+               "explain an exit code, signal or scheduler status (137, SIGKILL, -100) and TonY's reaction; without "
+               "CODE, list all rules",
                {{"job", kValue, "JOB", "include this job's own rules"}, kJson}),
       MakeVerb(RunGc, "gc", "", 0, 0, "remove jobs that ended long ago, and staged content that no job needs",
                {{"older-than", kValue, "AGE", "remove jobs that ended longer ago: 14d, 12h, 30m; default 14d"},

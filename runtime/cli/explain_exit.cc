@@ -41,20 +41,20 @@ ChargeWords WordsOf(Charge charge) {
 ChargeWords ChargeOf(const FailureRule& rule) {
   ChargeWords words = WordsOf(tony::ChargeOf(Outcome{.cls = rule.cls, .advice = rule.advice}));
   if (rule.source == Source::kSignal)
-    words.text = "yes, the first time; if the signal ends the same task again, the program counts as the cause";
+    words.text = "yes, the first time; if a signal ends the same task again, the restart is charged to the program";
   return words;
 }
 
 std::string_view OomText(OomEvidence evidence) {
   switch (evidence) {
     case OomEvidence::kUnknown:
-      return "nothing is known about the kernel's out-of-memory killer";
+      return "the activity of the kernel's out-of-memory killer is unknown";
     case OomEvidence::kNone:
-      return "the kernel's out-of-memory killer was not active";
+      return "the kernel's out-of-memory killer killed no process";
     case OomEvidence::kMachine:
-      return "the kernel's out-of-memory killer was at work on the machine";
+      return "the kernel's out-of-memory killer killed a process on the machine";
     case OomEvidence::kCgroup:
-      return "the kernel's out-of-memory killer was at work in the task's cgroup";
+      return "the kernel's out-of-memory killer killed a process in the task's cgroup";
   }
   CHECK(false);
 }
@@ -82,9 +82,9 @@ std::string Line(const std::string& name, std::string_view text) {
 }
 
 constexpr std::string_view kPrecedence =
-    "The first rule that applies decides; among rules for lines of stderr, the rule for the latest line. Before all rules\n"
-    "comes the class in the file that $TONY_ERROR_FILE names; before the built-in rules come the job's own\n"
-    "(tony.failure.exit.CODE, tony.failure.signal.NAME, tony.failure.pattern.ANY). Exit code 0 is success.\n";
+    "TonY uses the first rule that matches; among rules for lines of stderr, the rule for the latest line. The class\n"
+    "in the file that $TONY_ERROR_FILE names overrides all rules. The job's own rules (tony.failure.exit.CODE,\n"
+    "tony.failure.signal.NAME, tony.failure.pattern.ANY) are tried before the built-in ones. Exit code 0 is success.\n";
 
 Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
   if (!line.Has("job")) return std::vector<FailureRule>();
@@ -169,7 +169,7 @@ std::string ExplainText(const std::vector<FailureRule>& rules) {
     text += StrCat("\n", rule.meaning, "\n", Line("when", ConditionText(rule)));
     text += Line("lines", rule.pattern) + Line("class", ToString(rule.cls));
     if (rule.advice != Advice::kNone) text += Line("advice", ToString(rule.advice));
-    text += Line("restart", ChargeOf(rule).text) + Line("look at", rule.remedy) + Line("rule", rule.name);
+    text += Line("restart", ChargeOf(rule).text) + Line("remedy", rule.remedy) + Line("rule", rule.name);
   }
   return text;
 }
@@ -232,7 +232,7 @@ Result<int> RunExplainExit(const CommandLine& line) {
   }
   Print(StrCat(DescribeAsked(asked), rules.empty() ? ": " : "\n", ExplainText(rules)));
   if (StderrMayDecide(rules)) {
-    Print("\nA line of the task's stderr may decide otherwise; \"tony explain-exit\" lists all rules.\n");
+    Print("\nA rule for a line of the task's stderr may apply instead; \"tony explain-exit\" lists all rules.\n");
   }
   return 0;
 }

@@ -85,7 +85,7 @@ class Collection {
     if (!swept.ok()) return Annotate(swept.error(), "staged content is kept");
     staged_ = swept->names;
     bytes_ += swept->bytes;
-    Stay(swept->in_use, "staged entries of remaining jobs");
+    Stay(swept->in_use, "staged entries that remaining jobs use");
     Stay(swept->young, "staged entries less than 1h old, which a submit may be about to use");
     const auto programs = RemoveUnusedPrograms(
         home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);

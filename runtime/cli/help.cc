@@ -218,7 +218,8 @@ Result<int> RunHelp(const CommandLine& line) {
     return 0;
   }
   if (line.words().front() == "keys") return HelpWithKeys(line);
-  if (line.words().size() > 1) return Error{ErrorCode::kUsage, StrCat("help: stray word \"", line.words()[1], "\"")};
+  if (line.words().size() > 1)
+    return Error{ErrorCode::kUsage, StrCat("help: unexpected word \"", line.words()[1], "\"")};
   for (const Verb& command : Verbs()) {
     if (command.verb.name != line.words().front()) continue;
     Print(HelpOf("tony", command.verb));

@@ -252,7 +252,7 @@ Result<int> ListHistory(const CommandLine& line) {
   const EndedFound found = FindEnded(log.text(), filter, most == 0 ? SIZE_MAX : static_cast<size_t>(most));
   as_json ? PrintLine(Document(found, home)) : PrintAsIs(Table(found, home, room));
   SaySkipped(found.skipped);
-  if (!found.complete && !as_json) Say(StrCat("tony: there are more than ", most, "; --limit 0 shows all"));
+  if (!found.complete && !as_json) Say(StrCat("tony: the number of jobs is above ", most, "; --limit 0 shows all"));
   if (!found.jobs.empty()) SuggestNext(line, {"history JOB", "history --stats"});
   return 0;
 }

@@ -112,7 +112,7 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
     return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " has still not ended ", HumanDuration(limit),
                                                  " after its keeper got SIGTERM: ", why.message)};
   if (!HasEnded(end)) return std::optional(Report(line, end, {.killed = true, .words = "is being killed"}));
-  const std::string words = StrCat(VerdictLine(end), "; its files could not be used: ", why.message);
+  const std::string words = StrCat(VerdictLine(end), "; the job's files could not be read or written: ", why.message);
   return std::optional(Report(line, end, {.killed = end.verdict->state == FinalState::kKilled, .words = words}));
 }
 
@@ -121,7 +121,8 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   // The kill may fail to be recorded if the disk is full. The AM can still be notified.
   const auto recorded = records.WriteKill(request);
   if (!recorded.ok())
-    Say(StrCat("tony: ", recorded.error().message, "; the kill is only sent to the application master"));
+    Say(StrCat("tony: ", recorded.error().message,
+               "; the kill is not recorded and is only sent to the application master"));
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);

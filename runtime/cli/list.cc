@@ -63,7 +63,7 @@ std::string QueuesTable(const QueueView& cluster, const TableRoom& room) {
                     TextColumn("MOST", 4, true), TextColumn("USED", 3, true), TextColumn("RUNNING", 1, true),
                     TextColumn("WAITING", 1, true)});
   for (const QueueShare& queue : cluster.queues) {
-    const char* const state = !queue.takes_jobs ? "-" : queue.is_open ? "open" : "closed to you";
+    const char* const state = !queue.takes_jobs ? "-" : queue.is_open ? "open" : "not open to you";
     queues.Add({SafeLine(queue.name), state, Percent(queue.guaranteed), Percent(queue.most), Percent(queue.used),
                 StrCat(queue.running), StrCat(queue.waiting)});
   }

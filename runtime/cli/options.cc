@@ -56,7 +56,7 @@ Status CheckSpecWord(const std::string& word) {
     if (suffix == known) return Ok();
   }
   return Error{ErrorCode::kUsage,
-               StrCat("stray word \"", word,
+               StrCat("unexpected word \"", word,
                       "\"; a spec file ends in .xml, .properties, .job, .json or .yaml (- is standard input), and "
                       "a value of several words belongs in quotes")};
 }
@@ -226,7 +226,8 @@ std::vector<OptionSpec> SpecOptions() {
        "the program, a folder or an archive, whose content is copied into each task's working folder; on YARN also "
        "hdfs://..."},
       {"task_params", kFirst, "WORDS", "words added to the command"},
-      {"python_binary_path", kFirst, "PATH", "the interpreter before the command; relative: within -python_venv"},
+      {"python_binary_path", kFirst, "PATH",
+       "interpreter that runs the command; a relative path starts in -python_venv"},
       {"python_venv", kFirst, "PATH",
        "a virtual environment (archive or folder), or a lock file from which uv or conda makes one; named venv in each "
        "task's "
@@ -254,7 +255,7 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   ResolveInJobFolder(options.spec_file, directory, properties);
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
   for (const std::string& option : line.given_again())
-    parsed.warnings.push_back(StrCat("-", option, ": given more than once; the first counts, as in TonY"));
+    parsed.warnings.push_back(StrCat("-", option, ": given more than once; the first value is used, as in TonY"));
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   return parsed;
 }

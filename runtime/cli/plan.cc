@@ -84,7 +84,8 @@ std::string FilesText(const JobSpec& spec, const SourceSummary& sources) {
     text += StrCat("  program: ", spec.src_dir, ", copied into each task's folder", sources.folder.empty() ? "" : ": ",
                    AmountOf(sources), "\n");
   for (const std::string& line : LeftOutLines(sources)) text += StrCat("    ", line, "\n");
-  if (!spec.python_venv.empty()) text += StrCat("  python: ", spec.python_venv, ", as ", kVenvFolder, " there\n");
+  if (!spec.python_venv.empty())
+    text += StrCat("  python: ", spec.python_venv, ", as folder ", kVenvFolder, " of each task\n");
   for (const FileSpec& file : spec.files)
     text += StrCat("  file: ", file.source, file.name.empty() ? "" : StrCat(" as ", file.name), "\n");
   for (const RoleSpec& role : spec.roles)

@@ -111,7 +111,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   if (after.trouble != (before ? before->trouble : "") && !after.verdict)
-    lines.push_back(after.trouble.empty() ? "the job is not degraded any more" : StrCat("degraded: ", after.trouble));
+    lines.push_back(after.trouble.empty() ? "the job is no longer degraded" : StrCat("degraded: ", after.trouble));
   if (telling == Telling::kEverything) {
     const std::string delay = before ? before->delay : "";
     if (after.delay != delay && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
@@ -139,13 +139,14 @@ std::string RestartSummary(const JobStatus& status) {
 std::string WriterText(const CheckpointStatus& checkpoint) {
   switch (checkpoint.resumed_from->writer) {
     case CheckpointWriter::kThisJob:
-      return "this job wrote it";
+      return "this job wrote the checkpoint";
     case CheckpointWriter::kEarlierJob:
-      return StrCat("job ", checkpoint.earlier_job.value_or(JobId{"?"}).value, " of the same request wrote it");
+      return StrCat("job ", checkpoint.earlier_job.value_or(JobId{"?"}).value,
+                    " of the same request wrote the checkpoint");
     case CheckpointWriter::kOthers:
-      return "it existed before this job";
+      return "the checkpoint existed before this job";
     case CheckpointWriter::kUnknown:
-      return "its writer is unknown";
+      return "the job that wrote the checkpoint is unknown";
   }
   return "";
 }

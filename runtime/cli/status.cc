@@ -65,7 +65,7 @@ Result<int> RunOutputs(const CommandLine& line) {
   TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   if (!HasEnded(known.status)) {
     return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,
-                                                 "); its outputs exist after it has succeeded")};
+                                                 "); the outputs exist after the job has succeeded")};
   }
   TRY_ASSIGN(const JobOutputs outputs, ReadOutputs(records, known.status));
   if (!line.Has("json")) {

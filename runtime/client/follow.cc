@@ -232,7 +232,7 @@ void Follower::CheckKeeper(bool was_there) {
   const bool missing = !was_there && !seen.WillBeKept();
   // The AM does not lead any more, and nothing that it reports counts.
   if (talked_to_ < oldest_epoch_ || (missing && seen.kind == ArbiterView::Kind::kLost))
-    return OnLost({ErrorCode::kUnavailable, "the scheduler has given up the application master"});
+    return OnLost({ErrorCode::kUnavailable, "the application master is no longer the leader of the job"});
   if (missing && keepers_started_++ < kMostKeepers) {
     const auto started = launcher_.Start(records_);
     if (started.ok() && *started) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was restarted"));

@@ -49,7 +49,8 @@ Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const Ki
   const Status revoked = owned && certain ? Revoke(request, kill.if_owner) : Ok();
   TRY_ASSIGN(auto job, JobOf(request));
   if (job) {
-    if (!revoked.ok()) notes.note(StrCat("tony: ", revoked.error().message, "; the kill is only sent to the job"));
+    if (!revoked.ok())
+      notes.note(StrCat("tony: ", revoked.error().message, "; the kill is not recorded and is only sent to the job"));
     return job;
   }
   TRY(revoked);

@@ -371,7 +371,8 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   // The kill may fail to be recorded if the disk is full. The AM can still be notified.
   const auto recorded = records->WriteKill(kill);
   if (!recorded.ok())
-    notes_.note(StrCat("tony: ", recorded.error().message, "; the kill is only sent to the application master"));
+    notes_.note(StrCat("tony: ", recorded.error().message,
+                       "; the kill is not recorded and is only sent to the application master"));
   replaced_ = recorded.ok() ? *recorded : RecordedKill{"", kill};
   return Ok();
 }

@@ -210,7 +210,7 @@ class YamlReader {
       TRY(Next(key));
       if (key.raw.type == YAML_MAPPING_END_EVENT) return object;
       TRY_ASSIGN(std::string name, ReadName(key));
-      if (!seen.insert(name).second) return At(key, StrCat("member ", InQuotes(name), " is there twice"));
+      if (!seen.insert(name).second) return At(key, StrCat("member ", InQuotes(name), " occurs twice"));
       TRY(Next(value));
       TRY_ASSIGN(DocumentNode item, ReadNode(value, depth));
       object.names.push_back(std::move(name));

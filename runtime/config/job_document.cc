@@ -244,8 +244,7 @@ class Builder {
   bool on_key(Text part, size_t, Code& code) {
     Append(part);
     std::string name = std::exchange(text_, {});
-    if (!open_.back().seen.insert(name).second)
-      return Refuse(StrCat("member ", InQuotes(name), " is there twice"), code);
+    if (!open_.back().seen.insert(name).second) return Refuse(StrCat("member ", InQuotes(name), " occurs twice"), code);
     open_.back().node.names.push_back(std::move(name));
     return true;
   }

@@ -39,7 +39,7 @@ enum class KeyEffect {
 enum class KeySecrecy { kOpen, kSecret };
 
 struct Key {
-  // <role>, <group> and <resource> stand for letters, <NAME> for any text.
+  // <role>, <group> and <resource> stand for letters, <NAME> and <CODE> for any text.
   std::string_view name;
   KeyType type;
   // The value that holds if the key is not set.

@@ -40,7 +40,8 @@ class Expander {
     TRY_ASSIGN(std::string value, Substitute(property));
     active_.pop_back();
     expanded_bytes_ += value.size();
-    if (expanded_bytes_ > kMaxExpandedBytes) return Failure(property, "values grow too large by ${...}");
+    if (expanded_bytes_ > kMaxExpandedBytes)
+      return Failure(property, "the values become too large when ${...} is replaced");
     done_[key] = value;
     return value;
   }
@@ -92,7 +93,8 @@ class Expander {
       const size_t consumed = value ? name.size() + 3 : 2;  // "${name}", or only "${"
       out.append(value ? *value : std::string(rest.substr(0, consumed)));
       rest.remove_prefix(consumed);
-      if (out.size() > kMaxExpandedBytes) return Failure(property, "values grow too large by ${...}");
+      if (out.size() > kMaxExpandedBytes)
+        return Failure(property, "the values become too large when ${...} is replaced");
     }
   }
 

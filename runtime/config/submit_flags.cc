@@ -52,10 +52,11 @@ Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std
     for (const std::string& text : CutAtCommas(texts[i])) {
       TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, text, "NAME=VALUE"));
       if (pair.value.find(',') != pair.value.npos)
-        warnings.push_back(StrCat(flag, " ", pair.name, ": the commas are part of the value; TonY would have cut it there"));
+        warnings.push_back(StrCat(flag, " ", pair.name,
+                                  ": the commas are part of the value; TonY would have cut the value at a comma"));
       else if (const auto second = NameAfterBlank(pair.value); !second.empty())
         warnings.push_back(StrCat(flag, " ", pair.name, ": the blanks are part of the value; to set ", second,
-                                  " as another variable, put it behind a comma or into a ", flag, " of its own"));
+                                  " as another variable, put it after a comma or into a ", flag, " of its own"));
       variables[pair.name] = {std::move(pair.value), flag};
     }
   }

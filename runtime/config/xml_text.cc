@@ -224,7 +224,7 @@ class HadoopXml {
     text = "";
     for (const auto child : element.children()) {
       if (child.type() == pugi::node_element) {
-        return Failure(child, StrCat("<", part, "> holds <", child.name(), ">; a < in a text is written &lt;"));
+        return Failure(child, StrCat("<", part, "> contains <", child.name(), ">; a < in a text is written &lt;"));
       }
       if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) text->append(child.value());
     }
@@ -233,7 +233,7 @@ class HadoopXml {
 
   Error Malformed(const pugi::xml_parse_result& result) const {
     if (result.status == pugi::status_no_document_element) {
-      return FailureAt(text_.size(), "expected <configuration>, but the file holds no element");
+      return FailureAt(text_.size(), "expected <configuration>, but the file contains no element");
     }
     std::string what = result.description();
     if (!what.empty()) what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));

@@ -46,10 +46,10 @@ constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE
 // tasks only the common variables in this mode. TonY gave pytorch tasks an address that possibly did not exist yet.
 Status CheckFcfs(const JobSpec& spec) {
   if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
-  return Error{ErrorCode::kInvalid,
-               StrCat("tony.application.distributed-mode FCFS: framework ", ToString(spec.framework),
-                      " connects tasks that wait for each other; expected GANG, or framework standalone for tasks that "
-                      "do not")};
+  return Error{
+      ErrorCode::kInvalid,
+      StrCat("tony.application.distributed-mode FCFS: framework ", ToString(spec.framework),
+             " needs tasks that start together; expected GANG, or framework standalone for independent tasks")};
 }
 
 Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
@@ -88,7 +88,8 @@ Status CheckValues(const JobSpec& spec) {
     all += ValueNames(spec, {role.name, 0}).size() * static_cast<size_t>(role.instances);
     if (role.completion == Completion::kSidecar && !AwaitedValues(spec, {role.name, 0}).empty()) {
       return Error{ErrorCode::kInvalid,
-                   StrCat("role ", role.name, ": others wait for what it publishes, so it cannot be a sidecar")};
+                   StrCat("role ", role.name,
+                          ": a sidecar cannot publish values for which other roles wait; expected a tracked role")};
     }
   }
   if (all <= kMostPublishedValuesOfJob) return Ok();
@@ -123,9 +124,9 @@ Status CheckTogether(const JobSpec& spec) {
   };
   const Framework& framework = FrameworkOf(spec);
   if (framework.stage) {
-    return Error{ErrorCode::kInvalid, StrCat("framework ", ToString(spec.framework),
-                                             " starts roles in an order of its own; expected no stages, depends-on or "
-                                             "preprocessing with it")};
+    return Error{ErrorCode::kInvalid,
+                 StrCat("framework ", ToString(spec.framework),
+                        " defines the order in which roles start; remove stages, depends-on and preprocessing")};
   }
   for (const RoleSpec& role : spec.roles) {
     if (IsAwaited(spec, role.name, Dependency::Until::kSucceeded)) continue;
@@ -136,7 +137,7 @@ Status CheckTogether(const JobSpec& spec) {
       if (tracked(ConcurrentRoles(spec, other)) == tracked(with)) continue;
       return Error{ErrorCode::kInvalid,
                    StrCat("framework ", ToString(spec.framework), " counts the tasks that run together, and roles ",
-                          role.name, " and ", other, " would count different tasks: let both wait for the same roles (",
+                          role.name, " and ", other, " would count different tasks; set both keys to the same roles (",
                           role.Key("depends-on"), ", ", spec.FindRole(other)->Key("depends-on"), ")")};
     }
   }
@@ -338,8 +339,8 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   for (const auto& role : spec.roles) {
     const RestartScope smallest = SmallestScope(spec, role, true);
     if (!role.restart_scope || *role.restart_scope >= smallest) continue;
-    warnings.push_back(StrCat("role ", role.name, ": restart scope ", ToString(*role.restart_scope), " is less than ",
-                              ToString(smallest), ", which ", ToString(spec.framework),
+    warnings.push_back(StrCat("role ", role.name, ": restart scope ", ToString(*role.restart_scope),
+                              " is smaller than ", ToString(smallest), ", which ", ToString(spec.framework),
                               " needs: tasks that keep running may hang, or compute wrong results"));
   }
   return warnings;
@@ -355,8 +356,9 @@ std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
     const bool may_fail = role.CountsFailures() && role.FailureLimit() != 1 && !decides;
     if (!may_fail || SmallestScope(spec, role, true) < RestartScope::kGang) continue;
     warnings.push_back(StrCat("role ", role.name, ": its tasks may fail without failing the job, but a collective of ",
-                              ToString(spec.framework), " cannot go on without one of them: the others may hang; run tasks that ",
-                              "do not need each other with tony.application.distributed-mode=FCFS"));
+                              ToString(spec.framework),
+                              " cannot continue without one of them: the others may hang; for independent tasks set "
+                              "tony.application.distributed-mode=FCFS"));
   }
   return warnings;
 }

@@ -134,8 +134,7 @@ Status CheckOneTask(const JobSpec& spec) {
   if (count == 1) return Ok();
   return Error{ErrorCode::kInvalid,
                StrCat("framework standalone runs exactly one task, but the job has ", count, " (", Join(counts, ", "),
-                      "); tasks that do not need each other are run by "
-                      "tony.application.distributed-mode=FCFS")};
+                      "); for independent tasks set tony.application.distributed-mode=FCFS")};
 }
 
 constexpr std::string_view kEvaluator = "evaluator";

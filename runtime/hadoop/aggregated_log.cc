@@ -151,7 +151,7 @@ class PlainBytes : public TFileBytes {
   PlainBytes(const ReadRange& read, int64_t begin, int64_t end) : read_(read), at_(begin), end_(end) {}
 
   Result<std::string> Take(int64_t count) override {
-    if (count > left()) return NotATFile("it ends early");
+    if (count > left()) return NotATFile("the file ends early");
     while (Buffered() < count) {
       TRY_ASSIGN(const std::string more, Window(count - Buffered()));
       window_.erase(0, used_);
@@ -163,7 +163,7 @@ class PlainBytes : public TFileBytes {
     return taken;
   }
   Status Skip(int64_t count) override {
-    if (count > left()) return NotATFile("it ends early");
+    if (count > left()) return NotATFile("the file ends early");
     const int64_t here = std::min(count, Buffered());
     used_ += static_cast<size_t>(here);
     at_ += count - here;
@@ -177,7 +177,7 @@ class PlainBytes : public TFileBytes {
   Result<std::string> Window(int64_t wanted) {
     const int64_t count = std::min(end_ - at_, std::max(wanted, kWindow));
     TRY_ASSIGN(std::string bytes, read_(at_, count));
-    if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("it has become shorter");
+    if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("the file has become shorter");
     at_ += count;
     return bytes;
   }
@@ -251,7 +251,7 @@ class InflatedBytes : public TFileBytes {
     ended_ = rc == Z_STREAM_END;
     const bool is_hungry = rc == Z_BUF_ERROR && z_.avail_in == 0;
     if (rc != Z_OK && rc != Z_STREAM_END && !is_hungry) return NotATFile("a block cannot be inflated");
-    if (budget_ < 0) return InvalidError("it is too large to be inflated");
+    if (budget_ < 0) return InvalidError("the block is too large to be inflated");
     return Ok();
   }
 
@@ -330,7 +330,7 @@ Result<std::unique_ptr<TFileBytes>> OpenBlock(const ReadRange& read, const Regio
     return std::unique_ptr<TFileBytes>(std::make_unique<PlainBytes>(read, region.begin, region.end));
   if (compression == "gz")
     return std::unique_ptr<TFileBytes>(std::make_unique<InflatedBytes>(read, region.begin, region.end, budget));
-  return InvalidError("it is compressed by \"", compression, "\", expected none or gz");
+  return InvalidError("the block is compressed by \"", compression, "\", expected none or gz");
 }
 
 struct Blocks {
@@ -352,14 +352,15 @@ Result<Blocks> ReadBlockIndex(TFileBytes& in, int64_t file_length) {
 }
 
 Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget) {
-  if (length < kFooter) return NotATFile("it is too short");
+  if (length < kFooter) return NotATFile("the file is too short");
   PlainBytes footer(read, length - kFooter, length);
   TRY_ASSIGN(const int64_t index, BigEndian(footer, 8));
   TRY(footer.Skip(4));
   TRY_ASSIGN(const std::string magic, footer.Take(static_cast<int64_t>(kMagic.size())));
-  if (magic != kMagic) return NotATFile("its last bytes are wrong");
+  if (magic != kMagic) return NotATFile("the last bytes of the file are wrong");
   const int64_t end = length - kFooter;
-  if (index < 0 || index > end || end - index > kLargestIndex) return NotATFile("the offset of its index is wrong");
+  if (index < 0 || index > end || end - index > kLargestIndex)
+    return NotATFile("the offset of the file's index is wrong");
   PlainBytes meta(read, index, end);
   TRY_ASSIGN(const int64_t count, TFileNumber(meta));
   for (int64_t i = 0; i < count; ++i) {
@@ -367,11 +368,11 @@ Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget
     TRY_ASSIGN(const std::string compression, TFileText(meta));
     TRY_ASSIGN(const Region region, ReadRegion(meta, length));
     if (name != "data:BCFile.index") continue;
-    if (region.end - region.begin > kLargestIndex) return NotATFile("its index is too large");
+    if (region.end - region.begin > kLargestIndex) return NotATFile("the index of the file is too large");
     TRY_ASSIGN(const auto in, OpenBlock(read, region, compression, budget));
     return ReadBlockIndex(*in, length);
   }
-  return NotATFile("it has no index");
+  return NotATFile("the file has no index");
 }
 
 // The bytes in the chunks of one value.

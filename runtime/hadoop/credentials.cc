@@ -208,12 +208,12 @@ std::string EncodeCredentials(const Credentials& credentials) {
 }
 
 Result<Credentials> DecodeCredentials(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) return Refused("they do not begin with HDTS");
+  if (!bytes.starts_with(kMagic)) return Refused("the bytes do not begin with HDTS");
   ByteReader from(bytes.substr(kMagic.size()));
   const auto format = from.Byte();
-  if (!format || (*format != kWritable && *format != kProtobuf)) return Refused("their format is unknown");
+  if (!format || (*format != kWritable && *format != kProtobuf)) return Refused("the format is unknown");
   auto credentials = *format == kWritable ? ReadWritable(from) : ReadProtobuf(from);
-  if (!credentials) return Refused("they are damaged or cut off");
+  if (!credentials) return Refused("the bytes are damaged or cut off");
   return *std::move(credentials);
 }
 

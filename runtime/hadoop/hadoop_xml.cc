@@ -117,7 +117,9 @@ Result<std::optional<SiteConfiguration::Value>> SiteConfiguration::Find(const st
     const auto value = reference->name.starts_with("env.") ? FromEnvironment(reference->name.substr(4), environment_)
                                                            : (other ? std::optional(other->value) : std::nullopt);
     if (!value) break;
-    if (i == kMostReplacements) return InvalidError(property->origin, ": ", key, ": more than 20 ${...}, or a cycle");
+    if (i == kMostReplacements)
+      return InvalidError(property->origin, ": ", key,
+                          ": the value has more than 20 nested ${...}, or a ${...} that refers to itself");
     text.replace(reference->begin, reference->end - reference->begin, *value);
   }
   return std::optional<Value>({std::string(Trim(text)), property->origin});

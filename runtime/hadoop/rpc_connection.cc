@@ -229,11 +229,11 @@ void RpcConnection::OnFrame(std::string_view frame) {
 
 Status RpcConnection::Prove(const RpcResponse& response) {
   if (response.call_id != kSaslCallId || response.header.status() != wire::RpcResponseHeader::SUCCESS)
-    return InvalidError("the server answers before the token is proved");
+    return InvalidError("the server answered before the authentication with the token was complete");
   wire::RpcSasl message;
   if (!message.ParsePartialFromArray(response.body.data(), static_cast<int>(response.body.size())) ||
       !message.IsInitialized())
-    return InvalidError("not a SASL message");
+    return InvalidError("the server's answer is not a SASL message");
   TRY_ASSIGN(const auto next, proof_->Next(message));
   if (next) {
     frames_->Send(SaslFrame(*next));
@@ -246,7 +246,8 @@ Status RpcConnection::Prove(const RpcResponse& response) {
 void RpcConnection::TakeAnswer(const RpcResponse& response) {
   const auto call = open_calls_.find(response.call_id);
   if (call == open_calls_.end())
-    return Drop(ProtocolFailure(StrCat("an answer to call ", response.call_id, ", which this client did not make")));
+    return Drop(
+        ProtocolFailure(StrCat("the server answered call ", response.call_id, ", which this client did not make")));
   const OnReply done = std::move(call->second.done);
   open_calls_.erase(call);
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {

@@ -96,7 +96,7 @@ Status TakeMessage(std::string_view& rest, google::protobuf::MessageLite& messag
   // ParseFromArray() is not used, because it writes missing fields to standard error.
   if (message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) && message.IsInitialized())
     return Ok();
-  return InvalidError("not a message of the type ", message.GetTypeName());
+  return InvalidError("the bytes are not a message of the type ", message.GetTypeName());
 }
 
 Result<RpcResponse> ReadResponse(std::string_view frame) {
@@ -106,7 +106,7 @@ Result<RpcResponse> ReadResponse(std::string_view frame) {
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
     TRY_ASSIGN(response.body, TakeDelimited(frame));
   }
-  if (!frame.empty()) return InvalidError(frame.size(), " bytes behind an RPC answer");
+  if (!frame.empty()) return InvalidError(frame.size(), " bytes follow an RPC answer in its frame");
   return response;
 }
 

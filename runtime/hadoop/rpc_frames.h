@@ -80,7 +80,8 @@ TypedReply<Response> ReadReply(const RpcConnection::Reply& reply) {
   const std::string& bytes = std::get<std::string>(reply);
   Response response;
   if (response.ParsePartialFromString(bytes) && response.IsInitialized()) return response;
-  return RpcFailure{RpcFailure::Kind::kProtocolError, "", StrCat("not a message of the type ", response.GetTypeName())};
+  return RpcFailure{RpcFailure::Kind::kProtocolError, "",
+                    StrCat("the bytes are not a message of the type ", response.GetTypeName())};
 }
 
 template <class Response>

@@ -153,7 +153,8 @@ Result<UniqueFd> OpenLocked(const fs::path& path, bool (*try_lock)(int), std::ch
     while (IsUnchanged(fd.get(), path)) {
       if (try_lock(fd.get()) && IsUnchanged(fd.get(), path)) return fd;
       if (std::chrono::steady_clock::now() >= give_up)
-        return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+        return Error{ErrorCode::kUnavailable,
+                     StrCat("cannot lock ", path.string(), ": another process holds the lock")};
       std::this_thread::sleep_for(kBetweenTries);
     }
   }
@@ -401,10 +402,11 @@ Status RecordEnd(const JobRecords& records) {
   const fs::path jobs = records.place().parent_path();
   if (jobs.filename() != "jobs")
     return Error{ErrorCode::kNotFound,
-                 StrCat("record the end of ", records.place().string(), ": not in a folder named jobs")};
+                 StrCat("cannot record the end of ", records.place().string(), ": not in a folder named jobs")};
   TRY_ASSIGN(const auto status, records.ReadStatus());
   if (!status || !status->verdict)
-    return Error{ErrorCode::kUnavailable, StrCat("record the end of ", records.job().value, ": it has no verdict")};
+    return Error{ErrorCode::kUnavailable,
+                 StrCat("cannot record the end of ", records.job().value, ": the job has no verdict")};
   return EndedLog(jobs.parent_path()).Append(EndedJobOf(*status));
 }
 

@@ -89,7 +89,7 @@ enum class RefusalReason {
 };
 constexpr auto NamesOf(RefusalReason) {
   return EnumNames("bad token", "wrong job", "unknown attempt", "stale attempt", "stale epoch", "bad protocol",
-                   "bad request", "not ruling");
+                   "bad request", "not leader");
 }
 
 struct Refusal {

@@ -25,7 +25,7 @@ constexpr size_t kLongestLine = 1024;
 // automaton of a pattern is at most as large as the text of the pattern.
 std::optional<std::string> Unbounded(std::string_view pattern) {
   for (size_t at = 0; at < pattern.size(); ++at) {
-    if (pattern[at] == '{') return "a count {...}; write \\{ for the character";
+    if (pattern[at] == '{') return "a count {...}; write \\{ to match the character {";
     if (pattern[at] != '\\' || ++at == pattern.size()) continue;
     if (pattern[at] >= '1' && pattern[at] <= '9') return StrCat("a back-reference \\", pattern[at]);
   }
@@ -109,7 +109,7 @@ std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
   const bool overruled = evidence.report && evidence.report->cls;
   const bool numbers = rule.oom == OomEvidence::kCgroup && !evidence.oom_detail.empty();
   std::string message = evidence.report ? OneClause(evidence.report->message) : "";
-  if (message.empty() && overruled) message = "its error file says so";
+  if (message.empty() && overruled) message = "the class is from the task's error file";
   if (message.empty() && !numbers) message = judged.quote;
   // The meaning is left out if it adds nothing: "it failed" is not news about a failure, and a quoted exception
   // explains itself.
@@ -137,10 +137,11 @@ struct LinePattern::Compiled {
 
 Result<LinePattern> LinePattern::Parse(std::string_view pattern) {
   const auto fail = [](const std::string& what) { return Error{ErrorCode::kInvalid, what}; };
-  if (pattern.empty()) return fail("it is empty");
-  if (pattern.size() > kLongestPattern) return fail(StrCat("it is longer than ", kLongestPattern, " bytes"));
-  if (pattern.find('\0') != std::string_view::npos) return fail("it holds a NUL character");
-  if (const auto what = Unbounded(pattern)) return fail("it holds " + *what);
+  if (pattern.empty()) return fail("the expression is empty");
+  if (pattern.size() > kLongestPattern)
+    return fail(StrCat("the expression is longer than ", kLongestPattern, " bytes"));
+  if (pattern.find('\0') != std::string_view::npos) return fail("the expression contains a NUL character");
+  if (const auto what = Unbounded(pattern)) return fail("the expression contains " + *what);
   auto compiled = std::make_shared<Compiled>();
   const int error = regcomp(&compiled->expression, std::string(pattern).c_str(), REG_EXTENDED | REG_NOSUB);
   if (error != 0) {

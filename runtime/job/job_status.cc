@@ -23,9 +23,9 @@ std::string InUnit(int64_t bytes, int64_t most) {
 std::string EndText(const RoleSpec& role) {
   if (role.completion != Completion::kTracked) return "not waited for";
   if (role.min_succeeded > 0)
-    return StrCat("over when ", role.min_succeeded, " of ", role.instances, " tasks have succeeded");
-  return role.instances == 1 ? "over when its task has ended"
-                             : StrCat("over when its ", role.instances, " tasks have ended");
+    return StrCat("complete when ", role.min_succeeded, " of ", role.instances, " tasks have succeeded");
+  return role.instances == 1 ? "complete when its task has ended"
+                             : StrCat("complete when its ", role.instances, " tasks have ended");
 }
 
 std::string FailureText(int fails_at) {

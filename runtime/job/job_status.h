@@ -133,7 +133,8 @@ TaskStatus TotalUsage(const JobStatus& status);
 std::string ClockText(Duration length);  // "0:07", "12:30", "2:05:00", "3d 04h"
 
 // Returns a line for each role that says when the role is complete. One more line follows if the job has TonY's
-// completion rule. Example: "role shard (tracked): over when 97 of 100 tasks have succeeded; 4 failures fail the job".
+// completion rule. Example: "role shard (tracked): complete when 97 of 100 tasks have succeeded; 4 failures fail the
+// job".
 std::vector<std::string> CompletionLines(const JobSpec& spec);
 
 }  // namespace tony

@@ -35,14 +35,17 @@ constexpr std::array kOutcomes = {
                "a task made no progress, most often because of a lost peer or a stuck device"},
     OutcomeRow{OutcomeClass::kTimeout, true, Charge::kCharged,
                "a time limit has passed, maybe while waiting for resources"},
-    OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "its end was requested"},
+    OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "a person or a program requested the end of the job"},
     OutcomeRow{OutcomeClass::kAbandoned, true, Charge::kNever,
-               "no client has watched it for the length of its watch timeout; an engine that returns may run it again"},
+               "no client has watched the job for the length of its watch timeout; an engine that returns may run the "
+               "job again"},
     // Attempts never have these classes. They are for submissions that are refused, and for jobs that a scheduler
     // refuses.
     OutcomeRow{OutcomeClass::kSpecInvalid, false, Charge::kNever,
                "the job's properties were refused, and would be refused again"},
-    OutcomeRow{OutcomeClass::kAuth, false, Charge::kNever, "not permitted; a person has to permit it"},
+    OutcomeRow{OutcomeClass::kAuth, false, Charge::kNever,
+               "the job or its user lacks a permission, which an "
+               "administrator has to grant"},
     OutcomeRow{OutcomeClass::kQuota, true, Charge::kNever, "a queue or quota is full; it may have room later"},
 };
 

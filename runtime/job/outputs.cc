@@ -64,8 +64,8 @@ void TrimOutputs(Outputs& outputs, size_t most) {
     bytes += member->json.size() + 1;
     if (bytes <= most) continue;
     std::erase_if(outputs.problems, [&](const OutputProblem& p) { return !p.left_out && p.name == member->name; });
-    outputs.Add(
-        {member->name, StrCat("it takes ", member->json.size(), " bytes, and all together may have at most ", most)});
+    outputs.Add({member->name, StrCat("the member takes ", member->json.size(),
+                                      " bytes, and all members together may take at most ", most)});
     member->json.clear();
   }
   std::erase_if(outputs.members, [](const OutputMember& member) { return member.json.empty(); });
@@ -122,7 +122,7 @@ class Scanner {
     if (Next() != '{') return Bad(at_, "expected a JSON object");
     const Status read = Members();
     if (!read.ok() && outputs_.members.empty()) return read.error();
-    if (!read.ok()) outputs_.Add({name_, StrCat(read.error().message, "; what follows is not read")});
+    if (!read.ok()) outputs_.Add({name_, StrCat(read.error().message, "; the text after this place is not read")});
     LeaveOutTwins();
     return std::move(outputs_);
   }
@@ -161,7 +161,7 @@ class Scanner {
     name_.clear();
     ++at_;
     SkipBlanks();
-    return at_ == text_.size() ? Ok() : Status(Bad(at_, "something follows the JSON object"));
+    return at_ == text_.size() ? Ok() : Status(Bad(at_, "text follows the JSON object"));
   }
 
   Status Member() {
@@ -219,7 +219,7 @@ class Scanner {
       at_ += word.size();
       return Ok();
     }
-    return Bad(at_, at_ == text_.size() ? "it ends where a value is missing" : "expected a value");
+    return Bad(at_, at_ == text_.size() ? "the text ends where a value is expected" : "expected a value");
   }
 
   Status TakeAsText(std::string_view word) {
@@ -236,7 +236,7 @@ class Scanner {
     Spoil(at_, StrCat("nested deeper than ", kDeepest));
     size_t open = 0;
     do {
-      if (at_ == text_.size()) return Bad(at_, "it ends where a value is missing");
+      if (at_ == text_.size()) return Bad(at_, "the text ends where a value is expected");
       const char c = Next();
       if (c == '"') {
         TRY(String());

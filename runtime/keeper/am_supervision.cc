@@ -280,7 +280,8 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
       if (status == kInternalError) return EnterGone(listener_.on_gave_up, LastWordsOfAm(records_));
       return OnDeath(KindOf(status), how);
     case State::kHung:
-      return OnDeath(AmDeath::Kind::kCrashed, StrCat("it hung for ", options_.silence.count(), " ms"));
+      return OnDeath(AmDeath::Kind::kCrashed,
+                     StrCat("the application master hung for ", options_.silence.count(), " ms"));
     case State::kRetiring:
       return EnterRetired();
     case State::kNone:

@@ -117,8 +117,8 @@ void Keeper::OnMessage(Peer from, std::string_view message) {
 
 void Keeper::OnRequest(Peer from, const AmHello& hello) {
   if (!am_.OnHello(hello.epoch, peers_.at(from)->PeerProcess())) {
-    LogWarn(StrCat("hello of epoch ", hello.epoch.value,
-                   " refused: this AM is not the leader, or its end could not be noticed"));
+    LogWarn(StrCat("refused an AM of epoch ", hello.epoch.value,
+                   ": it is not the leader, or the keeper cannot watch its process"));
     return Drop(from);
   }
   HearAm();

@@ -155,7 +155,7 @@ void Keeper::GiveUp(const std::string& reason) {
 
 void Keeper::RunOut(const std::string& reason) {
   if (phase_ != Phase::kServing) return;
-  LogError(StrCat("no application master can run this job; its tasks continue: ", reason));
+  LogError(StrCat("no application master can run this job, but its tasks continue: ", reason));
   verdict_ = InfraVerdict(records_, reason);
   phase_ = Phase::kRunningOut;
   Proceed();
@@ -302,8 +302,9 @@ void Keeper::HoldReservation() {
 void Keeper::EnterDone() {
   if (phase_ == Phase::kDone) return;
   LeaveLedger();
-  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the reservation is given back after a stop signal"
-                                                             : "no process of the job is left");
+  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty()
+              ? "the keeper received a stop signal and released the job's reservation"
+              : "no process of the job is left");
   phase_ = Phase::kDone;
   on_done_();
 }

@@ -31,7 +31,7 @@ Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records) {
 Result<UniqueFd> ConnectToKeeper(const JobRecords& records) {
   TRY_ASSIGN(auto socket, ReachKeeper(records));
   if (socket) return *std::move(socket);
-  return UnavailableError("connect to ", ToString(PlaceIn(records)), ": its queue is full");
+  return UnavailableError("cannot connect to ", ToString(PlaceIn(records)), ": the queue of the socket is full");
 }
 
 void RemoveKeeperSocket(const JobRecords& records) { RemoveSocket(PlaceIn(records)); }

@@ -140,10 +140,10 @@ std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
   const UserLimits limits = machine_.LimitsOf(entry.user);
   const LedgerRequest held = HeldBy(entry.user);
   if (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb)
-    return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: its user may have ", *limits.memory_mb,
-                  " MB at a time (machine.json), and has ", held.memory_mb);
-  return StrCat("waits for ", Counted(entry.ask.gpus, "GPU"), ": its user may have ", limits.gpus.value_or(0),
-                " at a time (machine.json), and has ", held.gpus);
+    return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: machine.json allows its user ", *limits.memory_mb,
+                  " MB at a time, and the user's other jobs hold ", held.memory_mb);
+  return StrCat("waits for ", Counted(entry.ask.gpus, "GPU"), ": machine.json allows its user ",
+                limits.gpus.value_or(0), " at a time, and the user's other jobs hold ", held.gpus);
 }
 
 std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
@@ -154,8 +154,8 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   if (!EverFits(ask, machine_, entry.user)) {
     const UserLimits limits = machine_.LimitsOf(entry.user);
     const int64_t memory = std::min(machine_.memory_mb, limits.memory_mb.value_or(machine_.memory_mb));
-    return StrCat("asks for ", ask.memory_mb, " MB of memory and ", Counted(ask.gpus, "GPU"),
-                  ", this machine has only ", memory, " MB and ",
+    return StrCat("requests ", ask.memory_mb, " MB of memory and ", Counted(ask.gpus, "GPU"),
+                  ", and this machine has only ", memory, " MB and ",
                   Counted(std::min(gpus, limits.gpus.value_or(gpus)), "GPU"),
                   limits == UserLimits() ? "" : " for its user");
   }
@@ -231,11 +231,10 @@ LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environ
 }
 
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why) {
-  return StrCat(
-      "a task of job ", above.value, " submits this job, which ", why,
-      "; such a job is not queued, because the task may hold what the job waits for. Request less, or submit the job "
-      "from outside of job ",
-      above.value);
+  return StrCat("a task of job ", above.value, " submits this job, which ", why,
+                "; such a job is not queued, because the task may hold resources that the job waits for. Request less, "
+                "or submit the job from outside of job ",
+                above.value);
 }
 
 bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user) {
@@ -251,23 +250,23 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
   const auto gpus = static_cast<int64_t>(machine.gpus.size());
   const UserLimits limits = machine.LimitsOf(user);
   const auto memory_refused = [&](const std::string& bound) {
-    return InvalidError("the job asks for ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), ", bound,
+    return InvalidError("the job requests ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), ", bound,
                         "; set ", KeysToSet(spec, MemoryOf, "memory"));
   };
   const auto gpus_refused = [&](const std::string& bound) {
-    return InvalidError("the job asks for ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""), "), ", bound,
+    return InvalidError("the job requests ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""), "), ", bound,
                         "; set ", KeysToSet(spec, GpusOf, "gpus"));
   };
   if (ask.memory_mb > machine.memory_mb) return memory_refused(StrCat("this machine has ", machine.memory_mb, " MB"));
   if (limits.memory_mb && ask.memory_mb > *limits.memory_mb)
-    return memory_refused(StrCat("by machine.json its user may have ", *limits.memory_mb, " MB at a time"));
+    return memory_refused(StrCat("machine.json allows its user ", *limits.memory_mb, " MB at a time"));
   if (ask.gpus > gpus) return gpus_refused(StrCat("this machine has ", gpus == 0 ? "none" : StrCat(gpus)));
   if (const size_t allowed = AllowedGpus(machine.gpus, ask).size(); ask.gpus > static_cast<int64_t>(allowed))
     return gpus_refused(
         StrCat(GpuPin(ask), " of this shell allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
   if (limits.gpus && ask.gpus > *limits.gpus)
     return gpus_refused(
-        StrCat("by machine.json its user may have ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));
+        StrCat("machine.json allows its user ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));
   return Ok();
 }
 
@@ -404,18 +403,18 @@ namespace {
 
 std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, const Machine& detected) {
   const LedgerEntry& entry = sighting.entry;
-  if (sighting.writable_by_others) return "users other than its owner may write to it";
+  if (sighting.writable_by_others) return "users other than the entry's owner may write to the entry";
   if (!sighting.content_job.empty() && sighting.content_job != entry.job.value)
-    return "its name and its content name different jobs";
-  if (entry.number > kMostNumber) return StrCat("its number is impossibly high: ", entry.number);
+    return "the entry's name and the entry's content name different jobs";
+  if (entry.number > kMostNumber) return StrCat("the entry's queue number is too high: ", entry.number);
   if (!entry.admitted()) return "";
   if (sighting.content_never_admitted)
-    return "its file has a second name (a hard link), and its job was never admitted";
+    return "the entry's file has a second name (a hard link), and the entry's job was never admitted";
   const int64_t memory = std::max(machine.memory_mb, detected.memory_mb);
   if (entry.ask.memory_mb > memory)
-    return StrCat("it claims to hold ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);
+    return StrCat("the entry holds ", entry.ask.memory_mb, " MB of memory, and this machine has only ", memory);
   if (static_cast<int64_t>(entry.gpus.size()) > entry.ask.gpus)
-    return StrCat("it holds ", entry.gpus.size(), " GPUs and requested only ", entry.ask.gpus);
+    return StrCat("the entry holds ", entry.gpus.size(), " GPUs and requested only ", entry.ask.gpus);
   return "";
 }
 
@@ -438,10 +437,10 @@ ValidatedEntries Judge(std::vector<UncheckedEntry> sightings, const Machine& mac
   std::map<uint64_t, std::string> met;  // first name for each inode
   for (UncheckedEntry& sighting : sightings) {
     std::string why = WhyDoubted(sighting, machine, detected);
-    if (why.empty() && sighting.witness == ProcessCheck::kNone) why = "no process of its user runs this job";
+    if (why.empty() && sighting.witness == ProcessCheck::kNone) why = "no process of the entry's user runs this job";
     if (why.empty()) {
       const auto [first, is_new] = met.try_emplace(sighting.file, sighting.name);
-      if (!is_new) why = StrCat("it is the same file as ", first->second);
+      if (!is_new) why = StrCat("the entry is the same file as ", first->second);
     }
     if (why.empty()) {
       belief.entries.push_back(std::move(sighting.entry));

@@ -159,7 +159,7 @@ bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user);
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
 
 // Returns kInvalid if the job can never be admitted. The message has the requested amount, the available amount and the
-// keys to change, e.g. "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine
+// keys to change, e.g. "the job requests 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine
 // has 7800 MB; set tony.worker.memory or tony.worker.instances".
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment = {});

@@ -131,7 +131,7 @@ Status LockFreeByte(int fd, const fs::path& path) {
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return Ok();
     if (errno != EAGAIN && errno != EACCES) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
   }
-  return UnavailableError("lock ", path.string(), ": other processes hold locks on all of it");
+  return UnavailableError("cannot lock ", path.string(), ": other processes hold locks on the whole file");
 }
 
 Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
@@ -147,7 +147,7 @@ Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
 
 Result<std::string> ReadSmall(const OpenEntry& file) {
   if (file.size > kLongestEntry)
-    return InvalidError("it has ", file.size, " bytes, at most ", kLongestEntry, " are expected");
+    return InvalidError("the file has ", file.size, " bytes, expected at most ", kLongestEntry);
   std::string content(static_cast<size_t>(file.size), '\0');
   const ssize_t size = pread(file.fd.get(), content.data(), content.size(), 0);
   if (size < 0) return UnavailableError("read: ", ErrnoText(errno));
@@ -171,7 +171,7 @@ Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file) 
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(UncheckedEntry sighting, SightingOf(name, file));
   if (sighting.entry.admitted() && sighting.content_never_admitted)
-    return InvalidError("its file has a second name (a hard link), and its job was never admitted");
+    return InvalidError("the entry's file has a second name (a hard link), and the entry's job was never admitted");
   return std::move(sighting.entry);
 }
 
@@ -232,7 +232,7 @@ class Look {
       return Ok();
     }
     if (!S_ISREG(status.st_mode)) {
-      WarnOf(status.st_uid, LeftOut(path, "it is not a file"));
+      WarnOf(status.st_uid, LeftOut(path, "the path is not a file"));
       return Ok();
     }
     const bool is_strangers = status.st_uid != 0 && status.st_uid != geteuid();
@@ -322,7 +322,7 @@ Result<StatedMachine> ReadStatedMachine(const fs::path& folder, const Machine& d
   struct stat status = {};
   if (!file) return StatedMachine{detected, {}};
   if (file->owner != 0 && (stat(folder.c_str(), &status) != 0 || file->owner != status.st_uid))
-    return InvalidError("it belongs neither to root nor to the owner of the folder");
+    return InvalidError("the file belongs neither to root nor to the owner of the folder");
   const auto content = ReadSmall(*file);
   if (!content.ok() && content.error().code == ErrorCode::kUnavailable)
     return Annotate(content.error(), (folder / kMachine).string());

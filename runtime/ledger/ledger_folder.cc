@@ -39,7 +39,8 @@ Result<UniqueFd> LockFolder(const fs::path& folder, bool shared) {
   if (!fd.valid())
     return FileError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kCannotWrite, "open", folder, errno);
   if (flock(fd.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return UnavailableError("lock ", folder.string(), ": another process holds it");
+    if (errno == EWOULDBLOCK)
+      return UnavailableError("cannot lock ", folder.string(), ": another process holds the lock");
     return FileError(ErrorCode::kCannotWrite, "lock", folder, errno);
   }
   struct stat status = {};

@@ -148,12 +148,12 @@ Check LedgerPlace(const LedgerFolder& folder) {
     return {"ledger", Health::kWarn, folder.Announcement(), "as root: install -d -m 1777 /var/lib/tony/ledger"};
   struct stat status = {};
   if (stat(folder.path().c_str(), &status) != 0)
-    return {"ledger", Health::kOk, StrCat(path, ", which the first job will make"), ""};
+    return {"ledger", Health::kOk, StrCat(path, ", which the first job will create"), ""};
   const auto system = FileSystemOf(folder.path());
   const bool all = (status.st_mode & 07777) == 01777;
   const std::string whose = all ? "shared by all users" : "not shared by all users: its mode is not 1777";
   Check check{"ledger", Health::kOk, StrCat(path, ", ", whose, system.ok() ? StrCat(", ", Describe(*system)) : ""),
-              all ? "" : StrCat("to share it with all users, its owner or root runs: chmod 1777 ", path)};
+              all ? "" : StrCat("to share the ledger with all users, run as its owner or as root: chmod 1777 ", path)};
   if (!system.ok() || system->type != "fuse") return check;
   check.health = Health::kWarn;
   check.advice = "if other machines share that folder, set TONY_LEDGER to a folder that only this machine has";
@@ -165,7 +165,7 @@ Check MachineHas(const LedgerFolder& folder, const Machine& machine) {
   const bool said = fs::exists(folder.path() / "machine.json", error);
   Check check{"machine", Health::kOk,
               StrCat(machine.memory_mb, " MB of memory, ", Counted(machine.cores, "core"), ", ",
-                     Counted(static_cast<int64_t>(machine.gpus.size()), "GPU"), said ? ", as machine.json says" : ""),
+                     Counted(static_cast<int64_t>(machine.gpus.size()), "GPU"), said ? ", from machine.json" : ""),
               ""};
   if (machine.memory_mb > 0) return check;
   check.health = Health::kFail;

@@ -19,7 +19,7 @@ class PlainChannel : public Channel {
   int socket() const override { return socket_.get(); }
   Step Read(char* to, size_t most) override {
     const ssize_t got = ::recv(socket_.get(), to, most, 0);
-    if (got == 0) return {Step::Kind::kEnded, 0, {ErrorCode::kUnavailable, "closed by the peer"}};
+    if (got == 0) return {Step::Kind::kEnded, 0, {ErrorCode::kUnavailable, "the peer closed the connection"}};
     return StepOf(got, Step::Kind::kWaitsToRead);
   }
   Step Write(std::string_view bytes) override {

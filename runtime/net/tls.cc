@@ -161,7 +161,7 @@ int TlsChannel::Receive(BIO* bio, char* to, int most) {
     return -1;
   }
   if (got <= 0) {
-    socket_problem_ = got == 0 ? "closed by the peer" : ErrnoText(errno);
+    socket_problem_ = got == 0 ? "the peer closed the connection" : ErrnoText(errno);
     return -1;
   }
   constexpr size_t kLooked = kRecordHeader + kHelloHeader;
@@ -229,7 +229,7 @@ Channel::Step TlsChannel::StepAfter(int done) {
     case SSL_ERROR_WANT_WRITE:
       return {Kind::kWaitsToWrite};
     case SSL_ERROR_ZERO_RETURN:
-      return {Kind::kEnded, 0, {ErrorCode::kUnavailable, "closed by the peer"}};
+      return {Kind::kEnded, 0, {ErrorCode::kUnavailable, "the peer closed the connection"}};
     default:
       LogFirstRefusal();
       return {Kind::kEnded, 0, WhyItEnded()};
@@ -277,7 +277,7 @@ int OnHello(SSL* ssl, int* alert, void*) {
   return SSL_CLIENT_HELLO_ERROR;
 }
 
-Error Unreadable(const char* what) { return InvalidError("TLS identity: cannot read its ", what); }
+Error Unreadable(const char* what) { return InvalidError("TLS identity: cannot read the ", what); }
 
 // Passes no password to OpenSSL, because no person can enter one. A key with a password is therefore unreadable.
 int NoPassword(char*, int, int, void*) { return -1; }

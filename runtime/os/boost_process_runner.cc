@@ -182,7 +182,8 @@ Error CannotStart(const ProcessSpec& spec, int error) {
       text += StrCat(" (", Bytes(spec.argv), " bytes of arguments, ", Bytes(spec.env), " bytes of environment)");
       return InvalidError(text);
     case ENOENT:
-      if (access(ProgramOf(spec).c_str(), F_OK) == 0) text += " (the interpreter in its first line does not exist)";
+      if (access(ProgramOf(spec).c_str(), F_OK) == 0)
+        text += " (the interpreter in the script's first line does not exist)";
       return NotFoundError(text);
     case EACCES:
     case EPERM:

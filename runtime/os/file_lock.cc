@@ -53,7 +53,7 @@ Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::functi
     if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
     bool locked = TryLock(fd.get(), kind);
     while (!locked && (errno == EAGAIN || errno == EACCES || errno == EINTR)) {
-      if (give_up()) return UnavailableError("lock ", path.string(), ": another process holds it");
+      if (give_up()) return UnavailableError("cannot lock ", path.string(), ": another process holds the lock");
       std::this_thread::sleep_for(kLook);
       locked = TryLock(fd.get(), kind);
     }
@@ -66,7 +66,8 @@ Result<UniqueFd> TryLockFile(const fs::path& path) {
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   if (TryLock(fd.get(), LockKind::kExclusive)) return fd;
-  if (errno == EAGAIN || errno == EACCES) return UnavailableError("lock ", path.string(), ": another process holds it");
+  if (errno == EAGAIN || errno == EACCES)
+    return UnavailableError("cannot lock ", path.string(), ": another process holds the lock");
   return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
 }
 

@@ -79,7 +79,7 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
   UniqueFd fd(openat(folder, path.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
   if (fd.valid() && fstat(fd.get(), &info) == 0) {
-    if (!S_ISREG(info.st_mode)) return InvalidError("it is not a regular file");
+    if (!S_ISREG(info.st_mode)) return InvalidError("the path is not a regular file");
     return RegularFile{std::move(fd), info.st_size};
   }
   switch (errno) {
@@ -89,10 +89,10 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
     case EACCES:
       return NotPermittedError(ErrnoText(errno));
     case ELOOP:
-      return InvalidError("it is a symbolic link, expected a regular file");
+      return InvalidError("the path is a symbolic link; expected a regular file");
     case ENXIO:   // a socket, or FIFO without reader
     case EISDIR:  // a folder, opened for writing
-      return InvalidError("it is not a regular file");
+      return InvalidError("the path is not a regular file");
     default:
       return UnavailableError(ErrnoText(errno), LimitNote(errno));
   }
@@ -290,8 +290,8 @@ class Remover {
       return;
     }
     if (MountOf(entry.get()) != mount_)
-      return Keep({ErrorCode::kCannotWrite,
-                   StrCat("remove ", path.string(), ": a file system is mounted there; unmount it, and try again")});
+      return Keep({ErrorCode::kCannotWrite, StrCat("cannot remove ", path.string(),
+                                                   ": a file system is mounted there; unmount it, and try again")});
     for (int looks = 0; looks < kMostPasses; ++looks) {
       if (!Empty(entry.get(), path)) return;
       if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return;

@@ -103,11 +103,11 @@ Users UsedByAnybody(dev_t device) {
 }
 
 std::string WhyLeft(const std::string& name, const struct stat& info, const Users& used) {
-  if (!used) return "it is unknown which processes use it";
+  if (!used) return "the processes that use the file are unknown";
   const auto user = used->find(info.st_ino);
-  if (user != used->end()) return StrCat("process ", user->second, " uses it");
-  if (!S_ISREG(info.st_mode) || info.st_uid != geteuid()) return "it is not a file of this user";
-  return name.find('/') == std::string::npos ? "" : "it is in a subfolder of /dev/shm";
+  if (user != used->end()) return StrCat("process ", user->second, " uses the file");
+  if (!S_ISREG(info.st_mode) || info.st_uid != geteuid()) return "the file is not a regular file of this user";
+  return name.find('/') == std::string::npos ? "" : "the file is in a subfolder of /dev/shm";
 }
 
 std::string Some(std::vector<std::string> names) {

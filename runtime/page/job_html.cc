@@ -302,8 +302,7 @@ std::string RestartsHtml(const JobStatus& status) {
   std::string html = "<section>\n<h2>Restarts</h2>\n";
   if (shown < status.restart_count) html += StrCat("<p>The newest ", shown, " of ", status.restart_count, ".</p>\n");
   html +=
-      "<div class=\"wide\"><table>\n<thead><tr><th>Number</th><th>Time</th><th>What</th><th>Because "
-      "of</th><th>Logs</th>"
+      "<div class=\"wide\"><table>\n<thead><tr><th>Number</th><th>Time</th><th>Scope</th><th>Reason</th><th>Logs</th>"
       "<th>Charged</th></tr></thead>\n<tbody>\n";
   for (const RestartStatus& restart : status.restarts) {
     html += StrCat("<tr>", Cell(StrCat(restart.number)), Cell(TimeHtml(restart.time)), Cell(Escape(restart.scope)),
@@ -351,7 +350,7 @@ std::string LogHtml(const LogView& view) {
 }
 
 std::string NoTensorBoardHtml(const JobStatus& status) {
-  const std::string why = status.verdict ? "The job has ended, and with it TensorBoard."
+  const std::string why = status.verdict ? "The job has ended, and TensorBoard has ended with it."
                                          : "The job has no TensorBoard now. This page checks again by itself.";
   const PageFrame frame{.title = StrCat("TensorBoard of ", status.job.value), .up = "", .attributes = ""};
   return WholePage(frame, StrCat(Element("h1", "TensorBoard"), Element("p", why), "<p class=\"links\">",

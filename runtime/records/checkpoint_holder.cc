@@ -148,7 +148,7 @@ Result<RecordCheckpointHolders::Newest> RecordCheckpointHolders::FindNewest(cons
     TRY_ASSIGN(auto holder, Read(name));
     if (holder) return Newest{number, std::move(holder)};
   }
-  return UnavailableError(store_->PlaceOf(kFolder), ": it changed during each try to read it");
+  return UnavailableError(store_->PlaceOf(kFolder), ": the record changed each time it was read");
 }
 
 Result<std::optional<CheckpointHolder>> RecordCheckpointHolders::Find(const std::string& folder) const {
@@ -181,7 +181,7 @@ Result<CheckpointHolder> RecordCheckpointHolders::Take(const std::string& folder
     TRY_ASSIGN(const bool is_taken, Write(folder, newest.number + 1, holder));
     if (is_taken) return holder;
   }
-  return UnavailableError(folder, ": another job took it during each try");
+  return UnavailableError(folder, ": another job took the folder during each try");
 }
 
 Status RecordCheckpointHolders::Sweep(const std::function<Result<bool>(const JobId& job)>& is_there) const {

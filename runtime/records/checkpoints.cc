@@ -264,10 +264,11 @@ Result<bool> IsUnchanged(const CheckpointFolder& place, const ListedCheckpoint& 
 // Fails if the listing does not know the writers, or was made of another directory.
 Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, const CheckpointListing& listing) {
   if (!listing.unknown.empty())
-    return UnavailableError("checkpoints in ", spec.directory, ": their writer is unknown: ", listing.unknown);
+    return UnavailableError("checkpoints in ", spec.directory,
+                            ": the job that wrote them is unknown: ", listing.unknown);
   TRY_ASSIGN(const std::string folder, place.Resolve());
   if (folder == listing.folder) return Ok();
-  return UnavailableError("checkpoints in ", spec.directory, ": the folder is ", folder, " now, and was ",
+  return UnavailableError("checkpoints in ", spec.directory, ": the path leads to ", folder, " now, and led to ",
                           listing.folder, " when the job began");
 }
 

@@ -107,7 +107,7 @@ Result<std::string> ManifestOf(const fs::path& path) {
 ManifestMatch CompareManifests(std::string_view kept, std::string_view present) {
   if (kept == present) return {ManifestMatch::State::kSame, ""};
   const std::string_view body = BodyOf(kept);
-  if (body.empty()) return {ManifestMatch::State::kMaybe, "it has no manifest"};
+  if (body.empty()) return {ManifestMatch::State::kMaybe, "the entry has no manifest"};
   return Compare(Items(body), Items(BodyOf(present)));
 }
 
@@ -185,7 +185,7 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
   if (match.state == ManifestMatch::State::kSame) return std::string();
   if (match.state == ManifestMatch::State::kDiffers || !maker.verify) return match.first;
   TRY_ASSIGN(const bool sound, maker.verify(entry));
-  if (!sound) return std::string("its content has changed");
+  if (!sound) return std::string("the content of the entry has changed");
   WriteManifest(name);
   return std::string();
 }

@@ -86,7 +86,8 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
       if (AllZero(body)) break;
       return Damaged(at, "wrong checksum of a record's head");
     }
-    if (length == 0 || length > kMaxRecord) return Damaged(at, StrCat("a record of ", length, " bytes"));
+    if (length == 0 || length > kMaxRecord)
+      return Damaged(at, StrCat("the length of a record is ", length, " bytes, expected 1 to ", kMaxRecord));
     if (body.size() < length) break;
     const std::string_view lines = body.substr(0, length);
     if (Crc32c(lines) != NumberAt(bytes, at + 4)) {

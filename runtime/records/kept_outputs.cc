@@ -119,7 +119,7 @@ Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& re
   for (const KeptLog& log : kept.logs) {
     LogExcerpt& excerpt = excerpts.emplace_back(LogExcerpt{.stream = log.stream, .size = log.size});
     for (const auto& [begin, length] : log.parts) {
-      if (static_cast<uint64_t>(length) > text.size()) return InvalidError("the kept log is cut off");
+      if (static_cast<uint64_t>(length) > text.size()) return InvalidError("the stored log is cut off");
       excerpt.parts.push_back({begin, std::string(text.substr(0, static_cast<size_t>(length)))});
       text.remove_prefix(static_cast<size_t>(length));
     }
@@ -139,7 +139,7 @@ fs::path ProblemFile(const fs::path& log_folder) { return log_folder / "output.p
 Error Problem(std::string text) { return InvalidError(std::move(text)); }
 
 Error TooLong(int64_t bytes) {
-  return Problem(StrCat("it has ", bytes, " bytes, and at most ", kLongestOutputs, " are kept"));
+  return Problem(StrCat("the outputs have ", bytes, " bytes, and at most ", kLongestOutputs, " bytes are kept"));
 }
 
 Result<std::string> ReadBounded(int fd, int64_t size) {
@@ -182,7 +182,8 @@ Result<Outputs> WhatFits(const SmallFile& text) {
   auto outputs = ParseOutputs(text.bytes);
   if (!outputs.ok()) return TooLong(text.size);
   if (text.size > kMostOutputsRead)
-    outputs->Add({"", StrCat("it has ", text.size, " bytes, and ", kMostOutputsRead, " of them were read")});
+    outputs->Add({"", StrCat("the file of the outputs has ", text.size, " bytes, and only the first ", kMostOutputsRead,
+                             " were read")});
   TrimOutputs(*outputs, kLongestOutputs);
   return outputs;
 }

@@ -59,7 +59,8 @@ void EndStatus(JobStatus& status, const Verdict& verdict, Instant now) {
   status.ended = std::max(now, status.submitted);
   ++status.seq;
   for (auto& task : status.tasks) {
-    if (task.state == "active") EndTask(task, {verdict.cls, std::nullopt, "ended with its job", ""}, *status.ended);
+    if (task.state == "active")
+      EndTask(task, {verdict.cls, std::nullopt, "the task ended with its job", ""}, *status.ended);
     task.state = "done";
   }
 }

@@ -115,7 +115,7 @@ Result<bool> LocalRequestIndex::Write(const RequestId& request, const RequestRec
 
 Status LocalRequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const {
   TRY(CheckId(request));
-  if (owner.value.empty()) return Error{ErrorCode::kUsage, "owner: is empty"};
+  if (owner.value.empty()) return Error{ErrorCode::kUsage, "the owner is empty"};
   const fs::path folder = Folder(request);
   int tries = 0;
   const auto write = [&] {

@@ -18,11 +18,12 @@ constexpr size_t kLongestId = 4096;
 }  // namespace
 
 Status RequestIndex::CheckId(const RequestId& request) {
-  if (request.value.empty()) return Error{ErrorCode::kUsage, "request id: is empty"};
+  if (request.value.empty()) return Error{ErrorCode::kUsage, "the request id is empty"};
   if (request.value.size() > kLongestId)
     return Error{ErrorCode::kUsage,
-                 StrCat("request id: has ", request.value.size(), " bytes, at most ", kLongestId, " are possible")};
-  if (request.value.find('\0') != std::string::npos) return Error{ErrorCode::kUsage, "request id: has a NUL byte"};
+                 StrCat("the request id has ", request.value.size(), " bytes, expected at most ", kLongestId)};
+  if (request.value.find('\0') != std::string::npos)
+    return Error{ErrorCode::kUsage, "the request id contains a NUL byte"};
   return Ok();
 }
 
@@ -191,7 +192,7 @@ Result<std::optional<RequestRecord>> RecordRequestIndex::Read(const RequestId& r
     TRY_ASSIGN(RequestRecord counts, EffectiveRecord(std::move(kept->record)));
     return std::optional(std::move(counts));
   }
-  return UnavailableError("read ", place_.store->PlaceOf(name), ": it was replaced during each try to read it");
+  return UnavailableError("read ", place_.store->PlaceOf(name), ": the file was replaced each time it was read");
 }
 
 Result<RequestRecord> RecordRequestIndex::EffectiveRecord(RequestRecord record) const {
@@ -243,7 +244,7 @@ Result<bool> RecordRequestIndex::Put(const std::string& name, int64_t number, st
 
 Status RecordRequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const {
   TRY(CheckId(request));
-  if (owner.value.empty()) return Error{ErrorCode::kUsage, "owner: is empty"};
+  if (owner.value.empty()) return Error{ErrorCode::kUsage, "the owner is empty"};
   const std::string name = StemOf(request);
   TRY(place_.make(name.substr(0, kPrefix)));
   return place_.store->Replace(RevocationName(name, owner), RevocationToJson(now + kRevocationLasts), kDurable);

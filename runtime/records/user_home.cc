@@ -63,7 +63,8 @@ Status CheckOwn(const fs::path& path, const struct stat& info, uid_t user) {
   if (info.st_uid != user) return Refusal(StrCat(Described(path, info), ", and not to ", UserText(user), mend));
   if ((info.st_mode & kOthersMayWrite) != 0)
     return Refusal(StrCat(Described(path, info),
-                          ": others may have written there; check its content, then run chmod 0700 ", path.string()));
+                          ": other users may have written into the folder; check its content, then run chmod 0700 ",
+                          path.string()));
   return Ok();
 }
 

@@ -30,8 +30,8 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
     ConfigureConnected(socket);
     return tls(std::move(socket));
   }
-  return NotPermittedError("the application master of ", folder.filename().string(), " is at ", ToString(am),
-                           ", of an earlier release: a job's token is not sent over TCP");
+  return NotPermittedError("the application master of ", folder.filename().string(), " listens on TCP, at ",
+                           ToString(am), ", as in earlier releases: a job's token is not sent over TCP");
 }
 
 // Returns the users that may listen. Root also accepts the owner of the folder, because root may manage another user's
@@ -49,8 +49,8 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
   if (!socket) return std::unique_ptr<Channel>();
   TRY_ASSIGN(const Peer listener, PeerOf(*socket));
   if (IsOneOf(listener.uid, OwnUsers(folder), ReadUserNames())) return MakePlainChannel(*std::move(socket));
-  return NotPermittedError("connect to ", ToString(place), ": uid ", listener.uid, " listens there, expected ",
-                           ::geteuid(), " or root, with a name in this user namespace");
+  return NotPermittedError("cannot connect to ", ToString(place), ": the process that listens there has uid ",
+                           listener.uid, ", expected ", ::geteuid(), " or root, mapped in this user namespace");
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Result<Answer<T>> AnswerIn(MessageReader& message) {
   if constexpr (std::is_same_v<T, Acknowledged>) {
     return Answer<T>(Acknowledged{});
   } else {
-    if (!result.__isset.success) return InvalidError("neither a result nor a refusal");
+    if (!result.__isset.success) return InvalidError("the answer has neither a result nor a refusal");
     TRY_ASSIGN(T value, FromThrift(result.success));
     return Answer<T>(std::move(value));
   }
@@ -344,7 +344,7 @@ Error ErrorOf(const Disconnected& disconnected) {
   return {disconnected.untrusted_listener ? ErrorCode::kNotPermitted
           : disconnected.misunderstood    ? ErrorCode::kInternal
                                           : ErrorCode::kUnavailable,
-          StrCat(disconnected.reason, disconnected.crowded ? ": its queue is full" : "")};
+          StrCat(disconnected.reason, disconnected.crowded ? ": the queue of the socket is full" : "")};
 }
 
 }  // namespace tony

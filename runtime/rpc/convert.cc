@@ -104,7 +104,7 @@ void Fields(Io& io, auto& wire, Is<Registration> auto& what) {
   if constexpr (Io::kReads) {
     io.Accept(NoMore("ports", wire.ports.size(), kMostNamedPorts));
     for (const auto& [name, port] : wire.ports) {
-      if (!IsPortName(name)) return io.Accept(Bad("ports", "a name that is none"));
+      if (!IsPortName(name)) return io.Accept(Bad("ports", "a name is not valid"));
       io.Field("ports." + name, port, what.ports[name], Between{1, 65535});
     }
   } else {
@@ -386,7 +386,7 @@ Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& 
   if (values.size() > kMostPublishedValues)
     return Bad("values", StrCat(values.size(), ", expected at most ", kMostPublishedValues));
   for (const auto& [name, value] : values) {
-    if (!IsValueName(name)) return Bad("values", "a name that is none");
+    if (!IsValueName(name)) return Bad("values", "a name is not valid");
     if (!IsPublishable(name, value)) return Bad("values." + name, "too long, or not plain text");
   }
   return values;

@@ -73,7 +73,7 @@ class CompletionParser {
     const int most = role.min_succeeded > 0 ? role.instances - role.min_succeeded + 1 : role.instances;
     if (limit > most)
       return values_.Bad(failed, StrCat("expected at most ", most, ": with so many failures of ", role.instances,
-                                        " tasks, ", succeeded, "=", role.min_succeeded, " is out of reach"));
+                                        " tasks, ", succeeded, "=", role.min_succeeded, " is impossible"));
     role.min_failed = limit;
     return Ok();
   }
@@ -88,7 +88,7 @@ class CompletionParser {
 
   void WarnOfOwn(const RoleSpec& role) {
     const std::string own = role.Key(role.min_failed ? "min-failed" : "min-succeeded");
-    Warn(kStops, StrCat("no effect for role \"", role.name, "\", as ", own, " is set"));
+    Warn(kStops, StrCat("no effect for role \"", role.name, "\", because ", own, " is set"));
   }
 
   void WarnOfUnknown(std::string_view key, const std::vector<RoleSpec>& roles) {
@@ -114,7 +114,7 @@ class CompletionParser {
     }
     if (speaks == std::end(kSpeakOfTony) || !tolerated || tracked < 2) return;
     Warn(*speaks, StrCat("in TonY a task of role ", tolerated->name, " may fail as long as another task succeeds; here",
-                         " it fails the job, unless it is restarted; ", kRule, "=tony or strict says which is meant"));
+                         " it fails the job, unless it is restarted; set ", kRule, " to tony or strict"));
   }
 
   void Warn(std::string_view key, const std::string& what) { warnings_.push_back(values_.Bad(key, what).message); }
@@ -146,7 +146,7 @@ Result<Dependency> ParseDependency(const PropertyValues& values, const std::stri
   const std::string until(Trim(colon == std::string::npos ? "succeeded" : std::string_view(text).substr(colon + 1)));
   if (const auto known = FromName<Dependency::Until>(until))
     return Dependency{std::string(Trim(text.substr(0, colon))), *known};
-  return values.Bad(key, StrCat("expected ROLE, or ROLE:ready for one that runs on; not \"", text, "\""));
+  return values.Bad(key, StrCat("expected ROLE, or ROLE:ready for a role that keeps running; not \"", text, "\""));
 }
 
 class Stages {
@@ -239,7 +239,7 @@ class OutlivingParser {
       if (!key.starts_with(kDependency) || !FindKey(key)) continue;
       if (const auto names = NamesIn(key)) TRY(Take(key, *names));
       const bool alone = key.ends_with(kIgnored) && !values_.Has(key.substr(0, key.size() - kIgnored.size()));
-      if (alone) Warn(key, "no effect without the key of the timeout itself");
+      if (alone) Warn(key, "no effect, because the same key without .ignored, which sets the timeout, is not set");
     }
     return Ok();
   }
@@ -261,8 +261,8 @@ class OutlivingParser {
       return !there;
     });
     if (std::ranges::count(of_group, names.role) > 0)
-      return Ignore(key, StrCat("no effect: role ", names.role, " belongs to that group itself"));
-    if (of_group.empty()) return Ignore(key, StrCat("no effect: the job has no role of ", group));
+      return Ignore(key, StrCat("no effect: role ", names.role, " itself belongs to that group"));
+    if (of_group.empty()) return Ignore(key, StrCat("no effect: the job has none of the roles in ", group));
     role->outlives.push_back({names.group, std::move(of_group), limit, ignored});
     return Ok();
   }

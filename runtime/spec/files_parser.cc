@@ -86,7 +86,7 @@ Result<std::string> SourceOf(const PropertyValues& values, std::string_view key,
 Result<std::string> ParseOne(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   if (!values.Has(key)) return std::string();
   const std::string text = values.Text(key);
-  if (text.find('\0') != std::string::npos) return values.Bad(key, "a path cannot hold a NUL character");
+  if (text.find('\0') != std::string::npos) return values.Bad(key, "a path cannot contain a NUL character");
   auto source = SourceOf(values, key, Trim(text), directory);
   if (!source.ok()) return values.Bad(key, source.error().message);
   return source;
@@ -110,11 +110,11 @@ std::optional<std::string> TrailingArchive(std::string_view item) {
 
 Status CheckName(const PropertyValues& values, std::string_view key, const std::string& item, const FileSpec& file) {
   if (!IsFileName(file.name) || file.name.size() > kLongestFileName) {
-    return BadItem(values, key, item, "expected as NAME the name of a file, without a slash");
+    return BadItem(values, key, item, "expected a file name without a slash as NAME");
   }
   if (!IsReservedFileName(file.name)) return Ok();
   return BadItem(values, key, item,
-                 StrCat(file.name, " is a file that TonY itself keeps there; expected another NAME"));
+                 StrCat(file.name, " is the name of a file that TonY writes there; expected another NAME"));
 }
 
 // FileHere() and FileInHdfs() return a file whose name is the last part of the source's path.
@@ -141,7 +141,8 @@ Result<FileSpec> ParseItem(const PropertyValues& values, std::string_view key, c
   }
   source = Trim(source);
   if (source.empty()) return BadItem(values, key, item, StrCat(kForm, ", and SRC is empty"));
-  if (source.find('\0') != std::string::npos) return BadItem(values, key, item, "a path cannot hold a NUL character");
+  if (source.find('\0') != std::string::npos)
+    return BadItem(values, key, item, "a path cannot contain a NUL character");
   const auto found = IsInHdfs(source) ? FileInHdfs(values, source, archive.has_value())
                                       : FileHere(source, archive.has_value(), directory);
   if (!found.ok()) return BadItem(values, key, item, found.error().message);
@@ -171,7 +172,7 @@ Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::strin
       files.push_back(std::move(file));
     } else if (*other != file) {
       return BadItem(values, key, item,
-                     StrCat(other->source, " is called ", file.name, " too; expected another NAME, as SRC::NAME"));
+                     StrCat(other->source, " has the name ", file.name, ", too; expected another NAME, as SRC::NAME"));
     }
   }
   return files;
@@ -327,18 +328,18 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
     if (IsProgram(file) && !moves) {
       command.replace(at, file.size(), "./" + inside);
     } else if (IsFile(file)) {
-      warnings.push_back(StrCat("role ", role.name, ": its command names ", file,
-                                ", the original file, so the job sees its later changes; ", "the task's own copy is ",
-                                inside));
+      warnings.push_back(StrCat(
+          "role ", role.name, ": its command names ", file,
+          ", the original file, so a later change of the file changes the job; use the task's own copy: ", inside));
     }
   }
   const size_t cd = command.find("cd " + spec.src_dir);
   const size_t end = cd + 3 + spec.src_dir.size();
   if (cd != command.npos && (cd == 0 || kAround.find(command[cd - 1]) != kAround.npos) &&
       (end == command.size() || command[end] == '/' || kAround.find(command[end]) != kAround.npos))
-    warnings.push_back(StrCat("role ", role.name, ": its command goes to ", spec.src_dir,
-                              ", the original folder, so the job ",
-                              "sees its later changes; a task starts in its own copy"));
+    warnings.push_back(StrCat("role ", role.name, ": its command changes to ", spec.src_dir,
+                              ", the original folder, so a later change of the folder changes the job; remove the cd, "
+                              "because a task starts in its own copy"));
 }
 
 }  // namespace

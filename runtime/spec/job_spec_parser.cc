@@ -243,7 +243,7 @@ class KeyCheck {
   void CheckRole(const std::string& key, const Property& property) {
     const std::string instances = StrCat(kTonyPrefix, SecondPart(key), ".instances");
     if (values_.Has(instances)) return;
-    warnings_.push_back(StrCat(key, " (from ", property.origin, "): ignored, as ", instances, " is not set"));
+    warnings_.push_back(StrCat(key, " (from ", property.origin, "): ignored, because ", instances, " is not set"));
   }
 
   const PropertyValues& values_;

@@ -34,7 +34,7 @@ Status ReadTonyRetries(const PropertyValues& values, RestartRules& rules, Warnin
   if (!values.Has(kTonyRetries)) return Ok();
   TRY_ASSIGN(const int retries, values.Count(kTonyRetries, 0, kMostRestarts));
   if (values.Has(kJobBudget)) {
-    values.Warn(kTonyRetries, StrCat("no effect, as ", kJobBudget, " is set"), warnings);
+    values.Warn(kTonyRetries, StrCat("no effect, because ", kJobBudget, " is set"), warnings);
     return Ok();
   }
   rules.levels[static_cast<size_t>(RestartScope::kJob)].most = retries;
@@ -61,7 +61,7 @@ Result<std::optional<RestartScope>> ScopeOf(const PropertyValues& values, std::s
 
 Result<std::string> ParseDirectory(const PropertyValues& values, const std::filesystem::path& directory) {
   const std::string text(Trim(values.Text(kDirectory)));
-  if (text.find('\0') != std::string::npos) return values.Bad(kDirectory, "a path cannot hold a NUL character");
+  if (text.find('\0') != std::string::npos) return values.Bad(kDirectory, "a path cannot contain a NUL character");
   if (IsInHdfs(text)) {
     const auto place = ParseInHdfs(values, text);
     return place.ok() ? Result<std::string>(ToString(*place)) : values.Bad(kDirectory, place.error().message);
@@ -94,7 +94,7 @@ Result<bool> ParseResumeLatest(const PropertyValues& values) {
 
 void WarnOfNoDirectory(const PropertyValues& values, Warnings& warnings) {
   for (const auto key : {kCheckpointPattern, kFruitless, kResume}) {
-    if (values.Has(key)) values.Warn(key, StrCat("no effect, as ", kDirectory, " is not set"), warnings);
+    if (values.Has(key)) values.Warn(key, StrCat("no effect, because ", kDirectory, " is not set"), warnings);
   }
 }
 
@@ -125,7 +125,7 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   }
   TRY_ASSIGN(const int64_t missed, values.Number(kMissed, 0, 1'000'000));
   if (values.Has(kLost)) {
-    values.Warn(kMissed, StrCat("no effect, as ", kLost, " is set"), warnings);
+    values.Warn(kMissed, StrCat("no effect, because ", kLost, " is set"), warnings);
     return values.Millis(kLost, 1);
   }
   const Duration asked = timers.heartbeat * std::max(kLeastMissed, missed);

@@ -63,9 +63,9 @@ Status CheckName(const PropertyValues& values, const std::string& name) {
 
 Status CheckCommand(const PropertyValues& values, const std::string& key) {
   const std::string command = values.Text(key);
-  if (command.find('\0') != std::string::npos) return values.Bad(key, "the command holds a NUL character");
+  if (command.find('\0') != std::string::npos) return values.Bad(key, "the command contains a NUL character");
   if (command.size() < kMaxStringBytes) return Ok();
-  return values.Bad(key, StrCat("the command has ", command.size(), " bytes, and the kernel takes at most ",
+  return values.Bad(key, StrCat("the command has ", command.size(), " bytes, and the kernel accepts at most ",
                                 kMaxStringBytes - 1, " in one argument; put it into a script"));
 }
 
@@ -160,7 +160,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   TRY_ASSIGN(const int most, values.Count(KeyOf(name, "max-instances"), -1, kMaxTasks));
   if (most >= 0 && instances > most) {
     return values.Bad(KeyOf(name, "instances"),
-                      StrCat("expected at most ", most, ", as ", KeyOf(name, "max-instances"), " says"));
+                      StrCat("expected at most ", most, " (", KeyOf(name, "max-instances"), ")"));
   }
   RoleSpec role;
   role.name = name;
@@ -240,8 +240,8 @@ Status AddPreprocess(const PropertyValues& values, bool single_task, std::vector
     return Ok();
   }
   if (std::ranges::find(roles, kPreprocess, &RoleSpec::name) != roles.end())
-    return values.Bad(kKey,
-                      StrCat("the job has a role ", kPreprocess, " already, and this key would add a second one"));
+    return values.Bad(kKey, StrCat("the job has a role ", kPreprocess,
+                                   " already, and this key would add a second one; rename the role or remove the key"));
   TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kPreprocess));
   for (RoleSpec& other : roles) {
     other.depends_on.push_back({std::string(kPreprocess)});
@@ -279,7 +279,7 @@ Status CheckTotals(const PropertyValues& values, const std::vector<RoleSpec>& ro
 
 Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
   if (std::ranges::find(roles, Completion::kTracked, &RoleSpec::completion) != roles.end()) return Ok();
-  return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end: remove one from ",
+  return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end; remove a role from ",
                                            "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
@@ -316,10 +316,11 @@ Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec
   TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
   spec.allocation_timeout = std::max(allocation, Duration(0));
   if (allocation <= Duration(0) || values.Has(kTonyVersion) || values.Has(kRegistrationTimeout)) return Ok();
-  values.Warn(kAllocationTimeout,
-              StrCat("limits the wait for containers, as in TonY ", kTony053, "; in ", kTony046, " it was ",
-                     kRegistrationTimeout, ". ", kTonyVersion, " says which is meant"),
-              warnings);
+  values.Warn(
+      kAllocationTimeout,
+      StrCat("limits the wait for containers, as in TonY ", kTony053, "; in TonY ", kTony046, " it had the meaning of ",
+             kRegistrationTimeout, "; set ", kTonyVersion, " to the version that is meant"),
+      warnings);
   return Ok();
 }
 
@@ -330,14 +331,14 @@ Status ParseContainerLimits(const PropertyValues& values, Warnings& warnings, Jo
     return ParseRegistration(values, kRegistrationTimeout, spec);
   }
   if (!values.Has(kRegistrationTimeout)) return ParseRegistration(values, kAllocationTimeout, spec);
-  values.Warn(kAllocationTimeout, StrCat("no effect, as ", kRegistrationTimeout, " is set"), warnings);
+  values.Warn(kAllocationTimeout, StrCat("no effect, because ", kRegistrationTimeout, " is set"), warnings);
   return ParseRegistration(values, kRegistrationTimeout, spec);
 }
 
 Result<Duration> ParseExecutionLimit(const PropertyValues& values, Warnings& warnings) {
   const bool is_new = values.Has(kExecutionLimitKey);
   if (is_new && values.Has(kWorkerTimeout) && values.Text(kExecutionLimitKey) != values.Text(kWorkerTimeout))
-    values.Warn(kWorkerTimeout, StrCat("no effect, as ", kExecutionLimitKey, " is set"), warnings);
+    values.Warn(kWorkerTimeout, StrCat("no effect, because ", kExecutionLimitKey, " is set"), warnings);
   return values.Millis(is_new ? kExecutionLimitKey : kWorkerTimeout, 0);
 }
 
@@ -352,11 +353,11 @@ Status CheckVariable(std::string_view origin, const std::string& name, const std
     return Error{ErrorCode::kInvalid, StrCat("variable ", Quoted(name), " (from ", origin, "): ", what)};
   };
   if (name.empty()) return fail("the name is empty");
-  if (name.find('=') != std::string::npos) return fail("a name cannot hold =");
-  if ((name + value).find('\0') != std::string::npos) return fail("a variable cannot hold a NUL character");
+  if (name.find('=') != std::string::npos) return fail("a name cannot contain =");
+  if ((name + value).find('\0') != std::string::npos) return fail("a variable cannot contain a NUL character");
   const size_t bytes = name.size() + 1 + value.size();
   if (bytes < kMaxStringBytes) return Ok();
-  return fail(StrCat("NAME=VALUE has ", bytes, " bytes, and the kernel takes at most ", kMaxStringBytes - 1,
+  return fail(StrCat("NAME=VALUE has ", bytes, " bytes, and the kernel accepts at most ", kMaxStringBytes - 1,
                      "; put the value into a file"));
 }
 
@@ -373,15 +374,15 @@ Result<Variables> ParseVariables(const PropertyValues& values, std::string_view 
     if (equals == std::string::npos) {
       // The value is not quoted in the message, because it may be part of a password.
       return Error{ErrorCode::kInvalid,
-                   StrCat(list_key, " (from ", origin, "): expected NAME=VALUE pairs, and what follows ",
-                          variables.empty() ? "the beginning" : Quoted(last),
-                          " is not one; a value that holds a comma goes to ", prefix, "NAME")};
+                   StrCat(list_key, " (from ", origin, "): expected NAME=VALUE pairs, and ",
+                          variables.empty() ? "the first item" : StrCat("the item after ", Quoted(last)),
+                          " has no =; put a value that contains a comma into ", prefix, "NAME")};
     }
     const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
     TRY(CheckVariable(origin, name, value));
     if (const auto second = NameAfterBlank(value); !second.empty())
-      warnings.push_back(StrCat(list_key, " (from ", origin, "): ", name, " has one value, with its blanks; ", second,
-                                " becomes a variable of its own only after a comma"));
+      warnings.push_back(StrCat(list_key, " (from ", origin, "): the blanks are part of the value of ", name,
+                                "; to set ", second, " as another variable, put a comma before it"));
     variables[name] = value;
     last = name;
   }
@@ -419,7 +420,7 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     if (values.Has(kLogDir))
       values.Warn(
           kLogDir,
-          StrCat("a job without roles has no TensorBoard beside it; its command finds ", "TB_LOG_DIR and TB_PORT"),
+          StrCat("TensorBoard is not started for a job without roles; the job's command finds TB_LOG_DIR and TB_PORT"),
           warnings);
     TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kDriver));
     parsed.roles.push_back(std::move(role));

@@ -68,7 +68,7 @@ struct ArchiveReader::State {
 
   Error Failure() const {
     const char* text = archive_error_string(handle);
-    return {ErrorCode::kInvalid, text != nullptr ? ToLower(text) : "it cannot be read"};
+    return {ErrorCode::kInvalid, text != nullptr ? ToLower(text) : "the archive cannot be read"};
   }
 };
 

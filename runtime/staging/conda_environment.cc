@@ -171,9 +171,9 @@ std::string WhyPackageIsRefused(const Package& package, std::string_view platfor
   if (!is_url || !(url.ends_with(".conda") || url.ends_with(".tar.bz2")))
     return "expected the URL of a package, a .conda or .tar.bz2";
   if (has_hash && !IsHex(hash, 32) && Sha256Of(hash).empty())
-    return "expected 32 hexadecimal digits of MD5 or 64 of SHA-256 behind the #, in lower case";
+    return "expected after the # the MD5 (32 hexadecimal digits) or SHA-256 (64), in lower case";
   if (url.starts_with(kLocal) && Sha256Of(hash).empty())
-    return "a file of this machine needs its SHA-256 behind a #; \"conda list --explicit --sha256\" writes "
+    return "a file of this machine needs its SHA-256 after a #; \"conda list --explicit --sha256\" writes "
            "it";
   const std::string_view folders = url.substr(0, url.rfind('/'));
   const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // e.g. "linux-64", "noarch"

@@ -114,7 +114,7 @@ Status AddContent(const fs::path& path, int64_t size, TarGz& out, const std::fun
     if (got < 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
     if (got == 0)
       return Error{ErrorCode::kInvalid,
-                   StrCat("read ", path.string(), ": the file became shorter while it was packed")};
+                   StrCat("cannot read ", path.string(), ": the file became shorter while it was packed")};
     TRY(out.Write({buffer.data(), static_cast<size_t>(got)}));
     TRY(on_packed(got));
     left -= got;

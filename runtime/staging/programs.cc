@@ -135,7 +135,7 @@ Result<Program> CopyProgram(const fs::path& path, const fs::path& copy) {
   TRY(CopyContent(from.get(), path, to.get(), copy, [](int64_t) { return Ok(); }));
   Program program{path, StampOf(before), ""};
   if (fstat(from.get(), &after) != 0 || ToString(StampOf(after)) != ToString(program.stamp))
-    return Error{ErrorCode::kUnavailable, StrCat(path.string(), ": it changed while it was copied")};
+    return Error{ErrorCode::kUnavailable, StrCat(path.string(), ": the file changed while it was copied")};
   TRY_ASSIGN(program.hash, HashOf(to.get(), copy));
   if (fchmod(to.get(), kProgramMode) != 0 || fsync(to.get()) != 0)
     return FileError(ErrorCode::kCannotWrite, "write", copy, errno);

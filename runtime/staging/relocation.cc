@@ -269,7 +269,8 @@ Status CheckConfiguration(const std::string& program, const fs::path& file, cons
   const std::string home = Configured(configuration, "home");
   if (home.empty()) return Ok();
   std::error_code error;
-  if (!fs::is_directory(home, error)) return RefuseProgram(program, StrCat("its pyvenv.cfg leads to ", NotHere(home)));
+  if (!fs::is_directory(home, error))
+    return RefuseProgram(program, StrCat("the environment's pyvenv.cfg leads to ", NotHere(home)));
   std::string made = MinorVersion(Configured(configuration, "version"));
   if (made.empty()) made = MinorVersion(Configured(configuration, "version_info"));
   const std::string name = real.filename().string();
@@ -321,11 +322,12 @@ Status CheckVenvCommand(const std::string& command, const fs::path& venv) {
   struct stat info {};
   if (lstat(file.c_str(), &info) != 0)
     return RefuseProgram(*program, StrCat("the Python environment does not contain this file", Hint(*program, venv)));
-  if (stat(file.c_str(), &info) != 0) return RefuseProgram(*program, StrCat("it leads to ", NotHere(EndOfLinks(file))));
-  if (!S_ISREG(info.st_mode)) return RefuseProgram(*program, "it is not a regular file");
+  if (stat(file.c_str(), &info) != 0)
+    return RefuseProgram(*program, StrCat("the link leads to ", NotHere(EndOfLinks(file))));
+  if (!S_ISREG(info.st_mode)) return RefuseProgram(*program, "the path is not a regular file");
   if ((info.st_mode & 0111) == 0)
     return RefuseProgram(*program,
-                         "it is not executable; pack the environment with its permissions, as zip and tar do");
+                         "the program is not executable; pack the environment with its permissions, as zip and tar do");
   TRY(CheckHashBang(*program, file));
   std::error_code error;
   const fs::path real = fs::canonical(file, error);

@@ -205,7 +205,7 @@ Status SpaceGuard::Take(int64_t bytes) {
   const int64_t leave = std::min(kLeaveFree, static_cast<int64_t>(disk.f_blocks) * block / kLeaveFreePart);
   if (free - bytes < leave)
     return Error{ErrorCode::kCannotWrite,
-                 StrCat("write ", folder_.string(), ": its disk has ", free >> 20, " MB free, and ", leave >> 20,
+                 StrCat("cannot write ", folder_.string(), ": the disk has ", free >> 20, " MB free, and ", leave >> 20,
                         " MB must stay free for other programs")};
   granted_ = std::min(kGrant, free - bytes - leave);
   return Ok();

@@ -33,8 +33,8 @@ Result<OpenSource> OpenForReading(const fs::path& path, int more_flags = 0) {
 }
 
 Error Changed(const fs::path& path) {
-  return {ErrorCode::kUnavailable,
-          StrCat("read ", path.string(), ": the source changed while it was read; submit again when it is complete")};
+  return {ErrorCode::kUnavailable, StrCat("cannot read ", path.string(),
+                                          ": the source changed while it was read; submit again when it is complete")};
 }
 
 // Returns the file's stamp at this moment. For a file that cannot be checked it returns a stamp that no file has.

@@ -21,7 +21,7 @@ constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr size_t kLongestComponent = 255;  // NAME_MAX of common file systems
 // Half of PATH_MAX. The other half is left for the folder in which a task finds the file.
 constexpr size_t kLongestName = 2048;
-constexpr std::string_view kNotWithin = "not a path within the folder";
+constexpr std::string_view kNotWithin = "the path does not stay within the folder";
 
 Error RefuseName(const std::string& name, std::string_view why) {
   return {ErrorCode::kInvalid, StrCat("\"", name.substr(0, 300), "\": ", why)};
@@ -34,7 +34,7 @@ Error PlaceError(const std::string& name, const fs::path& path, int error) {
       return RefuseName(name, "an earlier folder of the archive has this name");
     case ENOTDIR:
     case ELOOP:
-      return RefuseName(name, "a part of its path is not a folder");
+      return RefuseName(name, "a part of the entry's path is not a folder");
     default:
       return FileError(ErrorCode::kCannotWrite, "make", path, error);
   }
@@ -48,7 +48,7 @@ Error Refuse(const std::string& name, std::string_view why) {
 
 // Returns the name as a path within the tree: "a/b" for "./a//b/", "" for the tree's own folder.
 Result<std::string> CleanName(const std::string& name) {
-  if (!IsUtf8(name)) return Refuse(name, "its name is not UTF-8");
+  if (!IsUtf8(name)) return Refuse(name, "the name of the entry is not UTF-8");
   if (name.empty()) return Error{ErrorCode::kInvalid, "an entry of the archive has no name"};
   if (name.front() == '/') return Refuse(name, "an absolute name");
   std::vector<std::string> parts;
@@ -85,7 +85,7 @@ class Unpacker {
 
   Status Take(const ArchiveEntry& entry) {
     TRY_ASSIGN(const std::string name, CleanName(entry.name));
-    if (entry.encrypted) return Refuse(entry.name, "it is encrypted");
+    if (entry.encrypted) return Refuse(entry.name, "the entry is encrypted");
     if (name.empty() && entry.kind == ArchiveEntry::Kind::kFolder) return Ok();
     if (name.empty()) return Refuse(entry.name, "the name stands for the folder into which the archive is unpacked");
     switch (entry.kind) {
@@ -113,7 +113,7 @@ class Unpacker {
       if (!data.ok()) return Refuse(entry.name, data.error().message);
       if (!*data) break;
       const auto [offset, bytes] = **data;
-      if (offset < end) return Refuse(entry.name, "the pieces of its content overlap");
+      if (offset < end) return Refuse(entry.name, "the pieces of the entry's content overlap");
       if (offset > end) TRY(LeaveHole(file, entry, name, offset - end, offset));
       end = offset + static_cast<int64_t>(bytes.size());
       TRY(TakeData(file, entry, name, bytes));
@@ -128,8 +128,8 @@ class Unpacker {
     written_ += size;
     const int64_t read = std::max<int64_t>(archive_.Consumed(), 1);
     if (written_ > limits_.free_of_ratio && written_ / read > limits_.ratio)
-      return Refuse(entry.name,
-                    StrCat("it unpacks to more than ", limits_.ratio, " times its size, which real data does not"));
+      return Refuse(entry.name, StrCat("the archive unpacks to more than ", limits_.ratio,
+                                       " times its size, which real data does not"));
     TRY(space_.Take(size));
     TRY(WriteAll(file.get(), bytes, tree_.PathOf(name)));
     TRY(meter_.Copied(size));
@@ -190,7 +190,7 @@ Result<TreeWriter> TreeWriter::Make(const fs::path& folder) {
 
 Result<UniqueFd> TreeWriter::Step(int parent, const std::string& folder, const std::string& name) {
   const std::string component = folder.substr(folder.rfind('/') + 1);
-  if (component.size() > kLongestComponent) return RefuseName(name, "its name is too long");
+  if (component.size() > kLongestComponent) return RefuseName(name, "the name of the entry is too long");
   if (component.empty() || component == "." || component == "..") return RefuseName(name, kNotWithin);
   if (mkdirat(parent, component.c_str(), 0700) == 0) {
     folders_.push_back(folder);
@@ -214,12 +214,12 @@ Result<UniqueFd> TreeWriter::Walk(const std::string& folder, const std::string& 
 }
 
 Result<TreeWriter::Place> TreeWriter::Find(const std::string& name) {
-  if (name.size() > kLongestName) return RefuseName(name, "its path is too long");
+  if (name.size() > kLongestName) return RefuseName(name, "the path of the entry is too long");
   const size_t slash = name.rfind('/');
   // Without a slash, npos + 1 is 0, and `leaf` is the whole name.
   const std::string leaf = name.substr(slash + 1);
   if (leaf.empty() || leaf == "." || leaf == "..") return RefuseName(name, kNotWithin);
-  if (leaf.size() > kLongestComponent) return RefuseName(name, "its name is too long");
+  if (leaf.size() > kLongestComponent) return RefuseName(name, "the name of the entry is too long");
   if (slash == std::string::npos) return Place{root_.get(), leaf};
   const std::string folder = name.substr(0, slash);
   if (folder != last_folder_) {

@@ -32,7 +32,7 @@ Error NotUsable(std::string_view alias, std::string_view why) {
 
 Result<std::string> Needed(const Secrets& secrets, const std::string& alias) {
   const auto found = secrets.find(alias);
-  if (found == secrets.end()) return NotUsable(alias, "it is missing");
+  if (found == secrets.end()) return NotUsable(alias, "the entry is missing");
   return found->second;
 }
 
@@ -46,7 +46,7 @@ template <class T>
 Result<T> Parsed(const Secrets& secrets, const std::string& alias, Result<T> (*parse)(std::string_view)) {
   TRY_ASSIGN(const std::string text, Needed(secrets, alias));
   auto value = parse(text);
-  if (!value.ok()) return NotUsable(alias, "it is malformed");
+  if (!value.ok()) return NotUsable(alias, "the entry is malformed");
   return value;
 }
 

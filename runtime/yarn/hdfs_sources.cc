@@ -38,7 +38,7 @@ class Look {
     if (entry.is_folder && file.name.empty()) return InTree(path);
     if (entry.is_folder) return InFolder(path, file);
     if (file.name.empty() && !IsArchiveOfNodes(path))
-      return Refused(StrCat("it is a file in HDFS; expected a folder, or an archive in ", kArchivesOfNodes));
+      return Refused(StrCat("the path is a file in HDFS; expected a folder, or an archive in ", kArchivesOfNodes));
     TRY(hdfs_.CheckAccess(path, "r--"));
     return std::vector<RemoteFile>{{file.name, path, entry.length, entry.modified, file.archive}};
   }
@@ -60,15 +60,16 @@ class Look {
 
   Result<std::vector<RemoteFile>> InFolder(const std::string& path, const FileSpec& file) {
     if (file.archive || file.name != std::filesystem::path(path).filename()) {
-      return Refused(StrCat("it is a folder in HDFS, whose files a task finds under their own names; expected ",
+      return Refused(StrCat("the path is a folder in HDFS, whose files a task finds under their own names; expected ",
                             file.archive ? "an archive" : "a file, or no ::NAME"));
     }
     std::vector<RemoteFile> files;
     TRY(AddFilesOf(path, "", files));
     for (const RemoteFile& one : files)
-      if (IsReservedFileName(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
+      if (IsReservedFileName(one.name))
+        return Refused(StrCat("TonY itself writes a file ", one.name, " into the task's folder"));
     if (files.empty())
-      return Refused("it is a folder in HDFS without files directly in it; files in its subfolders are not used");
+      return Refused("the path is a folder in HDFS that has files only in subfolders, which are not used");
     return files;
   }
 
@@ -83,7 +84,7 @@ class Look {
       for (const std::string& name : below) folders.push_back(In(inside, name));
       if (folders.size() > kMostInFolder) return TooMany();
     }
-    if (files.empty()) return Refused("it is a folder in HDFS without files");
+    if (files.empty()) return Refused("the path is a folder in HDFS without files");
     return files;
   }
 
@@ -207,7 +208,7 @@ Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& s
     const auto entry = hdfs.GetEntry(path);
     if (!entry.ok() && IsMissing(entry.error())) return Ok();
     TRY(entry);
-    if (!entry->is_folder) return InvalidError("it is a file; expected a folder");
+    if (!entry->is_folder) return InvalidError("the path is a file; expected a folder");
     return hdfs.CheckAccess(path, "r-x");
   };
   return Annotate(look(), StrCat("tony.checkpoint.dir: ", spec.directory));

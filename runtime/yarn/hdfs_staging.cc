@@ -142,7 +142,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   const auto check_unchanged = [&]() -> Status {
     const auto after = ManifestOf(source.path);
     if (after.ok() && *after == before) return Ok();
-    return UnavailableError("send ", source.path.string(), ": it changed while it was sent");
+    return UnavailableError("cannot send ", source.path.string(), ": the file changed while it was sent");
   };
   int64_t told = 0;
   const auto on_moved = [&](int64_t moved) {
@@ -166,7 +166,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   TRY(meter_.CheckStop());
   TRY(check_unchanged());  // the source may have become shorter
   const bool broke = put.error().code == ErrorCode::kUnavailable && body.size > 1;
-  return Annotate(broke ? ReasonOf(put.error(), body.fd.get()) : put.error(), "send " + source.path.string());
+  return Annotate(broke ? ReasonOf(put.error(), body.fd.get()) : put.error(), "cannot send " + source.path.string());
 }
 
 Result<LocalResource> Sending::Send(const HdfsSource& source) {

@@ -204,8 +204,9 @@ Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::str
   }
   if (is_log) return excerpt;
   if (failure) return *std::move(failure);
-  if (is_found) return NotFoundError(folder.path, ": its node has moved other logs of the container, and no ", stream);
-  return NotFoundError(folder.path, ": its node has not moved logs to this folder yet");
+  if (is_found)
+    return NotFoundError(folder.path, ": the container's node has moved other logs to this folder, and no ", stream);
+  return NotFoundError(folder.path, ": the container's node has not moved logs to this folder yet");
 }
 
 }  // namespace tony

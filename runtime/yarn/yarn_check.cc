@@ -38,7 +38,7 @@ Status CheckProtection(const YarnCluster& cluster) {
   const auto is_plain = [](const std::string& one) { return ToLower(Trim(one)) == "authentication"; };
   if (offered.empty() || std::ranges::any_of(Split(offered, ','), is_plain)) return Ok();
   return InvalidError(kKey, " is \"", offered, "\"", told ? " at the ResourceManager" : " in the site files",
-                      ", expected authentication: integrity and privacy are not supported yet");
+                      "; expected authentication, because TonY does not support integrity and privacy yet");
 }
 
 // Checks the priority, because YARN would lower it silently. The check is skipped if the ResourceManager does not
@@ -150,7 +150,7 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
     return FailCheck(kName, cluster.error().message,
                      StrCat("set ", kConfigurationVariable,
                             " to the folder with the cluster's core-site.xml, hdfs-site.xml and yarn-site.xml"));
-  return OkCheck(kName, StrCat("by ", from, ", as user ", cluster->user));
+  return OkCheck(kName, StrCat("from ", from, ", as user ", cluster->user));
 }
 
 // Warns that the network carries everything unencrypted. TonY does not support encryption with Hadoop yet: it refuses
@@ -176,7 +176,7 @@ Check CheckShipped() {
 }
 
 Check CheckVersion(std::string name, const std::optional<std::string>& version) {
-  if (!version) return WarnCheck(std::move(name), "its version is not known", "");
+  if (!version) return WarnCheck(std::move(name), "the version is not known", "");
   const bool is_tried = std::ranges::any_of(kTriedVersions, [&](auto tried) { return version->starts_with(tried); });
   const std::string text = StrCat("Hadoop ", *version);
   if (is_tried) return OkCheck(std::move(name), text);
@@ -222,7 +222,7 @@ Check CheckQueues(const QueueView& view, const std::string& user) {
     if (queue.used < queue.most || queue.most == 0) room.push_back(queue.name);
     has_default |= queue.name == YarnSpec().queue || queue.name.ends_with("." + YarnSpec().queue);
   }
-  if (open.empty() && view.makes_queues) return OkCheck(kName, "a queue comes into being with its first job");
+  if (open.empty() && view.makes_queues) return OkCheck(kName, "YARN creates a queue with the first job that names it");
   if (open.empty())
     return FailCheck(kName, StrCat("no queue is open to user ", user),
                      "an administrator can add the user to yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");

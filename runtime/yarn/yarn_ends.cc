@@ -46,18 +46,18 @@ constexpr int kNeverRan = -1000;  // INVALID: the container never ran
 constexpr int kNotLaunched = -1;  // ContainerLaunch failed before a process existed
 constexpr int kNodeLost = -100, kDisksFailed = -101;
 constexpr Meaning kMeanings[] = {
-    {kNotLaunched, OutcomeClass::kInfra, "its node could not launch it"},
-    {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
-    {kNodeLost, OutcomeClass::kNodeLost, "its node was lost"},
-    {kDisksFailed, OutcomeClass::kInfra, "the disks of its node failed"},
-    {-102, OutcomeClass::kPreempted, "the ResourceManager preempted it"},
-    {-103, OutcomeClass::kOom, "above its limit of virtual memory"},
-    {-104, OutcomeClass::kOom, "above its limit of memory"},
+    {kNotLaunched, OutcomeClass::kInfra, "the node could not launch the container"},
+    {kNeverRan, OutcomeClass::kInfra, "the node did not start the container"},
+    {kNodeLost, OutcomeClass::kNodeLost, "the node was lost"},
+    {kDisksFailed, OutcomeClass::kInfra, "the disks of the node failed"},
+    {-102, OutcomeClass::kPreempted, "the ResourceManager preempted the container"},
+    {-103, OutcomeClass::kOom, "the container used more virtual memory than its limit"},
+    {-104, OutcomeClass::kOom, "the container used more memory than its limit"},
     {-105, OutcomeClass::kKilled, "stopped"},
-    {-106, OutcomeClass::kInfra, "killed by the ResourceManager"},
-    {-107, OutcomeClass::kKilled, "killed, because the application has ended"},
-    {-108, OutcomeClass::kPreempted, "its node preempted it"},
-    {-109, OutcomeClass::kUserConfig, "its logs are too large"},
+    {-106, OutcomeClass::kInfra, "the ResourceManager killed the container"},
+    {-107, OutcomeClass::kKilled, "YARN killed the container, because the application has ended"},
+    {-108, OutcomeClass::kPreempted, "the node preempted the container"},
+    {-109, OutcomeClass::kUserConfig, "the logs of the container are too large"},
 };
 // Texts in the diagnostics of a container whose node could not fetch a file. FSDownload, the NameNode and the check of
 // tokens write them in Hadoop 3.4.3, each followed by a stack trace. Failures of a node's own disks have other texts:
@@ -113,7 +113,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
     exited.status = StatusOf(status.exit_status);
     if (stopped) exited.cls = OutcomeClass::kKilled;
     if (!stopped && (status.exit_status == kCannotRun || status.exit_status == kNoProgram))
-      exited.error = StrCat("its node cannot start the executor: ", Reason(status));
+      exited.error = StrCat("the node cannot start the executor: ", Reason(status));
     return exited;
   }
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
@@ -202,16 +202,19 @@ std::string WhyNoContainer(const std::string& text, const std::string& queue, co
   constexpr std::string_view kDefaultPartition = "<DEFAULT_PARTITION>";
   const std::string label = Detail(text, "AM Partition");
   if (Detail(text, "Partition Resource").starts_with("<memory:0, vCores:0"))
-    return label == kDefaultPartition ? "no running node is without a label"
+    return label == kDefaultPartition ? "every running node has a label, and the application master requests none"
                                       : StrCat("no running node has the label ", label);
   const std::string used = Detail(text, "Queue's Absolute used capacity");
   const std::string most = Detail(text, "Queue's Absolute max capacity");
   const std::string numbers = StrCat(": the queue uses ", used, " of the cluster, and its limit is ", most);
   const auto known = why ? why() : std::nullopt;
   if (std::atof(used.c_str()) > 0 && std::atof(used.c_str()) >= std::atof(most.c_str()))
-    return StrCat(queue, " has no room for it", numbers, known ? StrCat("; ", *known) : "");
+    return StrCat(queue, " has no room for the application master", numbers, known ? StrCat("; ", *known) : "");
   if (known) return *known;
-  return StrCat(queue, " has admitted it, and it has no container yet; nothing is known to be full", numbers);
+  return StrCat(queue,
+                " has admitted the application, and the application master has no container yet; the ResourceManager "
+                "does not report why",
+                numbers);
 }
 
 // Translates the texts of CSAMContainerLaunchDiagnosticsConstants and AMState into our terms.
@@ -223,11 +226,12 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
     return NoRoomForMasters(text, StrCat("user ", report.user, " in ", queue), "User AM Resource Limit of the queue");
   if (Has(text, "cluster resource is empty")) return "the cluster has no running node";
   if (Has(text, "is Activated, waiting for resources")) return WhyNoContainer(text, queue, why);
-  if (Has(text, "has assigned a container for AM")) return "its container is being started";
-  if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
+  if (Has(text, "has assigned a container for AM")) return "the container of the application master is being started";
+  if (Has(text, "AM container is launched"))
+    return "the container of the application master is started, and the application master has not registered yet";
   const std::string reason = ReasonOf(report);
-  if (Has(text, "Failing this attempt")) return StrCat("its last container failed: ", reason);
-  return reason.empty() ? StrCat(queue, " has not accepted it yet") : reason;
+  if (Has(text, "Failing this attempt")) return StrCat("the last container of the application master failed: ", reason);
+  return reason.empty() ? StrCat(queue, " has not accepted the application yet") : reason;
 }
 
 }  // namespace
@@ -416,7 +420,7 @@ std::string WhyOnNodes(const PendingRequest& request, const ClusterRoom& room) {
     free.emplace_back(node.id.host, FreeOn(node));
   }
   if (whole.empty())
-    return request.label.empty() ? "each running node has a label, and the request has none"
+    return request.label.empty() ? "every running node has a label, and the container requests none"
                                  : StrCat("no running node has the label ", request.label);
   if (std::string why = WhyOnNoNode(wanted, whole, ""); !why.empty()) return why;
   if (!WhyOnNoNode(wanted, allowed, "").empty())
@@ -432,7 +436,7 @@ std::string LimitText(const ClusterRoom& room) {
   if (room.nodes.empty()) return "";
   const std::string user = room.user.empty() ? "its user" : StrCat("user ", room.user);
   if (!room.report) return StrCat(": a limit of the queue or of ", user, " in it");
-  if (room.report->is_fair) return ": its share by the FairScheduler";
+  if (room.report->is_fair) return ": the job's share by the FairScheduler";
   if (IsAtLimit(*room.report, kHasRoom))
     return StrCat(": a limit of the queue (maximum-capacity) or of ", user, " in it (user-limit-factor)");
   return StrCat(": the limit of ", user, " in the queue (user-limit-factor, minimum-user-limit-percent)");

@@ -228,7 +228,7 @@ Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collec
   if (moved.ok() || !IsMissing(moved.error())) return moved;
   TRY_ASSIGN(const bool is_at_work, IsThere(collection));
   if (is_at_work) return false;
-  return UnavailableError("another client is submitting a job now");
+  return UnavailableError("another client is submitting a job at the moment");
 }
 
 // Returns the names of files that jobs need, including jobs that are being made. If a job's list of files cannot be

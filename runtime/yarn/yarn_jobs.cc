@@ -66,7 +66,8 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
 LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
   const auto name_nodes = ResolveNameNodes(cluster);
   if (name_nodes.ok()) return {*name_nodes, JobFolderOf(cluster, job).path, cluster.user};
-  LogWarn(StrCat("executors will not find another application master: ", name_nodes.error().message));
+  LogWarn(StrCat("executors cannot find the application master after its restart, because the NameNode is unknown: ",
+                 name_nodes.error().message));
   return {};
 }
 

@@ -175,7 +175,8 @@ void YarnLogReader::Leave(const AttemptId& attempt, const Error& why) {
 // Reports that the executor of the attempt does not serve its logs.
 void YarnLogReader::SayGone(const AttemptId& attempt, const Error& why) {
   if (gone_.emplace(attempt, why).second && PlaceOf(attempt) == Place::kNode)
-    LogWarn(StrCat("the logs of ", ToString(attempt), " are read from its node: ", why.message));
+    LogWarn(StrCat("the logs of ", ToString(attempt),
+                   " are read from the attempt's node, because its executor does not serve them: ", why.message));
 }
 
 // Adds what a user can do. `yarn logs` is named only for a file that has another format, because it reads no other
@@ -219,7 +220,7 @@ LogBytes YarnLogReader::Read(const AttemptId& attempt, const std::string& stream
 // Requests a piece of a log from its executor, through the AM. Returns nullopt if no executor serves the log any more.
 std::optional<LogNews> YarnLogReader::Ask(const LogWant& want) {
   auto answer = has_master_ ? AskMaster({.wants = {want}}) : Result<LogAnswer>(LogAnswer());
-  Error why = answer.ok() ? UnavailableError("its application master has exited") : answer.error();
+  Error why = answer.ok() ? UnavailableError("the job's application master has exited") : answer.error();
   if (answer.ok() && !answer->empty()) {
     LogNews& news = answer->front().second;
     if (news.problem.empty()) return std::move(news);
@@ -289,7 +290,7 @@ bool YarnLogReader::IsLost(const AttemptId& attempt) const {
 Error YarnLogReader::WhyNowhere(const AttemptId& attempt) const {
   const auto gone = gone_.find(attempt);
   if (gone != gone_.end()) return gone->second;
-  return journal_.ok() ? NotFoundError("they are no longer available") : journal_.error();
+  return journal_.ok() ? NotFoundError("the logs are no longer available") : journal_.error();
 }
 
 const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::string& stream) {
@@ -310,7 +311,7 @@ const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::
 
 Result<LogExcerpt> YarnLogReader::FetchFromNode(const AttemptId& attempt, const std::string& stream) {
   const NodeLogs* logs = NodeLogsOf(attempt);
-  if (!logs) return NotFoundError("its node is not known");
+  if (!logs) return NotFoundError("the attempt's node is not known");
   const std::string name = NameInContainer(stream, attempt, logs->is_first);
   const std::string node = ParseLogLink(logs->link).node;
   auto log = silent_nodes_.contains(node) ? Result<LogExcerpt>(UnavailableError(node, " does not answer"))
@@ -329,7 +330,7 @@ Result<LogExcerpt> YarnLogReader::Fetch(const AttemptId& attempt, const std::str
     return log.ok() || !IsNotes(stream) ? log : empty;
   }
   TRY_ASSIGN(auto kept, ReadKeptLogs(records_, attempt));
-  if (!kept) return NotFoundError("they were removed");
+  if (!kept) return NotFoundError("the logs were removed");
   const auto found = std::ranges::find(*kept, stream, &LogExcerpt::stream);
   if (found != kept->end()) return std::move(*found);
   return IsOutput(stream) ? FetchFromNode(attempt, stream) : empty;

@@ -78,7 +78,7 @@ void YarnLogWatch::CheckMaster() {
     checks_.Do([this, is_replaced = is_replaced_, of = am_.get()]() -> SideThread::Then {
       return [this, of, replaced = is_replaced()] {
         if (of != am_.get()) return;
-        replaced ? Lose("the scheduler has given it up") : CheckMaster();
+        replaced ? Lose("the scheduler has started another application master") : CheckMaster();
       };
     });
   });

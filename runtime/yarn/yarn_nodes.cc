@@ -160,7 +160,8 @@ void YarnNodes::TakeStarts(Node& node, const hadoop::NodeAnswer<hadoop::Containe
       Refuse(node, failure.id, failure.message);
     }
   }
-  for (const hadoop::ContainerId& container : node.asked) Refuse(node, container, "its node did not report it");
+  for (const hadoop::ContainerId& container : node.asked)
+    Refuse(node, container, "the node did not report the container");
 }
 
 // Handles the statuses of doubtful containers. Every container that the node knows was started, even if it has ended.
@@ -169,7 +170,7 @@ void YarnNodes::TakeStatuses(Node& node, const hadoop::NodeAnswer<hadoop::Contai
   for (const hadoop::ContainerStatus& status : answer.done) Started(node, status.id);
   for (const hadoop::ContainerId& container : node.asked) {
     node.doubtful.erase(container);
-    if (node.stops.contains(container)) Refuse(node, container, "stopped before it was started");
+    if (node.stops.contains(container)) Refuse(node, container, "the container was stopped before it was started");
   }
 }
 

@@ -54,7 +54,7 @@ bool MayComeIntoBeing(const ClusterQueues& queues, const std::string& name) {
 std::string Hint(const QueueReport* queue, const std::string& user) {
   if (!queue) return "the cluster has no such queue now, or several of this name";
   if (!queue->running) return "the queue is stopped";
-  if (!queue->children.empty()) return "the queue has queues below it, and jobs go to one of those";
+  if (!queue->children.empty()) return "the queue is a parent queue, and only the queues below it accept jobs";
   return StrCat("the queue is closed to user ", user);
 }
 
@@ -62,7 +62,8 @@ std::string Hint(const QueueReport* queue, const std::string& user) {
 Status AskResourceManager(const RmCalls& rm, const hadoop::Submission& question) {
   TRY(rm.Submit(question));
   const Status accepted = AwaitAcceptance(rm, question.id, kQueueCallLimit);
-  if (accepted.ok()) TRY(rm.Kill(question.id, "it only asked whether its queue accepts a job"));
+  if (accepted.ok())
+    TRY(rm.Kill(question.id, "tony submitted this application only to check whether the queue accepts a job"));
   return accepted;
 }
 

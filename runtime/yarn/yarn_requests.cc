@@ -417,7 +417,7 @@ std::optional<std::string> WhyTooMuch(const JobSpec& spec, const std::vector<had
       if (asked > there[type])
         return StrCat("the tasks start together and request ", AmountText(type, {asked, units[type]}),
                       "; the running nodes have ", ToString(Amount{there[type], units[type]}),
-                      ": the job waits until there are more");
+                      ": the job waits until the nodes have more");
     }
   }
   return std::nullopt;

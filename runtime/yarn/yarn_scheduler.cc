@@ -176,7 +176,7 @@ void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
   if (const auto refused = refused_.find(id); refused != refused_.end())
     return ReportEnded(id, refused->second, OutcomeClass::kUserConfig);
   const auto held = held_.find(id);
-  if (held == held_.end()) return ReportEnded(id, "its node no longer has it", OutcomeClass::kInfra);
+  if (held == held_.end()) return ReportEnded(id, "the node no longer has the container", OutcomeClass::kInfra);
   if (held->second.state != State::kGranted) return;
   held->second.state = State::kStarting;
   const hadoop::Container& container = held->second.container;
@@ -186,10 +186,10 @@ void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
 void YarnScheduler::Stop(const ContainerId& id, StopMode) {
   if (lost_.contains(id)) return StopOnLostNode(id);
   const auto found = held_.find(id);
-  if (found == held_.end()) return ReportEnded(id, "it does not exist", OutcomeClass::kKilled);
+  if (found == held_.end()) return ReportEnded(id, "the container does not exist", OutcomeClass::kKilled);
   Held& held = found->second;
   const bool may_run = held.state != State::kGranted && nodes_.Stop(held.container.node, held.container.id);
-  if (!may_run) return GiveBack(id, "stopped before it was started", OutcomeClass::kKilled);
+  if (!may_run) return GiveBack(id, "the container was stopped before it was started", OutcomeClass::kKilled);
   held.is_stopped = true;
   quick_until_ = loop_.Now() + kQuickFor;
 }
@@ -282,7 +282,7 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::ContainerStatus& status : allocation.ended) TakeExit(status);
   for (const hadoop::ContainerId& id : news.forgotten) {
     if (held_.contains(FromYarn(id)))
-      ReportEnded(FromYarn(id), "neither its node nor the ResourceManager knows it", OutcomeClass::kInfra);
+      ReportEnded(FromYarn(id), "neither the node nor the ResourceManager knows the container", OutcomeClass::kInfra);
   }
   Warn(allocation.doomed);
   Save();
@@ -327,7 +327,7 @@ void YarnScheduler::BeOver(const std::string& reason) {
   link_ = Link::kOver;
   standing_ = Standing::kLost;
   lease_timer_.reset();
-  Tell(SchedulerLost{StrCat("this attempt is over: ", reason)});
+  Tell(SchedulerLost{StrCat("YARN has ended this attempt of the application: ", reason)});
   if (end_) loop_.Post(end_->done);
   loop_.Post([over = side_.over, reason] { over(reason); });
 }
@@ -431,7 +431,7 @@ void YarnScheduler::StopOnLostNode(const ContainerId& id) {
   if (timer) return;
   timer = loop_.After(side_.lost_after, [this, id] {
     lost_.erase(id);
-    ReportEnded(id, "its node was lost", OutcomeClass::kNodeLost);
+    ReportEnded(id, "the node was lost", OutcomeClass::kNodeLost);
   });
 }
 
@@ -518,10 +518,9 @@ void YarnScheduler::NotifyPendingReason(const hadoop::Allocation& allocation) {
   if (waiting > 0) RefreshQueue();
   const auto known =
       asks_.WhyWaiting({.headroom = allocation.headroom, .queue = queue_, .user = side_.user, .report = queue_report_});
-  const std::string why =
-      allocation.cluster_nodes == 0
-          ? "the cluster has no running node"
-          : known.value_or("the ResourceManager has not granted them yet; nothing is known to be full");
+  const std::string why = allocation.cluster_nodes == 0
+                              ? "the cluster has no running node"
+                              : known.value_or("the ResourceManager has not granted them yet and does not report why");
   const int64_t all = std::ssize(held_) + gangs_.Kept() + waiting;
   const std::string reason = !rest.empty() ? rest
                              : waiting == 0

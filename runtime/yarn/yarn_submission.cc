@@ -123,7 +123,8 @@ void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps)
 
 Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
   const std::string hdfs = StrCat("hdfs://", ToString(cluster.name_node));
-  steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster), ", each file once, by its content:")});
+  steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster),
+                                     ", where each file is stored once, under the hash of its content:")});
   TRY(AddProgram("tony-yarn-am.tar.gz", steps));
   TRY(AddProgram("tony-executor", steps));
   if (!spec.src_dir.empty()) AddFile(SrcDirOf(spec), "each task", steps);
@@ -147,7 +148,7 @@ Status AddStarted(const JobSpec& spec, PlannedSteps& steps) {
   TRY_ASSIGN(const auto of_executor, MakeExecutorContext(executors, {}));
   steps.push_back({"started", StrCat("for each task: ", of_executor.command)});
   for (const RoleSpec& role : spec.roles)
-    steps.push_back({"started", StrCat("by that, as ", role.name, ": bash -c ", hadoop::OneLine(role.command),
+    steps.push_back({"started", StrCat("by each executor, as ", role.name, ": bash -c ", hadoop::OneLine(role.command),
                                        role.processes > 1 ? StrCat(", ", role.processes, " times") : "")});
   return Ok();
 }

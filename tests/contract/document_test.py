@@ -101,7 +101,7 @@ class DocumentTest(unittest.TestCase):
         command_line = self.box.run("plan", "--json", *flags, "-shell_env", "LR=1,5").document()
         self.assertEqual([role["name"] for role in command_line["spec"]["roles"]], ["eval", "ps", "worker"])
         self.assertEqual(command_line["spec"]["roles"][0]["completion"], "untracked")
-        warning = "-shell_env LR: the commas are part of the value; TonY would have cut it there"
+        warning = "-shell_env LR: the commas are part of the value; TonY would have cut the value at a comma"
         self.assertEqual(command_line["warnings"], [warning])
         self.assertEqual(self.tony("plan", {}, *flags, "-shell_env", "LR=1,5"), command_line)
         members_alone = {**command_line, "warnings": []}
@@ -140,7 +140,7 @@ class DocumentTest(unittest.TestCase):
     def test_standard_input_that_is_not_a_document_is_reported_precisely(self):
         for text, part in [(b"", "standard input: the document is empty"), (b" \n", "standard input: the document is empty"), (b"{", "not JSON"),
                            (b'{"name": "\xff"}', "not valid UTF-8"), (b"\0", "a NUL character"),
-                           (b'{"name": 1, "name": 2}', '"name" is there twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
+                           (b'{"name": 1, "name": 2}', '"name" occurs twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
                            (b'{"tasks": {"worker": {"instances": 1e3}}}', "from tasks.worker.instances")]:  # fmt: skip
             self.assertIn(part, self.tony("plan", text, code=65)["error"]["message"])
 

@@ -76,7 +76,7 @@ TEST_F(AzkabanInstallTest, InstallMakesTheJobTypeWithAliasesAndARepeatChangesNot
   ASSERT_EQ(stat((jobtypes_ / "tony").c_str(), &before), 0);
   const Ran second = Install();
   EXPECT_EQ(second.exit, 0) << second.err;
-  EXPECT_THAT(second.out, testing::HasSubstr("nothing to do"));
+  EXPECT_THAT(second.out, testing::HasSubstr("nothing was changed"));
   ASSERT_EQ(stat((jobtypes_ / "tony").c_str(), &after), 0);
   EXPECT_EQ(before.st_ino, after.st_ino);
 }
@@ -103,7 +103,7 @@ TEST_F(AzkabanInstallTest, AnUpgradeKeepsWhatTheAdministratorWrote) {
   EXPECT_THAT(ran.out, testing::HasSubstr("kept in plugin.properties: env.X, tony.worker.memory\n"));
   EXPECT_THAT(ran.out, testing::HasSubstr("kept in private.properties: execute.as.user, jobtype.class\n"));
   EXPECT_THAT(ran.out, testing::HasSubstr("kept files: notes\n"));
-  EXPECT_THAT(Install().out, testing::HasSubstr("nothing to do"));
+  EXPECT_THAT(Install().out, testing::HasSubstr("nothing was changed"));
 }
 
 TEST_F(AzkabanInstallTest, ExecuteAsUserIsTurnedOffOnRequest) {
@@ -124,7 +124,7 @@ TEST_F(AzkabanInstallTest, ProgramsCanBeInstalledIntoTheJobTypesOwnFolder) {
   const auto own = [&](const Words& options) {
     return Background(Words{inside, "install", jobtypes_.string()} + options, box_.Environment(), box_.folder()).Wait();
   };
-  EXPECT_THAT(own({"--with-programs"}).out, testing::HasSubstr("nothing to do"));
+  EXPECT_THAT(own({"--with-programs"}).out, testing::HasSubstr("nothing was changed"));
   ExpectOneLine(own({}), 64, "lies in the folder that would be replaced");
 }
 

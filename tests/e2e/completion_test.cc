@@ -53,7 +53,7 @@ const TestRow kCompletion[] = {
        "tony.worker.instances=2 tony.worker.min-succeeded=1",
        "out~tony.worker.min-succeeded = 1 && out~tony.application.completion-rule = strict  (default) && out~role "
        "worker "
-       "(tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"}}},
+       "(tracked): complete when 1 of 2 tasks have succeeded; 2 failures fail the job"}}},
 };
 TABLE_TEST(CompletionTest, kCompletion, [](const TestRow& row) {
   RunScriptWith(

@@ -48,7 +48,7 @@ Failures FailuresOfCollectives() {
       {"one raises and is slow to die", LedBy("slow"), "user_error", {primary}, {"ValueError: bad batch"}, {}, "worker:2", kWorkers},
       {"one raises, is slow to die, and is paid for once", LedBy("slow"), "user_error", {primary, "restarts used up: gang 1 of 1"}, {"worker:2 failed on 127.0.0.1: exit code 1: ValueError: bad batch"}, {}, "worker:2", kWorkers, {"tony.restart.gang.budget=1"}},
       {"one kills itself", LedBy("die"), "user_error", {"SIGKILL"}, {}, {}, "worker:2", kWorkers},
-      {"one exits 0 early", LedBy("leave"), "user_error", {"Connection closed by peer", "its connection to another task broke", "worker:2 had ended with exit code 0"}, {}, {}, "*", kWorkers},
+      {"one exits 0 early", LedBy("leave"), "user_error", {"Connection closed by peer", "the task's connection to another task broke", "worker:2 had ended with exit code 0"}, {}, {}, "*", kWorkers},
       {"nobody listens", "address=$(echo $TF_CONFIG | grep -o '127.0.0.1:[0-9]*' | sed -n 2p); if [ $TASK_INDEX = 0 ]; then exec @F dial $address; else exec sleep 600; fi",
        "user_error", {"Connection refused", "this address belongs to worker:1 (running)"}, {}, {}, "worker:0", kWorkers},
       {"one of three raises", OneOf(1, "echo 'KeyError: 7' >&2; exit 1"), "user_error", {"KeyError: 7"}, {}, {}, "worker:1", kWorkers},

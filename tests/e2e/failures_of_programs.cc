@@ -37,17 +37,17 @@ Failures FailuresOfShells() {
       {"missing command in a script", "set -e; mkdir out; feature-sync --all; echo done", "user_config", {"feature-sync: command not found"}},
       {"no run bit", "echo exit 0 > s; ./s", "user_config", {"exit code 126", "./s: Permission denied", "may not be executed"}},
       {"a folder as program", "/tmp", "user_config", {"/tmp: Is a directory", "may not be executed"}},
-      {"missing interpreter", "printf '#!/no/such/sh\\n' > s; chmod +x s; ./s", "user_config", {"./s: cannot execute: required file not found", "the interpreter in its first line"}},
+      {"missing interpreter", "printf '#!/no/such/sh\\n' > s; chmod +x s; ./s", "user_config", {"./s: cannot execute: required file not found", "the interpreter in the script's first line"}},
       {"not for this machine", "printf '\\177ELF\\001garbage' > s; chmod +x s; ./s", "user_config", {"cannot execute binary file", "may not be executed"}},
       {"set -u", "set -u; echo $DATA_DIR/x", "user_config", {"DATA_DIR: unbound variable", "a variable that is not set"}, {}, {"was not found"}},
       {"sh -u", "sh -uc 'echo $DATA_DIR'", "user_config", {"DATA_DIR: parameter not set", "a variable that is not set"}},
       {"a variable's own message", "echo ${DATA_DIR:?say where the data is}", "user_config", {"exit code 127", "DATA_DIR: say where the data is"}},
-      {"script without its end", "if true; do echo; fi", "user_config", {"syntax error near unexpected token", "not a valid script"}},
+      {"script without its end", "if true; do echo; fi", "user_config", {"syntax error near unexpected token", "not a valid shell script"}},
       {"quote without its end", "echo 'abc", "user_config", {"unexpected EOF while looking for matching"}},
       {"missing file", "cat /no/such/data.csv", "user_error", {"/no/such/data.csv: No such file or directory", "does not exist"}},
       {"not permitted", "chmod 777 /proc/self/stat", "user_error", {"Operation not permitted", "may not use"}},
       {"set -e in a pipe", "set -eo pipefail; echo no rows >&2; false | cat", "user_error", {"exit code 1", "no rows"}},
-      {"timeout(1)", "timeout 0.1 sleep 9", "timeout", {"exit code 124: the limit of the command timeout(1)"}},
+      {"timeout(1)", "timeout 0.1 sleep 9", "timeout", {"exit code 124: the command timeout(1) ended the task at its limit"}},
       {"says transient", "exit 193", "user_error", {"exit code 193", "trying again may help"}, {}, {}, "worker:0", 1, {"tony.restart.lost.budget=0"}},
       {"says permanent", "echo bad schema >&2; exit 194", "user_error", {"exit code 194", "bad schema", "will not help"}},
       {"own rule for a code", "exit 17", "user_config", {"exit code 17: no license"}, {}, {}, "worker:0", 1, {"tony.failure.exit.17=user_config, no license"}},
@@ -58,7 +58,7 @@ Failures FailuresOfShells() {
 }
 
 Failures FailuresBySignals() {
-  const std::string outside = "a signal ended it", itself = "its own processes may have sent the signal";
+  const std::string outside = "a signal ended the task", itself = "the task's own processes may have sent the signal";
   return {
       {"kills itself", "echo step 7 >&2; kill -9 $$", "user_error", {"SIGKILL", "killed by something outside"}, {"step 7"}},
       {"killed by its own child", "(kill -9 $$) & wait", "user_error", {"SIGKILL", "killed by something"}},
@@ -71,7 +71,7 @@ Failures FailuresBySignals() {
       {"SIGPIPE", "kill -PIPE $$", "user_error", {"SIGPIPE", "has no reader"}},
       {"SIGQUIT", "ulimit -c 0; exec sh -c 'kill -QUIT $$'", "user_error", {"SIGQUIT"}},
       {"SIGUSR1", "kill -USR1 $$", "user_error", {"SIGUSR1"}},
-      {"SIGALRM", "kill -ALRM $$", "timeout", {"SIGALRM", "a timer that the program set itself"}},
+      {"SIGALRM", "kill -ALRM $$", "timeout", {"SIGALRM", "a timer of the program expired and ended the program"}},
       {"SIGBUS", "ulimit -c 0; kill -BUS $$", "user_error", {"SIGBUS", "full"}},
       {"SIGSYS", "ulimit -c 0; kill -SYS $$", "user_error", {"SIGSYS", "a sandbox forbids"}},
       {"processor time", "ulimit -c 0; kill -XCPU $$", "timeout", {"SIGXCPU", "more processor time"}},
@@ -85,8 +85,8 @@ Failures FailuresOfNativeCode() {
       {"assertion", Native("assert"), "user_error", {"SIGABRT", "Assertion `zero == 1' failed", "an assertion in native code failed"}},
       {"exception", Native("throw"), "user_error", {"SIGABRT", "what():  bad row 17", "did not catch"}},
       {"no memory", Native("memory"), "oom", {"SIGABRT", "std::bad_alloc", "could not get the memory"}},
-      {"division by zero", Native("divide"), "user_error", {"SIGFPE", "division by zero"}},
-      {"trap", Native("trap"), "user_error", {"SIGILL", "does not know"}},
+      {"division by zero", Native("divide"), "user_error", {"SIGFPE", "divided an integer by zero"}},
+      {"trap", Native("trap"), "user_error", {"SIGILL", "does not have"}},
       {"missing library", "export LD_LIBRARY_PATH=; exec $(dirname @F)/needs_library", "user_config",
        {"error while loading shared libraries", "missing or too old"}},
   };
@@ -113,7 +113,7 @@ Failures FailuresOfPython() {
       {"survived and then ended otherwise", Python("import traceback, sys\ntry: {}['a']\nexcept KeyError: traceback.print_exc()" + noise + "sys.exit(3)"), "user_error",
        {"exit code 3: its last line: noise 499"}, {"KeyError", "noise 499"}},
       {"exception on stdout", Python("import traceback, sys\ntry: {}['a']\nexcept KeyError: traceback.print_exc(file=sys.stdout); sys.exit(1)"), "user_error", {"KeyError: 'a' (on stdout)"}, {"Traceback"}},
-      {"interrupted by itself", Python("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(5)"), "user_error", {"KeyboardInterrupt", "its own processes may have sent the signal"}, {"KeyboardInterrupt"}},
+      {"interrupted by itself", Python("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(5)"), "user_error", {"KeyboardInterrupt", "the task's own processes may have sent the signal"}, {"KeyboardInterrupt"}},
       {"abort", Python("import os\nos.abort()"), "user_error", {"exit code 134", "native code aborted"}},
       {"child's exception", Python("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'raise OSError(\"bad shard\")'], check=True)"), "user_error", {"exit code 1: OSError: bad shard", "CalledProcessError"}},
       {"exception ignored at the end", Python("class Pool:\n  def __del__(self): import no_such_module\nkeep = Pool()\nraise ValueError('bad shape')"), "user_error", {"exit code 1: ValueError: bad shape (user_error)"}},

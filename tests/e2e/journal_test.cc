@@ -71,8 +71,10 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
   Begin();
   Fill();
   Go();
-  ASSERT_TRUE(ClientSays("no space left on device; new tasks start when it can be written")) << client_->err();
-  EXPECT_THAT(StatusText(), HasSubstr("no space left on device; new tasks start when it can be written"));
+  ASSERT_TRUE(ClientSays("no space left on device; new tasks start when the journal can be written again"))
+      << client_->err();
+  EXPECT_THAT(StatusText(),
+              HasSubstr("no space left on device; new tasks start when the journal can be written again"));
   EXPECT_EQ(box_.Pids("tony-am").size(), 1u);
 
   MakeRoom();
@@ -81,7 +83,7 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
   const auto status = Status();
   EXPECT_EQ(Number(status, "/epoch"), 1) << "it was the same application master all along";
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"),
-              HasSubstr("no longer degraded: journal: no space left on device"));
+              HasSubstr("the job is no longer degraded; the cause was: journal: no space left on device"));
   ExpectNothingLeft();
 }
 
@@ -175,7 +177,9 @@ TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedIsDone_RootOnly) {
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();
   const Ran killed = Ends(*killer);
-  EXPECT_THAT(killed.err, HasSubstr("no space left on device; the kill is only sent to the application master"));
+  EXPECT_THAT(
+      killed.err,
+      HasSubstr("no space left on device; the kill is not recorded and is only sent to the application master"));
   client_->Wait();
   ExpectNothingLeft();
 }

@@ -352,7 +352,7 @@ TEST_F(KeysTest, ADefaultValueIsNeverAWarning) {
 
 TEST_F(KeysTest, TheExplanationMarksKeysWithoutEffect) {
   const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
-  EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n",
+  EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads this key\n",
                                "tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n",
                                "tony.worker.instances = 1  (-conf)\n"}));
 }

@@ -38,26 +38,27 @@ const TestRow kOutputs[] = {
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
     {"OnlyTheSizeOfAFileThatIsTooLargeIsKept",
-     {{"one `truncate -s 3G $TONY_OUTPUT_FILE`", "out~it has 3221225472 bytes, and at most 1048576 are kept"},
+     {{"one `truncate -s 3G $TONY_OUTPUT_FILE`",
+       "out~the outputs have 3221225472 bytes, and at most 1048576 bytes are kept"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it has 3221225472 bytes, and at most "
        "1048576 are kept && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json",
-       "/state=SUCCEEDED && /outputs_problem~it has 3221225472 bytes, and at most 1048576 are kept"},
+       "/state=SUCCEEDED && /outputs_problem~the outputs have 3221225472 bytes, and at most 1048576 bytes are kept"},
       {"missing %F/logs/worker-0/1/output.json", ""}}},
     {"APipeAsOutputFileDoesNotBlock",
-     {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~it is not a regular file"},
+     {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~the path is not a regular file"},
       {"outputs %J --json",
-       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is not a regular file && "
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~the path is not a regular file && "
        "err~expected one JSON object && /error/class=spec_invalid"},
-      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is not a regular file"}}},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~the path is not a regular file"}}},
     {"ALinkAsOutputFileIsNotFollowed",
-     {{"one `ln -s /etc/passwd $TONY_OUTPUT_FILE`", "out~it is a symbolic link"},
+     {{"one `ln -s /etc/passwd $TONY_OUTPUT_FILE`", "out~the path is a symbolic link"},
       {"outputs %J --json",
-       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it is a symbolic link && "
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~the path is a symbolic link && "
        "err~expected one JSON object && /error/class=spec_invalid"},
-      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~it is a symbolic link"}}},
+      {"status %J --json", "/state=SUCCEEDED && /outputs_problem~the path is a symbolic link"}}},
     {"OutputsOfTheSuccessfulAttemptCount",
      {{"one `printf '{\"attempt\":%s}' $TONY_ATTEMPT > $TONY_OUTPUT_FILE; test $TONY_ATTEMPT = 2` "
        "tony.restart.task.budget=1",

@@ -147,8 +147,9 @@ class RoughVenvTest : public RoughTest {
 
 TEST_F(RoughVenvTest, AnEnvironmentWithAMissingPythonIsRefused) {
   fs::create_symlink("/opt/none/python3.7", Program());
-  ExpectRefused(Job(), 65,
-                AllOf(HasSubstr("venv/bin/python3: it leads to /opt/none/python3.7"), HasSubstr("another Python")));
+  ExpectRefused(
+      Job(), 65,
+      AllOf(HasSubstr("venv/bin/python3: the link leads to /opt/none/python3.7"), HasSubstr("another Python")));
 }
 
 TEST_F(RoughVenvTest, AnEnvironmentWithANonExecutablePythonIsRefused) {

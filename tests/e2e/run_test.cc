@@ -37,7 +37,7 @@ TEST_F(RunTest, ASingleWordIsAShellCommand) {
 TEST_F(RunTest, InvalidArgumentsStartNoJob) {
   const Ran bare = Run({"sh", "train.sh", "--name", "x"});
   EXPECT_EQ(bare.exit, 64);
-  EXPECT_EQ(bare.err, "tony: run: stray word \"sh\"; the command goes behind --\n");
+  EXPECT_EQ(bare.err, "tony: run: unexpected word \"sh\"; write the command after --\n");
   EXPECT_EQ(Run({}).err, "tony: run: expected -- COMMAND [ARGUMENT...]\n");
   const Ran count = Run({"-n", "two", "--", "true"});
   EXPECT_EQ(count.exit, 65);

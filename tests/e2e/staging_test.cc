@@ -218,14 +218,14 @@ TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
   const auto living = Hold(One(HoldUntilGo()) + source);
   EXPECT_EQ(
       box_.Tony({"gc", "--json"}).out,
-      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"stays":["1 staged entries of remaining jobs","1 jobs that ended less than 14d ago","1 jobs that have not ended"],"history_lines":0,"requests":0,"bytes":0})"
+      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"stays":["1 staged entries that remaining jobs use","1 jobs that ended less than 14d ago","1 jobs that have not ended"],"history_lines":0,"requests":0,"bytes":0})"
       "\n");
   const Ran dry = box_.Tony({"gc", "--older-than", "0m", "--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("job " + ended + "\nwould free "));
   EXPECT_EQ(box_.Jobs().size(), 2u);
   const Ran gc = Succeeds({"gc", "--older-than", "0m"});
   EXPECT_THAT(gc.out, HasAll({"job " + ended + "\nfreed ",
-                              "\nkept 1 staged entries of remaining jobs\nkept 1 jobs that have not ended\n"}));
+                              "\nkept 1 staged entries that remaining jobs use\nkept 1 jobs that have not ended\n"}));
   EXPECT_EQ(box_.Jobs().size(), 1u);
   EXPECT_EQ(StagedEntries(), 1u) << "the living job's, and younger than an hour";
   GoAndEnd(*living);

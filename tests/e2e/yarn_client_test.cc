@@ -32,7 +32,7 @@ const TestRow kYarnClient[] = {
      {{"%C list --queue", "69 && out~MB of memory && err~127.0.0.1:1"}, {"list --queue", ""}}},
     {"TheDoctorReportsClusterProblemsAndTheirFixes",
      {{"%C doctor --yarn",
-       "1 && out~ok    configuration: by HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
+       "1 && out~ok    configuration: from HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
        "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  "
        "&& "
        "out~or set dfs.namenode.http-address in hdfs-site.xml"},

@@ -117,7 +117,7 @@ ENDS = [
 ]
 
 KEEP = "      if (!Keep(*batch)) return;\n"
-RENAMED = '    if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("write it again: ");\n'
+RENAMED = '    if (written.ok() && rename(fresh.c_str(), path_.c_str()) != 0) written = Failed("rewrite the journal: ");\n'
 SYNCED = '    if (written.ok() && fsync(fd.get()) != 0) written = Failed("sync: ");\n'
 NOTED = "    file_->NoteWritten(content_.size());\n"
 BYTES = "    const std::string bytes = content_.empty() ? EncodeHeader() + batch.bytes : batch.bytes;\n"

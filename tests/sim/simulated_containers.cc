@@ -232,7 +232,7 @@ void SimulatedContainers::Apply(const DoubtEnd& fault) {
   Container& container = containers_.at(*id);
   container.doubted = true;
   container.exited.cls = OutcomeClass::kNodeLost;
-  container.exited.error = "its node was lost";
+  container.exited.error = "the node was lost";
   stage_.Note(StrCat("nobody knows whether ", id->value, " has ended"));
   ContainerExited doubt = container.exited;
   doubt.certain = false;

@@ -130,7 +130,10 @@ class TonyOperator(TonyParameters):
             document["secrets"] = values_of(self.secrets)
         memory = self._memory(context)
         if self.durable and not memory.exists:
-            self.log.warning("durable: before 3.3 Airflow keeps no task state; the request id finds the job")
+            self.log.warning(
+                "durable has no effect before Airflow 3.3, which added the task state store; "
+                "TonY finds the job by its request id"
+            )
         submission = Submission(
             task_try,
             memory=memory,

@@ -257,7 +257,7 @@ def _flags(members: Mapping[str, Any]) -> list[str]:
         elif name == "tags":
             words += ["--conf", f"tony.application.tags={','.join(map(_text, value))}"]
         elif name not in ("env", "conf"):
-            raise UsageError(f"{name}: not possible with a file, which sets it itself; conf can set any key")
+            raise UsageError(f"{name} cannot be set for a job from a file, because the file sets it; use conf, which can set any key")
     return words + _variables(members.get("env")) + _conf(members.get("conf"))
 
 

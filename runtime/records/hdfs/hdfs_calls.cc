@@ -103,7 +103,7 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
     const auto entry = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(path); });
     if (!entry.ok() && IsMissing(entry.error())) return std::optional<Found>();
     if (!entry.ok()) return entry.error();
-    if ((*entry).is_folder) return UnavailableError(path, ": it is a folder");
+    if ((*entry).is_folder) return UnavailableError(path, ": the path is a folder");
     Found found{"", (*entry).owner};
     if ((*entry).length > 0) {
       auto bytes = Asked(tries, [&](HdfsCalls& calls) { return calls.Read(path); });
@@ -117,7 +117,7 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
       if (is_there) found.bytes = (*xattrs).at(kBytesAttribute);
       if (is_there || (xattrs.ok() && look == kMostLooks)) return std::optional(std::move(found));
     }
-    if (look == kMostLooks) return UnavailableError(path, ": it was replaced during each try to read it");
+    if (look == kMostLooks) return UnavailableError(path, ": the file was replaced each time it was read");
   }
 }
 
@@ -191,7 +191,8 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
     if (!is_refused && tries.MayAgain(renamed.error())) continue;
     const auto removed = calls_->Remove(temporary);
     const bool is_sure = !unheard || (removed.ok() && *removed);
-    return is_sure ? renamed : UnavailableError(temporary, ": its rename was not answered and may still happen");
+    return is_sure ? renamed
+                   : UnavailableError(temporary, ": the NameNode did not answer the rename, which may still happen");
   }
 }
 

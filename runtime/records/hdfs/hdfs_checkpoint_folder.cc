@@ -91,14 +91,14 @@ Result<std::unique_ptr<CheckpointView>> HdfsCheckpointFolder::Look() const {
     const auto before = Entry();
     if (!before.ok() && IsMissing(before.error())) return std::unique_ptr<CheckpointView>();
     if (!before.ok()) return unreadable(before.error());
-    if (!before->is_folder) return unreadable({ErrorCode::kInvalid, "it is a file"});
+    if (!before->is_folder) return unreadable({ErrorCode::kInvalid, "the path is a file"});
     auto entries = ListOf(hdfs_, path_);
     const auto after = Entry();
     if (!entries.ok() && !IsMissing(entries.error())) return unreadable(entries.error());
     if (!entries.ok() || !after.ok() || after->id != before->id || after->modified != before->modified) continue;
     return std::unique_ptr<CheckpointView>(std::make_unique<HdfsSight>(hdfs_, path_, user_, *std::move(entries)));
   }
-  return unreadable({ErrorCode::kUnavailable, "it changed during each try to list it"});
+  return unreadable({ErrorCode::kUnavailable, "the folder changed each time it was listed"});
 }
 
 // Calls `start(path, done)`, with the path without its file system, and returns the answer.

@@ -173,7 +173,7 @@ Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::st
   TRY_ASSIGN(const auto xattrs, bytes_.Ask([&](HdfsCalls& calls) { return calls.GetXattrs(carrier); }));
   const auto found = xattrs.find(name);
   if (found != xattrs.end() && found->second == bytes) return true;
-  return NotPermittedError("somebody else has written it");
+  return NotPermittedError("another process has written this record");
 }
 
 Result<bool> HdfsJournalStore::AddFile(Epoch epoch, int64_t number, std::string_view bytes) const {
@@ -182,7 +182,7 @@ Result<bool> HdfsJournalStore::AddFile(Epoch epoch, int64_t number, std::string_
   if (is_new) return true;
   TRY_ASSIGN(const auto found, bytes_.Get(path));
   if (found && found->bytes == bytes) return true;
-  return NotPermittedError("somebody else has written it");
+  return NotPermittedError("another process has written this record");
 }
 
 Status HdfsJournalStore::Seal(Epoch epoch) const {
@@ -217,7 +217,7 @@ Result<std::vector<JournalRecord>> HdfsJournalStore::ReadFolder(const std::strin
     const auto number = ParseInt(entry.name);
     if (!number) continue;
     TRY_ASSIGN(auto found, bytes_.Get(file));
-    if (!found) return NotFoundError(file, ": it was removed");
+    if (!found) return NotFoundError(file, ": the file was removed");
     records.push_back({*number, std::move(found->bytes), job_.file_system + file});
   }
   std::ranges::sort(records, {}, &JournalRecord::number);

@@ -285,7 +285,7 @@ def a_job_that_waits_for_its_master_can_be_killed():
     must(ours["waiting"] >= 1 and ours["used"] > 0 and ours["takes_jobs"], shares)
     must(shares["closed"]["takes_jobs"] and not shares["closed"]["open"], shares)
     table = tony("list", "--queue").stdout
-    must(last in table and "waits for its application master: " in table and "closed to you" in table, table)
+    must(last in table and "waits for its application master: " in table and "not open to you" in table, table)
     watch = subprocess.Popen([PROGRAMS / "tony", "watch", "--json", last], env=environment(), text=True, cwd=WORK,
                              stdout=subprocess.PIPE)
     until(lambda: json.loads(watch.stdout.readline()).get("delay", "").startswith("waits for its application master: "), "watch")

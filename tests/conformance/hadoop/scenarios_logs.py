@@ -151,7 +151,8 @@ def a_hung_executor_is_reported_in_one_clear_line():
         os.kill(executor, signal.SIGCONT)
     must(ran.returncode == 0 and ran.stdout == "before\n" and ran.stderr.count("\n") == 1, ran.returncode, ran.stdout,
          ran.stderr)
-    must("the logs of worker:0#1 are read from its node: the executor of worker:0 does not answer" in ran.stderr,
+    must("the logs of worker:0#1 are read from the attempt's node, because its executor does not "
+         "serve them: the executor of worker:0 does not answer" in ran.stderr,
          ran.stderr)
     must(ran.seconds < 15, ran.seconds)
     again = tony("logs", job)

@@ -97,7 +97,7 @@ def a_node_that_cannot_start_executors_is_avoided():
     must(hosts_of(job) == {"localhost"}, status(job))
     reasons = [restart["reason"] for restart in status(job)["restarts"]]
     why = "127.0.0.2 is avoided for 10 minutes, because 2 containers failed there"
-    must(any("its node cannot start the executor: exit code 126; " in reason and "Permission denied" in reason
+    must(any("the node cannot start the executor: exit code 126; " in reason and "Permission denied" in reason
              for reason in reasons), reasons)
     must(any(why in reason for reason in reasons) and why in text, reasons, text)
     must(why in tony("history", job).stdout and why in master_log(job), "history and log")

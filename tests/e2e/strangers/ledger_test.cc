@@ -139,17 +139,18 @@ TEST_F(LedgerStrangersTest, AnEntryWithTheHighestNumberDoesNotBlockNewJobs) {
   const auto waiting = AttackByEntry(hostile_, "999999999999999.x.waiting", 1);
   const auto running = AttackByEntry(hostile_, "999999999999998.y.running", 1);
   ExpectHonestJobsRun();
-  EXPECT_THAT(Queue(), AllOf(HasSubstr("999999999999999.x.waiting is rejected: its number is impossibly high"),
+  EXPECT_THAT(Queue(), AllOf(HasSubstr("999999999999999.x.waiting is rejected: the entry's queue number is too high"),
                              HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
 TEST_F(LedgerStrangersTest, AFakeEntryAtTheFrontOfTheQueueBlocksNoJob) {
   const auto attack = AttackByEntry(hostile_, "0000000000.x.waiting", 1000);
   ExpectHonestJobsRun();
-  EXPECT_THAT(Queue(), AllOf(HasSubstr("0000000000.x.waiting is rejected: no process of its user runs this job (a "
-                                       "file of " +
-                                       Id(hostile_) + ")"),
-                             HasSubstr("1000 of 1000 MB of memory")));
+  EXPECT_THAT(
+      Queue(),
+      AllOf(HasSubstr("0000000000.x.waiting is rejected: no process of the entry's user runs this job (a file of " +
+                      Id(hostile_) + ")"),
+            HasSubstr("1000 of 1000 MB of memory")));
 }
 
 TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
@@ -157,7 +158,7 @@ TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
   const auto larger = AttackByEntry(hostile_, "0000000002.y.running", 24'000'000);
   ExpectHonestJobsRun();
   EXPECT_THAT(honest_.Tony({"doctor"}).out, AllOf(HasSubstr("0000000001.x.running is rejected: no process"),
-                                                  HasSubstr("0000000002.y.running is rejected: it claims to hold"),
+                                                  HasSubstr("0000000002.y.running is rejected: the entry holds"),
                                                   HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
@@ -212,7 +213,7 @@ TEST_F(LedgerStrangersTest, JunkFilesBlockNoJobAndAreNamed) {
     return Stay(ready);
   });
   ExpectHonestJobsRun(2);
-  EXPECT_THAT(Queue(), AllOf(HasSubstr("01.xfifo.running is ignored: it is not a file"),
+  EXPECT_THAT(Queue(), AllOf(HasSubstr("01.xfifo.running is ignored: the path is not a file"),
                              HasSubstr("1000 of 1000 MB of memory")));
 }
 
@@ -250,8 +251,8 @@ TEST_F(LedgerStrangersTest, AUsersLimitRefusesOrQueuesOnlyTheUsersOwnJobs) {
       << R"({"memory_mb":1000,"users":{")" << Id(honest_) << R"(":{"memory_mb":300}}})";
   const Ran refused = honest_.Tony(Job("true", "301m"));
   EXPECT_EQ(refused.exit, 65);
-  EXPECT_THAT(refused.err, HasSubstr("asks for 301 MB of memory (1 task: worker 1 x 301 MB), by machine.json its user "
-                                     "may have 300 MB at a time; set tony.worker.memory"));
+  EXPECT_THAT(refused.err, HasSubstr("requests 301 MB of memory (1 task: worker 1 x 301 MB), machine.json allows its "
+                                     "user 300 MB at a time; set tony.worker.memory"));
   const fs::path go = honest_.home() / "go";
   Words words = Job("until [ -e " + go.string() + " ]; do sleep 0.05; done", "200m");
   words.insert(words.begin(), "tony");
@@ -259,7 +260,8 @@ TEST_F(LedgerStrangersTest, AUsersLimitRefusesOrQueuesOnlyTheUsersOwnJobs) {
   ASSERT_TRUE(WaitFor([&] { return Queue().find("running") != std::string::npos; })) << first->err();
   const auto second = honest_.Start(words);
   ASSERT_TRUE(WaitFor([&] {
-    return Queue().find("its user may have 300 MB at a time (machine.json), and has 200") != std::string::npos;
+    return Queue().find("machine.json allows its user 300 MB at a time, and the user's other jobs hold 200") !=
+           std::string::npos;
   })) << Queue();
   const OtherUser other(ledger_);
   const Ran ran = other.Tony(Job("true", "800m"));

@@ -166,13 +166,13 @@ TEST(CompletionPolicyTest, AnOnlyTrackedTaskIsNotCalledAllTasks) {
 }
 
 TEST(CompletionPolicyTest, BeforeTheGangFormedEvenASidecarsEndFailsTheJob) {
-  const Outcome lost{.cls = OutcomeClass::kInfra, .message = "its executor ended without a report"};
+  const Outcome lost{.cls = OutcomeClass::kInfra, .message = "the task's executor ended without a report"};
 
   const Verdict verdict = JudgeEarlyEnd(Ended("tensorboard:0", lost));
 
   EXPECT_EQ(verdict.state, FinalState::kFailed);
   EXPECT_EQ(verdict.cls, OutcomeClass::kInfra);
-  EXPECT_EQ(verdict.message, "tensorboard:0 failed on node-7: its executor ended without a report (infra)");
+  EXPECT_EQ(verdict.message, "tensorboard:0 failed on node-7: the task's executor ended without a report (infra)");
 }
 
 // The verdict of a failed job must not carry a class that workflow engines read as success.

@@ -99,7 +99,7 @@ const TestRow kDepending[] = {
       {"publish head:0 READY=", "worker:1 told start 1"}}},
     {"ATaskThatEndsBeforeItIsReadyFails",
      {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
-       "verdict says `~it ended without publishing READY`"}}},
+       "verdict says `~the task ended without publishing READY`"}}},
     {"ARoleThatWaitsForAReadyRoleIsRequestedTogetherWithIt",
      {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
       {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},
@@ -170,7 +170,7 @@ const TestRow kStaged[] = {
     // ---- ends
     {"ASuccessWithoutTheAwaitedValuesIsAFailure",
      {{"begun, report driver:0 success",
-       "attempt_ended job_stopping; verdict user_error says `~it ended without publishing ADDRESS`"}}},
+       "attempt_ended job_stopping; verdict user_error says `~the task ended without publishing ADDRESS`"}}},
     {"AKeptSuccessWithoutTheAwaitedValuesIsAnInfraFailure",
      {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
     {"ASuccessBeforeTheGangHasFormedIsRestartedFree",

@@ -180,7 +180,7 @@ const TestRow kCompleting[] = {
        "attempt_ended role_finished attempt_ended; shard:2 state done; state RUNNING"}}},
     {"UnregisteredTasksOfAFinishedRoleAreKilledWithoutAFailure",
      {{"job shard*2:succeeds=1 worker*1 fcfs: start, all-granted, register shard:0, heartbeat shard:0, report shard:0 "
-       "success, exit shard:1 kept infra says `its executor was terminated`",
+       "success, exit shard:1 kept infra says `the task's executor received SIGTERM`",
        "shard:1 is killed; shard:1 outcome killed says `~1 of 2 tasks of role shard have succeeded`"}}},
     {"AFailureIsToleratedOnlyWhenItsRestartsAreUsedUp",
      {{"+task=1: running, report shard:2 fails 1", "has restart_decided"},

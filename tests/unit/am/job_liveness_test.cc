@@ -28,7 +28,8 @@ const TestRow kSilent[] = {
     {"AnAttemptIsGivenUpIfItsContainersExitIsNotReported",
      {{"begun, wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms",
-       "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~its end could not be confirmed`"}}},
+       "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~no report confirmed that its processes "
+       "have ended`"}}},
     // The STOP has not reached the executor, which obeys its master until the master has been silent for a long time.
     {"AnExecutorThatCallsAgainGetsTheFullTimeoutAgain",
      {{"begun, wait 14999ms, await worker:0, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},

@@ -12,7 +12,7 @@ const TestRow kRestarting[] = {
      {{"running, report worker:0 infra by TERM signal", "restart task free"},
       {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
       {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal",
-       "verdict user_error says `~its own processes may have sent the signal`"}}},
+       "verdict user_error says `~the task's own processes may have sent the signal`"}}},
     {"ASignalThatCameWithTheLossOfANodeDoesNotCount",
      {{"running, report worker:0 {node_lost|infra|infra} by TERM signal", "restart task free"},
       {"{exit worker:0, all-up|register worker:0#2, all-run|register worker:0#2, all-run}, report worker:0#2 "

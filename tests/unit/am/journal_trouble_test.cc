@@ -59,7 +59,7 @@ class FileOnDisk : public JournalFile {
     return Error{ErrorCode::kCannotWrite, "sync: input/output error"};
   }
   Status Replace(std::string_view content) override {
-    if (disk_.fails_fresh) return Error{ErrorCode::kCannotWrite, "write it again: input/output error"};
+    if (disk_.fails_fresh) return Error{ErrorCode::kCannotWrite, "rewrite the journal: input/output error"};
     spoiled_ = false;
     ++disk_.replaced;
     return file_->Replace(content);
@@ -202,7 +202,7 @@ TEST_F(JournalTroubleTest, AFailedSyncIsNeverRepeatedOnTheSameFile) {
   disk_.fails_sync = true;
   disk_.fails_fresh = true;
   Append({kEnd});
-  RunUntilTold("write it again: input/output error");
+  RunUntilTold("rewrite the journal: input/output error");
   disk_.fails_sync = false;
   EXPECT_EQ(disk_.replaced, 0);
 
@@ -214,8 +214,8 @@ TEST_F(JournalTroubleTest, AFailedSyncIsNeverRepeatedOnTheSameFile) {
   EXPECT_EQ(disk_.replaced, 1);
   EXPECT_EQ(disk_.old_syncs, 0);
   EXPECT_EQ(Json(OnDisk()), Json({kEnd, kEnd, kEnd}));
-  EXPECT_THAT(told_, ElementsAre("written", "sync: input/output error", "write it again: input/output error", "over",
-                                 "written", "written"));
+  EXPECT_THAT(told_, ElementsAre("written", "sync: input/output error", "rewrite the journal: input/output error",
+                                 "over", "written", "written"));
 }
 
 TEST_F(JournalTroubleTest, ARewrittenJournalIsANewFileAtTheSamePath) {

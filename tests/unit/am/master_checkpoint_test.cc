@@ -49,7 +49,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
 TEST_F(MasterCheckpointTest, AnEndingJobInTheCheckpointFolderIsWaitedForAndNamed) {
   ASSERT_TRUE(other_.WriteKill({.reason = "enough"}).ok());
   FormGang();
-  EXPECT_TRUE(IsTold("waits for job " + other_.job().value + " to leave the checkpoint folder"));
+  EXPECT_TRUE(IsTold("waits until job " + other_.job().value + ", which uses the checkpoint folder, has ended"));
 
   std::filesystem::remove_all(other_.place());
 

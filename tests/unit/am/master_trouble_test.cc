@@ -56,7 +56,9 @@ TEST_F(TroubleTest, LaunchesWaitUntilTheDiskHasRoom) {
 TEST_F(TroubleTest, TheStatusShowsTheProblemWhileItLasts) {
   journal_.WriteAll();
   BeginTrouble();
-  EXPECT_EQ(StatusNow().trouble, "journal: no space left on device; new tasks start when it can be written");
+  EXPECT_EQ(StatusNow().trouble,
+            "journal: no space left on device; new tasks start when the journal can be written "
+            "again");
   EndTrouble();
   EXPECT_EQ(StatusNow().trouble, "");
 }
@@ -202,7 +204,7 @@ TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
   Kill();
   journal_.WriteAll();
   EXPECT_THAT(scheduler_.orders, Not(Contains("finish KILLED")));
-  EXPECT_THAT(StatusNow().trouble, HasSubstr("the job ends when the file can be written"));
+  EXPECT_THAT(StatusNow().trouble, HasSubstr("the job ends when status.json can be written"));
 
   std::filesystem::remove_all(blocked.parent_path());
 

@@ -72,13 +72,13 @@ const TestRow kDoctorProperties[] = {
     {"KeysWithoutEffectAreNamed",
      {{"plugin: retries=3\nuser.to.proxy=x\njob.notification.success.1.url=y\ntony.a=b",
        "~warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"},
-      {"plugin: execute.as.user=false", "~-> it belongs in private.properties"},
-      {kNoCheck + "tony.x=1\ncommand=y", "~command, tony.x: has no effect here -> it belongs in plugin.properties"}}},
+      {"plugin: execute.as.user=false", "~-> move the key to private.properties"},
+      {kNoCheck + "tony.x=1\ncommand=y", "~command, tony.x: has no effect here -> move the key to plugin.properties"}}},
     {"TextThatAzkabanWouldEvaluateIsReported",
      {{"plugin: tony.worker.command=echo $(date)", "~tony.worker.command: Azkaban evaluates $(...)"},
-      {"plugin: tony.a=${b.c}/x", "~tony.a (${b.c}): a job that does not define it"},
+      {"plugin: tony.a=${b.c}/x", "~tony.a (${b.c}): a job that does not define this variable"},
       {"plugin: tony.a=${b}${plugin.dir}${azkaban.link.job.url}${not-a-key}\nb=1", "ok"},
-      {"plugin: command.1=rm", "~command.1: Azkaban runs it after the step"}}},
+      {"plugin: command.1=rm", "~command.1: Azkaban runs this command after the step"}}},
     {"SiteDefaultsAreReadAsAStepReadsThem",
      {{"defaults: tony.worker.memory=4g\ntony.ps.memory=1g\ntony.application.framework=pytorch", "ok"},
       {"defaults: tony.worker.memory=4q", "~fail site defaults: tony.worker.memory: \"4q\""},
@@ -201,7 +201,7 @@ TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
   EXPECT_THAT(OfCommand(""), HasSubstr("fail command: not set"));
   EXPECT_THAT(OfCommand("command=tony-azkaban"), HasSubstr("is not an absolute path"));
   EXPECT_THAT(OfCommand("command=/x/tony-azkaban run"), HasSubstr("needs no arguments"));
-  EXPECT_THAT(OfCommand("command=${home}/tony-azkaban"), HasSubstr("does not leave as they are"));
+  EXPECT_THAT(OfCommand("command=${home}/tony-azkaban"), HasSubstr("characters that Azkaban changes"));
   EXPECT_THAT(OfCommand("command=/none/tony-azkaban"), HasSubstr("no such file"));
   WriteBoth();
   Write("jobtypes/tony/bin/tony-azkaban", "", 0644);
@@ -336,11 +336,9 @@ TEST_F(DoctorHomeTest, AHomeThatOthersCannotUseIsReportedWithTheFix) {
   EXPECT_THAT(Found(), HasSubstr("give the folders above it mode 0755"));
   chmod(temp_.path().c_str(), 0755);
   fs::remove(home_);
-  EXPECT_THAT(
-      Found(),
-      HasSubstr("does not exist: the first user's job would make it, and other users could not write there -> as root: "
-                "install -d -m 1777 " +
-                home_.string()));
+  EXPECT_THAT(Found(), HasSubstr("does not exist: the first user's job would create the folder, and other users could "
+                                 "not write into it -> as root: install -d -m 1777 " +
+                                 home_.string()));
 }
 
 TEST_F(DoctorHomeTest, AUserFolderOwnedByAnotherUserIsReported_NeedsRoot) {

@@ -210,7 +210,7 @@ TEST_F(StepPropertiesTest, AWrongValueIsNamedWithTheStepAsItsOrigin) {
 // ---- the properties that request too much
 
 const Error kRefused = {ErrorCode::kInvalid,
-                        "the job asks for 36864 MB of memory (5 tasks: ps 1 x 4096 MB, worker 4 x 8192 MB), this "
+                        "the job requests 36864 MB of memory (5 tasks: ps 1 x 4096 MB, worker 4 x 8192 MB), this "
                         "machine has 7800 MB; set tony.worker.memory or tony.worker.instances"};
 
 RoleSpec Role(const std::string& name, int instances, int gpus = 0) {

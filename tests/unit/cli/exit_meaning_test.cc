@@ -70,11 +70,11 @@ TEST(ExitMeaningTest, AnInvalidExitIsRefused) {
 TEST(ExitMeaningTest, TheTextHasClassRestartAndAdvice) {
   const std::string text = ExplainText(RulesAbout({.exit_code = 124}, {}));
   EXPECT_EQ(text,
-            "\nthe limit of the command timeout(1)\n"
+            "\nthe command timeout(1) ended the task at its limit\n"
             "  when     exit code 124\n"
             "  class    timeout\n"
             "  restart  if the program has restarts left (tony.restart.<scope>.budget; by default it has none)\n"
-            "  look at  the limit in the role's command\n"
+            "  remedy   raise the limit in the role's command\n"
             "  rule     timeout-command\n");
   EXPECT_THAT(ExplainText(RulesAbout({.exit_code = 127}, {})),
               AllOf(HasSubstr("command-not-found\n"), HasSubstr("not-found\n")));

@@ -189,7 +189,7 @@ TEST(ProgressTest, DegradedOperationIsReportedAndSoIsItsEnd) {
   troubled.trouble = "journal: no space left on device";
   EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("degraded: journal: no space left on device"));
   EXPECT_THAT(ChangeLines(troubled, troubled), IsEmpty());
-  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is not degraded any more"));
+  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is no longer degraded"));
 }
 
 TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {
@@ -214,12 +214,12 @@ TEST(ProgressTest, StatusShowsTheCheckpointResumedFromAndItsWriter) {
   status.checkpoint = CheckpointStatus{.directory = "/c"};
   EXPECT_THAT(text(), Not(HasSubstr("/c")));
   status.checkpoint->resumed_from = Checkpoint{.path = "/c/s-7"};
-  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: this job wrote it\n"));
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: this job wrote the checkpoint\n"));
   status.checkpoint->resumed_from->writer = CheckpointWriter::kOthers;
-  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: it existed before this job\n"));
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: the checkpoint existed before this job\n"));
   status.checkpoint->resumed_from->writer = CheckpointWriter::kEarlierJob;
   status.checkpoint->earlier_job = JobId{"job-0"};
-  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: job job-0 of the same request wrote it\n"));
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: job job-0 of the same request wrote the checkpoint\n"));
   status.checkpoint = CheckpointStatus{.directory = "/c", .unknown = "it is gone"};
   EXPECT_THAT(text(), HasSubstr("  the writer of the checkpoints in /c is unknown: it is gone\n"));
 }

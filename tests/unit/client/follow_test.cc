@@ -153,7 +153,7 @@ TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {
   Follower follower(loop_, in_time, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
-  launcher_.waits = "waits for its application master: its container is being started";
+  launcher_.waits = "waits for its application master: the container of the application master is being started";
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
   EXPECT_TRUE(launcher_.asked_to_end.empty());
 }
@@ -205,7 +205,7 @@ TEST_F(FollowTest, EachChangeOfThePendingReasonIsReported) {
   EXPECT_FALSE(RunUntil(
       loop_, [&] { return statuses_ > 1; }, std::chrono::milliseconds(700)))
       << "nothing changed";
-  launcher_.waits = "waits for its application master: its container is being started";
+  launcher_.waits = "waits for its application master: the container of the application master is being started";
   ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
   EXPECT_EQ(statuses_, 2);
   EXPECT_EQ(launcher_.starts, 0);
@@ -225,7 +225,8 @@ TEST_F(FollowTest, WithoutAnAmTheArbiterExecutesAKill) {
 
 // No process listens at the address of the lease, as after the death of an AM.
 TEST_F(FollowTest, AKillThatNoAmTakesIsExecutedByTheSchedulerWhenItsConditionHolds) {
-  launcher_.waits = "has no application master; YARN starts number 2: its container is being started";
+  launcher_.waits =
+      "has no application master; YARN starts number 2: the container of the application master is being started";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
   JobStatus status;
   status.state = "RUNNING";
@@ -272,7 +273,8 @@ TEST_F(FollowTest, AnUnrecordedKillEndsWithTheVerdictOfTheScheduler) {
 }
 
 TEST_F(FollowTest, AnAmThatTheSchedulerHasReplacedIsNotCalled) {
-  launcher_.waits = "has no application master; YARN starts number 2: its container is being started";
+  launcher_.waits =
+      "has no application master; YARN starts number 2: the container of the application master is being started";
   launcher_.oldest_epoch = {2000};
   ASSERT_TRUE(records_.WriteLease({{1001}, {SocketOf({1001})}, 1}).ok());
   Follower follower(loop_, records_, launcher_, Sink());

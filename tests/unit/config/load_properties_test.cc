@@ -332,7 +332,8 @@ const TestRow kJobFiles[] = {
        "from main.args (from train.job:2), -conf | tony.execution.env.A=1,2 from main.args (from train.job:2), "
        "-shell_env | tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
        "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
-       "warns main.args (from train.job:2), -shell_env A: the commas are part of the value; TonY would have cut it there"}}},
+       "warns main.args (from train.job:2), -shell_env A: the commas are part of the value; TonY would have cut the "
+       "value at a comma"}}},
     {"SingleValuesInMainArgsOverrideTheStepsOwn",
      {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\nmain.args=-executes "
        "args -src_dir args -hdfs_classpath args\n",
@@ -408,19 +409,24 @@ const TestRow kShellEnv[] = {
        "tony.execution.env.A=^1 from | tony.execution.env.B=^x=y from | tony.execution.env._c2=^ from | quiet"}}},
     {"AValueWithACommaIsOneValueAndAWarning",
      {{"-shell_env A=x,y",
-       "tony.execution.env.A=^x,y from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
+       "tony.execution.env.A=^x,y from | warns -shell_env A: the commas are part of the value; TonY would have cut the "
+       "value at a comma"},
       {"-shell_env A=-Da=1,-Db=2",
-       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
+       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: the commas are part of the value; TonY would have "
+       "cut the value at a comma"},
       {"-shell_env A=1,B=2,",
-       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
+       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: the commas are part of the value; TonY would have cut "
+       "the value at a comma"},
       {"-shell_env A=1,2b=3",
-       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"},
+       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: the commas are part of the value; TonY would have cut "
+       "the value at a comma"},
       {"-shell_env 'A=1, B=2'",
-       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut it there"}}},
+       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut "
+       "the value at a comma"}}},
     {"APairBehindABlankIsAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
        "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: the blanks are part of the value; to set B2 as "
-       "another variable, put it behind a comma or into a -shell_env of its own"},
+       "another variable, put it after a comma or into a -shell_env of its own"},
       {"-shell_env 'A=-Da=1 -Db=2'", "quiet"},
       {"-shell_env 'A=1 2=3'", "quiet"},
       {"-shell_env 'A=a b == c'", "quiet"},

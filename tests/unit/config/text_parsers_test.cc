@@ -162,15 +162,15 @@ const TestRow kXml[] = {
     {"MalformedXmlIsReportedWithItsLine",
      {{"<configuration>\n<property>\n<name>a</nam>\n</configuration>", "f:3: malformed XML: start-end tags mismatch"},
       {"<configuration>\n", "f:1: malformed XML: start-end tags mismatch"},
-      {"", "f:1: expected <configuration>, but the file holds no element"},
-      {"hello\nworld", "f:2: expected <configuration>, but the file holds no element"}}},
+      {"", "f:1: expected <configuration>, but the file contains no element"},
+      {"hello\nworld", "f:2: expected <configuration>, but the file contains no element"}}},
     {"AnotherStructureIsReportedWithItsLine",
      {{"<conf/>", "f:1: expected <configuration>, not <conf>"},
       {Configured("\n<prop/>"), "f:2: expected <property>, not <prop>"},
       {Configured("\n<xi:include href='x'/>"), "f:2: include: files cannot be included here"},
       {Configured("\n\n<property><value>1</value></property>"), "f:3: this <property> has no <name>"},
       {Configured("<property><name>a</name>\n<value>x <b/></value></property>"),
-       "f:2: <value> holds <b>; a < in a text is written &lt;"},
+       "f:2: <value> contains <b>; a < in a text is written &lt;"},
       {"<configuration/>\n<configuration><property/></configuration>", "f:2: this <property> has no <name>"}}},
     {"TheDeclaredEncodingHoldsUnlessTheBytesShowAnother",
      {{"\xEF\xBB\xBF" + Encoding("utf8", "中"), "中"},
@@ -342,7 +342,7 @@ TEST(PropertiesTest, DeepNestingIsRefusedBeforeItExhaustsTheStack) {
 TEST(PropertiesTest, ValuesMadeToExplodeAreRefused) {
   std::string all = "k0=" + std::string(1000, 'x');
   for (int i = 1; i < 19; ++i) all += StrCat(" | k", i, "=${k", i - 1, "}${k", i - 1, "}");
-  CheckExpanded({all, "f:1: values grow too large by ${...}"});
+  CheckExpanded({all, "f:1: the values become too large when ${...} is replaced"});
 }
 
 TEST(PropertiesTest, ALaterFileReplacesAllButFinalValues) {

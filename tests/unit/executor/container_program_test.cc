@@ -354,7 +354,8 @@ TEST_F(ContainerTakeoverTest, ATaskWhoseAmAndHdfsAreGoneIsStoppedBeforeItIsRepla
   job_.spec.timers.cutoff_after = Duration(600);
   LoseMaster();
   ASSERT_TRUE(Until([&] { return IsThere(logs_ / "outcome.json"); }));
-  EXPECT_THAT(Text(logs_ / "outcome.json"), HasSubstr("cut off"));
+  EXPECT_THAT(Text(logs_ / "outcome.json"),
+              HasSubstr("could not reach the application master within tony.task.cutoff-after-ms"));
   EXPECT_THAT(Text(logs_ / "executor.log"), HasSubstr("the lease record cannot be read"));
 }
 

@@ -110,10 +110,11 @@ TEST_F(EvidenceTest, ALimitOfAnotherCgroupIsNamedAsSuch) {
   Write("sys/fs/cgroup/memory/docker/7/memory.max_usage_in_bytes", "104857600\n");
   EXPECT_EQ(
       DescribeOom(1, "tony.worker.memory", temp_.path()),
-      "out of memory: its cgroup's limit of 100 MB was reached (peak 100 MB), 1 process was killed by the kernel");
+      "out of memory: the cgroup's limit of 100 MB was reached (peak 100 MB), 1 process was killed by the kernel");
   Write("sys/fs/cgroup/memory/docker/7/memory.max_usage_in_bytes", "10485760\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
-            "out of memory, but not because of its cgroup's limit of 100 MB (peak 10 MB): 1 process was killed by the kernel");
+            "out of memory, but not because of the cgroup's limit of 100 MB (peak 10 MB): 1 process was killed by the "
+            "kernel");
 }
 
 // With pages of 4 KiB, 1280 pages are 5 MB.
@@ -187,7 +188,7 @@ TEST_F(EvidenceTest, AnInvalidErrorFileIsNamedAndIgnored) {
 
 TEST_F(EvidenceTest, APipeOrALinkIsNeitherReadNorWaitedFor) {
   ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
-  EXPECT_EQ(Trouble(), "error file: it is not a regular file");
+  EXPECT_EQ(Trouble(), "error file: the path is not a regular file");
   RemoveLeftoverFile(In("error.json"));
   Write("elsewhere", R"({"class":"infra"})");
   std::filesystem::create_symlink(In("elsewhere"), In("error.json"));

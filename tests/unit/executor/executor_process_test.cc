@@ -119,7 +119,7 @@ const TestRow kProcesses[] = {
     {"BackgroundProcessesEndWithTheTask",
      {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
        "outcome",
-       "^success 0 | ~running in the background, and it was ended"},
+       "^success 0 | ~running in the background, and the executor ended it"},
       {"runs left | left", "ended | 0 left"}}},
     {"AFailureBringsTheLastLinesOfStderr",
      {{"run echo first >&2; touch ready; echo boom >&2; exit 3 | outcome",
@@ -273,8 +273,8 @@ class BackgroundTest : public testing::Test, protected Subreaper {
     const Outcome outcome = Run(command);
     EXPECT_TRUE(outcome.Succeeded()) << command;
     EXPECT_FALSE(IsThere("done")) << command;
-    EXPECT_THAT(outcome.message, AllOf(HasSubstr("its command left " + helper + " (process "),
-                                       HasSubstr("it was ended"), Not(HasSubstr("waited for"))))
+    EXPECT_THAT(outcome.message, AllOf(HasSubstr("the task's command left " + helper + " (process "),
+                                       HasSubstr("the executor ended it"), Not(HasSubstr("waited for"))))
         << command;
   }
 
@@ -341,10 +341,10 @@ TEST_F(BackgroundTest, AStopReachesBackgroundWork) {
 TEST_F(BackgroundTest, TheJobMayConfigureItsBackgroundWork) {
   const Outcome ended = Run("./train 1000 &", Background::kEnd);
   EXPECT_TRUE(ended.Succeeded());
-  EXPECT_THAT(ended.message, HasSubstr("it was ended"));
+  EXPECT_THAT(ended.message, HasSubstr("the executor ended it"));
   const Outcome failed = Run("./train 1000 & ./work 0.1", Background::kFail);
   EXPECT_EQ(failed.cls, OutcomeClass::kUserError);
-  EXPECT_THAT(failed.message, HasSubstr("it was ended (tony.task.background=fail)"));
+  EXPECT_THAT(failed.message, HasSubstr("the executor ended it (tony.task.background=fail)"));
   EXPECT_THAT(Run("./train 0.2 & ./work 0.1", Background::kWait).message, HasSubstr("waited for"));
 }
 

@@ -43,7 +43,7 @@ const TestRow kStops[] = {
     {"OnSigtermItStopsTheTaskKeepsTheOutcomeAndLeaves",
      {{"running, SIGTERM", "signals TERM"},
       // The scheduler knows the reason for the SIGTERM.
-      {"exit TERM, gone", "no report; keep infra TERM, because: its executor was terminated.; leave 143"}}},
+      {"exit TERM, gone", "no report; keep infra TERM, because: the task's executor received SIGTERM.; leave 143"}}},
     {"OnSigtermAFailureThatCameBeforeIsReported",
      {{"running, exit 3, SIGTERM, gone", "1 report; no leave"}, {"acked", "leave 143"}}},
     {"OnSigtermItTriesToReportForTwoSecondsOnly",

@@ -146,8 +146,9 @@ TEST(FrameworkTest, MembersOfACollectiveMustWaitForTheSameRoles) {
   spec.roles[2].depends_on = {{"data"}};
   const Status refused = CheckFramework(spec);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("roles chief and data would count different tasks: let both wait for the same roles"),
-            std::string::npos)
+  EXPECT_NE(
+      refused.error().message.find("roles chief and data would count different tasks; set both keys to the same roles"),
+      std::string::npos)
       << refused.error().message;
   spec.roles[0].depends_on = {{"data"}};
   EXPECT_TRUE(CheckFramework(spec).ok());
@@ -236,7 +237,7 @@ TEST(FrameworkTest, AwaitedValuesAreLimitedAndNotFromSidecars) {
   EXPECT_EQ(refused({Role("driver", 1), Role("ps", 256), Role("worker", 1)}),
             "framework staged: the tasks of this job publish 257 values, expected at most 256");
   EXPECT_EQ(refused({Role("driver", 1, kSidecar), Role("worker", 1)}),
-            "role driver: others wait for what it publishes, so it cannot be a sidecar");
+            "role driver: a sidecar cannot publish values for which other roles wait; expected a tracked role");
   EXPECT_EQ(refused({Role("driver", 1), Role("ps", 1, kSidecar)}), "");
 }
 
@@ -323,10 +324,9 @@ TEST(FrameworkTest, StandaloneRunsExactlyOneTask) {
   const auto two = CheckFramework(Spec(kStandalone, {Role("driver", 1), Role("worker", 2)}));
   ASSERT_FALSE(two.ok());
   EXPECT_EQ(two.error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(
-      two.error().message,
-      "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker); tasks that do not need each other are "
-      "run by tony.application.distributed-mode=FCFS");
+  EXPECT_EQ(two.error().message,
+            "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker); for independent tasks "
+            "set tony.application.distributed-mode=FCFS");
 }
 
 TEST(FrameworkTest, StandaloneMayHaveSidecars) {
@@ -367,11 +367,9 @@ TEST(FrameworkTest, CollectivesCannotBeFirstComeFirstServed) {
     const auto status = CheckFramework(Fcfs(Spec(framework, {Role("tracker", 1), Role("worker", 2)})));
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
-    EXPECT_EQ(
-        status.error().message,
-        StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
-               " connects tasks that wait for each other; expected GANG, or framework standalone for tasks that do "
-               "not"));
+    EXPECT_EQ(status.error().message,
+              StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
+                     " needs tasks that start together; expected GANG, or framework standalone for independent tasks"));
   }
 }
 

@@ -78,7 +78,7 @@ TEST(RestartScopeTest, AScopeBelowTheFrameworksCausesAWarning) {
   spec.roles[1].restart_scope = RestartScope::kJob;
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
   spec.roles[1].restart_scope = RestartScope::kRole;
-  EXPECT_THAT(ScopeWarnings(spec), ElementsAre("role worker: restart scope role is less than gang, which jax needs: "
+  EXPECT_THAT(ScopeWarnings(spec), ElementsAre("role worker: restart scope role is smaller than gang, which jax needs: "
                                                "tasks that keep running may hang, or compute wrong results"));
 }
 
@@ -87,11 +87,10 @@ TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
   spec.roles[1].instances = 3;
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
   spec.roles[1].min_succeeded = 2;
-  EXPECT_THAT(
-      ToleranceWarnings(spec),
-      ElementsAre("role worker: its tasks may fail without failing the job, but a collective of pytorch cannot go "
-                  "on without one of them: the others may hang; run tasks that do not need each other with "
-                  "tony.application.distributed-mode=FCFS"));
+  EXPECT_THAT(ToleranceWarnings(spec),
+              ElementsAre("role worker: its tasks may fail without failing the job, but a collective of pytorch cannot "
+                          "continue without one of them: the others may hang; for independent tasks set "
+                          "tony.application.distributed-mode=FCFS"));
   spec.mode = DistributedMode::kFcfs;
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
 }

@@ -102,7 +102,7 @@ TEST(CredentialsTest, LengthsAndCountsThatLieAreRefused) {
   const std::string head = "HDTS" + Bytes({0});
   for (const std::string& rest :
        {huge, Bytes({1}) + huge, Bytes({-1}), Bytes({1, -5}), Bytes({0, -1}), Bytes({0}) + huge}) {
-    EXPECT_EQ(DecodeCredentials(head + rest).error().message, "credentials: they are damaged or cut off");
+    EXPECT_EQ(DecodeCredentials(head + rest).error().message, "credentials: the bytes are damaged or cut off");
   }
   EXPECT_FALSE(DecodeCredentials("HDTS" + Bytes({1, 0xff, 0xff, 0xff, 0xff, 0x0f})).ok());
   EXPECT_FALSE(DecodeCredentials("HDTS" + Bytes({2, 0, 0})).ok());

@@ -76,7 +76,8 @@ TEST_F(HadoopXmlTest, AVariableMayStandInAnother) {
 
 TEST_F(HadoopXmlTest, ACycleIsRefusedWithFileAndKeyAndHarmsNoOtherKey) {
   Write("core-site.xml", Set("a", "${b}") + Set("b", "${a}x") + Set("c", "fine"));
-  EXPECT_EQ(TextOf("a"), Path("core-site.xml") + ":2: a: more than 20 ${...}, or a cycle");
+  EXPECT_EQ(TextOf("a"), Path("core-site.xml") +
+                             ":2: a: the value has more than 20 nested ${...}, or a ${...} that refers to itself");
   EXPECT_EQ(TextOf("c"), "fine");
 }
 

@@ -195,7 +195,7 @@ TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextCallReconnects
   Call("two");
   ASSERT_TRUE(Answered(2));
   EXPECT_EQ(FailureOf("one").kind, Kind::kLost);
-  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message, "x: closed by the peer");
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message, "x: the peer closed the connection");
   Call("three");
   ASSERT_TRUE(Answered(3));
   EXPECT_TRUE(std::holds_alternative<std::string>(replies["three"]));

@@ -46,7 +46,7 @@ TEST(ErrorReportTest, ABadReportIsRefusedWithItsReason) {
   EXPECT_EQ(ReportError(R"({"advice":"maybe"})"), "error file: field advice: expected transient or permanent");
   EXPECT_EQ(ReportError(R"({"message":7})"), "error file: field message: expected a string");
   EXPECT_EQ(ReportError(R"({"message":{"extraInfo":{}}})"),
-            "error file: field message.message: expected a string, and it is missing");
+            "error file: field message.message: expected a string, and the field is missing");
 }
 
 TEST(ErrorReportTest, AProgramCannotReportClassesOfTheJob) {

@@ -35,7 +35,7 @@ TEST(FailureRulesTest, TheLastLineIsQuotedIfNoLineNamesACause) {
   EXPECT_EQ(Classify(Exit(3, "context\nboom\n\n"), {}).message, "its last line: boom");
   EXPECT_EQ(Classify(Exit(2, "usage: x\n"), {}).message,
             "its last line: usage: x: most programs use exit code 2 for wrong arguments or a missing file");
-  EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the limit of the command timeout(1)");
+  EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the command timeout(1) ended the task at its limit");
 }
 
 TEST(FailureRulesTest, TheDecidingLineIsQuotedBeforeItsMeaning) {
@@ -46,7 +46,7 @@ TEST(FailureRulesTest, TheDecidingLineIsQuotedBeforeItsMeaning) {
 }
 
 TEST(FailureRulesTest, TheMessageIsTheMeaningOfTheRule) {
-  EXPECT_EQ(Classify(Exit(124), {}).message, "the limit of the command timeout(1)");
+  EXPECT_EQ(Classify(Exit(124), {}).message, "the command timeout(1) ended the task at its limit");
 }
 
 TEST(FailureRulesTest, StdoutIsUsedIfStderrNamesNoCause) {
@@ -220,13 +220,13 @@ TEST(FailureRulesTest, AReportMayOnlyAdvise) {
   const Outcome outcome = Classify(evidence, {});
   EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
   EXPECT_EQ(outcome.advice, Advice::kTransient);
-  EXPECT_EQ(outcome.message, "a shell's exit code for a command that was not found, or for a variable that is not set");
+  EXPECT_EQ(outcome.message, "the shell did not find the command, or a variable is not set");
 }
 
 TEST(FailureRulesTest, AClassWithoutAMessageNamesItsSource) {
   Evidence evidence = Exit(1);
   evidence.report = ErrorReport{OutcomeClass::kHung, Advice::kNone, ""};
-  EXPECT_EQ(Classify(evidence, {}).message, "its error file says so");
+  EXPECT_EQ(Classify(evidence, {}).message, "the class is from the task's error file");
 }
 
 TEST(FailureRulesTest, AReportsMessageIsReadLikeStderr) {
@@ -253,7 +253,7 @@ TEST(FailureRulesTest, ABrokenReportIsNamedAndChangesNothing) {
   EXPECT_EQ(Classify(evidence, {}).message, "error file: not JSON: incomplete JSON");
   evidence.exit = Exit(124).exit;
   EXPECT_EQ(Classify(evidence, {}).message,
-            "the limit of the command timeout(1); error file: not JSON: incomplete JSON");
+            "the command timeout(1) ended the task at its limit; error file: not JSON: incomplete JSON");
 }
 
 TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {

@@ -48,7 +48,7 @@ TEST(ExecutorProtocolTest, EveryPhaseAndRefusalHasAName) {
   EXPECT_EQ(ToString(RefusalReason::kStaleEpoch), "stale epoch");
   EXPECT_EQ(ToString(RefusalReason::kBadProtocol), "bad protocol");
   EXPECT_EQ(ToString(RefusalReason::kBadRequest), "bad request");
-  EXPECT_EQ(ToString(RefusalReason::kNotLeader), "not ruling");
+  EXPECT_EQ(ToString(RefusalReason::kNotLeader), "not leader");
 }
 
 }  // namespace

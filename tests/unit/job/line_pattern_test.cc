@@ -35,11 +35,11 @@ TEST(LinePatternTest, PatternsAreExtendedRegularExpressions) {
 }
 
 TEST(LinePatternTest, ABadPatternIsRefusedWithItsReason) {
-  EXPECT_EQ(PatternError(""), "it is empty");
-  EXPECT_EQ(PatternError(std::string(257, 'a')), "it is longer than 256 bytes");
-  EXPECT_EQ(PatternError(std::string("a\0b", 3)), "it holds a NUL character");
-  EXPECT_EQ(PatternError("a{3}"), "it holds a count {...}; write \\{ for the character");
-  EXPECT_EQ(PatternError("[[:alpha:][]{9}"), "it holds a count {...}; write \\{ for the character");
+  EXPECT_EQ(PatternError(""), "the expression is empty");
+  EXPECT_EQ(PatternError(std::string(257, 'a')), "the expression is longer than 256 bytes");
+  EXPECT_EQ(PatternError(std::string("a\0b", 3)), "the expression contains a NUL character");
+  EXPECT_EQ(PatternError("a{3}"), "it holds a count {...}; write \\{ to match the character {");
+  EXPECT_EQ(PatternError("[[:alpha:][]{9}"), "it holds a count {...}; write \\{ to match the character {");
   EXPECT_EQ(PatternError("(a)\\1"), "it holds a back-reference \\1");
   EXPECT_EQ(PatternError("(a"), "unmatched ( or \\(");
   EXPECT_EQ(PatternError("[a"), "unmatched [, [^, [:, [., or [=");

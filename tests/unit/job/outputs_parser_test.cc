@@ -54,7 +54,7 @@ TEST(OutputsParserTest, ADuplicateNameIsLeftOut) {
 }
 
 TEST(OutputsParserTest, MembersBeforeASyntaxErrorAreKept) {
-  const std::string end = "; what follows is not read";
+  const std::string end = "; the text after this place is not read";
   EXPECT_EQ(Read("{\"a\":1,\"b\":tru"),
             "{\"a\":1}\n\"b\" is left out (line 1, offset 11: expected a value" + end + ")");
   EXPECT_EQ(Read("{\"a\":1,}"), "{\"a\":1}\nline 1, offset 7: expected a name in double quotes" + end);
@@ -63,14 +63,14 @@ TEST(OutputsParserTest, MembersBeforeASyntaxErrorAreKept) {
   EXPECT_EQ(Read("{\"a\":1,\"b\":25"),
             "{\"a\":1}\n\"b\" is left out (line 1, offset 13: expected , or } after the member" + end + ")")
       << "it may be 250";
-  EXPECT_EQ(Read("{\"a\":1}\n{}"), "{\"a\":1}\nline 2, offset 8: something follows the JSON object" + end);
+  EXPECT_EQ(Read("{\"a\":1}\n{}"), "{\"a\":1}\nline 2, offset 8: text follows the JSON object" + end);
 }
 
 TEST(OutputsParserTest, ATextWithoutAGoodMemberIsRefused) {
   EXPECT_EQ(Read(""), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read("[1]"), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read("\xEF\xBB\xBF{}"), "refused: line 1, offset 0: expected a JSON object");
-  EXPECT_EQ(Read(std::string_view("{}\0", 3)), "refused: line 1, offset 2: something follows the JSON object");
+  EXPECT_EQ(Read(std::string_view("{}\0", 3)), "refused: line 1, offset 2: text follows the JSON object");
   for (const std::string_view text :
        {"{", "{\"a\"", "{\"a\":", "{a:1}", "{'a':1}", "{\"a\" 1}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":.5}",
         "{\"a\":+1}", "{\"a\":1e}", "{\"a\":-}", "{\"a\":True}", "{\"a\":[1,]}", "{\"a\":[1}", "{\"a\":\"",

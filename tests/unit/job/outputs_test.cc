@@ -19,8 +19,9 @@ TEST(OutputsTest, TheLargestMembersAreLeftOutUntilTheRestFits) {
   EXPECT_EQ(outputs.members[0].name, "a");
   EXPECT_EQ(outputs.members[1].name, "b");
   EXPECT_EQ(outputs.problems,
-            (std::vector<OutputProblem>{{"large", "it takes 510 bytes, and all together may have at most 100"},
-                                        {"largest", "it takes 912 bytes, and all together may have at most 100"}}));
+            (std::vector<OutputProblem>{
+                {"large", "the member takes 510 bytes, and all members together may take at most 100"},
+                {"largest", "the member takes 912 bytes, and all members together may take at most 100"}}));
 }
 
 TEST(OutputsTest, TheChiefOrTheOnlyTrackedTaskLeavesOutputs) {

@@ -135,7 +135,7 @@ TEST(StatedCausesTest, NativeCodeIsTheCauseOfACrashUnlessTheProgramHadEnded) {
             "native code used memory that does not belong to it");
   EXPECT_EQ(MessageOf("what():  real\nFatal Python error: Aborted\n\nCurrent thread 0x7f (most recent call first):\n",
                       -SIGABRT),
-            "what():  real (Fatal Python error: Aborted): an exception that native code did not catch");
+            "what():  real (Fatal Python error: Aborted): native code did not catch an exception");
 }
 
 TEST(StatedCausesTest, AnIncompleteTracebackIsIgnored) {

@@ -25,11 +25,11 @@ TEST(VariablesTest, AVariablesOwnKeyTakesAnyValueAndOverridesTheList) {
 
 TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAtAndNotShown) {
   EXPECT_EQ(ErrorWith({{"tony.execution.envs", "A=1,DB_PASSWORD=p4ss,w0rd"}}),
-            "tony.execution.envs (from -conf): expected NAME=VALUE pairs, and what follows \"DB_PASSWORD\" is not one; a "
-            "value that holds a comma goes to tony.execution.env.NAME");
+            "tony.execution.envs (from -conf): expected NAME=VALUE pairs, and the item after \"DB_PASSWORD\" has no =; "
+            "put a value that contains a comma into tony.execution.env.NAME");
   EXPECT_EQ(ErrorWith({{"tony.containers.envs", "p4ss"}}),
-            "tony.containers.envs (from -conf): expected NAME=VALUE pairs, and what follows the beginning is not one; a "
-            "value that holds a comma goes to tony.containers.env.NAME");
+            "tony.containers.envs (from -conf): expected NAME=VALUE pairs, and the first item has no =; put a value "
+            "that contains a comma into tony.containers.env.NAME");
 }
 
 TEST(VariablesTest, BadNamesAndValuesAreRefused) {
@@ -37,18 +37,18 @@ TEST(VariablesTest, BadNamesAndValuesAreRefused) {
   EXPECT_EQ(ErrorWith({{"tony.execution.env.", "1"}}),
             "variable \"\" (from -conf): the name is empty\n"
             "warning: tony.execution.env. (from -conf): unknown key, ignored; did you mean tony.execution.envs?");
-  EXPECT_EQ(ErrorWith({{"tony.containers.env.A=B", "1"}}), "variable \"A=B\" (from -conf): a name cannot hold =");
+  EXPECT_EQ(ErrorWith({{"tony.containers.env.A=B", "1"}}), "variable \"A=B\" (from -conf): a name cannot contain =");
   EXPECT_EQ(ErrorWith({{"tony.execution.env.A", std::string("x\0", 2)}}),
-            "variable \"A\" (from -conf): a variable cannot hold a NUL character");
+            "variable \"A\" (from -conf): a variable cannot contain a NUL character");
   EXPECT_EQ(ErrorWith({{std::string("tony.execution.env.A\0", 21), "x"}}),
-            "variable \"A?\" (from -conf): a variable cannot hold a NUL character");
+            "variable \"A?\" (from -conf): a variable cannot contain a NUL character");
 }
 
 TEST(VariablesTest, VariablesTooLongForTheKernelAreRefused) {
   EXPECT_EQ(ErrorWith({{"tony.execution.env.AB", std::string(131072 - 4, 'x')}}), "accepted");
   EXPECT_EQ(
       ErrorWith({{"tony.execution.env.AB", std::string(131072 - 3, 'x')}}),
-      "variable \"AB\" (from -conf): NAME=VALUE has 131072 bytes, and the kernel takes at most 131071; put the value "
+      "variable \"AB\" (from -conf): NAME=VALUE has 131072 bytes, and the kernel accepts at most 131071; put the value "
       "into a file");
 }
 

@@ -251,7 +251,7 @@ TEST(FieldsTest, ABadFieldIsNamedByItsPath) {
     return read.ok() ? "accepted" : read.error().message;
   };
   EXPECT_EQ(error(R"({"name":"x","wheels":[{"spokes":1},{}]})"),
-            "bicycle: field wheels[1].spokes: expected a whole number, and it is missing");
+            "bicycle: field wheels[1].spokes: expected a whole number, and the field is missing");
   EXPECT_EQ(error(R"({"name":"x","wheels":[7]})"), "bicycle: field wheels[0]: expected an object");
   EXPECT_EQ(error(R"({"name":"x","wheels":[],"bells":10})"),
             "bicycle: field bells: expected a whole number from 0 to 9");

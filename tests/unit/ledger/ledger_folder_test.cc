@@ -222,9 +222,8 @@ TEST_F(LedgerFolderTest, AnImpossiblyHighNumberIsRejectedAndBlocksNoJob) {
   const HeldEntry held = Add(Ask("local-1"));
   EXPECT_EQ(held.entry.number, 1);
   EXPECT_THAT(Jobs(), ElementsAre("local-1"));
-  EXPECT_EQ(
-      View().doubts,
-      (std::vector<Doubt>{{"999999999999999.x.waiting", geteuid(), "its number is impossibly high: 999999999999999"}}));
+  EXPECT_EQ(View().doubts, (std::vector<Doubt>{{"999999999999999.x.waiting", geteuid(),
+                                                "the entry's queue number is too high: 999999999999999"}}));
 }
 
 TEST_F(LedgerFolderTest, ALockForReadingHoldsNoEntry) {
@@ -258,7 +257,8 @@ TEST_F(LedgerFolderTest, AnEntryThatOthersMayWriteIsRejected) {
   const HeldEntry held = Add(Ask("local-1"));
   ASSERT_EQ(chmod((folder_.path() / "0000000001.local-1.waiting").c_str(), 0666), 0);
   EXPECT_THAT(Jobs(), IsEmpty());
-  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is rejected: users other than its owner may write to it (")));
+  EXPECT_THAT(View().warnings,
+              ElementsAre(HasSubstr("is rejected: users other than the entry's owner may write to the entry (")));
 }
 
 TEST_F(LedgerFolderTest, TwoNamesOfOneFileCountOnce) {

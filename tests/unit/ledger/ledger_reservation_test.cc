@@ -186,7 +186,7 @@ TEST_F(LedgerClaimTest, ARunningJobIsAdmittedWhateverTheLedgerContains) {
 TEST_F(LedgerClaimTest, ARequestThatNeverFitsIsReportedAndBlocksNoJob) {
   const auto huge = Enter("a", {.memory_mb = 5000}), small = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*small));
-  EXPECT_TRUE(WaitUntilToldWhy(*huge, "asks for 5000 MB of memory and 0 GPUs, this machine has only 1000 MB"));
+  EXPECT_TRUE(WaitUntilToldWhy(*huge, "requests 5000 MB of memory and 0 GPUs, and this machine has only 1000 MB"));
   WriteMachine(R"({"memory_mb":6000})");
   EXPECT_TRUE(WaitUntilAdmitted(*huge));
 }
@@ -282,7 +282,8 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityReplacesItsUsersQueuedJob) {
 TEST_F(LedgerClaimTest, AQueuedJobOfAUserAtTheLimitReportsTheLimit) {
   WriteMachine(R"({"memory_mb":1000,"user_limits":{"memory_mb":700}})");
   const auto first = Enter("a", {.memory_mb = 600}), second = Enter("b", {.memory_mb = 200});
-  ASSERT_TRUE(WaitUntilToldWhy(*second, "its user may have 700 MB at a time (machine.json), and has 600"));
+  ASSERT_TRUE(
+      WaitUntilToldWhy(*second, "machine.json allows its user 700 MB at a time, and the user's other jobs hold 600"));
   EXPECT_TRUE(first->admitted);
   first->claim->Leave();
   EXPECT_TRUE(WaitUntilAdmitted(*second));

@@ -160,7 +160,8 @@ const TestRow kLedgers[] = {
        "waits for 8192 MB of memory: 4096 of 24000 MB are free | "
        "waits for 8192 MB of memory: 4096 of 24000 MB are free and 2 GPUs: 1 of 4 is free; 1 job is before it | "
        "waits for its turn; 2 jobs are before it"},
-      {"waits 9 25000 | why 9", "asks for 25000 MB of memory and 0 GPUs, this machine has only 24000 MB and 4 GPUs"}}},
+      {"waits 9 25000 | why 9",
+       "requests 25000 MB of memory and 0 GPUs, and this machine has only 24000 MB and 4 GPUs"}}},
     {"NumbersStopGrowingAtTheirLimit",
      {{"number", "1"}, {StrCat("waits ", kMostNumber, " 1 | number"), StrCat(kMostNumber)}}},
     {"GpusThatAKeeperIsNotToUseDoNotCount",
@@ -272,7 +273,7 @@ TEST(LedgerAskTest, ARequestBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
   const std::vector roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
   ExpectError(
       CheckAsk(roles, {.memory_mb = 7800}), ErrorCode::kInvalid,
-      "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 "
+      "the job requests 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 "
       "MB; set tony.worker.memory or tony.worker.instances");
   EXPECT_TRUE(CheckAsk(roles, {.memory_mb = 10240}).ok());
 }
@@ -280,7 +281,7 @@ TEST(LedgerAskTest, ARequestBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
 TEST(LedgerAskTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
   const std::vector roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
   ExpectError(CheckAsk(roles, {.memory_mb = 100}),
-              "the job asks for 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
+              "the job requests 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
   ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; set");
 }
 
@@ -295,12 +296,11 @@ TEST(LedgerAskTest, ARequestBeyondItsUsersLimitsIsRefusedWithBothNumbers) {
   Machine machine = kMachine;
   machine.user_limits = {.memory_mb = 8000, .gpus = 1};
   machine.users[7] = {.memory_mb = 12000};
-  ExpectError(
-      CheckAsk({Role("worker", 3, 3000)}, machine, 1),
-      "the job asks for 9000 MB of memory (3 tasks: worker 3 x 3000 MB), by machine.json its user may have 8000 "
-      "MB at a time; set tony.worker.memory or tony.worker.instances");
+  ExpectError(CheckAsk({Role("worker", 3, 3000)}, machine, 1),
+              "the job requests 9000 MB of memory (3 tasks: worker 3 x 3000 MB), machine.json allows its user 8000 MB "
+              "at a time; set tony.worker.memory or tony.worker.instances");
   EXPECT_TRUE(CheckAsk({Role("worker", 3, 3000)}, machine, 7).ok());
-  ExpectError(CheckAsk({Role("worker", 1, 1, 2)}, machine, 1), "~by machine.json its user may have 1 at");
+  ExpectError(CheckAsk({Role("worker", 1, 1, 2)}, machine, 1), "~machine.json allows its user 1 at");
 }
 
 // A machine with jobs that arrive, are admitted as soon as possible, and leave or die, in an order that the seed
@@ -451,7 +451,7 @@ TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsRejected) {
   fake.witness = ProcessCheck::kNone;
   const ValidatedEntries belief = Judge({fake}, kSmallMachine, kSmallMachine);
   EXPECT_THAT(belief.entries, IsEmpty());
-  EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "no process of its user runs this job"}}));
+  EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "no process of the entry's user runs this job"}}));
 }
 
 TEST(LedgerBeliefTest, AnImpossiblyHighNumberIsRejected) {
@@ -459,7 +459,7 @@ TEST(LedgerBeliefTest, AnImpossiblyHighNumberIsRejected) {
   fake.entry.number = kMostNumber;
   EXPECT_EQ(WhyNot(fake), "");
   fake.entry.number = kMostNumber + 1;
-  EXPECT_THAT(WhyNot(fake), HasSubstr("its number is impossibly high:"));
+  EXPECT_THAT(WhyNot(fake), HasSubstr("the entry's queue number is too high:"));
 }
 
 TEST(LedgerBeliefTest, AHolderOfMoreThanTheMachineHasIsRejected) {
@@ -467,7 +467,7 @@ TEST(LedgerBeliefTest, AHolderOfMoreThanTheMachineHasIsRejected) {
   fake.entry.ask.memory_mb = 1001;
   EXPECT_EQ(WhyNot(fake), "") << "it only waits: it can never fit, and holds nobody up";
   fake.entry.place = Place::kAdmitted;
-  EXPECT_EQ(WhyNot(fake), "it claims to hold 1001 MB of memory, this machine has 1000");
+  EXPECT_EQ(WhyNot(fake), "it holds 1001 MB of memory, and this machine has only 1000");
   EXPECT_EQ(WhyNot(fake, {.memory_mb = 2000}), "") << "it was admitted before machine.json said less";
 }
 
@@ -482,10 +482,10 @@ TEST(LedgerBeliefTest, AHolderOfMoreGpusThanRequestedIsRejected) {
 TEST(LedgerBeliefTest, AnEntryThatOthersMayWriteOrOfAnotherJobIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.writable_by_others = true;
-  EXPECT_EQ(WhyNot(fake), "users other than its owner may write to it");
+  EXPECT_EQ(WhyNot(fake), "users other than the entry's owner may write to the entry");
   fake = Seen("a");
   fake.content_job = "b";
-  EXPECT_EQ(WhyNot(fake), "its name and its content name different jobs");
+  EXPECT_EQ(WhyNot(fake), "the entry's name and the entry's content name different jobs");
 }
 
 TEST(LedgerBeliefTest, TheNameOfAFileThatHoldsMostCounts) {
@@ -495,7 +495,7 @@ TEST(LedgerBeliefTest, TheNameOfAFileThatHoldsMostCounts) {
   const ValidatedEntries belief = Judge({waits, other, runs}, kSmallMachine, kSmallMachine);
   ASSERT_THAT(belief.entries, SizeIs(2));
   EXPECT_TRUE(belief.entries[0].admitted());
-  EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "it is the same file as a.running"}}));
+  EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "the entry is the same file as a.running"}}));
 }
 
 TEST(LedgerBeliefTest, ALinkThatClaimsMoreThanItsContentIsRejected) {
@@ -505,7 +505,8 @@ TEST(LedgerBeliefTest, ALinkThatClaimsMoreThanItsContentIsRejected) {
   const ValidatedEntries belief = Judge({waits, fake}, kSmallMachine, kSmallMachine);
   ASSERT_THAT(belief.entries, SizeIs(1));
   EXPECT_FALSE(belief.entries[0].admitted());
-  EXPECT_EQ(belief.doubts[0].why, "its file has a second name (a hard link), and its job was never admitted");
+  EXPECT_EQ(belief.doubts[0].why,
+            "the entry's file has a second name (a hard link), and the entry's job was never admitted");
 }
 
 }  // namespace

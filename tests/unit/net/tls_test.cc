@@ -135,7 +135,7 @@ TEST(TlsTest, AConnectionEndsWithAndWithoutACloseMessage) {
     while ((step = server->Read(&byte, 1)).kind == Kind::kWaitsToRead) {
     }
     EXPECT_EQ(step.kind, Kind::kEnded);
-    EXPECT_EQ(step.why.message, "closed by the peer");
+    EXPECT_EQ(step.why.message, "the peer closed the connection");
   }
 }
 

@@ -201,7 +201,7 @@ TEST_F(BoostProcessRunnerTest, AMissingInterpreterIsNamedInTheError) {
   ASSERT_EQ(chmod(File("script").c_str(), 0700), 0);
   ProcessSpec spec = Shell("");
   spec.argv = {File("script")};
-  EXPECT_THAT(StartError(spec).message, HasSubstr("the interpreter in its first line"));
+  EXPECT_THAT(StartError(spec).message, HasSubstr("the interpreter in the script's first line"));
 }
 
 TEST_F(BoostProcessRunnerTest, TooLongArgumentsAreReportedWithTheirLength) {

@@ -111,10 +111,10 @@ TEST(FilesTest, OnlyARegularFileOfThatNameIsOpened) {
     EXPECT_EQ(file->size, 4);
     EXPECT_EQ(fcntl(file->fd.get(), F_GETFL) & O_ACCMODE, access);
     EXPECT_EQ(fcntl(file->fd.get(), F_GETFD), FD_CLOEXEC);
-    EXPECT_EQ(refusal("fifo", access), "it is not a regular file") << "and it is not waited for";
-    EXPECT_EQ(refusal("folder", access), "it is not a regular file");
-    EXPECT_EQ(refusal("link", access), "it is a symbolic link, expected a regular file");
-    EXPECT_EQ(refusal("broken", access), "it is a symbolic link, expected a regular file");
+    EXPECT_EQ(refusal("fifo", access), "the path is not a regular file") << "and it is not waited for";
+    EXPECT_EQ(refusal("folder", access), "the path is not a regular file");
+    EXPECT_EQ(refusal("link", access), "the path is a symbolic link; expected a regular file");
+    EXPECT_EQ(refusal("broken", access), "the path is a symbolic link; expected a regular file");
     EXPECT_EQ(OpenRegularFile(in("link"), access).error().code, ErrorCode::kInvalid);
     EXPECT_EQ(OpenRegularFile(in("none"), access).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(refusal("file/below", access), "not a directory");

@@ -135,7 +135,8 @@ TEST_F(SharedMemoryTest, AFileInAFolderIsNamedAndLeft) {
   fs::create_directory(folder);
   const fs::path file = Make("folder/x");
   made_.push_back(folder);
-  EXPECT_THAT(FreeAfterTheEndOf(Holding(file)), ElementsAre(HasSubstr("-folder/x (it is in a subfolder of /dev/shm)")));
+  EXPECT_THAT(FreeAfterTheEndOf(Holding(file)),
+              ElementsAre(HasSubstr("-folder/x (the file is in a subfolder of /dev/shm)")));
   EXPECT_TRUE(fs::exists(file));
 }
 
@@ -143,7 +144,8 @@ TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserStays) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
   const fs::path theirs = Make("theirs"), ours = Make("ours");
   ASSERT_EQ(chown(theirs.c_str(), 4711, 4711), 0);
-  EXPECT_THAT(FreeAfterTheEndOf(Holding(theirs)), ElementsAre(HasSubstr("(it is not a file of this user)")));
+  EXPECT_THAT(FreeAfterTheEndOf(Holding(theirs)),
+              ElementsAre(HasSubstr("(the file is not a regular file of this user)")));
   EXPECT_TRUE(fs::exists(theirs));
 }
 
@@ -154,7 +156,7 @@ TEST_F(SharedMemoryTest, WithTooFewDescriptorsAllFilesStay) {
   {
     // The descriptors suffice for the folders /dev/shm and /proc, and for no process.
     const NoMoreFiles shortage(2);
-    EXPECT_THAT(shared_memory_.Free(), ElementsAre(HasSubstr("(it is unknown which processes use it)")));
+    EXPECT_THAT(shared_memory_.Free(), ElementsAre(HasSubstr("(the processes that use the file are unknown)")));
   }
   EXPECT_TRUE(fs::exists(file));
 }

@@ -362,8 +362,8 @@ TEST_F(CheckpointListingTest, ALinkThatNowNamesAnotherFolderIsRefused) {
   fs::create_directory_symlink("other", folder_.path() / "link");
 
   ExpectError(NewestCheckpoint(spec, before),
-              StrCat("checkpoints in ", spec.directory, ": the folder is ", (folder_.path() / "other").string(),
-                     " now, and was ", before.folder, " when the job began"));
+              StrCat("checkpoints in ", spec.directory, ": the path leads to ", (folder_.path() / "other").string(),
+                     " now, and led to ", before.folder, " when the job began"));
 }
 
 TEST_F(CheckpointListingTest, WithoutAListingNoCheckpointBelongsToTheJob) {
@@ -373,7 +373,8 @@ TEST_F(CheckpointListingTest, WithoutAListingNoCheckpointBelongsToTheJob) {
 
   Write("ckpt-1");
   const CheckpointListing unknown{.folder = folder_.path(), .unknown = "why"};
-  EXPECT_EQ(Newest(unknown), StrCat("checkpoints in ", folder_.path().string(), ": their writer is unknown: why"));
+  EXPECT_EQ(Newest(unknown),
+            StrCat("checkpoints in ", folder_.path().string(), ": the job that wrote them is unknown: why"));
   EXPECT_EQ(Newest(unknown, /*latest=*/true), "ckpt-1 unknown");
 }
 

@@ -65,7 +65,7 @@ TEST_F(KeptOutputsTest, AFileOfTheGreatestLengthIsKeptAndALongerOneRefused) {
   std::filesystem::remove_all(logs_);
   ASSERT_TRUE(MakeFolder(logs_).ok());
   std::filesystem::resize_file(file_, int64_t{5} << 30);  // a sparse file
-  EXPECT_EQ(Kept(), "refused: it has 5368709120 bytes, and at most 1048576 are kept");
+  EXPECT_EQ(Kept(), "refused: the outputs have 5368709120 bytes, and at most 1048576 bytes are kept");
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
 }
 
@@ -76,7 +76,8 @@ TEST_F(KeptOutputsTest, MembersOfALongFileAreKeptIfTheyFit) {
   ASSERT_EQ(left_out_.size(), 2u);
   EXPECT_EQ(left_out_[0], "\"loss\" is passed on as text (line 1, offset 9: NaN is not a JSON number)");
   EXPECT_EQ(left_out_[1],
-            "\"predictions\" is left out (it takes 1048592 bytes, and all together may have at most 1048576)");
+            "\"predictions\" is left out (the member takes 1048592 bytes, and all members together may take at most "
+            "1048576)");
 }
 
 TEST_F(KeptOutputsTest, OnlyTheBeginningOfAHugeFileIsRead) {
@@ -84,8 +85,9 @@ TEST_F(KeptOutputsTest, OnlyTheBeginningOfAHugeFileIsRead) {
   EXPECT_EQ(Kept(), R"({"model.path":"/m"})");
   ASSERT_EQ(left_out_.size(), 2u);
   EXPECT_EQ(left_out_[0],
-            "\"predictions\" is left out (line 1, offset 36: a string without its end; what follows is not read)");
-  EXPECT_EQ(left_out_[1], "it has 4194351 bytes, and 4194304 of them were read");
+            "\"predictions\" is left out (line 1, offset 36: a string without its end; the text after this place is "
+            "not read)");
+  EXPECT_EQ(left_out_[1], "the file of the outputs has 4194351 bytes, and only the first 4194304 were read");
 }
 
 TEST_F(KeptOutputsTest, ProblemsAreReturnedForTheLog) {
@@ -97,23 +99,23 @@ TEST_F(KeptOutputsTest, ProblemsAreReturnedForTheLog) {
 
 TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
   std::filesystem::create_symlink("/etc/passwd", file_);
-  EXPECT_EQ(Kept(), "refused: it is a symbolic link, expected a regular file");
+  EXPECT_EQ(Kept(), "refused: the path is a symbolic link; expected a regular file");
 }
 
 TEST_F(KeptOutputsTest, APipeIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
-  EXPECT_EQ(Kept(), "refused: it is not a regular file");
+  EXPECT_EQ(Kept(), "refused: the path is not a regular file");
 }
 
 TEST_F(KeptOutputsTest, AFolderOrASocketIsRefused) {
   std::filesystem::create_directory(file_);
-  EXPECT_EQ(Kept(), "refused: it is not a regular file");
+  EXPECT_EQ(Kept(), "refused: the path is not a regular file");
   std::filesystem::remove(file_);
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address = {.sun_family = AF_UNIX};
   file_.string().copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(Kept(), "refused: it is not a regular file");
+  EXPECT_EQ(Kept(), "refused: the path is not a regular file");
 }
 
 TEST_F(KeptOutputsTest, ALinkInPlaceOfTheCopyIsNotFollowed) {

@@ -100,9 +100,9 @@ TEST_F(RequestIndexTest, IdsAndOwnersAreAnyBytes) {
 
 TEST_F(RequestIndexTest, AnInvalidIdIsRefusedWithTheReason) {
   const std::pair<std::string, std::string> wrong[] = {
-      {"", "request id: is empty"},
-      {std::string(4097, 'a'), "request id: has 4097 bytes, at most 4096 are possible"},
-      {std::string("a\0b", 3), "request id: has a NUL byte"}};
+      {"", "the request id is empty"},
+      {std::string(4097, 'a'), "the request id has 4097 bytes, expected at most 4096"},
+      {std::string("a\0b", 3), "the request id contains a NUL byte"}};
   for (const auto& [id, message] : wrong) {
     EXPECT_EQ(RequestIndex::CheckId({id}).error().message, message);
     EXPECT_EQ(index_.Lock({id}, kLong).error().code, ErrorCode::kUsage);
@@ -172,7 +172,7 @@ TEST_F(RequestIndexTest, WaitingForTheLockHasALimit) {
   const auto other = index_.Lock({"another"}, Duration(0));
   EXPECT_TRUE(other.ok());
   ExpectError(index_.Lock(request_, Duration(0)), ErrorCode::kUnavailable,
-              "lock " + (FolderOf(request_) / "lock").string() + ": another process holds it");
+              "cannot lock " + (FolderOf(request_) / "lock").string() + ": another process holds the lock");
   std::jthread waits([&] { EXPECT_TRUE(index_.Lock(request_, kLong).ok()); });
   lock.reset();
 }

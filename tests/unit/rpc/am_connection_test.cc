@@ -252,7 +252,7 @@ TEST_P(AmConnectionTest, AStoppingServerDisconnectsAllCallsAndTheNextCallReconne
   server->Stop([&] { stopped = true; });
   WaitFor(one);
   WaitFor(two);
-  EXPECT_EQ(ReasonOf(one), "closed by the peer");
+  EXPECT_EQ(ReasonOf(one), "the peer closed the connection");
   ASSERT_TRUE(RunUntil([&] { return stopped; }));
 
   StartServer({.at = server->addresses()});

@@ -379,7 +379,7 @@ TEST_F(FullQueueTest, AClientWaitsAndLearnsTheReason) {
   ASSERT_TRUE(RunUntil([&] { return status.has_value(); }));
   const Error error = ErrorOf(std::get<Disconnected>(*status));
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
-  EXPECT_THAT(error.message, HasSubstr("its queue is full"));
+  EXPECT_THAT(error.message, HasSubstr("the queue of the socket is full"));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_F(TlsRpcTest, ATlsClientGetsNoAnswerFromAPlainPort) {
   const auto plain = *StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{kLoopback, 0}}}, service);
   const Disconnected why = DisconnectedIn(HeartbeatNow(plain->addresses().front()));
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kUnavailable);
-  EXPECT_THAT(why.reason, HasSubstr("closed by the peer"));
+  EXPECT_THAT(why.reason, HasSubstr("the peer closed the connection"));
   EXPECT_THAT(service.calls, IsEmpty());
 }
 

@@ -54,21 +54,22 @@ TABLE_TEST(CompletionParserTest, kCompletionRules, Gives(RulesOf));
 
 const std::string kTold =
     "in TonY a task of role shard may fail as long as another task succeeds; here it fails the job, unless it is "
-    "restarted; tony.application.completion-rule=tony or strict says which is meant";
+    "restarted; set tony.application.completion-rule to tony or strict";
 
 const TestRow kCompletionMessages[] = {
     {"ImpossibleNumbersAreAnError",
      {{"tony.shard.min-succeeded=101" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=0" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=5 | tony.shard.min-succeeded=97" + kShardsFirst,
-       "refused expected at most 4: with so many failures of 100 tasks, tony.shard.min-succeeded=97 is out of reach"},
+       "refused expected at most 4: with so many failures of 100 tasks, tony.shard.min-succeeded=97 is impossible"},
       {"tony.board.min-succeeded=1" + kShardsFirst,
        "refused the role is sidecar, and the job waits for none of its tasks; expected a tracked role"},
       {"tony.application.completion-rule=lenient", "refused expected strict or tony"},
       {"tony.application.fail-on-worker-failure-enabled=maybe", "refused expected true or false"}}},
     {"AListHasNoEffectOnARoleWithItsOwnKey",
      {{kShards + "tony.application.stop-on-failure-jobtypes=shard,worker | tony.shard.min-failed=4",
-       "on tony.application.stop-on-failure-jobtypes no effect for role \"shard\", as tony.shard.min-failed is set"}}},
+       "on tony.application.stop-on-failure-jobtypes no effect for role \"shard\", because tony.shard.min-failed is "
+       "set"}}},
     {"KeysOfTonysRuleCauseOneWarningOfTheDifference",
      {{kShards +
            "tony.application.stop-on-failure-jobtypes=worker | tony.application.fail-on-worker-failure-enabled=false",
@@ -154,7 +155,7 @@ const TestRow kDependencies[] = {
       {kAfter + "A=5 | tony.application.group.A=cheif",
        "warns ~the job has no role \"cheif\" | warns ~no effect | worker.outlives=none"},
       {kAfter + "A=5 | tony.application.group.A=worker",
-       "warns ~role worker belongs to that group itself | worker.outlives=none"},
+       "warns ~role worker itself belongs to that group | worker.outlives=none"},
       {kAfter + "A=soon", "refused ~expected a whole number of seconds"}}},
     // A fuzzer found the second case (shortened here): reading its value used a row that the table of keys does not
     // have.

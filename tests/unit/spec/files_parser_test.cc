@@ -36,8 +36,8 @@ const std::string kPath = "expected the path of a file or folder on this machine
 const std::string kOnlyYarn = "only a job on YARN can use files in HDFS (tony.scheduler=yarn); " + kPath;
 const std::string kColon = " (a name with a colon is written ./NAME)";
 const std::string kAnotherName = "; expected another NAME, as SRC::NAME";
-const std::string kName = "expected as NAME the name of a file, without a slash";
-const std::string kOwnFile = " is a file that TonY itself keeps there; expected another NAME";
+const std::string kName = "expected a file name without a slash as NAME";
+const std::string kOwnFile = " is the name of a file that TonY writes there; expected another NAME";
 const std::string kVenvIsThere =
     "refused \"lib::venv\": the folder venv belongs to tony.python-venv; expected another NAME";
 const std::string kPacked =
@@ -64,10 +64,10 @@ const TestRow kFiles[] = {
      {{kJob + "a.txt,./a.txt | " + kWorker + "a.txt,lib",
        "files=[" + kTxt + "] | worker.files=[" + File("@/lib", "lib") + "]"}}},
     {"TwoSourcesWithTheSameNameAreRefused",
-     {{kJob + "a.txt,lib::a.txt", "refused \"lib::a.txt\": @/a.txt is called a.txt too" + kAnotherName},
+     {{kJob + "a.txt,lib::a.txt", "refused \"lib::a.txt\": @/a.txt has the name a.txt, too" + kAnotherName},
       {kWorker + "lib::a.txt | " + kJob + "a.txt",
-       "refused \"lib::a.txt\": @/a.txt is called a.txt too" + kAnotherName},
-      {kJob + "b.zip,b.zip#archive", "refused \"b.zip#archive\": @/b.zip is called b.zip too" + kAnotherName},
+       "refused \"lib::a.txt\": @/a.txt has the name a.txt, too" + kAnotherName},
+      {kJob + "b.zip,b.zip#archive", "refused \"b.zip#archive\": @/b.zip has the name b.zip, too" + kAnotherName},
       {kWorker + "lib::a.txt | tony.ps.instances=1 | tony.ps.resources=a.txt", "accepted"}}},
     {"BadListsAreRefusedWithKeyValueOriginAndWhatWasExpected",
      {{kJob + "::x", "refused \"::x\": expected SRC[::NAME][#archive], and SRC is empty"},
@@ -104,7 +104,7 @@ const TestRow kFiles[] = {
       {"tony.python-venv=hdfs:///x/venv" + kYarn, "refused " + kPacked},
       {kJob + "hdfs:///x/A.TAR.GZ#archive" + kYarn, "accepted"},
       {kJob + "hdfs:///x/a,hdfs:///y/a" + kYarn,
-       "refused \"hdfs:///y/a\": hdfs:///x/a is called a too" + kAnotherName}}},
+       "refused \"hdfs:///y/a\": hdfs:///x/a has the name a, too" + kAnotherName}}},
     {"TheNameVenvIsReservedIfThereIsAPythonEnvironment",
      {{kJob + "lib::venv", "accepted"},
       {kJob + "lib::venv" + kVenv, kVenvIsThere},
@@ -118,7 +118,7 @@ const TestRow kFiles[] = {
       {"tony.src-dir= | tony.python-venv=", "src_dir= | python_venv="},
       {"tony.{src-dir|python-venv}=other", "refused @/other" + kNotHere},
       {"tony.{src-dir|python-venv}=s3a:///code", "refused s3a: is not supported yet; " + kPath + kColon},
-      {"tony.{src-dir|python-venv}=a\0b"s, "error ~(from -conf): a path cannot hold a NUL character"}}},
+      {"tony.{src-dir|python-venv}=a\0b"s, "error ~(from -conf): a path cannot contain a NUL character"}}},
 };
 TABLE_TEST(FilesParserTest, kFiles, CheckBesideFiles);
 
@@ -218,7 +218,7 @@ void CheckCommand(const RowCase& row) {
   }
 }
 
-const std::string kOriginal = "as it is | warns ~so the job sees its later changes";
+const std::string kOriginal = "as it is | warns ~so a later change of the";
 const std::string kOwnFiles = " | tony.containers.resources=other.py::main.py,src::code";
 
 const TestRow kCommands[] = {

@@ -151,9 +151,10 @@ const TestRow kKeyChecks[] = {
       {"tony.my-role.instances=2", "warns tony.my-role.instances" + kAsInTony},
       {"tony.w_x.instances=2", "warns tony.w_x.instances" + kAsInTony}}},
     {"AKeyOfARoleThatDoesNotExistIsAWarning",
-     {{"tony.wroker.memory=1g", "warns tony.wroker.memory (from -conf): ignored, as tony.wroker.instances is not set"},
+     {{"tony.wroker.memory=1g",
+       "warns tony.wroker.memory (from -conf): ignored, because tony.wroker.instances is not set"},
       {"tony.worker.instances=0 | tony.driver.memory=1g",
-       "warns tony.driver.memory (from -conf): ignored, as tony.driver.instances is not set"}}},
+       "warns tony.driver.memory (from -conf): ignored, because tony.driver.instances is not set"}}},
     {"AKeyOfYarnIsAWarningElsewhere",
      {{"tony.yarn.queue=ml", "warns tony.yarn.queue" + kWithoutYarn},
       {"tony.yarn.queue=default", "quiet"},
@@ -194,7 +195,8 @@ const TestRow kKeyChecks[] = {
       {"tony.worker.instances=x", "refused expected a whole number from 0 to 10000"}}},
     {"KeysOfAMissingRoleWarnThatTheCommandRunsOnce",
      {{"only: tony.containers.command=true | tony.worker.memory=1g",
-       "roles=driver | warns tony.worker.memory (from -conf): ignored, as tony.worker.instances is not set | warns no "
+       "roles=driver | warns tony.worker.memory (from -conf): ignored, because tony.worker.instances is not set | "
+       "warns no "
        "role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks of role "
        "worker"}}},
 };

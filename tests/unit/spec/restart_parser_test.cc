@@ -51,7 +51,7 @@ const TestRow kRestarts[] = {
       {"tony.am.retry-count=2", "quiet"}}},
     {"OurKeyForJobRestartsOverridesTonys",
      {{"tony.am.retry-count=2 | tony.restart.job.budget=0",
-       "restart.job.most=0 | on tony.am.retry-count no effect, as tony.restart.job.budget is set"}}},
+       "restart.job.most=0 | on tony.am.retry-count no effect, because tony.restart.job.budget is set"}}},
     {"TheScopeIsTheJobsUnlessTheRoleHasItsOwn",
      {{"tony.restart.scope=Role", "worker.restart_scope=role"},
       {"tony.restart.scope=framework", "worker.restart_scope=framework"},
@@ -109,7 +109,7 @@ const TestRow kCheckpoints[] = {
       {"tony.checkpoint.dir=hdfs://models | tony.scheduler=yarn",
        "refused expected hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS"},
       {"tony.checkpoint.dir=a\0b"s,
-       "error tony.checkpoint.dir: \"a?b\" (from -conf): a path cannot hold a NUL character"},
+       "error tony.checkpoint.dir: \"a?b\" (from -conf): a path cannot contain a NUL character"},
       {"tony.checkpoint.dir=/" + std::string(4096, 'x'),
        "error tony.checkpoint.dir: \"/" + std::string(59, 'x') + "...\" (from -conf): the path is too long"}}},
     {"APatternIsForFileNames",
@@ -121,8 +121,8 @@ const TestRow kCheckpoints[] = {
       {"tony.checkpoint.fruitless-restarts=0", "refused expected a whole number from 1 to 1000000"}}},
     {"APatternWithoutAFolderHasNoEffect",
      {{"tony.checkpoint.pattern=ckpt-* | tony.checkpoint.fruitless-restarts=2",
-       "on tony.checkpoint.pattern no effect, as tony.checkpoint.dir is not set | on "
-       "tony.checkpoint.fruitless-restarts no effect, as tony.checkpoint.dir is not set"}}},
+       "on tony.checkpoint.pattern no effect, because tony.checkpoint.dir is not set | on "
+       "tony.checkpoint.fruitless-restarts no effect, because tony.checkpoint.dir is not set"}}},
 };
 TABLE_TEST(CheckpointParserTest, kCheckpoints, CheckBesideAFile);
 
@@ -157,7 +157,7 @@ const TestRow kTimers[] = {
       {"tony.task.max-missed-heartbeats=1 | tony.task.heartbeat-interval-ms=20000", "timers.lost_after_ms=60000"}}},
     {"OurKeyForTheLostTimeoutOverridesTonys",
      {{"tony.task.max-missed-heartbeats=100 | tony.task.lost-after-ms=70000",
-       "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, as tony.task.lost-after-ms is "
+       "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, because tony.task.lost-after-ms is "
        "set"}}},
     {"ASuccessorMayNotStartBeforeTheLostTaskIsDead",
      {{"tony.task.lost-after-ms=45000",
@@ -225,7 +225,7 @@ const TestRow kFailureRules[] = {
       {"tony.failure.signal.SIGFOO=infra", "refused expected a signal such as 9 or SIGKILL in the key, not \"SIGFOO\""},
       {"tony.failure.pattern.x=oom", "refused expected REGEX => CLASS[, transient|permanent][, MEANING]"},
       {"tony.failure.pattern.x=(a => oom", kRegex + "unmatched ( or \\("},
-      {"tony.failure.pattern.x==> oom", kRegex + "it is empty"},
+      {"tony.failure.pattern.x==> oom", kRegex + "the expression is empty"},
       {"tony.failure.pattern.x=a => bad", "refused " + kClasses},
       {"tony.failure.exit.3=infra, transiet",
        "refused expected transient, permanent or a meaning of several words, not \"transiet\""},

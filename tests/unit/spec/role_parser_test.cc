@@ -83,8 +83,8 @@ const TestRow kRoles[] = {
        "tensorboard.outlives_restarts=none"}}},
     {"ALoneCommandHasNoTensorBoard",
      {{"tony.application.tensorboard-log-dir=/logs | tony.worker.instances=0",
-       "on tony.application.tensorboard-log-dir a job without roles has no TensorBoard beside it; its command finds "
-       "TB_LOG_DIR and TB_PORT"}}},
+       "on tony.application.tensorboard-log-dir TensorBoard is not started for a job without roles; the job's command "
+       "finds TB_LOG_DIR and TB_PORT"}}},
     {"TensorBoardsFolderIsOneForAllTasks",
      {{"tony.application.tensorboard-log-dir=logs",
        "on tony.application.tensorboard-log-dir each task would have its own folder of this name, and TensorBoard "
@@ -99,10 +99,10 @@ const TestRow kRoles[] = {
      {{"tony.worker.command=" + std::string(131071, 'x'), "accepted"},
       {"tony.worker.command=" + std::string(131072, 'x'),
        "error tony.worker.command: \"" + std::string(60, 'x') +
-           "...\" (from -conf): the command has 131072 bytes, and the kernel takes at most 131071 in one argument; put "
-           "it into a script"},
+           "...\" (from -conf): the command has 131072 bytes, and the kernel accepts at most 131071 in one argument; "
+           "put it into a script"},
       {"tony.containers.command=a\0b"s,
-       "error tony.containers.command: \"a?b\" (from -conf): the command holds a NUL character"}}},
+       "error tony.containers.command: \"a?b\" (from -conf): the command contains a NUL character"}}},
     {"ListsOfRolesAreTrimmed",
      {{"tony.evaluator.instances=1 | tony.ps.instances=1 | tony.application.untracked.jobtypes= ps , evaluator ,,",
        "evaluator.completion=untracked | ps.completion=untracked"}}},
@@ -117,11 +117,12 @@ const TestRow kRoles[] = {
        "job has no role \"tb\""}}},
     {"AJobThatCouldNeverEndIsRefused",
      {{"tony.application.untracked.jobtypes=worker",
-       "error no role is tracked, so the job could never end: remove one from tony.application.untracked.jobtypes or "
+       "error no role is tracked, so the job could never end; remove a role from tony.application.untracked.jobtypes "
+       "or "
        "tony.application.sidecar.jobtypes"}}},
     {"LimitsOfTheUserAreEnforced",
      {{"tony.worker.instances=3 | tony.worker.max-instances=2",
-       "refused expected at most 2, as tony.worker.max-instances says"},
+       "refused expected at most 2 (tony.worker.max-instances)"},
       {"tony.worker.instances=2 | tony.worker.max-instances=2", "accepted"},
       {"tony.task.max-total-instances=3 | tony.worker.instances=3 | tony.ps.instances=1", "refused the job requests 4"},
       // TonY compared the sum of squares here.
@@ -170,7 +171,8 @@ const TestRow kTaskLimits[] = {
      {{"tony.task.executor.execution-timeout-ms=2000", "timers.execution_limit_ms=2000"},
       {"tony.worker.timeout=3000", "timers.execution_limit_ms=3000 | quiet"},
       {"tony.worker.timeout=3000 | tony.task.executor.execution-timeout-ms=2000",
-       "timers.execution_limit_ms=2000 | on tony.worker.timeout no effect, as tony.task.executor.execution-timeout-ms "
+       "timers.execution_limit_ms=2000 | on tony.worker.timeout no effect, because "
+       "tony.task.executor.execution-timeout-ms "
        "is set"}}},
     {"TheMastersStartHasNoLimitByDefault",
      {{"", "startup_timeout_ms=none"}, {"tony.am.startup-timeout=2000", "startup_timeout_ms=2000 | quiet"}}},
@@ -182,9 +184,10 @@ const TestRow kTaskLimits[] = {
        StrCat("allocation_timeout_ms=5000 | registration_timeout_ms=", JobSpec().registration_timeout.count())},
       {kAllocation + "=5000" + kOlderTony, "allocation_timeout_ms=0 | registration_timeout_ms=5000"}}},
     {"AnAmbiguousTonyVersionIsAWarning",
-     {{kAllocation + "=5000", "on " + kAllocation +
-                                  " limits the wait for containers, as in TonY 0.5.3; in 0.4.6 it was "
-                                  "tony.container.registration.timeout. tony.compat.version says which is meant"},
+     {{kAllocation + "=5000",
+       "on " + kAllocation +
+           " limits the wait for containers, as in TonY 0.5.3; in TonY 0.4.6 it had the meaning of "
+           "tony.container.registration.timeout; set tony.compat.version to the version that is meant"},
       {kAllocation + "=-1", "quiet"},
       // Only TonY 0.5.3 has both keys.
       {kAllocation + "=5000 | tony.container.registration.timeout=7000", "quiet"},
@@ -193,7 +196,7 @@ const TestRow kTaskLimits[] = {
     {"TheRegistrationsOwnKeyGoesFirst",
      {{kAllocation + "=5000 | tony.container.registration.timeout=7000" + kOlderTony,
        "registration_timeout_ms=7000 | on " + kAllocation +
-           " no effect, as tony.container.registration.timeout is set"}}},
+           " no effect, because tony.container.registration.timeout is set"}}},
     {"AnUnknownTonyIsRefused", {{"tony.compat.version=1.0", "refused expected 0.4.6 or 0.5.3"}}},
 };
 TABLE_TEST(TaskLimitsParserTest, kTaskLimits, CheckSpecAnywhere);

@@ -129,7 +129,8 @@ TEST_F(CondaEnvironmentTest, TheClientIsThatOfTheUsersShell) {
 TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {
   for (const std::string& package : {kZstd + "#" + kMd5 + "0", kZstd + "#" + std::string(32, 'A'), kZstd + "#None",
                                      kZstd + "#sha256:" + kMd5, kZstd + "#"})
-    EXPECT_THAT(WhyNot("\n" + package), HasSubstr("line 3, \"" + package + "\": expected 32 hexadecimal digits"));
+    EXPECT_THAT(WhyNot("\n" + package),
+                HasSubstr("line 3, \"" + package + "\": expected after the # the MD5 (32 hexadecimal digits)"));
   for (const char* package : {"/packages/zstd-1.5.7-hb8_2.conda", "zstd=1.5.7", "https://packages/zstd-1.5.7.zip",
                               "https://packages/a b-1-0.conda"})
     EXPECT_THAT(WhyNot(package), HasSubstr("expected the URL of a package")) << package;

@@ -392,7 +392,7 @@ TEST_F(RepairTest, AnyDamageIsReportedAndRepaired) {
       {[&] { Change(entry / "package", [&] { fs::remove(entry / "package/a"); }); }, "package/a is missing"},
       {[&] { Change(entry, [&] { Write(entry / "new", "x"); }); }, "new was added"},
       {[&] { Overwrite(entry / "b", "sec"); }, "b is \"file 0444 3\" instead of \"file 0444 6\""},
-      {[&] { Overwrite(entry / "b", "SECOND"); }, "its content has changed"},
+      {[&] { Overwrite(entry / "b", "SECOND"); }, "the content of the entry has changed"},
       {[&] { fs::permissions(entry / "b", fs::perms(0666)); }, "b is \"file 0666 6\" instead of \"file 0444 6\""},
       {[&] { Change(entry, [&] { fs::remove(entry / "link"), fs::create_symlink("a", entry / "link"); }); },
        "link is "},
@@ -411,7 +411,7 @@ TEST_F(RepairTest, ADamagedFileIsRepairedToo) {
   spec.files = {{(src_ / "b").string(), "b", false}};
   const fs::path entry = Staged(spec);
   Overwrite(entry, "SECOND");
-  EXPECT_THAT(Again(spec), HasSubstr("resource " + (src_ / "b").string() + ": its content has changed"));
+  EXPECT_THAT(Again(spec), HasSubstr("resource " + (src_ / "b").string() + ": the content of the entry has changed"));
   EXPECT_EQ(Text(entry), "second");
 }
 

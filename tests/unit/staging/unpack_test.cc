@@ -190,13 +190,13 @@ TEST_F(UnpackTest, ImpossibleNamesAreRefused) {
 
 TEST_F(UnpackTest, NamesAreAcceptedUpToTheirLimits) {
   const std::string longest(255, 'n');
-  ExpectRefused({{.name = longest + "n", .content = "x"}}, longest + "n", "its name is too long");
-  ExpectRefused({{.name = longest + "n/x", .content = "x"}}, longest + "n/x", "its name is too long");
+  ExpectRefused({{.name = longest + "n", .content = "x"}}, longest + "n", "the name of the entry is too long");
+  ExpectRefused({{.name = longest + "n/x", .content = "x"}}, longest + "n/x", "the name of the entry is too long");
   std::string path;
   while (path.size() < 2048) path += "abcdefg/";
   path.back() = 'x';
   ASSERT_EQ(path.size(), 2048u);
-  ExpectRefused({{.name = path + "y", .content = "y"}}, path.substr(0, 300), "its path is too long");
+  ExpectRefused({{.name = path + "y", .content = "y"}}, path.substr(0, 300), "the path of the entry is too long");
   const fs::path entry =
       Staged(JobOfArchive({{.name = longest + "/" + longest, .content = "n"}, {.name = path, .content = "x"}}));
   EXPECT_EQ(Text(entry / longest / longest), "n");
@@ -207,7 +207,7 @@ TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
   BuildArchive(archive_, ArchiveForm::kZip, {{.name = "secret", .content = "content"}}, "password");
   JobSpec spec = Job();
   spec.src_dir = archive_.string();
-  EXPECT_THAT(Refused(spec).message, HasSubstr("\"secret\": it is encrypted"));
+  EXPECT_THAT(Refused(spec).message, HasSubstr("\"secret\": the entry is encrypted"));
 }
 
 TEST_F(UnpackTest, AFileThatIsNotAnArchiveIsRefused) {

@@ -202,7 +202,7 @@ TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
 
 TEST_F(VenvCheckTest, LinkToAPythonThatIsNotHereIsRefused) {
   fs::remove(python311_);
-  EXPECT_EQ(Check("venv/bin/python x"), "venv/bin/python: it leads to " + python311_.string() +
+  EXPECT_EQ(Check("venv/bin/python x"), "venv/bin/python: the link leads to " + python311_.string() +
                                             ", which is not on this machine; the environment was made for another "
                                             "Python");
 }
@@ -214,12 +214,12 @@ TEST_F(VenvCheckTest, EnvironmentOfAnotherVersionIsRefused) {
 
 TEST_F(VenvCheckTest, ConfigurationThatLeadsNowhereIsRefused) {
   Write(venv_ / "pyvenv.cfg", "home = /nowhere/bin\n");
-  EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("its pyvenv.cfg leads to /nowhere/bin"));
+  EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("the environment's pyvenv.cfg leads to /nowhere/bin"));
 }
 
 TEST_F(VenvCheckTest, ProgramThatMayNotBeExecutedIsRefused) {
   Write(venv_ / "bin/tool", "x");
-  EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("it is not executable"));
+  EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("the program is not executable"));
   EXPECT_THAT(Check("venv/bin"), HasSubstr("not a regular file"));
 }
 
@@ -235,7 +235,7 @@ TEST_F(VenvCheckTest, StagingRefusesAJobWithABrokenEnvironment) {
   JobSpec spec = Job();
   spec.python_venv = venv_.string();
   spec.roles[0].command = "venv/bin/python3 train.py";
-  ExpectError(StageIt(spec), StrCat("~", "python_venv " + venv_.string() + ": venv/bin/python3: it leads to"));
+  ExpectError(StageIt(spec), StrCat("~", "python_venv " + venv_.string() + ": venv/bin/python3: the link leads to"));
 }
 
 // ---- A staged environment refers to its copy, and not to the original folder.

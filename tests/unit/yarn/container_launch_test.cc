@@ -74,7 +74,7 @@ TEST(ContainerLaunchTest, AMissingSecretIsNamed) {
     Credentials credentials = Told(Launch());
     credentials.secrets.erase(alias);
     ExpectError(LaunchIn(EncodeCredentials(credentials)), ErrorCode::kInvalid,
-                std::string("the container's credentials: ") + alias + ": it is missing");
+                std::string("the container's credentials: ") + alias + ": the entry is missing");
   }
 }
 

@@ -153,7 +153,7 @@ TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
   Write("program", "two");
   const Error error = Refused({source});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
-  EXPECT_THAT(error.message, HasSubstr("/program: it changed while it was sent"));
+  EXPECT_THAT(error.message, HasSubstr("/program: the file changed while it was sent"));
   EXPECT_THAT(Names(), IsEmpty());
 }
 
@@ -161,7 +161,7 @@ TEST_F(HdfsStagingTest, ASourceTruncatedDuringTheUploadIsNamed) {
   const fs::path file = Write("aa", std::string(32 << 20, 'x'));
   watch_.on_progress = [&](const StageProgress&) { fs::resize_file(file, 10); };
   const Error error = Refused({{"data", "aa", file}});
-  EXPECT_THAT(error.message, HasSubstr("/aa: it changed while it was sent"));
+  EXPECT_THAT(error.message, HasSubstr("/aa: the file changed while it was sent"));
   EXPECT_THAT(Names(), IsEmpty());
 }
 
@@ -295,14 +295,15 @@ TEST_F(HdfsSourcesTest, AFolderStandsForTheFilesInIt) {
 }
 
 TEST_F(HdfsSourcesTest, AFolderThatDoesNotFitTheRequestIsRefused) {
-  const std::string folder = "it is a folder in HDFS, whose files a task finds under their own names; expected ";
+  const std::string folder = "the path is a folder in HDFS, whose files a task finds under their own names; expected ";
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
   EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
-            "it is a folder in HDFS without files directly in it; files in its subfolders are not used");
+            "the path is a folder in HDFS that has files only in subfolders, which are not used");
   EXPECT_EQ(Refused({"hdfs:///many", "many", false}),
             "the folder has more than 1000 files; use an archive, which may have more");
-  EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}), "TonY itself keeps the file tony-output.json there");
+  EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}),
+            "TonY itself writes a file tony-output.json into the task's folder");
 }
 
 TEST_F(HdfsSourcesTest, ASourceFolderStandsForAllFilesBelowIt) {
@@ -315,8 +316,8 @@ TEST_F(HdfsSourcesTest, ASourceFolderStandsForAllFilesBelowIt) {
 
 TEST_F(HdfsSourcesTest, ASourceThatIsNeitherFolderNorArchiveIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///data/x.txt", "", true}),
-            "it is a file in HDFS; expected a folder, or an archive in .zip, .jar, .tar, .tar.gz or .tgz");
-  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "it is a folder in HDFS without files");
+            "the path is a file in HDFS; expected a folder, or an archive in .zip, .jar, .tar, .tar.gz or .tgz");
+  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "the path is a folder in HDFS without files");
   Refused({"hdfs:///many", "", true});
   EXPECT_THAT(Refused({"hdfs:///half", "", true}, ErrorCode::kNotPermitted), HasSubstr("/half/y"));
 }

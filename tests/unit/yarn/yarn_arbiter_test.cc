@@ -511,7 +511,8 @@ TEST(MasterWaitTest, AFullQueueIsReportedWithItsShares) {
   EXPECT_EQ(Why("[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
                 "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = "
                 "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
-            "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and "
+            "waits for its application master: queue ml has no room for the application master: the queue uses 100.0 % "
+            "of the cluster, and "
             "its limit is 100.0 %");
 }
 
@@ -521,8 +522,9 @@ TEST(MasterWaitTest, AQueueWithRoomIsNotCalledFull) {
       "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = 50.0 % ; "
       "Queue's Absolute used capacity = 25.0 % ; Queue's Absolute max capacity = 100.0 % ; ";
   EXPECT_EQ(Why(text),
-            "waits for its application master: queue ml has admitted it, and it has no container yet; nothing is known "
-            "to be full: the queue uses 25.0 % of the cluster, and its limit is 100.0 %");
+            "waits for its application master: queue ml has admitted the application, and the application master has "
+            "no container yet; the "
+            "ResourceManager does not report why: the queue uses 25.0 % of the cluster, and its limit is 100.0 %");
   const hadoop::ApplicationReport report{
       .state = ApplicationState::kAccepted, .user = "eve", .queue = "ml", .diagnostics = text};
   const auto why = [] { return std::optional<std::string>("jobs use all 4 GPUs of the nodes"); };
@@ -530,7 +532,8 @@ TEST(MasterWaitTest, AQueueWithRoomIsNotCalledFull) {
   hadoop::ApplicationReport full = report;
   full.diagnostics.replace(full.diagnostics.find("25.0 %"), 6, "100.0 %");
   EXPECT_EQ(AmWaitReason(full, why),
-            "waits for its application master: queue ml has no room for it: the queue uses 100.0 % of the cluster, and "
+            "waits for its application master: queue ml has no room for the application master: the queue uses 100.0 % "
+            "of the cluster, and "
             "its limit is 100.0 %; jobs use all 4 GPUs of the nodes");
 }
 
@@ -543,16 +546,18 @@ TEST(MasterWaitTest, ALabelWithoutNodesIsReported) {
 
 TEST(MasterWaitTest, StartsInProgressAndUnknownReasonsAreReported) {
   EXPECT_EQ(Why("[x] Scheduler has assigned a container for AM, waiting for AM container to be launched"),
-            "waits for its application master: its container is being started");
+            "waits for its application master: the container of the application master is being started");
   EXPECT_EQ(Why("AM container is launched, waiting for AM container to Register with RM"),
-            "waits for its application master: its container is started, and it has not registered yet");
+            "waits for its application master: the container of the application master is started, and the application "
+            "master has not registered yet");
   EXPECT_EQ(
       Why("AM Container for appattempt_1_0001_000001 exited with  exitCode: 75\nFailing this attempt.Diagnostics: "
           "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 75\nLast 4096 bytes of stderr "
           ":\nits journal is damaged\n"),
-      "waits for its application master: its last container failed: exit code 75; its journal is damaged");
+      "waits for its application master: the last container of the application master failed: exit code 75; its "
+      "journal is damaged");
   EXPECT_EQ(Why("", ApplicationState::kSubmitted),
-            "waits for its application master: queue ml has not accepted it yet");
+            "waits for its application master: queue ml has not accepted the application yet");
   EXPECT_EQ(Why("in words\nof another scheduler"), "waits for its application master: in words; of another scheduler");
 }
 
@@ -587,7 +592,8 @@ TEST(MasterWaitTest, AFailedAttemptIsReportedWithoutItsStackTrace) {
   EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
                 "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed on src "
                 "filesystem\n\tat a.B"),
-            "waits for its application master: its last container failed: changed on src filesystem (yarn application "
+            "waits for its application master: the last container of the application master failed: changed on src "
+            "filesystem (yarn application "
             "-status application_0_0000 shows all)");
 }
 

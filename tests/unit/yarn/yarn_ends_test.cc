@@ -56,7 +56,7 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
     EXPECT_NE(exited.error, "") << code;
   }
   EXPECT_EQ(Exited(-104, false, "is running beyond\nits limit").error,
-            "above its limit of memory: is running beyond; its limit");
+            "the container used more memory than its limit: is running beyond; its limit");
 }
 
 TEST(YarnEndsTest, AnExecutorThatCannotStartIsAFaultOfItsNode) {
@@ -64,17 +64,18 @@ TEST(YarnEndsTest, AnExecutorThatCannotStartIsAFaultOfItsNode) {
                    "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 126\n"
                    "Last 4096 bytes of stderr :\nbash: ./tony-executor: Permission denied\n")
                 .error,
-            "its node cannot start the executor: exit code 126; bash: ./tony-executor: Permission denied");
+            "the node cannot start the executor: exit code 126; bash: ./tony-executor: Permission denied");
   EXPECT_EQ(Exited(126, false, "Exception from container-launch").error,
-            "its node cannot start the executor: exit code 126");
-  EXPECT_EQ(Exited(127).error, "its node cannot start the executor: exit code 127");
+            "the node cannot start the executor: exit code 126");
+  EXPECT_EQ(Exited(127).error, "the node cannot start the executor: exit code 127");
   EXPECT_EQ(Exited(126, /*stopped=*/true).error, "");
 }
 
 TEST(YarnEndsTest, ALongReasonNamesTheCommandThatShowsAllOfIt) {
   const std::string error = Exited(-104, false, "beyond its limit\n\t|- 1 2 python3\n").error;
   EXPECT_EQ(error,
-            "above its limit of memory: beyond its limit (yarn logs -applicationId application_1700000000000_0001 -am "
+            "the container used more memory than its limit: beyond its limit (yarn logs -applicationId "
+            "application_1700000000000_0001 -am "
             "ALL shows all)");
   EXPECT_LT(Exited(-104, false, std::string(5000, 'x')).error.size(), 450u);
 }
@@ -115,7 +116,7 @@ TEST(YarnEndsTest, AFileThatNoNodeCanFetchIsNamedAndNotRetried) {
   for (const auto& [said, cls, told] : kEnds) {
     const auto exited = Exited(-1000, false, said);
     EXPECT_EQ(exited.cls, cls) << said;
-    EXPECT_EQ(exited.error, StrCat("its node did not start it: ", told));
+    EXPECT_EQ(exited.error, StrCat("the node did not start the container: ", told));
     EXPECT_NE(Exited(-104, false, said).cls, cls) << "only of one that never ran";
   }
 }
@@ -151,14 +152,13 @@ TEST(YarnEndsTest, TheDeathOfMastersIsReportedInOneLineWithTheNodesWords) {
                  "with a non-zero exit code 126. Error file: prelaunch.err.\nLast 4096 bytes of prelaunch.err :\n"
                  "/bin/bash: line 1: ./tony/tony-yarn-am: Permission denied\n\n"),
             "the application master died: exit code 126: /bin/bash: line 1: ./tony/tony-yarn-am: Permission denied");
-  EXPECT_EQ(
-      died("2 times in previous 10000 milliseconds", -104,
-           "[x]Container [pid=7,containerID=c] is running 1B beyond the 'PHYSICAL' memory limit. Killing "
-           "container.\nDump of the process-tree for c :\n\t|- PID PPID PGRPID\n\t|- 7 5 7 7 (bash) 0 0\n"),
-      "the application master died 2 times: above its limit of memory: Container [pid=7,containerID=c] is running "
-      "1B beyond the 'PHYSICAL' memory limit. Killing container.");
+  EXPECT_EQ(died("2 times in previous 10000 milliseconds", -104,
+                 "[x]Container [pid=7,containerID=c] is running 1B beyond the 'PHYSICAL' memory limit. Killing "
+                 "container.\nDump of the process-tree for c :\n\t|- PID PPID PGRPID\n\t|- 7 5 7 7 (bash) 0 0\n"),
+            "the application master died 2 times: the container used more memory than its limit: Container "
+            "[pid=7,containerID=c] is running 1B beyond the 'PHYSICAL' memory limit. Killing container.");
   EXPECT_EQ(died("1 times", -1000, "[x]java.io.IOException: no space\n\tat org.apache.A(A.java:1)\n\tat b\n"),
-            "the application master died: its node did not start it: java.io.IOException: no space");
+            "the application master died: the node did not start the container: java.io.IOException: no space");
   EXPECT_EQ(died("1 times", 154, ""), "the application master died");
   EXPECT_EQ(MasterFailure("Application application_1_0001 failed 2 times due to ApplicationMaster for attempt "
                           "appattempt_1_0001_000002 timed out. Failing the application."),
@@ -596,7 +596,8 @@ const TestRow kReasons[] = {
        "no node has 2G of my-type free: the most on one node is 1500M"}}},
     {"ALabelWithoutNodesIsNamed",
      {{"asks 256/1 big | node n1 8192/8 0/0 small | why", "no running node has the label big"},
-      {"asks 256/1 | node n1 8192/8 0/0 small | why", "each running node has a label, and the request has none"}}},
+      {"asks 256/1 | node n1 8192/8 0/0 small | why",
+       "every running node has a label, and the container requests none"}}},
     {"AvoidedNodesAreNamed",
      {{"asks 256/1/gpu=1 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 0/0 | avoids n2 | why",
        "the nodes with 256 MB of memory, 1 GPU and 1 vcore are avoided, because containers failed there"}}},
@@ -615,7 +616,8 @@ const TestRow kReasons[] = {
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 48 50 | why",
        "~: a limit of the queue (maximum-capacity) or of user eve in it (user-limit-factor)"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | why", "~: a limit of the queue or of user eve in it"},
-      {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 100 100 fair | why", "~: its share by the FairScheduler"}}},
+      {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 100 100 fair | why",
+       "~: the job's share by the FairScheduler"}}},
     {"FullNodesAreNamedBeforeALimitThatTheyCause",
      {{"asks 256/1 | node n1 8192/8 8192/8 | left 0/0 | queue 20 100 | why",
        "no node has 256 MB of memory free: the most on one node is 0"}}},

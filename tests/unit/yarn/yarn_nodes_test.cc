@@ -125,7 +125,7 @@ TEST_F(YarnNodesTest, AStopDuringACallThatIsNotReadKeepsItFromStarting) {
   node.is_slow = false;
   node.server.CloseAll();
   Await(1);
-  EXPECT_THAT(told, ElementsAre("refused 2: stopped before it was started"));
+  EXPECT_THAT(told, ElementsAre("refused 2: the container was stopped before it was started"));
   EXPECT_THAT(node.calls, ElementsAre("statuses 2"));
   EXPECT_THAT(node.running, IsEmpty());
 }
@@ -260,8 +260,8 @@ TEST(NeverGrantedTest, AGangWithMoreOfAnotherTypeThanAllNodesHaveIsReported) {
   std::vector<hadoop::NodeReport> nodes(2);
   nodes[0].capability.others = {{"disk", {4000, "M"}}};
   EXPECT_EQ(WhyTooMuch(spec, nodes),
-            "the tasks start together and request 6000M of disk; the running nodes have 4000M: the job waits until "
-            "there are more");
+            "the tasks start together and request 6000M of disk; the running nodes have 4000M: the job waits until the "
+            "nodes have more");
   nodes[1].capability.others = {{"disk", {2000, "M"}}};
   EXPECT_FALSE(WhyTooMuch(spec, nodes));
 }
@@ -274,7 +274,7 @@ TEST(NeverGrantedTest, AGangWithMoreGpusThanAllNodesHaveIsReported) {
   EXPECT_TRUE(RequestsOtherResources(spec));
   EXPECT_EQ(
       WhyTooMuch(spec, nodes),
-      "the tasks start together and request 6 GPUs; the running nodes have 5: the job waits until there are more");
+      "the tasks start together and request 6 GPUs; the running nodes have 5: the job waits until the nodes have more");
   nodes[1].capability.others = {{"yarn.io/gpu", 1}};
   EXPECT_FALSE(WhyTooMuch(spec, nodes));
   nodes.clear();

@@ -180,7 +180,7 @@ const TestRow kChecks[] = {
      {{"plan none | plan off | plan ml | plan a | received",
        "~no such queue now, or several of this name; the ResourceManager decides at the submit; use one of | ~the "
        "queue is "
-       "stopped | ~the queue is closed to user eve | ~has queues below it | received: "}}},
+       "stopped | ~the queue is closed to user eve | ~is a parent queue | received: "}}},
 };
 TABLE_TEST(YarnQueueCheckTest, kChecks, ScriptIn<QueueWorld>());
 

@@ -62,7 +62,7 @@ class MemoryTest(MemoryCase):
         self.assertEqual(store.writes, [])
 
     def test_durable_without_a_store_has_no_effect_and_warns(self) -> None:
-        self.assertIn("durable: before 3.3", "\n".join(self.run_try(durable=True)))
+        self.assertIn("durable has no effect before Airflow 3.3", "\n".join(self.run_try(durable=True)))
         self.assertNotIn("durable", "\n".join(self.run_try(Store(self), durable=True)))
 
     def test_airflows_store_has_the_methods_of_its_stand_in(self) -> None:

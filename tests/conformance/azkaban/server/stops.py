@@ -51,7 +51,7 @@ def the_next_attempt_attaches_to_a_killed_adapters_job(azkaban):
     run = azkaban.execute("attached", gate=gate)
     job = run.running_job("attached")
     os.kill(azkaban.server.adapter("attached"), signal.SIGKILL)
-    said = f"job {job} of an earlier attempt runs: attached to it"
+    said = f"job {job} of an earlier attempt runs; this attempt continues with that job"
     wait_for(f"{said!r} in the next attempt's log", lambda: said in run.log_file("attached", 1))
     gate.touch()
     assert run.end() == "SUCCEEDED", run.log_file("attached", 1)

@@ -98,7 +98,7 @@ TEST_F(HdfsCheckpointFolderTest, AnUnansweredListingIsUnknown) {
   hdfs_->refuses_all.reset();
   Write("file");
   const HdfsCheckpointFolder file(hdfs_, "hdfs://nn:8020", "/ckpt/file", "eve", Tries(1));
-  EXPECT_EQ(ListCheckpoints(file, Spec()).unknown, "open hdfs://nn:8020/ckpt/file: it is a file");
+  EXPECT_EQ(ListCheckpoints(file, Spec()).unknown, "open hdfs://nn:8020/ckpt/file: the path is a file");
 }
 
 TEST_F(HdfsCheckpointFolderTest, AFolderThatChangesWhileItIsListedIsListedAgain) {
@@ -117,7 +117,7 @@ TEST_F(HdfsCheckpointFolderTest, AFolderThatChangesWhileItIsListedIsListedAgain)
     Write("ckpt-8");
     hdfs_->before = hook;
   };
-  EXPECT_THAT(List().unknown, HasSubstr("it changed during each try to list it"));
+  EXPECT_THAT(List().unknown, HasSubstr("the folder changed each time it was listed"));
 }
 
 }  // namespace
