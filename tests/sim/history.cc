@@ -57,6 +57,7 @@ std::string ToString(const Event& event) {
             return StrCat(Am(e.epoch), "tells ", ToString(e.attempt), ": ", NameOf(e.kind), " ", which);
           },
           [](const AmHeard& e) { return StrCat(Am(e.epoch), "hears ", ToString(e.attempt)); },
+          [](const ContainerOffered& e) { return StrCat(Am(e.epoch), "is granted container ", e.container.value); },
           [](const OutcomeAcknowledged& e) {
             return StrCat(Am(e.epoch), "acknowledges ", ToString(e.attempt), ": ", TextOf(e.outcome));
           },

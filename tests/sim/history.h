@@ -66,6 +66,11 @@ struct ArbiterHeard {
   Epoch epoch;
   Duration age{0};
 };
+// The scheduler has granted a container to the AM.
+struct ContainerOffered {
+  Epoch epoch;
+  ContainerId container;
+};
 // ---- messages of the AM
 
 // From now on the keeper accepts orders from this AM and from no earlier one.
@@ -227,12 +232,12 @@ struct CheckpointThere {
 
 using Event =
     std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
-                 StatusWritten, LookFailed, ArbiterHeard, KeeperListens, Ordered, Told, AmHeard, OutcomeAcknowledged,
-                 KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered, LookAnswered, KeeperBegan,
-                 KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone, PreemptionTold,
-                 ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff, ExecutorBound,
-                 ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded,
-                 CheckpointWritten, CheckpointThere, ValuesAcknowledged, ValuesWritten>;
+                 StatusWritten, LookFailed, ArbiterHeard, ContainerOffered, KeeperListens, Ordered, Told, AmHeard,
+                 OutcomeAcknowledged, KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered,
+                 LookAnswered, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone,
+                 PreemptionTold, ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff,
+                 ExecutorBound, ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled,
+                 ProcessEnded, CheckpointWritten, CheckpointThere, ValuesAcknowledged, ValuesWritten>;
 std::string ToString(const Event& event);
 
 struct Seen {
@@ -254,6 +259,8 @@ struct Bounds {
   Duration longest_end{std::chrono::hours(24)};
   // The longest time after which an executor notices a change of the lease record.
   Duration late_read{1'000};
+  // The scheduler may start an AM while an earlier one lives.
+  bool two_ams = false;
 };
 
 class History {

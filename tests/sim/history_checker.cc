@@ -16,6 +16,8 @@ constexpr Duration kSlowestLook{1'000};
 constexpr Duration kSlowestTimer{2'000};
 // The longest way of an order from the AM to the keeper.
 constexpr Duration kOrderTravels{100};
+// The longest time from the grant of a container that no attempt needs to its return.
+constexpr Duration kSlowestReturn{5'000};
 // The keeper gives up after this many ends of AMs within the window.
 constexpr size_t kMostAmEnds = 5;
 constexpr Duration kAmEndWindow{300'000};
@@ -37,6 +39,7 @@ HistoryChecker::HistoryChecker(const JobSpec& spec, const Bounds& bounds, Durati
       longest_end_(bounds.longest_end),
       overlap_(bounds.overlap),
       late_read_(bounds.late_read),
+      two_ams_(bounds.two_ams),
       skew_(SkewOf(bounds, length)),
       rules_(spec, skew_),
       attention_(skew_) {}
@@ -61,6 +64,14 @@ void HistoryChecker::ExpectRules(Epoch epoch, const std::string& what) {
   Expect(epoch == newest_ && am_lives_, StrCat("am ", epoch.value, " is over, yet ", what));
 }
 
+// A replaced AM may answer from the journal as it was, until it learns that it is replaced.
+void HistoryChecker::ExpectMayAnswer(Epoch epoch, const std::string& what) {
+  const auto replaced = replaced_.find(epoch);
+  if (replaced == replaced_.end()) return ExpectRules(epoch, what);
+  Expect(now_ - replaced->second.contact <= Faster(spec_.timers.am_lease) + kSlowestTimer,
+         StrCat("am ", epoch.value, " was replaced and has lost its arbiter, yet ", what));
+}
+
 // Decisions that the AM made earlier may have waited for the journal a little.
 void HistoryChecker::ExpectInTouch(Epoch epoch, const std::string& what) {
   const bool waited = stuck_ || now_ - written_again_ < kSlowestTimer;
@@ -72,8 +83,14 @@ void HistoryChecker::ExpectInTouch(Epoch epoch, const std::string& what) {
 // ---- the AM and its files
 
 void HistoryChecker::On(const AmBegan& e) {
-  Expect(!am_lives_, "two AMs at once");
+  Expect(!am_lives_ || two_ams_, "two AMs at once");
   Expect(newest_ < e.epoch, StrCat("am ", e.epoch.value, " after am ", newest_.value));
+}
+
+// From here on no earlier AM writes to the journal or to the job's records.
+void HistoryChecker::On(const JournalOpened& e) {
+  Expect(e.size == read_, StrCat("the journal has ", e.size, " bytes; its whole decisions are ", read_));
+  if (am_lives_) replaced_[newest_] = {am_contact_, stuck_};
   newest_ = e.epoch;
   am_lives_ = true;
   am_began_ = am_contact_ = now_;
@@ -82,10 +99,23 @@ void HistoryChecker::On(const AmBegan& e) {
   for (auto& [id, attempt] : attempts_) attempt.heard.push_back(now_);
 }
 
-void HistoryChecker::On(const AmGone&) {
+void HistoryChecker::On(const AmWoke& e) {
+  if (e.epoch == newest_) am_woke_ = now_;
+}
+
+void HistoryChecker::On(const AmGone& e) {
+  std::erase_if(offers_, [&](const auto& offer) {
+    const auto& [epoch, since] = offer.second;
+    const bool ends_the_job = epoch == e.epoch && epoch == finished_by_;
+    const bool had_time = now_ - std::max(since, written_again_) > kSlowestReturn;
+    Expect(!ends_the_job || !had_time, "container " + offer.first.value + " was granted and neither used nor returned");
+    return epoch == e.epoch;
+  });
+  am_ends_.push_back(now_);
+  replaced_.erase(e.epoch);
+  if (e.epoch != newest_) return;
   am_lives_ = false;
   if (stuck_ || now_ - written_again_ < kOrderTravels) died_with_unwritten_ = newest_;
-  am_ends_.push_back(now_);
 }
 
 void HistoryChecker::On(const LeaseWritten& e) {
@@ -148,12 +178,16 @@ void HistoryChecker::On(const KeeperGaveUp& e) {
 
 // The time of contact counts from the AM's request.
 void HistoryChecker::On(const ArbiterHeard& e) {
+  if (const auto replaced = replaced_.find(e.epoch); replaced != replaced_.end()) {
+    replaced->second.contact = std::max(replaced->second.contact, now_ - e.age);
+  }
   if (e.epoch != newest_) return;
   if (now_ - am_contact_ > Slower(spec_.timers.am_lease)) am_back_ = now_;
   am_contact_ = std::max(am_contact_, now_ - e.age);
 }
 
 void HistoryChecker::On(const Ordered& e) {
+  offers_.erase(e.container);
   // The keeper still carries out orders of a dead AM until the next AM has greeted it.
   Expect(e.epoch >= listened_to_,
          StrCat("an order of am ", e.epoch.value, " after the keeper had heard am ", listened_to_.value));
@@ -169,25 +203,30 @@ void HistoryChecker::On(const Ordered& e) {
     case Ordered::What::kKill:
       return Expect(!known || rules_.IsKillOrdered(e.container) || stuck, "a kill that is not in the journal");
     case Ordered::What::kFinish:
+      finished_by_ = e.epoch;
       return Expect(status_.has_value(), "the keeper was dismissed before the final status was written");
   }
 }
 
 void HistoryChecker::On(const Told& e) {
-  ExpectRules(e.epoch, "it answered an Await");
+  // A call that has waited for its whole time ends without a command, whether or not the AM is leader.
+  if (e.kind == Command::Kind::kNone) return;
+  ExpectMayAnswer(e.epoch, "it sent a command");
   const std::string who = ToString(e.attempt);
   switch (e.kind) {
     case Command::Kind::kNone:
-      return;
+      break;
     case Command::Kind::kStart:
-      ExpectInTouch(e.epoch, "it starts " + who);
+      if (e.epoch == newest_) ExpectInTouch(e.epoch, "it starts " + who);
       Expect(e.generation <= rules_.generation(), "told to start a generation that is not in the journal");
       Expect(rules_.MayStart(e.attempt), who + " is told to start before its stage was open");
       return Expect(rules_.MayBelongTo(e.generation, e.attempt), who + " is told to start an old generation");
     case Command::Kind::kStop: {
       const bool written = rules_.verdict() || rules_.IsToStop(e.attempt);
       attempts_[e.attempt].told_unwritten |= !written;
-      return Expect(written || stuck_, who + " is told to stop, which is not in the journal");
+      const auto replaced = replaced_.find(e.epoch);
+      const bool stuck = replaced == replaced_.end() ? stuck_ : replaced->second.stuck;
+      return Expect(written || stuck, who + " is told to stop, which is not in the journal");
     }
     case Command::Kind::kRelease:
       return Expect(rules_.OutcomeOf(e.attempt), "released with no outcome in the journal");
@@ -199,16 +238,19 @@ void HistoryChecker::On(const Told& e) {
   }
 }
 
-void HistoryChecker::On(const AmHeard& e) { attempts_[e.attempt].heard.push_back(now_); }
+void HistoryChecker::On(const AmHeard& e) {
+  ExpectMayAnswer(e.epoch, "it served a call");
+  if (e.epoch == newest_) attempts_[e.attempt].heard.push_back(now_);
+}
 
 void HistoryChecker::On(const ValuesAcknowledged& e) {
-  ExpectRules(e.epoch, "it acknowledged values");
+  ExpectMayAnswer(e.epoch, "it acknowledged values");
   const bool written = rules_.ValuesOf(e.attempt) == e.values || rules_.OutcomeOf(e.attempt);
   Expect(written || !MustPublish(spec_, e.attempt.task.role), "acknowledged values that are not in the journal");
 }
 
 void HistoryChecker::On(const OutcomeAcknowledged& e) {
-  ExpectRules(e.epoch, "it acknowledged an outcome");
+  ExpectMayAnswer(e.epoch, "it acknowledged an outcome");
   const Outcome* kept = rules_.OutcomeOf(e.attempt);
   Expect(kept, "acknowledged an outcome that is not in the journal: " + ToString(e.attempt));
   Expect(!attempts_[e.attempt].runs, ToString(e.attempt) + " has reported its end, and a process of it runs");
@@ -226,7 +268,7 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
 }
 
 void HistoryChecker::On(const KillAcknowledged& e) {
-  ExpectRules(e.epoch, "it acknowledged a kill");
+  ExpectMayAnswer(e.epoch, "it acknowledged a kill");
   Expect(rules_.verdict().has_value(), "acknowledged a kill that is not in the journal");
 }
 
@@ -235,7 +277,8 @@ void HistoryChecker::On(const KillWritten&) {
 }
 
 void HistoryChecker::On(const AttachAnswered& e) {
-  ExpectRules(e.epoch, "it attached an owner");
+  ExpectMayAnswer(e.epoch, "it attached an owner");
+  if (e.epoch != newest_) return;
   looked_ = now_;
   if (e.attached) looks_.push_back(e.asked);
   const bool lost = rules_.verdict() && rules_.verdict()->state != FinalState::kSucceeded;
@@ -245,7 +288,8 @@ void HistoryChecker::On(const AttachAnswered& e) {
 }
 
 void HistoryChecker::On(const LookAnswered& e) {
-  ExpectRules(e.epoch, "it showed the job");
+  ExpectMayAnswer(e.epoch, "it showed the job");
+  if (e.epoch != newest_) return;
   looked_ = now_;
   looks_.push_back(e.asked);
   if (!rules_.job_ended()) attention_.OnClientSeen(e.watcher);

@@ -15,6 +15,9 @@
 // - The AM reports only what is in the journal. It gives no executor up too early or while the lease is not renewed. It
 //   does not lead without its arbiter, ignores no kill and no time limit, and its clock continues that of the AM
 //   before.
+// - An AM that a later one has replaced adds nothing to the journal and to the job's records, gives no accepted orders,
+//   and serves no calls when it has not heard its arbiter for am_lease.
+// - Each granted container is used or returned.
 // - The job ends, as its outcomes say, and leaves nothing behind. It ends within a bound from its verdict or a kill, or
 //   from the end of all faults: no client and no place in the ledger waits longer.
 #pragma once
@@ -77,11 +80,13 @@ class HistoryChecker {
   HistoryChecker(const JobSpec& spec, const Bounds& bounds, Duration length);
   void On(const AmBegan& e);
   void On(const AmGone& e);
-  void On(const AmWoke&) { am_woke_ = now_; }
+  void On(const JournalOpened& e);
+  void On(const AmWoke& e);
   void On(const LeaseWritten& e);
   void On(const StatusWritten& e);
   void On(const LookFailed&) { look_failed_ = now_; }
   void On(const ArbiterHeard& e);
+  void On(const ContainerOffered& e) { offers_[e.container] = {e.epoch, now_}; }
   void On(const KeeperListens& e) { listened_to_ = e.epoch; }
   void On(const Ordered& e);
   void On(const Told& e);
@@ -98,7 +103,6 @@ class HistoryChecker {
   void On(const KeeperGaveUp& e);
   void On(const JobClosed& e);
   // ---- history_checker_journal.cc
-  void On(const JournalOpened& e);
   void On(const JournalWritten& e);
   void On(const JournalStuck& e);
   void On(const JournalCutBack& e);
@@ -124,8 +128,10 @@ class HistoryChecker {
   void On(const ValuesWritten& e) { attempts_[e.attempt].published = e.values; }
 
   void Expect(bool so, const std::string& otherwise);
-  // Expects that this AM is the newest one and alive.
+  // Expects that this AM is alive, and that no later one has begun.
   void ExpectRules(Epoch epoch, const std::string& what);
+  // Expects that this AM is alive and, if a later one has begun, has heard its arbiter within am_lease.
+  void ExpectMayAnswer(Epoch epoch, const std::string& what);
   // Expects that the AM has not been without its arbiter for longer than am_lease.
   void ExpectInTouch(Epoch epoch, const std::string& what);
   void ExpectNothingRuns(const std::string& what);
@@ -161,6 +167,7 @@ class HistoryChecker {
   const Instant faults_over_;
   const Duration longest_end_;
   const Duration overlap_, late_read_;
+  const bool two_ams_;
   // The largest difference between the clocks of two processes.
   const Duration skew_;
   JournalRules rules_;
@@ -179,6 +186,16 @@ class HistoryChecker {
   // The newest AM from which the keeper takes orders.
   Epoch listened_to_;
   bool am_lives_ = false;
+  // An AM that lives on after a later one has begun.
+  struct Replaced {
+    Instant contact;
+    bool stuck;  // The AM cannot write its journal.
+  };
+  std::map<Epoch, Replaced> replaced_;
+  // The AM whose order to finish the job has arrived.
+  Epoch finished_by_;
+  // Containers that were granted to an AM, and neither used nor returned.
+  std::map<ContainerId, std::pair<Epoch, Instant>> offers_;
   Instant am_began_{}, am_woke_{};
   // The last contact of the AM with its arbiter, and the time at which contact was restored.
   Instant am_contact_{}, am_back_{};

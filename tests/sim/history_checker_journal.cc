@@ -22,11 +22,6 @@ std::optional<Checkpoint> NewestOf(const std::vector<Checkpoint>& all) {
 
 }  // namespace
 
-void HistoryChecker::On(const JournalOpened& e) {
-  ExpectRules(e.epoch, "it opened the journal");
-  Expect(e.size == read_, StrCat("the journal has ", e.size, " bytes; its whole decisions are ", read_));
-}
-
 void HistoryChecker::On(const JournalWritten& e) {
   ExpectRules(e.epoch, "it wrote to the journal");
   Expect(e.at == file_.size(), "the journal was written to somewhere else than at its end");
@@ -35,6 +30,8 @@ void HistoryChecker::On(const JournalWritten& e) {
 }
 
 void HistoryChecker::On(const JournalStuck& e) {
+  const auto replaced = replaced_.find(e.epoch);
+  if (replaced != replaced_.end()) return void(replaced->second.stuck = e.stuck);
   stuck_ = e.stuck;
   if (!stuck_) written_again_ = now_;
 }

@@ -79,7 +79,8 @@ Instant Plan::FaultsAreOver() const {
 // The sum allows for the task's grace period, an executor that does not answer and the confirmation of its end, an AM
 // that hangs, and the start of the next AM.
 Duration Plan::LongestEnd() const {
-  return spec.timers.grace + 2 * spec.timers.lost_after + am.longest_start + Duration(60'000);
+  return spec.timers.grace + 2 * spec.timers.lost_after + am.longest_start + 2 * scheduler.slowest_stop +
+         Duration(60'000);
 }
 
 Duration Plan::LongestOverlap() const {

@@ -36,6 +36,11 @@ struct FailSync {};
 struct LockLease {  // The lease record cannot be written.
   Duration length{0};
 };
+// The scheduler declares the newest AM dead and starts another, although the AM lives on and reaches its executors.
+struct DoubleAm {
+  // The declared AM does not reach the store of its job for this time.
+  Duration store_cut{0};
+};
 struct AskKill {
   Duration grace{-1};
 };
@@ -111,9 +116,9 @@ struct AskConditionalKill {
   Duration delay{0};
 };
 
-using Fault = std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, AskKill, FreezeKeeper, KillKeeper,
-                           KillExecutor, TermExecutor, StallExecutor, CutNetwork, CutStore, EndContainer, Preempt,
-                           LoseNode, LieAboutEnd, DoubtEnd, AskAttach, AskLook, AskConditionalKill>;
+using Fault = std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, DoubleAm, AskKill, FreezeKeeper,
+                           KillKeeper, KillExecutor, TermExecutor, StallExecutor, CutNetwork, CutStore, EndContainer,
+                           Preempt, LoseNode, LieAboutEnd, DoubtEnd, AskAttach, AskLook, AskConditionalKill>;
 struct TimedFault {
   Duration at{0};  // since the start of the run
   Fault fault;
@@ -177,6 +182,8 @@ struct AmPlan {
   Duration longest_look{20};
   // Failing reads of the checkpoint directory, per mille.
   int failing_looks = 0;
+  // Writes to the journal per mille that the store completes and answers with an error.
+  int unanswered_writes = 0;
   // counted over the whole run, from 1
   std::vector<int64_t> crash_at_steps;
   // Crashes per mille of the AM's steps while faults may happen.
@@ -190,6 +197,12 @@ struct AmPlan {
 struct SchedulerPlan {
   // Container ends per mille that the scheduler reports twice.
   int told_twice = 0;
+  // Running containers per mille that are missing in the scheduler's first list to an AM and reported later.
+  int listed_late = 0;
+  // Events per mille that the scheduler repeats about a container of another job.
+  int strangers = 0;
+  // The longest time from the order to end a container until its node acts on it.
+  Duration slowest_stop{0};
 };
 
 // A step of the wall clock of the AMs' machine while the job runs.
@@ -273,6 +286,14 @@ enum class Flaw {
   kOverlooksWatchers,
   // The AM sets its clock by the wall clock and ignores the job's saved clock.
   kFollowsWall,
+  // The AM writes to a journal that a later AM has sealed.
+  kIgnoresSeal,
+  // The AM answers executors while it cannot reach its arbiter.
+  kAnswersWithoutRule,
+  // The AM appends a write again that the store completed without an answer.
+  kRepeatsUnanswered,
+  // The AM keeps containers that no attempt needs.
+  kKeepsSurplus,
   // ---- bugs of the scheduler
 
   // The scheduler reports a container's exit as soon as its end is ordered.

@@ -119,6 +119,7 @@ Fault FaultOf(Words& its) {
   if (word == "freeze-am") return FreezeAm{TimeOf(its.Next())};
   if (word == "fill-disk") return FillDisk{TimeOf(its.Next())};
   if (word == "fail-sync") return FailSync{};
+  if (word == "double-am") return DoubleAm{its.any() ? TimeOf(its.Next()) : Duration(0)};
   if (word == "lock-lease") return LockLease{TimeOf(its.Next())};
   if (word == "freeze-keeper") return FreezeKeeper{TimeOf(its.Next())};
   if (word == "kill-keeper") return KillKeeper{TimeOf(its.Next())};

@@ -440,6 +440,18 @@ void PutOnCluster(Random& random, Plan& plan) {
   if (random.Chance(700)) plan.shared_store = Duration(random.Chance(300) ? 1'300 : 50);
 }
 
+// A cluster's ResourceManager, store and nodes, as an AM sees them.
+void LetClusterLie(Random& random, Plan& plan) {
+  for (int64_t left = random.Between(0, 2); left > 0; --left) {
+    const Duration cut = random.Chance(400) ? random.Between(Duration(0), Duration(30'000)) : Duration(0);
+    plan.faults.push_back({random.Between(Duration(0), Duration(50'000)), DoubleAm{cut}});
+  }
+  if (random.Chance(300)) plan.am.unanswered_writes = static_cast<int>(random.Between(1, 200));
+  if (random.Chance(300)) plan.scheduler.strangers = 200;
+  if (random.Chance(300)) plan.scheduler.listed_late = 500;
+  if (random.Chance(300)) plan.scheduler.slowest_stop = random.Between(Duration(50), Duration(20'000));
+}
+
 // Makes the sidecar persistent: it lives on while most of the gang restarts.
 void LetOutlive(Random& random, Plan& plan) {
   const TaskId sidecar{"sidecar", 0};
@@ -519,7 +531,9 @@ Plan PlanFor(uint64_t seed) {
   Random of_doubts(seed ^ 0xd0b75);
   if (of_doubts.Chance(100)) AddDoubts(of_doubts, plan);
   Random of_clusters(seed ^ 0xc1a57);
-  if (of_clusters.Chance(200)) PutOnCluster(of_clusters, plan);
+  const bool on_cluster = of_clusters.Chance(200);
+  if (on_cluster) PutOnCluster(of_clusters, plan);
+  if (on_cluster && of_clusters.Chance(600)) LetClusterLie(of_clusters, plan);
   return plan;
 }
 

@@ -17,6 +17,8 @@ constexpr Duration kParkLimit{30'000};
 constexpr Duration kKillRequestInterval{1'000};
 constexpr Duration kNextTry{1'000};
 constexpr Duration kLookAgain{1'000};
+// The value of am/yarn_main.cc.
+constexpr Duration kSealInterval{10'000};
 
 const AttemptId& CallerOf(const Question& question) {
   return std::visit(Overloaded{[](const AwaitQuestion& q) -> const AttemptId& { return q.call.caller.attempt; },
@@ -52,7 +54,7 @@ SimulatedAm::SimulatedAm(Stage& stage, Network& network, SimulatedKeeper& keeper
       job_(kJob, stage.plan.spec) {}
 
 void SimulatedAm::Begin() {
-  if (!alive_) return;
+  if (!alive_ || LeavesBecauseSealed()) return;
   stage_.Add(AmBegan{epoch_});
   if (!Survives() || !OpenJournal()) return;
   network_.Listen(AddressOf(epoch_), *this);
@@ -60,6 +62,7 @@ void SimulatedAm::Begin() {
   WriteLease();
   Observe(am::AmStarted{epoch_, stage_.plan.claim});
   LookForKillRequest();
+  LookForSeal();
 }
 
 void SimulatedAm::Die() {
@@ -75,6 +78,22 @@ void SimulatedAm::Freeze(Duration length) {
   thaws_at_ = std::max(thaws_at_, stage_.time.now() + length);
   stage_.time.At(thaws_at_, [this] {
     if (alive_) stage_.Add(AmWoke{epoch_});
+  });
+}
+
+void SimulatedAm::CutStore(Duration length) { store_back_ = stage_.time.now() + length; }
+
+// An AM leaves when it finds that a later AM has sealed its journal.
+bool SimulatedAm::LeavesBecauseSealed() {
+  if (!alive_ || stage_.disk.journal_epoch <= epoch_ || flaw_ == Flaw::kIgnoresSeal) return false;
+  stage_.Note(StrCat("am ", epoch_.value, " finds its journal sealed"));
+  Die();
+  return true;
+}
+
+void SimulatedAm::LookForSeal() {
+  Later(kSealInterval, [this] {
+    if (!ReachesStore() || !LeavesBecauseSealed()) LookForSeal();
   });
 }
 
@@ -101,7 +120,10 @@ void SimulatedAm::Perform(const am::Action& action) {
                  [&](const am::RequestContainers& a) { scheduler_.Request(a.asks); },
                  [&](const am::WithdrawRequests& a) { scheduler_.Withdraw(a.attempts); },
                  [&](const am::LaunchExecutor& a) { scheduler_.Launch(a.attempt, a.container); },
-                 [&](const am::StopContainer& a) { scheduler_.Stop(a.container, a.mode); },
+                 [&](const am::StopContainer& a) {
+                   const bool surplus = !job_.AttemptIn(a.container);
+                   if (!surplus || flaw_ != Flaw::kKeepsSurplus) scheduler_.Stop(a.container, a.mode);
+                 },
                  [&](const am::SendCommand& a) { Tell(a); },
                  [&](const am::ListCheckpoints&) { List(); },
                  [&](const am::SearchCheckpoint& a) { Look(a.restart); },
@@ -161,6 +183,8 @@ void SimulatedAm::Look(int restart) {
 }
 
 void SimulatedAm::End() {
+  if (!ReachesStore()) return Later(kLookAgain, [this] { End(); });
+  if (LeavesBecauseSealed()) return;
   stage_.disk.status = job_.verdict();
   stage_.Add(StatusWritten{epoch_, *job_.verdict()});
   if (Survives()) scheduler_.Finish();
@@ -257,7 +281,8 @@ void SimulatedAm::Abandoned(int64_t connection) {
 
 bool SimulatedAm::WriteLease() {
   const Duration next = stage_.plan.spec.timers.record_fresh / 3;
-  const bool written = stage_.time.now() >= stage_.disk.lease_locked_until;
+  const bool written = ReachesStore() && stage_.time.now() >= stage_.disk.lease_locked_until;
+  if (written && LeavesBecauseSealed()) return false;
   RenewLater(written ? next : std::min(next, kNextTry));
   if (!written) return flaw_ == Flaw::kRenewsUnwritten;
   published_ = true;
@@ -323,6 +348,7 @@ void SimulatedAm::Look(const WatcherToken& watcher, std::function<void()> answer
 }
 
 void SimulatedAm::ReadKillRequest() {
+  if (!ReachesStore()) return;
   ReadConditionalKills();
   if (!Rules() || !stage_.disk.kill_request || job_.Ended()) return;
   if (flaw_ == Flaw::kForgetsKill && epoch_.value > 1) return;
@@ -372,6 +398,7 @@ bool SimulatedAm::OpenJournal() {
     return false;
   }
   whole_ = flaw_ == Flaw::kKeepsTornTail ? file.size() : journal->valid_bytes;
+  stage_.disk.journal_epoch = epoch_;
   stage_.Add(JournalOpened{epoch_, whole_});
   SetClock(journal->decisions.empty() ? std::nullopt : std::optional(journal->decisions.back().time));
   for (const Decision& decision : journal->decisions) {
@@ -450,6 +477,11 @@ void SimulatedAm::WriteBatch(size_t turns, Duration pause) {
 // Cuts off what an earlier write has left behind before it writes.
 bool SimulatedAm::DiskTakes(const std::string& bytes) {
   std::string& file = stage_.disk.journal;
+  if (!ReachesStore() || LeavesBecauseSealed()) return false;
+  if (std::exchange(unanswered_, false)) {
+    whole_ = file.size();
+    if (flaw_ != Flaw::kRepeatsUnanswered) return Survives();
+  }
   // A new file with the whole journal replaces the old one.
   if (std::exchange(spoiled_, false)) {
     whole_ = file.size();
@@ -466,6 +498,8 @@ bool SimulatedAm::DiskTakes(const std::string& bytes) {
   if (!Write(bytes)) return false;
   spoiled_ = std::exchange(stage_.disk.sync_fails, false);
   if (spoiled_) return false;
+  unanswered_ = stage_.MayFail() && random_.Chance(stage_.plan.am.unanswered_writes);
+  if (unanswered_) return false;
   whole_ = stage_.disk.journal.size();
   return true;
 }

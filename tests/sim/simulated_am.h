@@ -29,6 +29,8 @@ class SimulatedAm : public AnsweringEnd {
   // Ends the process, by a crash or by a clean exit.
   void Die();
   void Freeze(Duration length);
+  // The AM does not reach the store of its job for this time.
+  void CutStore(Duration length);
   bool alive() const { return alive_; }
   Epoch epoch() const { return epoch_; }
 
@@ -95,11 +97,14 @@ class SimulatedAm : public AnsweringEnd {
   void RenewLease();
   void RenewLater(Duration delay);
   void LookForKillRequest();
+  void LookForSeal();
+  bool LeavesBecauseSealed();
   void ReadKillRequest();
   void ReadConditionalKills();
   void ArmTimer();
   void OnDeadline(int64_t timer);
-  bool Rules() const { return ruling_ && scheduler_.LeaseHolds(); }
+  bool Rules() const { return (ruling_ && scheduler_.LeaseHolds()) || flaw_ == Flaw::kAnswersWithoutRule; }
+  bool ReachesStore() const { return stage_.time.now() >= store_back_; }
 
   Stage& stage_;
   Network& network_;
@@ -116,11 +121,13 @@ class SimulatedAm : public AnsweringEnd {
   bool trouble_ = false;
   // The lease record has been written once.
   bool published_ = false;
-  Instant thaws_at_{};
+  Instant thaws_at_{}, store_back_{};
   // The intact length of the journal; bytes behind it must be cut off.
   size_t whole_ = 0;
   // A sync of the journal file has failed.
   bool spoiled_ = false;
+  // The store has completed the write that is waiting, and has answered with an error.
+  bool unanswered_ = false;
   bool writing_ = false;
   std::optional<Instant> ends_in_trouble_since_;
   std::deque<Turn> waiting_;  // waiting for the journal

@@ -85,7 +85,18 @@ void SimulatedContainers::Stop(const ContainerId& id, StopMode mode) {
     return keeper_.Later(stage_.plan.spec.timers.lost_after, [this, id] { TellEnd(id); });
   }
   if (container.state == State::kEnded) return TellEnd(id);
-  if (IsSilent(container)) return WhenHeard(id, [this, id, mode] { Stop(id, mode); });
+  const Duration slowest = stage_.plan.scheduler.slowest_stop;
+  if (slowest > Duration(0)) {
+    return keeper_.Later(random_.Between(Duration(0), slowest), [this, id, mode] { StopNow(id, mode); });
+  }
+  StopNow(id, mode);
+}
+
+void SimulatedContainers::StopNow(const ContainerId& id, StopMode mode) {
+  Container& container = containers_.at(id);
+  if (container.doubted) return Stop(id, mode);
+  if (container.state == State::kEnded) return;
+  if (IsSilent(container)) return WhenHeard(id, [this, id, mode] { StopNow(id, mode); });
   if (mode == StopMode::kKill) return Kill(id);
   if (container.state == State::kRunning) container.executor->Terminate();
   if (container.state == State::kLaunching) {
@@ -144,12 +155,17 @@ bool SimulatedContainers::AnyLeft() const {
   return std::ranges::any_of(containers_, [](const auto& entry) { return entry.second.state != State::kEnded; });
 }
 
-Inventory SimulatedContainers::List() const {
+// Some running containers may be missing; they are reported later.
+Inventory SimulatedContainers::List() {
   Inventory inventory;
   for (const auto& [id, container] : containers_) {
     if (container.doubted) continue;
     if (container.state == State::kEnded || container.said_ended) {
       inventory.exited.push_back(container.exited);
+    } else if (stage_.MayFail() && random_.Chance(stage_.plan.scheduler.listed_late)) {
+      keeper_.Later(random_.Between(Duration(0), kSlowestLie), [this, id = id] {
+        if (containers_.at(id).state != State::kEnded) keeper_.Report(ContainerStarted{id});
+      });
     } else {
       inventory.running.push_back(id);
     }

@@ -24,7 +24,7 @@ class SimulatedContainers {
   void Stop(const ContainerId& id, StopMode mode);
   void KillAll();
   bool AnyLeft() const;
-  Inventory List() const;
+  Inventory List();
 
   void LeaseChanged();
 
@@ -56,6 +56,7 @@ class SimulatedContainers {
   void Begin(const ContainerId& id, bool fails);
   void Left(const ContainerId& id, ExitStatus exit);
   void OnLeft(const ContainerId& id, std::optional<ExitStatus> exit);
+  void StopNow(const ContainerId& id, StopMode mode);
   void Kill(const ContainerId& id);
   void Sweep(const ContainerId& id);
   void End(const ContainerId& id);

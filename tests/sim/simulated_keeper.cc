@@ -62,6 +62,8 @@ constexpr Duration kOverslept{1'000};
 constexpr Duration kSilence{30'000};
 constexpr Duration kAdoption{10'000};
 constexpr Duration kFarewell{5'000};
+// From the end of an AM, as the scheduler sees it, to the start of the next.
+constexpr Duration kSlowestReplacement{3'000};
 
 }  // namespace
 
@@ -73,7 +75,7 @@ SimulatedKeeper::SimulatedKeeper(Stage& stage, Network& network, Flaw flaw)
       flaw_(flaw),
       containers_(stage, network, *this, flaw),
       engine_(
-          stage, [this] { return Am(); }, [this] { return finished_; }) {}
+          stage, [this] { return AmOfClient(); }, [this] { return finished_; }) {}
 
 void SimulatedKeeper::ComeBack(Duration delay) {
   stage_.time.After(delay, [this] {
@@ -146,7 +148,8 @@ void SimulatedKeeper::Report(const KeeperReport& report) {
 void SimulatedKeeper::On(int64_t channel, const Hello& hello) {
   const bool expected =
       am_state_ == AmState::kAwaited || am_state_ == AmState::kRunning || am_state_ == AmState::kRetiring;
-  if (hello.epoch != stage_.disk.epoch || !expected) return Close(channel);
+  const bool is_newest = hello.epoch == stage_.disk.epoch && hello.epoch != declared_dead_;
+  if (!is_newest || !expected) return Close(channel);
   if (am_channel_ != channel) Close(am_channel_);
   am_channel_ = channel;
   stage_.Add(KeeperListens{hello.epoch});
@@ -240,6 +243,29 @@ void SimulatedKeeper::OnCrash() {
   Later(again < 0 ? Duration(0) : std::min(kLongestDelay, kFirstDelay * (1 << again)), [this] { StartAm(); });
 }
 
+SimulatedAm* SimulatedKeeper::Am() {
+  if (ams_.empty() || !ams_.back()->alive() || ams_.back()->epoch() == declared_dead_) return nullptr;
+  return ams_.back().get();
+}
+
+SimulatedAm* SimulatedKeeper::AmOfClient() {
+  std::vector<SimulatedAm*> alive;
+  for (const auto& am : ams_)
+    if (am->alive()) alive.push_back(am.get());
+  if (alive.size() < 2) return alive.empty() ? nullptr : alive.front();
+  return alive[static_cast<size_t>(random_.Between(0, static_cast<int64_t>(alive.size()) - 1))];
+}
+
+void SimulatedKeeper::Replace(SimulatedAm& am, const DoubleAm& fault) {
+  if (!alive_ || am_state_ != AmState::kRunning) return;
+  stage_.Note(StrCat("am ", am.epoch().value, " is declared dead and lives on"));
+  declared_dead_ = am.epoch();
+  am.CutStore(fault.store_cut);
+  Close(am_channel_);
+  am_state_ = AmState::kBackoff;
+  Later(random_.Between(Duration(0), kSlowestReplacement), [this] { StartAm(); });
+}
+
 void SimulatedKeeper::CheckSilence(Instant expected) {
   if (stage_.time.now() - expected > kOverslept) renewed_ = stage_.time.now();
   if (am_state_ != AmState::kRunning) return;
@@ -315,6 +341,7 @@ void SimulatedKeeper::ApplyToAm(const Fault& fault) {
     am->Die();
   }
   if (const auto* freeze = std::get_if<FreezeAm>(&fault)) am->Freeze(freeze->length);
+  if (const auto* replacement = std::get_if<DoubleAm>(&fault)) Replace(*am, *replacement);
 }
 
 void SimulatedKeeper::ApplyToFiles(const Fault& fault) {

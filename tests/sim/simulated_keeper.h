@@ -77,7 +77,11 @@ class SimulatedKeeper {
   void Retire();
   void Finish();
   void GiveUp();
-  SimulatedAm* Am() { return !ams_.empty() && ams_.back()->alive() ? ams_.back().get() : nullptr; }
+  void Replace(SimulatedAm& am, const DoubleAm& fault);
+  // The newest AM, unless it is dead or was declared dead.
+  SimulatedAm* Am();
+  // An AM that some client knows; it may have been declared dead.
+  SimulatedAm* AmOfClient();
 
   void ApplyToAm(const Fault& fault);
   void ApplyToFiles(const Fault& fault);
@@ -92,6 +96,8 @@ class SimulatedKeeper {
   SimulatedContainers containers_;
   SimulatedEngine engine_;
   std::vector<std::unique_ptr<SimulatedAm>> ams_;  // the last element is the newest
+  // The last AM that was declared dead.
+  Epoch declared_dead_;
   // This many of the next AMs crash at once.
   int doomed_ams_ = 0;
 

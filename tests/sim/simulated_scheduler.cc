@@ -63,7 +63,9 @@ void SimulatedScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
 void SimulatedScheduler::Grant(const AttemptId& attempt, Duration delay) {
   const ContainerId id{StrCat(epoch_.value, "-", ++granted_)};
   am_.Later(delay, [this, attempt, id] {
-    if (!withdrawn_.contains(attempt)) am_.OnScheduler(ContainerGranted{attempt, id, "node"});
+    if (withdrawn_.contains(attempt)) return;
+    stage_.Add(ContainerOffered{epoch_, id});
+    am_.OnScheduler(ContainerGranted{attempt, id, "node"});
   });
 }
 
@@ -212,6 +214,17 @@ void SimulatedScheduler::Tell(SchedulerEvent event) {
     const auto kept = attempt ? stage_.disk.outcomes.find(*attempt) : stage_.disk.outcomes.end();
     if (kept != stage_.disk.outcomes.end()) exited->kept = KeptOutcome{*attempt, kept->second};
   }
+  if (stage_.MayFail() && random_.Chance(stage_.plan.scheduler.strangers)) TellOfStranger(event);
+  am_.Later(Duration(0), [this, event = std::move(event)] { am_.OnScheduler(event); });
+}
+
+// Repeats the event about a container that this job never had.
+void SimulatedScheduler::TellOfStranger(SchedulerEvent event) {
+  const ContainerId stranger{StrCat("stranger-", ++strangers_)};
+  if (auto* started = std::get_if<ContainerStarted>(&event)) started->container = stranger;
+  if (auto* notice = std::get_if<ContainerPreempting>(&event)) notice->container = stranger;
+  if (auto* exited = std::get_if<ContainerExited>(&event)) exited->container = stranger;
+  if (auto* reached = std::get_if<SchedulerReached>(&event)) reached->running.push_back(stranger);
   am_.Later(Duration(0), [this, event = std::move(event)] { am_.OnScheduler(event); });
 }
 

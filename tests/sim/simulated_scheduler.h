@@ -79,6 +79,7 @@ class SimulatedScheduler {
   void GoUp();
   void Send(const Ordered& order);
   void Tell(SchedulerEvent event);
+  void TellOfStranger(SchedulerEvent event);
 
   Stage& stage_;
   SimulatedKeeper& keeper_;
@@ -97,7 +98,7 @@ class SimulatedScheduler {
   Instant next_launch_{};
   Duration retry_{0};
   int64_t retries_ = 0, renewals_ = 0, checks_ = 0;
-  int granted_ = 0;
+  int granted_ = 0, strangers_ = 0;
   std::set<AttemptId> withdrawn_;
   std::map<ContainerId, AttemptId> launches_;
   std::map<ContainerId, StopMode> stops_;

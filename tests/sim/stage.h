@@ -34,6 +34,8 @@ struct Disk {
   bool finished = false;  // as the keeper notes it
   // The newest AM's, as the keeper notes it.
   Epoch epoch;
+  // The AM that opened the journal last. The journal and the records are sealed for earlier AMs.
+  Epoch journal_epoch;
   std::vector<Checkpoint> checkpoints;
 
   std::optional<KeptClock> clock;
@@ -49,6 +51,8 @@ struct Stage {
     for (const Checkpoint& there : plan.of_others) Add(CheckpointThere{there});
     history.bounds = {plan.clocks.most_drift, plan.clocks.most_offset, plan.LongestOverlap(), plan.FaultsAreOver(),
                       plan.LongestEnd()};
+    history.bounds.two_ams = std::ranges::any_of(
+        plan.faults, [](const TimedFault& fault) { return std::holds_alternative<DoubleAm>(fault.fault); });
     // Two answers of a shared store are at most this far apart.
     if (plan.shared_store) history.bounds.late_read = plan.spec.timers.record_fresh;
   }
