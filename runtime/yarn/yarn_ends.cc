@@ -107,6 +107,8 @@ std::string Reason(const hadoop::ContainerStatus& status) {
 
 }  // namespace
 
+bool IsNodeLost(const hadoop::ContainerStatus& status) { return status.exit_status == kNodeLost; }
+
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   ContainerExited exited{.container = {ToString(status.id)}};
   if (status.exit_status >= 0) {
@@ -121,8 +123,8 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
   // YARN reports a released container as if its node were lost. If a node is really lost, its containers may still
   // run, so their end is not certain.
-  if (stopped && status.exit_status == kNodeLost) exited.cls = OutcomeClass::kKilled;
-  exited.certain = stopped || status.exit_status != kNodeLost;
+  if (stopped && IsNodeLost(status)) exited.cls = OutcomeClass::kKilled;
+  exited.certain = stopped || !IsNodeLost(status);
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
   if (const auto lasting = status.exit_status == kNeverRan ? LastingCauseIn(status.diagnostics) : std::nullopt) {
     exited.cls = lasting->cls;

@@ -29,7 +29,12 @@ LogLink ParseLogLink(const std::string& link);
 
 // Translates how containers and jobs ended between YARN's terms and ours. Pure.
 
-// Converts YARN's status of a container that has ended. `stopped`: we requested the stop. YARN's own codes
+// True if the ResourceManager gave up the container's node, or if the AM released the container: YARN has one code for
+// both.
+bool IsNodeLost(const hadoop::ContainerStatus& status);
+
+// Converts YARN's status of a container that has ended. `stopped`: we requested the stop, and its node has answered, or
+// the status is not that of a lost node. YARN's own codes
 // (ContainerExitStatus) are not exit statuses of a process. For such a code, `cls` gives the meaning, and `error`
 // quotes the node or the ResourceManager.
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);

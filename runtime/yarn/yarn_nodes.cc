@@ -175,6 +175,7 @@ void YarnNodes::TakeStatuses(Node& node, const hadoop::NodeAnswer<hadoop::Contai
 }
 
 void YarnNodes::TakeStops(Node& node, const hadoop::NodeAnswer<hadoop::ContainerId>& answer) {
+  for (const hadoop::ContainerId& container : node.asked) callbacks_.stop_answered(container);
   for (const hadoop::ContainerId& container : answer.done) node.stops.erase(container);
   for (const hadoop::ContainerId& container : node.asked) {
     if (node.stops.erase(container) > 0) callbacks_.not_stopped(container);

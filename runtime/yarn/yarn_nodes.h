@@ -31,6 +31,8 @@ class YarnNodes {
     std::function<void(const hadoop::ContainerId&)> started;
     // Called if the container does not run, or if its node has not answered for too long.
     std::function<void(const hadoop::ContainerId&, const std::string& why)> refused;
+    // Called when the node has answered a stop, also if it does not have the container.
+    std::function<void(const hadoop::ContainerId&)> stop_answered;
     // Called if the container could not be stopped, because its node does not have it or does not answer.
     std::function<void(const hadoop::ContainerId&)> not_stopped;
   };

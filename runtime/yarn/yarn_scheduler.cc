@@ -117,6 +117,11 @@ YarnScheduler::YarnScheduler(YarnSchedulerInputs side)
                     const std::string more = is_of_node ? NoteFailureOf(held->second.container.node.host) : "";
                     GiveBack(FromYarn(id), why + more, OutcomeClass::kInfra);
                   },
+              .stop_answered =
+                  [this](const hadoop::ContainerId& id) {
+                    const auto held = held_.find(FromYarn(id));
+                    if (held != held_.end()) held->second.is_stop_answered = true;
+                  },
               // A release makes the ResourceManager end the container and report its end, if the container still runs.
               .not_stopped =
                   [this](const hadoop::ContainerId& id) {
@@ -407,7 +412,9 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (ended_.contains(id) || (!held_.contains(id) && asks_.WasGranted(status.id))) return;
   // A container that is not held ran for an earlier attempt, and ended before this one registered.
   const auto held = held_.extract(id);
-  const bool was_stopped = held && held.mapped().is_stopped;
+  const bool is_stopped = held && held.mapped().is_stopped;
+  // A lost node that has not answered the stop may still run the container.
+  const bool was_stopped = is_stopped && (held.mapped().is_stop_answered || !IsNodeLost(status));
   ContainerExited exited = ExitedOf(status, was_stopped);
   // Only this log keeps the whole text. The error has the reason.
   if (status.diagnostics.size() > exited.error.size())
@@ -424,6 +431,7 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
     lost_[id];
   }
   Tell(exited);
+  if (is_stopped && !was_stopped) StopOnLostNode(id);
 }
 
 void YarnScheduler::StopOnLostNode(const ContainerId& id) {

@@ -123,8 +123,9 @@ class YarnScheduler : public Scheduler {
   struct Held {
     hadoop::Container container;
     State state = State::kGranted;
-    bool is_stopped = false;  // we requested the stop
-    bool is_warned = false;   // its preemption was reported
+    bool is_stopped = false;        // we requested the stop
+    bool is_stop_answered = false;  // by the container's node
+    bool is_warned = false;         // its preemption was reported
   };
   struct End {
     hadoop::FinalStatus status;

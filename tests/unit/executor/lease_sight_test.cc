@@ -157,7 +157,7 @@ const TestRow kSharedStore[] = {
     {"AMissingRecordIsNotWatchedFor", {{"running, lose, lose, no-lease", "no watch; state Running"}}},
     {"WithoutItsJobsFolderItStopsItsTaskAndLeaves", {{"running, lose, folder-gone", "state Stopping; signals TERM"}}},
     {"AnAmThatIsNotLeaderIsTriedAgainWithTheBackOff",
-     {{"running, refuse not ruling", "1 use"}, {"refuse not ruling", "no use"}, {"pass 100ms", "1 use"}}},
+     {{"running, refuse not leader", "1 use"}, {"refuse not leader", "no use"}, {"pass 100ms", "1 use"}}},
     {"TheNextAttemptDoesNotRead", {{"ended, NEXT 3, pass 1s, registered, linked 1min", "no read"}}},
     // ---- cut off or orphaned, with the slowest reads
     {"WithARenewedRecordTheTaskIsStoppedAtTheCutOff",

@@ -154,7 +154,7 @@ const TestRow kNextAttempts[] = {
     {"AHeldExecutorStaysUntilItsNextCommand",
      {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
     {"ASilentAmWithARenewedRecordCutsOffEvenAfterANotLeaderAnswer",
-     {{"running, refuse not ruling, cut-off 35s", "state Stopping"}}},
+     {{"running, refuse not leader, cut-off 35s", "state Stopping"}}},
 };
 TABLE_TEST(TaskRunNextTest, kNextAttempts, Script());
 
@@ -198,7 +198,7 @@ const TestRow kLinks[] = {
       {"lease 4 7004", "no use"},
       {"lease 5 7005, registered 4", "link Searching; no await"}}},
     {"AnAmThatIsNotLeaderCountsAsLost",
-     {{"running, refuse {not ruling|stale epoch|bad request}", "link Searching; state Running; 1 read"}}},
+     {{"running, refuse {not leader|stale epoch|bad request}", "link Searching; state Running; 1 read"}}},
     {"AnOutcomeIsReportedToEveryAmUntilOneReleases",
      {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // no AM to report to
       {"register 2", "1 report; no keep"},

@@ -164,6 +164,7 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
          lost.mutable_nodeid()->set_host(w.node.id().host);
          lost.mutable_nodeid()->set_port(w.node.id().port);
        }},
+      {"node-is", [](auto& w, auto& its) { w.node.is_slow = its[1] == "slow"; }},
       {"node-forgets", [](auto& w, auto&) { w.node.running.clear(); }},
       {"attempt-over",
        [](auto& w, auto&) {
@@ -324,6 +325,13 @@ const TestRow kSchedules[] = {
       {"kill 2 | kill 2 | hears exited 2: the node was lost, node_lost | exchanges 5", ""},
       // The count includes the uncertain end.
       {"times exited 2: the node was lost, node_lost | calls", "2 times | calls: start 2"}}},
+    {"AStoppedContainerOnALostNodeIsUncertainUntilLostAfterIfTheNodeDidNotAnswerTheStop",
+     {{"run-one | node-is slow | kill 2 | exchanges 2 | end 2 -100", ""},
+      {"hears-begin maybe exited 2 | hears exited 2: the node was lost, node_lost",
+       "maybe exited 2: the node was lost, node_lost"}}},
+    {"AStoppedContainerOnALostNodeHasEndedIfTheNodeAnsweredTheStop",
+     {{"run-one | kill 2 | node-calls 2 | exchanges 2 | end 2 -100 | hears exited 2: the node was lost, killed", ""},
+      {"times maybe exited", "0 times"}}},
     {"AnImpossibleRequestIsRefusedWithBothNumbers",
      {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
       {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
