@@ -268,7 +268,7 @@ constexpr Key kKeys[] = {
     {"tony.keytab.location", kText, "/location/to/tony.keytab", kNotNeeded, "the portal's Kerberos login", "only TonY's portal reads this key"},
     {"tony.keytab.user", kText, "user1", kNotNeeded, "the portal's Kerberos login", "only TonY's portal reads this key"},
     {"tony.portal.cache.max-entries", kNumber, "10000", kNotNeeded, "size of the portal's caches", "only TonY's portal reads this key"},
-    {"tony.portal.url", kText, "https://localhost:19886", kYarn, "address of TonY's portal, to which YARN's link leads after the job has ended; the default value means that there is no portal"},
+    {"tony.portal.url", kText, "https://localhost:19886", kYarn, "address of TonY's portal, to which YARN's link leads after the job has ended; the default value: no portal"},
     {"tony.secret.key", kText, "changeme", kNotNeeded, "the portal's session key", "only TonY's portal reads this key", kSecret},
     {"tony.version-info.<NAME>", kText, "", kNotNeeded, "TonY's build, stamped by its client", "the key names the TonY that wrote the file; `tony version` shows this version"},
 };

@@ -38,7 +38,7 @@ TEST_F(FakeClusterTest, AJobRunsAndItsOutputsCanBeRead) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AFailureIsReportedLikeThatOfALocalJob) {
+TEST_F(FakeClusterTest, TheErrorOutputOfAFailedTaskIsReportedBySubmit) {
   const Ran submitted = Ends(*Start(OnFake("echo broken >&2; exit 3")), 1);
   EXPECT_THAT(submitted.out, HasSubstr("broken"));
   ExpectNothingLeft();
@@ -96,7 +96,7 @@ TEST_F(FakeClusterTest, TasksSurviveTheDeathOfTheirMaster) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AReplacedMasterCannotWriteAndExits) {
+TEST_F(FakeClusterTest, AReplacedMasterIsFencedAndExits) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   const pid_t first = Master();
@@ -114,7 +114,7 @@ TEST_F(FakeClusterTest, AReplacedMasterCannotWriteAndExits) {
 }
 
 // The first master hangs and keeps its connections, as on a node that the network has lost.
-TEST_F(FakeClusterTest, AWaitingClientReportsThatNoMasterRunsAndThenTheNextMaster) {
+TEST_F(FakeClusterTest, AWaitingClientReportsThatNoMasterRunsAndLaterThatANewMasterHasStarted) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   const auto client = Start({"wait", job, "--follow"});
@@ -136,7 +136,7 @@ TEST_F(FakeClusterTest, AWaitingClientReportsThatNoMasterRunsAndThenTheNextMaste
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AKillOfAJobWithoutAMasterIsTakenByTheNextMaster) {
+TEST_F(FakeClusterTest, AKillOfAJobWithoutAMasterIsExecutedByTheNextMaster) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   box_.Write("home/cluster/jobs/" + job + "/queued", "the queue is full");
@@ -149,7 +149,7 @@ TEST_F(FakeClusterTest, AKillOfAJobWithoutAMasterIsTakenByTheNextMaster) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, TwoSignalsEndAJobWithoutAMasterInItsCluster) {
+TEST_F(FakeClusterTest, ASecondSignalToTheClientKillsAJobWithoutAMasterThroughTheScheduler) {
   const auto client = Start(OnFake(HoldUntilGo()));
   ASSERT_TRUE(WaitForRunning(1));
   const std::string job = client->out().substr(0, client->out().find('\n'));
@@ -163,7 +163,7 @@ TEST_F(FakeClusterTest, TwoSignalsEndAJobWithoutAMasterInItsCluster) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, ASignalKillsThroughTheConnectionWhileTheStoreIsAway) {
+TEST_F(FakeClusterTest, ASignalToTheClientKillsTheJobWhileTheRecordStoreIsUnavailable) {
   const auto client = Start(OnFake(HoldUntilGo()));
   ASSERT_TRUE(WaitForRunning(1));
   const std::string job = client->out().substr(0, client->out().find('\n'));
@@ -178,7 +178,7 @@ TEST_F(FakeClusterTest, ASignalKillsThroughTheConnectionWhileTheStoreIsAway) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AJobWithoutAMasterAndWithoutItsStoreIsKilledInItsCluster) {
+TEST_F(FakeClusterTest, AJobIsKilledThroughTheSchedulerWhenMasterAndRecordStoreAreUnavailable) {
   const auto client = Start(OnFake(HoldUntilGo()));
   ASSERT_TRUE(WaitForRunning(1));
   const std::string job = client->out().substr(0, client->out().find('\n'));

@@ -71,20 +71,20 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(reader.complaints(verb if code == 0 else "error", answer.document()), [])
         return answer.document()
 
-    def test_the_program_accepts_what_the_schema_accepts(self):
+    def test_tony_plan_accepts_every_document_that_the_schema_accepts(self):
         for document in TAKEN:
             with self.subTest(document):
                 self.assertEqual(reader.complaints("job-document", document), [])
                 self.tony("plan", document)
 
-    def test_the_program_refuses_in_one_line_what_the_schema_refuses(self):
+    def test_tony_plan_refuses_in_one_line_every_document_that_the_schema_refuses(self):
         for document in REFUSED:
             with self.subTest(document):
                 self.assertTrue(reader.complaints("job-document", document))
                 message = self.tony("plan", document, code=65)["error"]["message"]
                 self.assertNotIn("\n", message)
 
-    def test_four_forms_of_a_job_give_the_same_spec(self):
+    def test_flags_members_spec_and_properties_give_the_same_job_spec(self):
         keys = {"tony.application.name": "n", "tony.application.framework": "pytorch", "tony.worker.instances": "2",
                 "tony.worker.memory": "3g", "tony.worker.restart.budget": "1", "tony.application.tags": "a,b",
                 "tony.application.untracked.jobtypes": "ps,eval", "tony.ps.instances": "1", "tony.eval.instances": "1",
@@ -110,7 +110,7 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(self.tony("plan", {"properties": text}), members_alone)
         self.assertEqual(self.box.run("plan", "--json", "job.json").document(), members_alone)
 
-    def test_errors_name_the_member_of_each_value(self):
+    def test_plan_explain_names_the_document_member_that_set_each_key(self):
         document = {**WHOLE, "env": {"DB_PASSWORD": "hush", "A": "b"}}
         configuration = self.tony("plan", document, "--explain", "-conf", "tony.eval.vcores=2")["configuration"]
         sources = {value["key"]: (value["value"], value["source"]) for value in configuration}
@@ -124,7 +124,7 @@ class DocumentTest(unittest.TestCase):
         }.items():  # fmt: skip
             self.assertEqual(sources[key], value)
 
-    def test_a_document_is_submitted_once_and_its_paths_start_at_the_folder(self):
+    def test_a_resubmitted_document_adopts_its_job_and_paths_start_at_the_current_folder(self):
         document = {"framework": "standalone", "executes": "cat mine.txt > $OUT; echo $A >> $OUT", "src_dir": "src",
                     "env": {"A": "of the document", "OUT": str(self.box.folder / "out")},
                     "tasks": {"worker": {"instances": 1, "memory": "512m"}}}  # fmt: skip
@@ -137,14 +137,14 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual((again["job"], again["decision"], again["spec_differs"]), (first["job"], "adopted", False))
         self.assertTrue(self.tony("submit", {**document, "name": "n"}, *words)["spec_differs"])
 
-    def test_standard_input_that_is_not_a_document_is_reported_precisely(self):
+    def test_invalid_standard_input_is_reported_with_the_precise_reason(self):
         for text, part in [(b"", "standard input: the document is empty"), (b" \n", "standard input: the document is empty"), (b"{", "not JSON"),
                            (b'{"name": "\xff"}', "not valid UTF-8"), (b"\0", "a NUL character"),
                            (b'{"name": 1, "name": 2}', '"name" occurs twice'), (b" " * (16 * 2**20 + 1), "larger than 16 MiB"),
                            (b'{"tasks": {"worker": {"instances": 1e3}}}', "from tasks.worker.instances")]:  # fmt: skip
             self.assertIn(part, self.tony("plan", text, code=65)["error"]["message"])
 
-    def test_closed_standard_input_or_a_terminal_is_reported(self):
+    def test_closed_standard_input_exits_with_65_and_a_terminal_as_input_with_64(self):
         closed = subprocess.run(
             ["/bin/sh", "-c", 'exec "$0" plan - <&-', self.box.tony], cwd=self.box.folder, env=self.box.environment(),
             capture_output=True, timeout=LIMIT)  # fmt: skip

@@ -11,30 +11,30 @@ from reader import task
 
 class EngineTest(ContractCase):
     @of("wait")
-    def test_wait_reports_the_verdict_by_its_exit_code(self):
+    def test_wait_exits_with_0_for_a_successful_job_and_1_for_a_failed_job(self):
         self.expect("wait", self.jobs["good"])
         for fate in ("bad", "shot", "killed"):
             self.expect("wait", self.jobs[fate], code=1)
 
     @of("wait")
-    def test_wait_since_returns_at_a_change(self):
+    def test_wait_since_returns_at_the_next_status_change_or_at_its_timeout(self):
         seq = self.expect("status", self.jobs["running"])["seq"]
         self.assertGreaterEqual(self.expect("wait", self.jobs["running"], "--since", str(seq - 1))["seq"], seq)
         self.assertTrue(self.expect("wait", self.jobs["running"], "--since", str(seq), "--timeout", "1")["timed_out"])
 
     @of("wait")
-    def test_a_timed_out_wait_is_retryable(self):
+    def test_a_timed_out_wait_exits_with_69_and_is_retryable(self):
         document = self.expect("wait", self.jobs["running"], "--timeout", "1", code=69)
         self.assertTrue(document["error"]["retryable"])
 
     @of("wait")
-    def test_wait_follow_is_one_object_a_line(self):
+    def test_wait_follow_prints_one_json_object_per_line(self):
         documents = self.expect_lines("wait", self.jobs["good"], "--follow")
         self.assertEqual(documents[-1]["state"], "SUCCEEDED")
         self.assertEqual(self.expect_lines("wait", self.jobs["bad"], "--follow", code=1)[-1]["state"], "FAILED")
 
     @of("wait")
-    def test_a_timed_out_wait_follow_ends_with_the_error(self):
+    def test_a_timed_out_wait_follow_prints_one_error_object(self):
         documents = self.expect_lines("wait", self.jobs["running"], "--follow", "--timeout", "1", code=69)
         self.assertEqual(["error" in document for document in documents].count(True), 1)
 
@@ -48,14 +48,14 @@ class EngineTest(ContractCase):
         self.assertEqual(self.state(self.jobs["running"]), "RUNNING")
 
     @of("submit")
-    def test_a_submit_that_waits_reports_the_verdict(self):
+    def test_a_submit_that_waits_prints_the_verdict_and_exits_by_it(self):
         self.assertEqual(self.expect("submit", *task("true"))["state"], "SUCCEEDED")
         self.assertEqual(self.expect("submit", *task("exit 7"), code=1)["verdict"]["exit_code"], 7)
         self.expect("submit", *task("true"), "-conf", "tony.worker.instances=many", code=65)
         self.expect("submit", *task("true"), "-conf", "tony.worker.memory=1100000g", code=65)
 
     @of("kill")
-    def test_kill_may_be_repeated(self):
+    def test_a_repeated_kill_succeeds_and_a_kill_of_an_ended_job_changes_nothing(self):
         job = self.own(*task("sleep 600"))
         self.expect("kill", job, "--no-wait", "--reason", "a test's")
         self.expect("wait", job, code=1)
@@ -65,14 +65,14 @@ class EngineTest(ContractCase):
         self.assertEqual(self.state(self.jobs["good"]), "SUCCEEDED")
 
     @of("outputs")
-    def test_outputs_are_those_that_the_chief_wrote(self):
+    def test_outputs_prints_the_values_that_the_chief_wrote(self):
         self.assertEqual(self.expect("outputs", self.jobs["good"])["outputs"], {"accuracy": 0.5, "model": "m"})
         self.assertEqual(self.expect("outputs", self.jobs["silent"])["outputs"], {})
         self.expect("outputs", self.jobs["bad"])
         self.expect("outputs", self.jobs["running"], code=69)
 
     @of("outputs", "status")
-    def test_a_bad_output_does_not_affect_others(self):
+    def test_an_invalid_output_value_does_not_affect_the_other_outputs(self):
         job = self.own(*task("""printf '{"a":NaN,"b":1e400,"c":1}' > $TONY_OUTPUT_FILE"""))
         self.expect("wait", job)
         answer = self.expect("outputs", job)
@@ -89,14 +89,14 @@ class EngineTest(ContractCase):
             self.expect("status", job)
 
     @of("watch")
-    def test_watch_is_one_object_a_line_with_each_end_once(self):
+    def test_watch_prints_one_json_object_per_line_and_each_end_once(self):
         documents = self.expect_lines("watch", self.jobs["good"], self.jobs["bad"], UNKNOWN)
         ended = [document["job"] for document in documents if "verdict" in document]
         self.assertEqual(sorted(ended), sorted([self.jobs["good"], self.jobs["bad"]]))
         self.assertEqual([d["job"] for d in documents if "error" in d], [UNKNOWN])
 
     @of("submit", "find", "ack")
-    def test_a_request_has_a_single_job(self):
+    def test_submits_with_the_same_request_id_share_one_job(self):
         request = ("--request-id", "airflow://dag/run/task/-1", "--owner", "o1")
         self.expect("find", *request[:2], code=66)
         created = self.expect("submit", "--detach", *request, "--submission", "2", *task("true"))
@@ -113,7 +113,7 @@ class EngineTest(ContractCase):
         self.assertTrue(self.expect("status", created["job"])["acked"])
 
     @of("submit", "kill")
-    def test_kills_are_fenced(self):
+    def test_a_kill_with_an_outdated_owner_is_fenced(self):
         request = ("--request-id", "azkaban://h/7/flow/job")
         job = self.own(*request, "--owner", "o1", *task("sleep 600"))
         attached = self.expect("submit", "--detach", *request, "--owner", "o2", *task("sleep 600"))
@@ -127,7 +127,7 @@ class EngineTest(ContractCase):
         self.assertEqual((killed["killed"], killed["state"]), (True, "KILLED"))
 
     @of("kill", "submit")
-    def test_a_kill_before_the_submit_takes_effect_later(self):
+    def test_a_kill_before_the_submit_is_remembered_and_refuses_the_submit(self):
         request = ("--request-id", "airflow://dag/run/late/-1")
         remembered = self.expect("kill", *request, "--if-owner", "o1")
         self.assertEqual((remembered["job"], remembered["killed"], remembered["remembered"]), (None, False, True))
@@ -135,7 +135,7 @@ class EngineTest(ContractCase):
         self.expect("kill", "--request-id", "airflow://dag/run/never/-1", code=66)
 
     @of("submit", "wait")
-    def test_an_unwatched_job_is_abandoned(self):
+    def test_a_job_without_a_client_is_killed_as_abandoned_after_its_watch_timeout(self):
         job = self.own("--watch-timeout", "1", *task("sleep 600"))
         states = lambda: {listed["job"]: listed["state"] for listed in self.expect("list")["jobs"]}
         # `list` does not query the job, so it does not count as client activity
@@ -144,7 +144,7 @@ class EngineTest(ContractCase):
         self.assertEqual((verdict["class"], verdict["retryable"]), ("abandoned", True))
 
     @of("status", "wait")
-    def test_a_job_on_another_machine_is_named_as_such(self):
+    def test_status_and_wait_for_a_job_of_another_machine_name_that_machine(self):
         job = self.own(*task("sleep 600"))
         file = self.box.folder / "home/jobs" / job / "submission.json"
         ours = file.read_text()

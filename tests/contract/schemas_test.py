@@ -57,12 +57,12 @@ class SchemasTest(unittest.TestCase):
                 self.assertEqual(schema["$id"], f"urn:tony:schema:1:{name}")
                 self.assertEqual(schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
 
-    def test_every_reference_leads_to_a_schema(self):
+    def test_every_schema_reference_names_an_existing_schema(self):
         for name in reader.names():
             for reference in re.findall(r'"\$ref": "([^"]*)"', json.dumps(reader.load(name))):
                 self.assertIn(reference.removeprefix("urn:tony:schema:1:"), reader.names(), name)
 
-    def test_every_required_field_has_a_definition_and_no_answer_is_closed(self):
+    def test_every_required_field_is_defined_and_every_answer_allows_additional_fields(self):
         def look(name, schema):
             if isinstance(schema, list):
                 return [look(name, item) for item in schema]
@@ -77,23 +77,23 @@ class SchemasTest(unittest.TestCase):
         for name in set(reader.names()) - set(CLOSED):
             look(name, reader.load(name))
 
-    def test_samples_are_accepted_and_unknown_fields_too(self):
+    def test_sample_documents_are_accepted_with_and_without_unknown_fields(self):
         for name, document in SAMPLES.items():
             self.assertEqual(reader.complaints(name, document), [], name)
             self.assertEqual(reader.complaints(name, {**document, "news": {"of": 2027}}), [], name)
 
-    def test_a_missing_field_is_refused(self):
+    def test_a_document_without_a_required_field_is_refused(self):
         for name, document in SAMPLES.items():
             for field in reader.inlined(reader.load(name)).get("required", []):
                 changed = {key: value for key, value in document.items() if key != field}
                 self.assertTrue(reader.complaints(name, changed), f"{name} without {field}")
 
-    def test_a_value_of_another_type_is_refused_at_every_depth(self):
+    def test_a_value_of_the_wrong_type_is_refused_at_every_depth(self):
         for name, document in SAMPLES.items():
             for place, changed in wrong_types(document):
                 self.assertTrue(reader.complaints(name, changed), f"{name} with another type at {place}")
 
-    def test_words_and_numbers_outside_the_contract_are_refused(self):
+    def test_enum_values_and_numbers_outside_the_contract_are_refused(self):
         for name, document, place, value in [
             ("job-status", JOB, "state", "DONE"), ("job-status", JOB, "schema", 2),
             ("verdict", VERDICT, "class", "bad_luck"), ("verdict", VERDICT, "state", "RUNNING"),
@@ -106,13 +106,13 @@ class SchemasTest(unittest.TestCase):
         ]:  # fmt: skip
             self.assertTrue(reader.complaints(name, {**document, place: value}), f"{name} with {place} {value}")
 
-    def test_a_verdict_is_there_exactly_when_the_job_has_ended(self):
+    def test_a_job_status_must_have_a_verdict_exactly_when_the_job_has_ended(self):
         without = {key: value for key, value in JOB.items() if key not in ("verdict", "ended")}
         self.assertTrue(reader.complaints("job-status", without))
         self.assertEqual(reader.complaints("job-status", {**without, "state": "RUNNING"}), [])
         self.assertTrue(reader.complaints("job-status", {**JOB, "state": "RUNNING"}))
 
-    def test_the_strict_reader_is_strict(self):
+    def test_the_strict_reader_rejects_duplicate_keys_nan_and_trailing_text(self):
         for text in ('{"a":1,"a":2}', '{"a":NaN}', "{} {}", "", "{", "[1]"):
             with self.assertRaises((AssertionError, ValueError), msg=text):
                 reader.Answer(["x"], 0, text.encode() + b"\n", b"").document()
@@ -128,7 +128,7 @@ class ManualTest(unittest.TestCase):
 
     manual = (reader.SCHEMAS.parents[3] / "docs/reference/json.md").read_text(encoding="utf-8")
 
-    def test_the_table_of_verbs_has_a_file_for_each(self):
+    def test_each_verb_in_the_manuals_table_links_to_an_existing_schema(self):
         rows = re.findall(r"^\| `([a-z-]+)[^|]*\| \[([a-z-]+)\]\([^)]*/v1/([a-z-]+)\.schema\.json\)", self.manual, re.M)
         every = re.findall(r"^\| `[a-z-]+[^|]*\| \[", self.manual, re.M)
         self.assertEqual(len(rows), len(every), "rows of another form")
@@ -136,10 +136,10 @@ class ManualTest(unittest.TestCase):
             self.assertEqual(text, name)
             self.assertIn(name, reader.names())
 
-    def test_the_table_of_outcome_classes_has_those_of_the_schema(self):
+    def test_the_manuals_table_of_outcome_classes_equals_the_schema(self):
         self.assertEqual([row[0] for row in outcome_rows(self.manual)], reader.load("outcome-class")["enum"])
 
-    def test_the_table_of_errors_has_those_of_the_schema(self):
+    def test_the_manuals_table_of_errors_equals_the_schema(self):
         rows = re.findall(r"^\| (6\d|7\d) \| `([a-z_]+)` \|", self.manual, re.M)
         self.assertEqual({int(code): name for code, name in rows}, reader.ERROR_CLASSES)
 

@@ -69,7 +69,7 @@ class SecretsTest(unittest.TestCase):
         self.ask_all(answer.document()["job"])
         self.expect_none()
 
-    def test_a_secret_of_the_document_is_in_no_file(self):
+    def test_a_secret_of_a_job_document_is_stored_in_no_file(self):
         self.write("job.json", json.dumps({
             "framework": "standalone", "tasks": {"worker": {"instances": 1}}, "secrets": {"PIN": BY_DOCUMENT},
             "executes": f'[ "$PIN" = {BY_DOCUMENT[:6]}"{BY_DOCUMENT[6:]}" ]',
@@ -95,7 +95,7 @@ class SecretsTest(unittest.TestCase):
             self.assertEqual(reader.complaints("error", answer.document()), [])
         self.expect_none()
 
-    def test_plan_masks_the_values_and_keeps_the_names(self):
+    def test_plan_masks_the_values_of_secrets_and_shows_their_names(self):
         plan = self.box.run("plan", *self.words(0), "--json").document()
         self.assertEqual(reader.complaints("plan", plan), [])
         shown = {**plan["spec"]["execution_env"], **plan["spec"]["container_env"]}
@@ -106,7 +106,7 @@ class SecretsTest(unittest.TestCase):
         values = {entry["key"]: entry["value"] for entry in explained["configuration"]}
         self.assertEqual(values["tony.secret.key"], next(iter(shown.values())))
 
-    def test_the_jobs_own_token_is_in_no_answer(self):
+    def test_the_token_of_a_job_appears_in_no_answer_of_tony(self):
         job = self.box.run("submit", *self.words(0), "--json", MY_TOKEN=BY_ENVIRONMENT).document()["job"]
         tokens = [file.read_text().strip() for file in self.box.folder.glob(f"home/jobs/{job}/token")]
         self.assertTrue(all(len(token) > 16 for token in tokens) and tokens)

@@ -15,24 +15,24 @@ from reader import Sandbox, strict, task
 
 class VerbsTest(ContractCase):
     @of("version")
-    def test_version_lists_its_schemas(self):
+    def test_version_lists_the_schema_versions(self):
         self.assertIn(1, self.expect("version")["schemas"])
 
     @of("init")
-    def test_init_lists_what_it_wrote(self):
+    def test_init_lists_the_files_that_it_wrote(self):
         self.assertEqual(self.expect("init", "batch")["files"], ["job.yaml", "work.py"])
         self.expect("init", "batch", code=73)
         self.expect("init", "keras", code=64)
 
     @of("run")
-    def test_run_answers_as_submit_does(self):
+    def test_run_prints_the_final_state_and_exits_by_it(self):
         for command, code, state in (("true", 0, "SUCCEEDED"), ("exit 3", 1, "FAILED")):
             answer = self.box.run("run", "--json", "--", command)
             self.judge(answer, answer.document(), "run", code)
             self.assertEqual(answer.document()["state"], state)
 
     @of("status")
-    def test_status_of_every_fate(self):
+    def test_status_shows_the_verdict_of_successful_failed_and_killed_jobs(self):
         for fate, state, cls in [("good", "SUCCEEDED", "success"), ("bad", "FAILED", "user_error"),
                                  ("shot", "FAILED", "user_error"), ("killed", "KILLED", "killed")]:  # fmt: skip
             verdict = self.expect("status", self.jobs[fate])["verdict"]
@@ -42,7 +42,7 @@ class VerbsTest(ContractCase):
         self.assertEqual(self.expect("status", self.jobs["killed"])["verdict"]["message"].count("enough"), 1)
 
     @of("status")
-    def test_status_before_the_end(self):
+    def test_status_of_a_running_job_shows_its_tasks_and_restarts(self):
         running = self.expect("status", self.jobs["running"])
         self.assertEqual((running["am_reachable"], running["unruled"]), (True, False))
         self.assertGreater(running["tasks"][0]["pid"], 0)
@@ -51,23 +51,23 @@ class VerbsTest(ContractCase):
         self.assertEqual(restarted["tasks"][0]["attempt"], 2)
 
     @of("status")
-    def test_status_of_many_jobs_is_one_object(self):
+    def test_status_of_several_jobs_is_one_json_object(self):
         jobs = [self.jobs["good"], self.jobs["running"], self.jobs["killed"]]
         document = self.expect("status", *jobs)
         self.assertEqual([job["job"] for job in document["jobs"]], jobs)
 
     @of("list")
-    def test_list_has_every_job(self):
+    def test_list_includes_every_job(self):
         listed = {job["job"] for job in self.expect("list")["jobs"]}
         self.assertLessEqual(set(self.jobs.values()), listed)
 
     @of("list")
-    def test_the_queue_lists_running_jobs(self):
+    def test_list_queue_includes_running_jobs(self):
         queue = self.expect("list", "--queue")
         self.assertIn(self.jobs["running"], [job["job"] for job in queue["jobs"] if job["state"] == "running"])
 
     @of("logs")
-    def test_logs_with_their_cursor(self):
+    def test_logs_are_read_in_parts_by_their_cursor(self):
         whole = self.expect("logs", self.jobs["good"])
         texts = {entry["stream"]: entry["text"] for entry in whole["entries"]}
         self.assertEqual(texts, {"stdout": "one\n", "stderr": "two\n"})
@@ -85,7 +85,7 @@ class VerbsTest(ContractCase):
         self.assertFalse(self.expect("logs", self.jobs["running"])["eof"])
 
     @of("logs")
-    def test_logs_by_their_last_lines(self):
+    def test_logs_tail_prints_the_last_lines_of_each_stream(self):
         job = self.expect("submit", *task("seq 9; echo two >&2"))["job"]
         tail = self.expect("logs", job, "worker:0", "--tail", "2")
         self.assertEqual([entry["text"] for entry in tail["entries"]], ["8\n9\n", "two\n"])
@@ -99,7 +99,7 @@ class VerbsTest(ContractCase):
         self.assertEqual(sorted(document["text"] for document in followed), ["9\n", "two\n"])
 
     @of("logs")
-    def test_logs_of_some_lines_with_their_times(self):
+    def test_logs_are_filtered_by_grep_and_since_and_have_timestamps_on_request(self):
         job = self.jobs["good"]
         found = self.expect("logs", job, "worker", "--grep", "^o.e$", "--timestamps", "--since", "1d")["entries"]
         self.assertEqual([entry["text"] for entry in found], ["one\n"])
@@ -114,13 +114,13 @@ class VerbsTest(ContractCase):
         self.expect("logs", job, "evaluator", code=66)
 
     @of("logs")
-    def test_logs_followed_are_one_entry_a_line(self):
+    def test_logs_follow_prints_one_json_entry_per_line(self):
         documents = self.expect_lines("logs", self.jobs["good"], "-f", schema="log-line")
         self.assertEqual(sorted(document["text"] for document in documents), ["one\n", "two\n"])
         self.assertEqual(self.expect_lines("logs", UNKNOWN, "-f", code=66)[-1]["error"]["class"], "not_found")
 
     @of("history")
-    def test_history_of_every_fate(self):
+    def test_the_parts_of_a_jobs_time_in_the_history_add_up_to_its_total(self):
         for fate, job in self.jobs.items():
             document = self.expect("history", job, "--events")
             parts = [value for name, value in document["time"].items() if name != "total_ms"]
@@ -137,27 +137,27 @@ class VerbsTest(ContractCase):
         self.assertEqual(len(self.expect("list")["jobs"]), before)
 
     @of("explain-exit")
-    def test_explain_exit_and_the_manual_say_the_same_of_every_class(self):
+    def test_explain_exit_and_the_manual_agree_on_every_outcome_class(self):
         classes = self.expect("explain-exit")["classes"]
         told = [(c["class"], "yes" if c["retryable"] else "no", c["restart"], c["meaning"]) for c in classes]
         self.assertEqual(sorted(told), sorted(schemas_test.outcome_rows(schemas_test.ManualTest.manual)))
         self.assertEqual(sorted(c["class"] for c in classes), sorted(reader.load("outcome-class")["enum"]))
 
     @of("explain-exit")
-    def test_explain_exit_explains_one_exit(self):
+    def test_explain_exit_explains_an_exit_code_or_a_signal(self):
         for word in ("0", "1", "137", "SIGKILL", "-100"):
             self.assertEqual(self.expect("explain-exit", word)["asked"], word)
         self.expect("explain-exit", "3", "--job", self.jobs["bad"])
         self.expect("explain-exit", "300", code=64)
 
     @of("doctor")
-    def test_doctor_reports_its_health(self):
+    def test_doctor_exits_with_0_exactly_if_it_reports_healthy(self):
         answer = self.box.run("doctor", "--json")
         document = answer.document()
         self.judge(answer, document, "doctor", 0 if document["healthy"] else 1)
 
     @of("gc")
-    def test_gc_lists_what_it_would_remove_and_keeps_running_jobs(self):
+    def test_gc_dry_run_lists_ended_jobs_and_no_running_job(self):
         gone = self.expect("gc", "--older-than", "0m", "--dry-run")["jobs"]
         self.assertIn(self.jobs["bad"], gone)
         self.assertNotIn(self.jobs["running"], gone)
@@ -170,7 +170,7 @@ class VerbsTest(ContractCase):
             self.assertIn(UNKNOWN, document["error"]["message"])
 
     @of("status")
-    def test_an_unknown_job_does_not_hide_the_others(self):
+    def test_status_shows_known_jobs_despite_an_unknown_one_and_exits_with_66(self):
         answer = self.box.run("status", self.jobs["good"], UNKNOWN, "--json")
         document = answer.document()
         self.assertEqual((answer.exit, reader.complaints("status", document)), (66, []), str(answer))
@@ -178,14 +178,14 @@ class VerbsTest(ContractCase):
         self.assertEqual(document["jobs"][1]["error"]["code"], 66)
 
     @of("history")
-    def test_history_is_exported_to_the_jobs_folder(self):
+    def test_history_export_writes_to_the_history_location_of_the_job(self):
         job = self.expect("submit", *task("true", "-conf", f"tony.history.location={self.box.folder}/portal"))["job"]
         exported = self.expect("history", job, "--export", schema="history-export")
         self.assertTrue(os.path.isdir(exported["folder"]))
         self.expect("history", self.jobs["good"], "--export", code=65)
 
     @of("history")
-    def test_history_lists_ended_jobs(self):
+    def test_history_lists_only_ended_jobs_and_filters_by_state(self):
         listed = {job["job"]: job for job in self.expect("history", schema="history-list")["jobs"]}
         self.assertEqual(listed[self.jobs["bad"]]["class"], "user_error")
         self.assertNotIn(self.jobs["running"], listed)
@@ -194,7 +194,7 @@ class VerbsTest(ContractCase):
         self.expect("history", "--class", "bad_luck", code=64)
 
     @of("history")
-    def test_history_counts_ended_jobs_after_a_reindex_too(self):
+    def test_history_stats_are_the_same_after_a_reindex(self):
         before = self.expect("history", "--stats", "--class", "killed", schema="history-stats")["stats"]
         self.assertEqual(before["by_state"], {"KILLED": before["jobs"]})
         again = self.expect("history", "--reindex", schema="history-reindex")
@@ -204,12 +204,12 @@ class VerbsTest(ContractCase):
         self.expect("history", "--stats", "--name", "none such", schema="history-stats")
 
     @of("history")
-    def test_history_has_the_configuration(self):
+    def test_history_conf_shows_the_configuration_of_the_job(self):
         keys = [entry["key"] for entry in self.expect("history", self.jobs["bad"], "--conf")["configuration"]]
         self.assertIn("tony.worker.instances", keys)
 
     @of("history")
-    def test_history_serves_until_it_is_stopped(self):
+    def test_history_serve_runs_until_sigterm_and_exits_with_0(self):
         process = self.box.start("history", "--serve", "--json")
         told = strict(process.stdout.readline().decode())
         self.assertEqual(reader.complaints("history-serve", told), [])
@@ -224,7 +224,7 @@ class VerbsTest(ContractCase):
         self.expect("status", code=64)
         self.expect("wait", self.jobs["good"], "--timeout", "soon", code=64)
 
-    def test_json_may_stand_before_the_verb(self):
+    def test_the_json_option_is_accepted_before_the_verb(self):
         for words, code in [(("version",), 0), (("status", self.jobs["good"]), 0), (("wait", self.jobs["bad"]), 1),
                             (("status", UNKNOWN), 66), (("sttus",), 64)]:  # fmt: skip
             before = self.box.run("--json", *words)
@@ -243,7 +243,7 @@ class VerbsTest(ContractCase):
             self.judge(answer, answer.document(), "error", answer.exit)
             self.assertIn(answer.exit, (69, 73))
 
-    def test_names_and_output_that_are_not_utf8_do_not_break_the_answer(self):
+    def test_logs_and_names_that_are_not_utf8_do_not_break_the_json_answer(self):
         command = "printf 'caf\\351 \\001\\n'; printf 'b\\377d' >&2; exit 1"
         self.expect("submit", *task("true"), "-conf", os.fsdecode(b"tony.application.name=caf\xe9"), code=64)
         job = self.own(*task(command, "-conf", 'tony.application.name=caf\u00e9 "\u2603"'))
@@ -251,7 +251,7 @@ class VerbsTest(ContractCase):
         for verb in ("status", "logs", "history"):
             self.expect(verb, job)
 
-    def test_answers_that_were_damaged_are_refused(self):
+    def test_answers_without_a_required_field_or_with_a_wrong_type_violate_their_schema(self):
         for words, schema in [(("version",), "version"), (("logs", self.jobs["good"]), "log-answer"),
                               (("history", self.jobs["bad"]), "history"), (("plan", *task("true")), "plan"),
                               (("gc", "--dry-run"), "gc"), (("doctor",), "doctor"), (("list", "--queue"), "queue"),
@@ -271,7 +271,7 @@ class VerbsTest(ContractCase):
         named = [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line))]
         return [verb for verb in named if verb not in ("help", "completion", "complete")]
 
-    def test_every_verb_of_the_help_has_a_schema_a_row_and_a_test(self):
+    def test_every_verb_of_the_help_has_a_schema_a_row_of_the_manual_and_a_test(self):
         classes = (VerbsTest, engine_test.EngineTest)
         tests = [getattr(cls, name) for cls in classes for name in dir(cls) if name.startswith("test")]
         tested = {verb for test in tests for verb in getattr(test, "verbs", ())}
@@ -284,7 +284,7 @@ class VerbsTest(ContractCase):
 
 
 class NothingLeftTest(unittest.TestCase):
-    def test_when_the_last_command_has_returned_nothing_runs(self):
+    def test_no_tony_process_runs_after_the_kill_of_the_last_job(self):
         box = Sandbox()
         self.addCleanup(box.close)
         box.run("submit", *task("true"), "--json")

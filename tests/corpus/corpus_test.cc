@@ -133,7 +133,7 @@ class CorpusTest : public ::testing::TestWithParam<std::string> {
   const std::filesystem::path golden_file_;
 };
 
-TEST_P(CorpusTest, EqualPropertiesGiveTheSameJobByEveryReader) {
+TEST_P(CorpusTest, EqualPropertiesGiveTheSameJobFromCommandLineAzkabanStepAndJobDocument) {
   const std::string own_text = ReadWhole(CorpusFolder() / (set() + ".properties"));
   const std::string own_file = set() + ".properties";
   WriteWhole(own_file, own_text);
@@ -159,7 +159,7 @@ TEST_P(CorpusTest, EqualPropertiesGiveTheSameJobByEveryReader) {
 }
 
 // Reading these files fails at their text. The command line reports the line, and a step reports the key.
-TEST(CorpusFormatTest, AnUnreadableTextIsRefusedByBothReadersForTheSameReason) {
+TEST(CorpusFormatTest, CommandLineAndAzkabanStepRefuseAMalformedFileForTheSameReason) {
   const TempFolder folder;
   for (const char* set : {"bad-format-escape", "bad-format-nul", "bad-format-surrogate"}) {
     const std::filesystem::path file = CorpusFolder() / StrCat(set, ".properties");
@@ -180,19 +180,19 @@ INSTANTIATE_TEST_SUITE_P(Sets, CorpusTest, ::testing::ValuesIn(SetNames()), [](c
   return name;
 });
 
-TEST(CorpusFolderTest, EverySetHasAGoldenAndEveryGoldenASet) {
+TEST(CorpusFolderTest, EveryPropertiesFileHasAGoldenFileAndViceVersa) {
   EXPECT_EQ(SetNames(), GoldenNames());
   EXPECT_GE(SetNames().size(), 45u);
 }
 
-TEST(CorpusFolderTest, ExactlyTheSetsNamedBadAreRefused) {
+TEST(CorpusFolderTest, ExactlyThePropertiesFilesNamedBadAreRefused) {
   for (const std::string& set : SetNames()) {
     const bool is_refused = ReadWhole(CorpusFolder() / (set + ".json")).starts_with("{\n  \"error\"");
     EXPECT_EQ(is_refused, set.starts_with("bad-")) << set;
   }
 }
 
-TEST(CorpusFolderTest, EverySetBeginsWithAComment) {
+TEST(CorpusFolderTest, EveryPropertiesFileBeginsWithAComment) {
   for (const std::string& set : SetNames()) {
     EXPECT_TRUE(ReadWhole(CorpusFolder() / (set + ".properties")).starts_with("# ")) << set;
   }

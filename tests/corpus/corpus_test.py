@@ -104,7 +104,7 @@ class CorpusTest(unittest.TestCase):
         self.assertEqual(code, golden.get("error", {"code": 0})["code"])
         self.assertEqual(told(plan), masked(name, whole(golden)))
 
-    def test_every_set_is_planned_as_its_golden_says(self):
+    def test_the_plan_of_every_properties_file_equals_its_golden_file(self):
         names = sorted(file.stem for file in CORPUS.glob("*.properties"))
         self.assertGreaterEqual(len(names), 45)
         for name in names:

@@ -17,24 +17,24 @@ REAL = ["job local-20270101-000000-abcdef RUNNING", "worker:0    running   9    
 
 
 class OutputTest(unittest.TestCase):
-    def test_ids_and_amounts_of_the_page_match_others(self):
+    def test_ids_and_amounts_shown_on_a_page_match_other_real_values(self):
         names = output.Names()
         self.assertTrue(output.matches(SHOWN, REAL, names))
         self.assertEqual("kill 9; tony status local-20270101-000000-abcdef",
                          names.in_command("kill 16817; tony status local-20261126-101500-4637c9"))
 
-    def test_an_id_of_the_page_matches_one_real_id(self):
+    def test_an_id_shown_on_a_page_matches_only_one_real_id(self):
         names = output.Names()
         self.assertTrue(output.matches(SHOWN, REAL, names))
         self.assertFalse(output.matches(SHOWN[:1], ["job local-20270101-000000-000000 RUNNING"], names))
 
-    def test_other_words_do_not_match(self):
+    def test_different_words_or_missing_or_additional_lines_do_not_match(self):
         self.assertFalse(output.matches(SHOWN, [REAL[0].replace("RUNNING", "FAILED"), REAL[1]], output.Names()))
         self.assertFalse(output.matches(SHOWN, REAL[:1], output.Names()))
         self.assertFalse(output.matches(SHOWN, [*REAL, "one more"], output.Names()))
         self.assertFalse(output.matches([], ["something"], output.Names()))
 
-    def test_dots_match_any_lines_or_words(self):
+    def test_three_dots_match_any_lines_or_words(self):
         self.assertTrue(output.matches(["...", "end ... of it"], ["a", "b", "end or beginning of it"], output.Names()))
         self.assertFalse(output.matches(["...", "end"], ["a", "b"], output.Names()))
 
@@ -51,12 +51,12 @@ class OutputTest(unittest.TestCase):
 
 
 class PagesTest(unittest.TestCase):
-    def test_a_block_has_the_comments_before_it(self):
+    def test_directives_in_comments_apply_to_the_next_code_block(self):
         blocks, alone = pages.read_blocks("<!-- about: x -->\n\n<!-- not run: root -->\n```console\n$ a\n```\n```console\n$ b\n```\n")
         self.assertEqual([("about", "x", 1)], alone)
         self.assertEqual([{"not run": "root"}, {}], [block.directives for block in blocks])
 
-    def test_a_comment_without_its_block_is_an_error(self):
+    def test_a_directive_comment_without_a_code_block_is_an_error(self):
         with self.assertRaises(ValueError):
             pages.read_blocks("<!-- not run: root -->\nText.\n")
 
@@ -66,7 +66,7 @@ class PagesTest(unittest.TestCase):
                             lambda *link: seen.append(link) or "")
         self.assertEqual([(False, "a", "b.md"), (False, "two\nlines", "i.md")], seen)
 
-    def test_anchors_are_those_of_code_hosts(self):
+    def test_heading_anchors_are_generated_as_by_code_hosts(self):
         self.assertEqual({"a-b-c", "a-b-c-1"}, pages.anchors_of("# A `b`, c!\n## A b c\n```\n# none\n```\n"))
 
 
@@ -76,7 +76,7 @@ class LinksTest(unittest.TestCase):
         self.assertEqual([], dead)
         self.assertGreater(followed, 200)
 
-    def test_dead_links_are_named(self):
+    def test_dead_links_are_reported_with_the_missing_file_or_heading(self):
         build = pages.ROOT / "build"
         build.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=build) as folder:
@@ -89,14 +89,14 @@ class LinksTest(unittest.TestCase):
 
 
 class SiteTest(unittest.TestCase):
-    def test_foreign_files_that_a_page_would_fetch_are_named(self):
+    def test_files_that_a_page_would_fetch_from_other_sites_are_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             site = pathlib.Path(folder)
             (site / "a.html").write_text('<a href="https://h/">x</a><script src="https://h/x.js"></script><img src="b.png">')
             (site / "a.css").write_text("@font-face { src: url(//h/f.woff2) } p { background: url(b.png) }")
             self.assertEqual(['a.html: <script src="https://h/x.js">', "a.css: //h/f.woff2"], list(fetched_from_elsewhere(site)))
 
-    def test_each_schema_has_its_fields(self):
+    def test_the_generated_reference_has_a_section_for_each_schema(self):
         text = reference.schemas(None)
         for file in reference.SCHEMAS.glob("*.schema.json"):
             self.assertIn(f"## {file.name.removesuffix('.schema.json')}\n", text)

@@ -29,7 +29,7 @@ class AzkabanEndTest : public AzkabanTest {
 
 // ---- cancelled steps
 
-TEST_F(AzkabanEndTest, SigtermKillsTheJobEvenAfterTheAdapterHasExited) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterKillsTheJobThoughTheAdapterExitsAtOnce) {
   const auto step = StartHolding();
   Terminate(*step);
   ExpectKilled(Job());
@@ -50,7 +50,7 @@ TEST_F(AzkabanEndTest, SigintAndSighupKillTheJobAsSigtermDoes) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, ASecondSigtermChangesNothing) {
+TEST_F(AzkabanEndTest, ASecondSigtermToTheAdapterHasNoEffect) {
   const auto step = StartHolding();
   step->Signal(SIGTERM);
   Terminate(*step);
@@ -70,7 +70,7 @@ TEST_F(AzkabanEndTest, SigtermDuringStagingLeavesNoRunningJob) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, SigtermAtAnyMomentOfTheStartLeavesNoRunningJob) {
+TEST_F(AzkabanEndTest, SigtermAtAnyMomentWhileTheStepStartsLeavesNoRunningJob) {
   step_.properties["executes"] = "sleep 1000";
   for (int i = 0; i < 6; ++i) {
     step_.properties["azkaban.flow.execid"] = std::to_string(100 + i);
@@ -113,7 +113,7 @@ TEST_F(AzkabanEndTest, SigtermWhileTheGangFormsKillsAllItsTasks) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, TermDoesNotWaitForAnApplicationMasterThatHangs) {
+TEST_F(AzkabanEndTest, TheAdapterExitsOnSigtermWithoutWaitingForAHangingMaster) {
   const auto step = StartHolding();
   KillAll("tony-am", SIGSTOP);
   Terminate(*step);
@@ -121,7 +121,7 @@ TEST_F(AzkabanEndTest, TermDoesNotWaitForAnApplicationMasterThatHangs) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, ACancelSurvivesTheDeathOfKeeperAndMaster) {
+TEST_F(AzkabanEndTest, ACancelledJobIsKilledByRecoverAfterKeeperAndMasterDied) {
   const auto step = StartHolding();
   for (const char* program : {"tony-keeper", "tony-am"}) KillAll(program, SIGSTOP);
   Terminate(*step);
@@ -141,7 +141,7 @@ TEST_F(AzkabanEndTest, ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, TwoStepsOfAFlowAreCancelledOneAfterTheOther) {
+TEST_F(AzkabanEndTest, CancellingTwoStepsOfAFlowKillsBothJobs) {
   const auto first = StartHolding();
   step_.properties["azkaban.job.id"] = "evaluate";
   step_.variables["JOB_NAME"] = "evaluate";
@@ -154,7 +154,7 @@ TEST_F(AzkabanEndTest, TwoStepsOfAFlowAreCancelledOneAfterTheOther) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, SigtermToAnAttemptWithASuccessorKillsNothing) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterOfAnOlderAttemptDoesNotKillTheJob) {
   const auto first = StartHolding();
   step_.properties["azkaban.job.attempt"] = "1";
   const auto second = step_.Start();
@@ -169,7 +169,7 @@ TEST_F(AzkabanEndTest, SigtermToAnAttemptWithASuccessorKillsNothing) {
 
 // ---- lost processes and folders
 
-TEST_F(AzkabanEndTest, AJobIsAbandonedIfNoNewAdapterFollowsAKilledOne) {
+TEST_F(AzkabanEndTest, AJobWithoutAnAdapterIsKilledAsAbandonedAfterTheWatchTimeout) {
   step_.properties["tony.azkaban.watch-timeout"] = "1";
   const auto step = StartHolding();
   step->Signal(SIGKILL);
@@ -178,13 +178,13 @@ TEST_F(AzkabanEndTest, AJobIsAbandonedIfNoNewAdapterFollowsAKilledOne) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, AnAdapterThatFollowsKeepsItsJobAlive) {
+TEST_F(AzkabanEndTest, AJobWithAnAdapterOutlivesTheWatchTimeout) {
   step_.properties["tony.azkaban.watch-timeout"] = "1";
   step_.properties["executes"] = "sleep 3";
   ExpectEnd(step_.Run(), 0);
 }
 
-TEST_F(AzkabanEndTest, AnAdapterExitsWithItsExecutorServerAndTheJobGoesOn) {
+TEST_F(AzkabanEndTest, TheAdapterExitsWhenAzkabansExecutorServerDiesAndTheJobContinues) {
   const auto server = StartHolding("\"$@\" & wait");
   ASSERT_EQ(box_.Pids("tony-azkaban").size(), 1u);
   server->Signal(SIGKILL);
@@ -198,7 +198,7 @@ TEST_F(AzkabanEndTest, AnAdapterExitsWithItsExecutorServerAndTheJobGoesOn) {
   ExpectEnd(next->Wait(), 0);
 }
 
-TEST_F(AzkabanEndTest, AClosedPipeOfTheLogDoesNotAffectTheJob) {
+TEST_F(AzkabanEndTest, AClosedLogPipeOfTheAdapterDoesNotAffectTheJob) {
   step_.properties["executes"] = HoldUntilGo();
   // The pipe closes after the first line of the log.
   const auto step = step_.Start("exec \"$@\" > >(head -n 1)");
@@ -209,7 +209,7 @@ TEST_F(AzkabanEndTest, AClosedPipeOfTheLogDoesNotAffectTheJob) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanEndTest, TheExitCodeIsRightEvenIfNoOutputCanBeWritten) {
+TEST_F(AzkabanEndTest, TheAdaptersExitCodeIsThatOfTheJobEvenIfItsLogCannotBeWritten) {
   step_.properties["executes"] = "exit 3";
   EXPECT_EQ(step_.Start("exec \"$@\" >&- 2>&-")->Wait().exit, 1);
   step_.properties["executes"] = "true";

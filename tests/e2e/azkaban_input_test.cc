@@ -57,13 +57,13 @@ const TestRow kInput[] = {
       {"set worker_env.TEXT `  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  `", ""},
       {"step", ""},
       {"file seen", "out=  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  "}}},
-    {"AHandWrittenPropertiesFileIsAccepted",
+    {"CommentsAndContinuationLinesInThePropertiesFileAreAccepted",
      {{"%V", ""},
       {"text `! a comment\n\n  # another\nworker_env.TEXT : in \\\n     two\\ lines\n`", ""},
       {"step", ""},
       {"file seen", "out=in two lines"}}},
-    {"ALargeValueOfAForeignPropertyIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
-    {"MalformedEscapesAreRefused",
+    {"AOneMebibyteValueOfAnUnrelatedPropertyIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
+    {"MalformedUnicodeEscapesInThePropertiesFileAreRefused",
      {{"text `worker_env.TEXT=\\u12G4\n`", ""},
       {"step", "65 && ~\\u"},
       {"text `worker_env.TEXT=\\u\n`", ""},
@@ -72,24 +72,24 @@ const TestRow kInput[] = {
       {"step", "65 && ~\\u"}}},
     {"AVariableTooLongForTheKernelIsRefused",
      {{"set worker_env.TEXT %K", ""}, {"step", "65 && ~TEXT && ~bytes && !xxxxxxxx"}}},
-    {"AnEmptyFileIsRefused", {{"properties ``", ""}, {"step", "65 && ~azkaban.flow.execid"}}},
+    {"AnEmptyPropertiesFileIsRefused", {{"properties ``", ""}, {"step", "65 && ~azkaban.flow.execid"}}},
     {"RunningOutsideAzkabanIsAUsageError", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
 
     // ---- values of properties
-    {"AnInvalidNumberIsNamed",
+    {"AnInvalidNumberIsRefusedWithItsKeyAndValue",
      {{"set tony.worker.instances two", ""}, {"step", "65 && ~tony.worker.instances && ~two && ~expected"}}},
-    {"ASourceFolderThatIsNotThereIsNamed",
+    {"AMissingSourceFolderIsRefusedAndNamed",
      {{"set src_dir no/such/folder", ""},
       {"step", "65 && ~tony.src-dir && ~no/such/folder && ~no such file or folder"}}},
     {"ARequestThatExceedsTheMachineIsRefused",
      {{"machine {\"memory_mb\":1000}", ""},
       {"set tony.worker.memory 5g", ""},
       {"step", "65 && ~tony.worker.memory && ~5 && ~1000 MB"}}},
-    {"AnUnknownFrameworkIsNamed",
+    {"AnUnsupportedFrameworkIsRefusedAndNamed",
      {{"set tony.application.framework mxnet", ""},
       {"step", "65 && ~tony.application.framework && ~mxnet && ~pytorch"}}},
     {"ARequestForDockerIsRefused", {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
-    {"AnInvalidWatchTimeoutIsNamed",
+    {"AnInvalidWatchTimeoutIsRefusedAndNamed",
      {{"set tony.azkaban.watch-timeout soon", ""},
       {"step", "65 && ~tony.azkaban.watch-timeout && ~soon && ~expected"},
       {"set tony.azkaban.watch-timeout -1", ""},
@@ -99,7 +99,7 @@ const TestRow kInput[] = {
       {"set tony.yarn.queue ml", ""},
       {"step", "~warning: tony.worker.instnaces && ~warning: tony.yarn.queue"}}},
     // ExpectEnd fails if the log contains an escape or a carriage return.
-    {"AQuotedValueCannotControlTheTerminal", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
+    {"TerminalEscapesInARefusedValueAreNotPrinted", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
 
     // ---- files that the step writes
     {"UnwritableOutputsFailTheStepAndNotTheJob",
@@ -112,7 +112,7 @@ const TestRow kInput[] = {
       {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""},
       {"step", "73 && ~SUCCEEDED && ~/dev/full"}}},
     {"AStepWithoutAnOutputsFileSucceeds", {{"unset $JOB_OUTPUT_PROP_FILE", ""}, {"step", ""}}},
-    {"AFailedJobNeedsNoPlaceForOutputs",
+    {"AFailedStepExitsWithOneEvenIfItsOutputsFileIsUnwritable",
      {{"set executes `exit 3`", ""}, {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""}, {"step", "1"}}},
     {"AStepWithoutAnAttachmentFileSucceeds", {{"unset azkaban.job.attachment.file", ""}, {"step", "!attachment"}}},
 };
@@ -136,7 +136,7 @@ class AzkabanFilesTest : public AzkabanTest {
   std::string Stored() const { return StoredProperties(step_.properties); }
 };
 
-TEST_F(AzkabanFilesTest, WindowsLineEndsAndAMissingLastLineEndAreAccepted) {
+TEST_F(AzkabanFilesTest, APropertiesFileWithWindowsLineEndsAndNoFinalLineEndIsAccepted) {
   step_.properties["executes"] = "printf %s \"$TEXT\" > " + box_.File("seen");
   step_.properties["worker_env.TEXT"] = "plain";
   std::string text;
@@ -146,12 +146,12 @@ TEST_F(AzkabanFilesTest, WindowsLineEndsAndAMissingLastLineEndAreAccepted) {
   EXPECT_EQ(ReadText(box_.File("seen")), "plain");
 }
 
-TEST_F(AzkabanFilesTest, AFileThatIsTooLargeIsRefused) {
+TEST_F(AzkabanFilesTest, APropertiesFileOf20MebibytesIsRefused) {
   step_.properties_text = Stored() + "a=" + std::string(20 << 20, 'x');
   ExpectRefused(65, HasSubstr("larger than"));
 }
 
-TEST_F(AzkabanFilesTest, AFileThatCannotBeReadIsNamed) {
+TEST_F(AzkabanFilesTest, APropertiesFileThatIsMissingAFolderOrAPipeIsRefusedAndNamed) {
   step_.variables["JOB_PROP_FILE"] = box_.File("missing");
   ExpectRefused(65, AllOf(HasSubstr(box_.File("missing")), HasSubstr("no such file")));
   step_.variables["JOB_PROP_FILE"] = step_.folder().string();
@@ -162,7 +162,7 @@ TEST_F(AzkabanFilesTest, AFileThatCannotBeReadIsNamed) {
   ExpectRefused(65, HasSubstr(box_.File("pipe")));
 }
 
-TEST_F(AzkabanFilesTest, AFileThatMayNotBeReadIsNamed_NotAsRoot) {
+TEST_F(AzkabanFilesTest, APropertiesFileWithoutReadPermissionIsRefusedAndNamed_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const std::string file = box_.Write("closed", Stored());
   fs::permissions(file, fs::perms::none);
@@ -170,7 +170,7 @@ TEST_F(AzkabanFilesTest, AFileThatMayNotBeReadIsNamed_NotAsRoot) {
   ExpectRefused(65, HasSubstr(file));
 }
 
-TEST_F(AzkabanFilesTest, AnAttachmentThatCannotBeWrittenIsOneWarning) {
+TEST_F(AzkabanFilesTest, AnUnwritableAttachmentFileCausesOneWarning) {
   step_.properties["azkaban.job.attachment.file"] = box_.File("no/such/folder/attachment");
   const auto step = StartHolding();
   Go();

@@ -59,7 +59,7 @@ class AzkabanInstallTest : public testing::Test {
   const fs::path jobtypes_;
 };
 
-TEST_F(AzkabanInstallTest, OutputThatCannotBeWrittenIsAFailure) {
+TEST_F(AzkabanInstallTest, InstallAndDoctorFailIfStandardOutputCannotBeWritten) {
   for (const std::string words : {"install ", "doctor --help "}) {
     const std::string line = kAdapter + " " + words + jobtypes_.string() + " >/dev/full";
     const Ran lost = Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
@@ -81,7 +81,7 @@ TEST_F(AzkabanInstallTest, InstallMakesTheJobTypeWithAliasesAndARepeatChangesNot
   EXPECT_EQ(before.st_ino, after.st_ino);
 }
 
-TEST_F(AzkabanInstallTest, EveryUserMayReadItWhateverTheUmask) {
+TEST_F(AzkabanInstallTest, TheInstalledJobTypeIsReadableByAllUsersWhateverTheUmask) {
   const mode_t old = umask(0077);
   const Ran ran = Install();
   umask(old);
@@ -91,7 +91,7 @@ TEST_F(AzkabanInstallTest, EveryUserMayReadItWhateverTheUmask) {
   EXPECT_EQ(Mode(jobtypes_ / "tony/plugin.properties"), 0644u);
 }
 
-TEST_F(AzkabanInstallTest, AnUpgradeKeepsWhatTheAdministratorWrote) {
+TEST_F(AzkabanInstallTest, AnUpgradeKeepsPropertiesAndFilesThatTheAdministratorAdded) {
   Write("tony/plugin.properties", "# ours\ntony.worker.memory=3g\ncommand=/old/bin/tony-azkaban\nenv.X=caf\xE9\n");
   Write("tony/private.properties", "jobtype.class=com.example.Own\nexecute.as.user=true\n");
   Write("tony/notes", "mine");
@@ -106,14 +106,14 @@ TEST_F(AzkabanInstallTest, AnUpgradeKeepsWhatTheAdministratorWrote) {
   EXPECT_THAT(Install().out, testing::HasSubstr("nothing was changed"));
 }
 
-TEST_F(AzkabanInstallTest, ExecuteAsUserIsTurnedOffOnRequest) {
+TEST_F(AzkabanInstallTest, InstallWithNoExecuteAsUserSetsExecuteAsUserToFalse) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Install({"--no-execute-as-user"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/private.properties"), testing::EndsWith("\nexecute.as.user=false\n"));
 }
 
-TEST_F(AzkabanInstallTest, ProgramsCanBeInstalledIntoTheJobTypesOwnFolder) {
+TEST_F(AzkabanInstallTest, InstallWithProgramsCopiesTheProgramsIntoTheJobTypesFolder) {
   const Ran ran = Install({"--with-programs"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/plugin.properties"), testing::StartsWith("command=${plugin.dir}/bin/tony-azkaban\n"));
@@ -128,7 +128,7 @@ TEST_F(AzkabanInstallTest, ProgramsCanBeInstalledIntoTheJobTypesOwnFolder) {
   ExpectOneLine(own({}), 64, "lies in the folder that would be replaced");
 }
 
-TEST_F(AzkabanInstallTest, AForeignJobTypeIsRefusedAndReplacedOnlyOnRequest) {
+TEST_F(AzkabanInstallTest, AForeignJobTypeIsReplacedOnlyWithTheOptionReplace) {
   Write("TonyJob/private.properties", "jobtype.class=com.linkedin.tony.azkaban.TonyJob\n");
   Write("TonyJob/tony.jar", "jar");
   ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not installed by TonY (a folder of its own); --replace moves");
@@ -141,7 +141,7 @@ TEST_F(AzkabanInstallTest, AForeignJobTypeIsRefusedAndReplacedOnlyOnRequest) {
   EXPECT_EQ(Names(box_.folder() / "plugins"), (Words{"TonyJob.replaced-1", "jobtypes"}));
 }
 
-TEST_F(AzkabanInstallTest, ForeignFoldersFilesAndLinksInTheWayAreNamed) {
+TEST_F(AzkabanInstallTest, InstallRefusesForeignFoldersFilesAndLinksAtTheJobTypesPath) {
   Write("tony/private.properties", "jobtype.class=com.example.Tony\n");
   ExpectOneLine(Install(), 73, "jobtypes/tony: not installed by TonY (a job type without plugin.properties)");
   Write("tony/plugin.properties", "command=/bin/true\n");
@@ -166,7 +166,7 @@ TEST_F(AzkabanInstallTest, AFolderThatIsNotAJobTypesFolderIsRefused) {
   ExpectOneLine(Run({"install", (jobtypes_ / "tony").string()}), 64, "so it is one job type");
 }
 
-TEST_F(AzkabanInstallTest, AFolderThatMayNotBeWrittenIsNamed_NotAsRoot) {
+TEST_F(AzkabanInstallTest, InstallNamesAFolderThatIsNotWritable_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   chmod(jobtypes_.parent_path().c_str(), 0555);
   const Ran ran = Install();
@@ -179,7 +179,7 @@ TEST_F(AzkabanInstallTest, AFolderThatMayNotBeWrittenIsNamed_NotAsRoot) {
   EXPECT_TRUE(fs::is_empty(jobtypes_));
 }
 
-TEST_F(AzkabanInstallTest, ADiskThatIsFullChangesNothing) {
+TEST_F(AzkabanInstallTest, AnInstallOnAFullDiskChangesNothing) {
   ASSERT_EQ(Install().exit, 0);
   const std::string before = "command=/old/tony-azkaban\n";
   Write("tony/plugin.properties", before);
@@ -248,7 +248,7 @@ class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithP
   }
 };
 
-TEST_P(AzkabanInstallCrashTest, ADeathAtAnyPointLeavesWholeJobTypesAndTheNextRunFinishes) {
+TEST_P(AzkabanInstallCrashTest, AnInstallKilledAtAnyPointLeavesCompleteJobTypesAndTheNextInstallFinishes) {
   const Words points = RunOne("0");
   ASSERT_GT(points.size(), 8u);
   // The last point is the end of the program.
@@ -273,7 +273,7 @@ TEST_P(AzkabanInstallCrashTest, ADeathAtAnyPointLeavesWholeJobTypesAndTheNextRun
 INSTANTIATE_TEST_SUITE_P(Over, AzkabanInstallCrashTest,
                          testing::Values(Before::kNothing, Before::kOlder, Before::kForeign), [](const auto& test) {
                            return test.param == Before::kNothing ? "Nothing"
-                                  : test.param == Before::kOlder ? "AnOlderOne"
+                                  : test.param == Before::kOlder ? "AnOlderInstallation"
                                                                  : "LinkedInsFolder";
                          });
 
@@ -296,14 +296,14 @@ TEST_F(AzkabanDoctorTest, AMissingInstallationIsReportedWithTheCommandToInstallI
   EXPECT_TRUE(Has(ran, "ok    type TonyJob: the same as tony")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, AzkabansDefaultOfExecuteAsUserFailsWithoutItsProgram) {
+TEST_F(AzkabanDoctorTest, DoctorFailsIfExecuteAsUserIsOnAndItsProgramIsMissing) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Doctor();
   EXPECT_EQ(ran.exit, 1);
   EXPECT_TRUE(Has(ran, "fail  execute.as.user: true, Azkaban's default")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheReportIsAvailableAsJson) {
+TEST_F(AzkabanDoctorTest, DoctorPrintsItsReportAsJson) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   const Ran ran = Doctor({"--json"});
   const auto document = ParseJson(ran.out);
@@ -333,7 +333,7 @@ TEST_F(AzkabanDoctorTest, DoctorReadsJobTypesAndVariablesOfAnExecutorServer) {
   EXPECT_TRUE(Has(ran, "ok    home: " + box_.home().string())) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, AMissingProcessAndOneThatIsNotJavaAreNamed) {
+TEST_F(AzkabanDoctorTest, DoctorRefusesAnExecutorProcessThatIsMissingOrNotJava) {
   const Background shell({"/bin/sleep", "1000"}, box_.Environment(), box_.folder());
   const std::string words = "/proc/" + std::to_string(shell.pid()) + "/cmdline";
   ASSERT_TRUE(WaitFor([&] { return ReadText(words).find("sleep") != std::string::npos; }));
@@ -344,7 +344,7 @@ TEST_F(AzkabanDoctorTest, AMissingProcessAndOneThatIsNotJavaAreNamed) {
   ExpectOneLine(Run({"doctor", "--executor", "x"}), 64, "--executor x: expected a process id");
 }
 
-TEST_F(AzkabanDoctorTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(AzkabanDoctorTest, DoctorNamesAMissingJobTypesFolder) {
   const Ran ran = Run({"doctor", box_.File("none")});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_TRUE(Has(ran, "fail  job types: " + box_.File("none") + ": no such folder")) << ran.out;

@@ -45,7 +45,7 @@ TEST_F(AzkabanSecretTest, SecretsAreNotInFailureReports) {
   ExpectHushed(ran);
 }
 
-TEST_F(AzkabanSecretTest, SecretsAreNotInRefusals) {
+TEST_F(AzkabanSecretTest, SecretsAreNotInErrorMessagesOfInvalidProperties) {
   const auto refused = [this](const std::string& property, const std::string& value) {
     auto before = std::exchange(step_.properties[property], value);
     const Ran ran = step_.Run();

@@ -8,7 +8,7 @@ using testing::IsSupersetOf;
 
 using AzkabanStepTest = AzkabanTest;
 
-TEST_F(AzkabanStepTest, SuccessIsExitZeroWithTheJobsIdForTheNextStep) {
+TEST_F(AzkabanStepTest, ASuccessfulStepExitsWithZeroAndWritesItsJobIdForTheNextStep) {
   const Ran ran = step_.Run();
   ExpectEnd(ran, 0);
   ExpectAllGoneSoon();
@@ -21,7 +21,7 @@ TEST_F(AzkabanStepTest, SuccessIsExitZeroWithTheJobsIdForTheNextStep) {
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanStepTest, TheTaskGetsNeitherAzkabansFilesNorItsLog) {
+TEST_F(AzkabanStepTest, TheTaskHasNoAzkabanFileVariablesAndItsOutputIsNotInTheStepsLog) {
   step_.variables["JOBTYPE_PRIVATE_PROP_FILE"] = step_.folder() / "private";
   step_.properties["executes"] =
       "echo to nobody; test -z \"$JOB_PROP_FILE$JOB_OUTPUT_PROP_FILE$JOBTYPE_PRIVATE_PROP_FILE\"";
@@ -31,7 +31,7 @@ TEST_F(AzkabanStepTest, TheTaskGetsNeitherAzkabansFilesNorItsLog) {
   EXPECT_EQ(LogText("worker-0", "stdout"), "to nobody\n");
 }
 
-TEST_F(AzkabanStepTest, TheLogBeginsWithTheJobItsPageAndItsLogsAndHasALineForEachChange) {
+TEST_F(AzkabanStepTest, TheStepsLogBeginsWithJobIdPageAndLogFolderAndHasALineForEachStateChange) {
   const auto step = StartHolding();
   const std::string job = Job();
   const std::string url = Text(Status(job), "/tracking_url");
@@ -60,7 +60,7 @@ TEST_F(AzkabanStepTest, TheAddressOfTensorBoardIsInTheLog) {
   EXPECT_EQ(CountLinesWith(ran.out, "TensorBoard: " + url), 1u) << ran.out;
 }
 
-TEST_F(AzkabanStepTest, TheAttachmentIsTheStatusWhileTheJobRunsAndAfterItsEnd) {
+TEST_F(AzkabanStepTest, TheAttachmentFileHoldsTheStatusWhileTheJobRunsAndAfterItsEnd) {
   const auto step = StartHolding();
   const auto state = [&] {
     const std::string text = ReadText(step_.attachment_file());
@@ -101,7 +101,7 @@ TEST_F(AzkabanStepTest, OutputsOfTheChiefBecomePropertiesOfTheNextStep) {
   EXPECT_EQ(outputs.count("nothing") + outputs.count("tony.output.nothing"), 0u);
 }
 
-TEST_F(AzkabanStepTest, ABadOutputIsAWarningAndTheOthersArePassedOn) {
+TEST_F(AzkabanStepTest, AnInvalidOutputValueCausesAWarningAndValidOutputsArePassedOn) {
   const Ran ran = RunLeaving(R"({"loss": NaN, "big": 1e400, "model.path": "/m"})");
   ExpectEnd(ran, 0);
   EXPECT_THAT(ran.out, HasAll({"\"loss\" is passed on as text", "\"big\" is left out"}));
@@ -118,12 +118,12 @@ TEST_F(AzkabanStepTest, MalformedOutputsOfTheChiefAreAWarning) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanStepTest, TheResultIsAcknowledgedOnceItIsPassedOn) {
+TEST_F(AzkabanStepTest, TheAdapterAcknowledgesTheResultOfASuccessfulJob) {
   ExpectEnd(step_.Run(), 0);
   EXPECT_EQ(At(Status(Job()), "/acked"), value(true));
 }
 
-TEST_F(AzkabanStepTest, AzkabansServerMayReadTheStatusWhateverTheUmask) {
+TEST_F(AzkabanStepTest, TheAttachmentFileIsReadableByAllUsersWhateverTheUmask) {
   ExpectEnd(step_.Start("umask 077; exec \"$@\"")->Wait(), 0);
   struct stat about {};
   ASSERT_EQ(stat(step_.attachment_file().c_str(), &about), 0);
@@ -136,7 +136,7 @@ TEST_F(AzkabanStepTest, TheOutputsFileIsOverwritten) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATaskStayOutOfTheLog) {
+TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATasksErrorsAreRemovedFromTheStepsLog) {
   step_.properties["executes"] = R"(printf '\033[31mred\033[0m\rover it\nRuntimeError: \033[1mbold\n' >&2; exit 3)";
   const Ran ran = step_.Run();
   // ExpectEnd fails if the log contains an escape or a carriage return.
@@ -144,7 +144,7 @@ TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATaskStayOutOfTheLog) {
   EXPECT_THAT(ran.out, HasAll({"over it", "bold"}));
 }
 
-TEST_F(AzkabanStepTest, AFailedTaskIsReportedWithItsCodeAndItsLastWordsAndLeavesNoOutputs) {
+TEST_F(AzkabanStepTest, AFailedTaskIsReportedWithExitCodeAndLastErrorLineAndPassesOnNoOutputs) {
   step_.properties["executes"] =
       R"(echo '{"a":1}' > $TONY_OUTPUT_FILE; printf 'step 1\rstep 2\n\033[31mno such data\033[0m\n' >&2; exit 3)";
   const Ran ran = step_.Run();
@@ -156,7 +156,7 @@ TEST_F(AzkabanStepTest, AFailedTaskIsReportedWithItsCodeAndItsLastWordsAndLeaves
   ExpectAllGoneSoon();
 }
 
-TEST_F(AzkabanStepTest, TheJobCarriesTheNamesOfItsFlowAsTags) {
+TEST_F(AzkabanStepTest, TheJobIsTaggedWithAzkabansExecutionFlowProjectAndServer) {
   ExpectEnd(step_.Run(), 0);
   EXPECT_THAT(json::serialize(Status(Job())),
               HasAll({"azkaban.flow.execid:7", "azkaban.flow.flowid:nightly", "azkaban.flow.projectname:ranking",
@@ -165,7 +165,7 @@ TEST_F(AzkabanStepTest, TheJobCarriesTheNamesOfItsFlowAsTags) {
 
 // ---- which job belongs to the step
 
-TEST_F(AzkabanStepTest, ALaterAttemptAttachesToTheJobOfOneThatWasKilled) {
+TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepAttachesToTheJobOfAKilledAttempt) {
   auto first = StartHolding();
   first->Signal(SIGKILL);
   Ends(*first, 137);
@@ -192,7 +192,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptAdoptsTheResultOfAJobThatHasSucceeded) {
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(1));
 }
 
-TEST_F(AzkabanStepTest, ALaterAttemptAfterAFailureIsANewJob) {
+TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepCreatesANewJobAfterAFailedJob) {
   step_.properties["executes"] = "test -e " + box_.File("go");
   ExpectEnd(step_.Run(), 1);
   const std::string failed = Job();
@@ -203,7 +203,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptAfterAFailureIsANewJob) {
   EXPECT_NE(Outputs().at("tony.job.id"), failed);
 }
 
-TEST_F(AzkabanStepTest, EachExecutionAndEachPlaceInAFlowHasAJobOfItsOwn) {
+TEST_F(AzkabanStepTest, EachFlowExecutionAndEachNestedPathCreatesItsOwnJob) {
   ExpectEnd(step_.Run(), 0);
   step_.properties["azkaban.flow.nested.path"] = "sub:train";
   ExpectEnd(step_.Run(), 0);

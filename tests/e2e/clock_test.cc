@@ -22,9 +22,9 @@ class ClockTest : public TonyTest {
   }
 };
 
-class AskersClockTest : public ClockTest, public testing::WithParamInterface<const char*> {};
+class ClientsClockTest : public ClockTest, public testing::WithParamInterface<const char*> {};
 
-TEST_P(AskersClockTest, ADelayedKillDoesNotDependOnTheClientsClock) {
+TEST_P(ClientsClockTest, ADelayedKillDoesNotDependOnTheClientsClock) {
   const auto client = Hold(One(HoldUntilGo()));
   SetClocks(GetParam());
   Succeeds({"kill", Job(), "--delay", "5", "--reason", "late"}, ClocksOf("tony"));
@@ -35,12 +35,12 @@ TEST_P(AskersClockTest, ADelayedKillDoesNotDependOnTheClientsClock) {
   ExpectNothingLeft();
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, AskersClockTest, testing::Values(kEightHoursBack, kEightHoursOn),
-                         [](const auto& test) { return *test.param == '-' ? "Back" : "On"; });
+INSTANTIATE_TEST_SUITE_P(Steps, ClientsClockTest, testing::Values(kEightHoursBack, kEightHoursOn),
+                         [](const auto& test) { return *test.param == '-' ? "EightHoursBack" : "EightHoursAhead"; });
 
 class MastersClockTest : public ClockTest, public testing::WithParamInterface<const char*> {};
 
-TEST_P(MastersClockTest, ABackOffKeepsItsLengthWhenTheNextMasterHasAnotherTime) {
+TEST_P(MastersClockTest, ARestartBackOffKeepsItsLengthIfTheClockOfTheNextMasterDiffers) {
   const auto client = box_.StartTony(One("echo x >> " + box_.File("attempts") + "; [ $TONY_ATTEMPT = 3 ]",
                                          {"tony.restart.task.budget=2", "tony.restart.backoff-ms=6000"}),
                                      ClocksOf("tony-am"));
@@ -55,9 +55,9 @@ TEST_P(MastersClockTest, ABackOffKeepsItsLengthWhenTheNextMasterHasAnotherTime) 
 }
 
 INSTANTIATE_TEST_SUITE_P(Steps, MastersClockTest, testing::Values(kEightHoursBack, kEightHoursOn),
-                         [](const auto& test) { return *test.param == '-' ? "Back" : "On"; });
+                         [](const auto& test) { return *test.param == '-' ? "EightHoursBack" : "EightHoursAhead"; });
 
-TEST_F(ClockTest, ADelayedKillThatExpiredDuringSleepIsDoneOnWakeUp) {
+TEST_F(ClockTest, ADelayedKillThatFellDueWhileTheMachineSleptIsExecutedOnWakeUp) {
   const auto client = box_.StartTony(One(HoldUntilGo()), ClocksOf("tony-am"));
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
   Succeeds({"kill", Job(), "--delay", "3600", "--reason", "slept"});
@@ -69,7 +69,7 @@ TEST_F(ClockTest, ADelayedKillThatExpiredDuringSleepIsDoneOnWakeUp) {
   ExpectNothingLeft();
 }
 
-TEST_F(ClockTest, AClockChangeDoesNotAffectARunningMaster) {
+TEST_F(ClockTest, ADelayedKillIsNotExecutedEarlyIfTheClockJumpsEightHoursAhead) {
   const auto client = box_.StartTony(One(HoldUntilGo()), ClocksOf("tony-am"));
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
   Succeeds({"kill", Job(), "--delay", "3600"});

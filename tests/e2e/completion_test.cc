@@ -6,7 +6,7 @@ namespace {
 
 // %S stands for the beginning of the submit of a job without a gang, and %m for the least memory.
 const TestRow kCompletion[] = {
-    {"BatchInferenceSucceedsWithEnoughShardsAndStopsTheOthers",
+    {"AJobSucceedsOnceMinSucceededTasksSucceededAndStopsItsOtherTasks",
      {{"& %S `case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; %H` tony.shard.instances=8 "
        "tony.shard.memory=%m tony.shard.min-succeeded=5",
        ""},
@@ -19,12 +19,12 @@ const TestRow kCompletion[] = {
       {"status %J --json", "/tolerated_failures=2 && /verdict/message~exit code 3 (user_error); 1 was not needed"},
       {"history %J", "out~despite failures: 5 of 8"},
       {"history", "out~5 of 8 tracked tasks succeeded"}}},
-    {"TooManyFailuresFailTheJobAndTheFirstIsNamed",
+    {"AJobFailsOnceMinFailedTasksOfARoleHaveFailed",
      {{"%S `i=$TASK_INDEX; until [ $i = 0 ] || [ -e %B/failed-$((i-1)) ]; do sleep 0.02; done; [ $i = 2 ] && exec "
        "sleep 600; touch %B/failed-$i; exit $((i+10))` tony.shard.instances=3 tony.shard.memory=%m "
        "tony.shard.min-failed=2",
        "1 && out~2 of 3 tasks of role shard have failed (tony.shard.min-failed=2) && verdict=user_error"}}},
-    {"AFinishedRoleIsStoppedWhileOthersRunOn",
+    {"TasksOfARoleThatReachedMinSucceededAreStoppedWhileOtherRolesRunOn",
      {{"& %S `case $JOB_NAME-$TASK_INDEX in shard-0) exit 0;; shard-1) exec sleep 600;; *) until [ -e %B/go ]; do "
        "sleep "
        "0.02; done;; esac` tony.shard.instances=2 tony.shard.memory=%m tony.worker.instances=1 tony.worker.memory=%m "
@@ -37,14 +37,14 @@ const TestRow kCompletion[] = {
       {"go", ""},
       {"end", "out!in spite of"},
       {"left", ""}}},
-    {"ASingleKeySelectsTonysCompletionRule",
+    {"CompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief",
      {{"%S `exit $TASK_INDEX` tony.worker.instances=2 tony.worker.memory=%m tony.application.completion-rule=tony",
        "out~1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"},
       {"%S `exit $((1-TASK_INDEX))` tony.worker.instances=2 tony.worker.memory=%m "
        "tony.application.completion-rule=tony",
        "1 && out~first cause: worker:0 failed"},  // worker 0 is the chief
       {"left", ""}}},
-    {"AJobThatReliesOnTonysRuleGetsOneWarning",
+    {"PlanWarnsOnceIfAJobReliesOnTonysCompletionRule",
      {{"plan -executes true tony.application.framework=standalone tony.application.distributed-mode=FCFS "
        "tony.worker.instances=2 tony.application.fail-on-worker-failure-enabled=false "
        "tony.application.stop-on-failure-jobtypes=chief",

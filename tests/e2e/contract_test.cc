@@ -53,7 +53,7 @@ TEST_F(ContractTest, ASubmitAttachesToARunningJobAndBecomesItsOwner) {
   EndAll();
 }
 
-TEST_F(ContractTest, ADifferentSpecIsAWarning) {
+TEST_F(ContractTest, AttachingToAJobWithADifferentSpecCausesAWarning) {
   StartHolding("first");
   const Ran ran = Succeeds(One("true") + Under("second") + Words{"--detach", "--json"});
   EXPECT_EQ(At(ParseJson(ran.out), "/spec_differs"), value(true));
@@ -62,7 +62,7 @@ TEST_F(ContractTest, ADifferentSpecIsAWarning) {
   EndAll();
 }
 
-TEST_F(ContractTest, ARunningJobIsReplacedIfThePolicyIsNever) {
+TEST_F(ContractTest, ARunningJobIsKilledAndReplacedIfOnExistingIsNever) {
   const std::string old = StartHolding("first");
   const auto answer = SubmitDetached("true", "second", Policy("never"));
   EXPECT_EQ(Text(answer, "/decision"), "created");
@@ -71,7 +71,7 @@ TEST_F(ContractTest, ARunningJobIsReplacedIfThePolicyIsNever) {
   EndAll();
 }
 
-TEST_F(ContractTest, AJobReplacedByAHigherNumberHasExitedBeforeTheNewTasksStart) {
+TEST_F(ContractTest, AJobReplacedByAHigherSubmissionNumberHasExitedBeforeTheNewTasksStart) {
   const std::string old = StartHolding("first");
   const pid_t task = std::stoi(ReadText(Running("worker-0")));
   const std::string look = "kill -0 " + std::to_string(task) + " 2>/dev/null && echo alive || echo gone";
@@ -84,7 +84,7 @@ TEST_F(ContractTest, AJobReplacedByAHigherNumberHasExitedBeforeTheNewTasksStart)
   ExpectNothingLeft();
 }
 
-TEST_F(ContractTest, EveryPolicyCreatesAJobAfterAFailureOrAKill) {
+TEST_F(ContractTest, ASubmitCreatesANewJobAfterAFailedOrKilledJobOfTheSameRequest) {
   std::set<std::string> jobs = {RunToEnd("exit 3", "first", 1)};
   for (const char* policy : {"adopt", "attach", "never"}) {
     const auto answer = Json(One("exit 3") + Under("again", Policy(policy)), 1);
@@ -97,7 +97,7 @@ TEST_F(ContractTest, EveryPolicyCreatesAJobAfterAFailureOrAKill) {
   EndAll();
 }
 
-TEST_F(ContractTest, ASuccessIsAdoptedEvenIfAcknowledgedUnlessThePolicyForbidsIt) {
+TEST_F(ContractTest, ASuccessfulJobIsAdoptedEvenIfAcknowledgedUnlessOnExistingIsAttachOrNever) {
   const std::string job = RunToEnd("true", "first", 0);
   const auto adopted = Json(One("true") + Under("second"));
   ExpectJson(adopted, {{"/decision", "adopted"}, {"/job", job}, {"/verdict/state", "SUCCEEDED"}});
@@ -116,14 +116,14 @@ TEST_F(ContractTest, ASuccessIsAdoptedEvenIfAcknowledgedUnlessThePolicyForbidsIt
   EXPECT_EQ(box_.Jobs().size(), 4u);
 }
 
-TEST_F(ContractTest, AnAdoptedResultWithoutJsonIsTheVerdictAtOnce) {
+TEST_F(ContractTest, SubmitPrintsJobIdAndVerdictOfAnAdoptedResult) {
   const std::string job = RunToEnd("true", "first", 0);
   const Ran ran = Succeeds(One("true") + Under("second"));
   EXPECT_THAT(ran.out, testing::StartsWith(job + "\n"));
   EXPECT_THAT(ran.out, HasSubstr("SUCCEEDED"));
 }
 
-TEST_F(ContractTest, ALowerNumberThanTheNewestIsRefused) {
+TEST_F(ContractTest, ASubmissionNumberLowerThanTheNewestIsRefused) {
   EXPECT_EQ(Text(Json(One("true") + Under("first", Number(2))), "/decision"), "created");
   const Ran ran = FailsInALine(77, One("true") + Under("zombie", Number(1)));
   EXPECT_THAT(ran.err, HasSubstr("newer than 1"));
@@ -146,7 +146,7 @@ TEST_F(ContractTest, TwentySubmitsOfOneRequestAtOnceMakeOneJob) {
   EndAll();
 }
 
-TEST_F(ContractTest, AKillBeforeTheJobExistsRefusesTheLateSubmitOfThatOwnerAlone) {
+TEST_F(ContractTest, AKillSentBeforeTheSubmitRefusesOnlyTheSubmitOfThatOwner) {
   const auto killed = Json({"kill", "--request-id", kRequest, "--if-owner", "late"});
   ExpectJson(killed, {{"/job", nullptr}, {"/remembered", true}, {"/killed", false}});
   FailsInALine(77, One("true") + Under("late"));
@@ -155,7 +155,7 @@ TEST_F(ContractTest, AKillBeforeTheJobExistsRefusesTheLateSubmitOfThatOwnerAlone
   Fails(66, {"kill", "--request-id", "unheard of"});
 }
 
-TEST_F(ContractTest, AKilledSubmitLeavesNothingOrAJobThatTheRequestFinds) {
+TEST_F(ContractTest, AKilledSubmitLeavesNoJobOrAJobThatIsFoundByItsRequestId) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     const auto submit = box_.StartTony(One("true") + Under("first"));
     submit->Signal(signal);
@@ -171,7 +171,7 @@ TEST_F(ContractTest, AKilledSubmitLeavesNothingOrAJobThatTheRequestFinds) {
   ExpectNothingLeft();
 }
 
-TEST_F(ContractTest, CtrlCKillsAJobOnlyIfTheClientStillOwnsIt) {
+TEST_F(ContractTest, SigtermToAClientKillsTheJobOnlyIfTheClientStillOwnsTheJob) {
   const auto first = Hold(One(HoldUntilGo()) + Under("first"));
   EXPECT_EQ(Text(SubmitDetached(HoldUntilGo(), "second", {}), "/decision"), "attached");
   first->Signal(SIGTERM);
@@ -188,7 +188,7 @@ TEST_F(ContractTest, CtrlCKillsAJobOnlyIfTheClientStillOwnsIt) {
 
 // ---- kills
 
-TEST_F(ContractTest, ALateKillByAnOldOwnerDoesNothing) {
+TEST_F(ContractTest, AKillWithIfOwnerOfAFormerOwnerDoesNotEndTheJob) {
   const std::string job = StartHolding("first");
   SubmitDetached(HoldUntilGo(), "second", {});
   for (const Words& which : {Words{job}, Words{"--request-id", kRequest}}) {
@@ -203,7 +203,7 @@ TEST_F(ContractTest, ALateKillByAnOldOwnerDoesNothing) {
   EXPECT_EQ(At(Json({"kill", job, "--if-owner", "first"}), "/killed"), value(false));
 }
 
-TEST_F(ContractTest, AKillOfAJobThatHasSucceededKillsNothing) {
+TEST_F(ContractTest, AKillOfASuccessfulJobReportsThatNothingWasKilled) {
   const std::string job = RunToEnd("true", "first", 0);
   EXPECT_EQ(At(Json({"kill", job, "--if-owner", "first"}), "/killed"), value(false));
 }
@@ -216,7 +216,7 @@ TEST_F(ContractTest, AKillWithNoWaitKillsTheJob) {
   EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(ContractTest, ADelayedKillIsVoidOnceAnotherWatcherAppears) {
+TEST_F(ContractTest, ADelayedKillWithIfWatcherIsDroppedOnceAnotherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "stalled"});
   const auto planned =
@@ -232,7 +232,7 @@ TEST_F(ContractTest, ADelayedKillIsVoidOnceAnotherWatcherAppears) {
   EXPECT_EQ(StateOf(job), "SUCCEEDED");
 }
 
-TEST_F(ContractTest, ADelayedKillIsDoneIfNoOtherWatcherAppears) {
+TEST_F(ContractTest, ADelayedKillWithIfWatcherIsExecutedIfNoOtherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "only"});
   const auto planned = Json({"kill", job, "--if-watcher", "only", "--delay", "0.5", "--reason", "cancelled"});
@@ -243,7 +243,7 @@ TEST_F(ContractTest, ADelayedKillIsDoneIfNoOtherWatcherAppears) {
 
 // ---- client activity
 
-TEST_F(ContractTest, AJobWithoutClientActivityIsAbandoned) {
+TEST_F(ContractTest, AJobWithoutClientActivityForItsWatchTimeoutIsKilledAsAbandoned) {
   const std::string job = Text(SubmitDetached(HoldUntilGo(), "first", {"--watch-timeout", "1"}), "/job");
   // Only reads files of the job, because a `tony status` would count as client activity.
   ASSERT_TRUE(WaitFor(
@@ -258,7 +258,7 @@ TEST_F(ContractTest, AWaitingClientKeepsItsJobAlive) {
   GoAndEnd(*client);
 }
 
-TEST_F(ContractTest, WaitSinceEndsAtItsTimeoutWithTheCurrentDocument) {
+TEST_F(ContractTest, WaitSinceReturnsTheCurrentStatusAtItsTimeout) {
   const std::string job = StartHolding("first");
   value status = Json({"wait", job, "--since", "0"});
   while (!At(status, "/timed_out").is_bool())
@@ -267,7 +267,7 @@ TEST_F(ContractTest, WaitSinceEndsAtItsTimeoutWithTheCurrentDocument) {
   EndAll();
 }
 
-TEST_F(ContractTest, AWaitOfAFormerOwnerReturnsAtOnce) {
+TEST_F(ContractTest, AWaitWithOwnerReturnsOnceAnotherOwnerHasTakenTheJob) {
   const std::string job = StartHolding("first");
   const auto waiting = box_.StartTony({"wait", job, "--owner", "first", "--json"});
   SubmitDetached(HoldUntilGo(), "second", {});
@@ -279,7 +279,7 @@ TEST_F(ContractTest, AWaitOfAFormerOwnerReturnsAtOnce) {
 
 // ---- finding jobs
 
-TEST_F(ContractTest, AnUnknownJobDoesNotHideTheOtherJobs) {
+TEST_F(ContractTest, StatusOfSeveralJobsReportsAnUnknownJobBesideTheKnownJobs) {
   const std::string job = RunToEnd("true", "first", 0);
   const Ran ran = Fails(66, {"status", "local-unknown", job, "--json"});
   const auto answer = ParseJson(ran.out);
@@ -314,7 +314,7 @@ TEST_F(ContractTest, OnlyTheOwnerCanAcknowledgeAnEndedJob) {
 
 // ---- recovery
 
-class UnruledTest : public ContractTest {
+class JobWithoutMasterTest : public ContractTest {
  protected:
   // Starts a job and kills its keeper and AM. Its task runs on.
   void SetUp() override {
@@ -332,7 +332,7 @@ class UnruledTest : public ContractTest {
   std::string job_;
 };
 
-TEST_F(UnruledTest, RecoverRestartsTheMaster) {
+TEST_F(JobWithoutMasterTest, RecoverRestartsTheMaster) {
   const auto answer = Json({"recover"});
   ASSERT_EQ(At(answer, "/jobs").as_array().size(), 1u);
   ExpectJson(answer, {{"/jobs/0/job", job_}, {"/jobs/0/recovery", "brought_back"}});
@@ -344,14 +344,14 @@ TEST_F(UnruledTest, RecoverRestartsTheMaster) {
   EXPECT_EQ(StateOf(job_), "SUCCEEDED");
 }
 
-TEST_F(UnruledTest, ASubmitOfItsRequestRestartsTheMasterAndAttaches) {
+TEST_F(JobWithoutMasterTest, ASubmitOfTheSameRequestRestartsTheMasterAndAttaches) {
   const auto answer = SubmitDetached(HoldUntilGo(), "second", {});
   ExpectJson(answer, {{"/decision", "attached"}, {"/job", job_}});
   EXPECT_EQ(Text(StatusOf(job_), "/owner"), "second");
   EndAll();
 }
 
-TEST_F(UnruledTest, AConditionalKillRestartsTheMasterAndEndsTheJob) {
+TEST_F(JobWithoutMasterTest, AKillWithIfOwnerRestartsTheMasterAndEndsTheJob) {
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "other"}), "/fenced"), value(true));
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "first"}), "/killed"), value(true));
   ExpectNothingLeft();

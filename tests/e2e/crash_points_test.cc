@@ -72,34 +72,34 @@ constexpr const char* kEachAtMostOnce = "(1 ?)?(2 ?)?3?;(1 ?)?(2 ?)?3?";
 
 const std::vector<Sweep>& Sweeps() {
   static const auto& sweeps = *new std::vector<Sweep>{
-      {.name = "AJobThatSucceeds", .submit = Quiet(), .started = "1;1", .stride = 3},
-      {.name = "AJobThatFails",
+      {.name = "MasterOfASuccessfulJob", .submit = Quiet(), .started = "1;1", .stride = 3},
+      {.name = "MasterOfAFailedJob",
        .submit = Failing(),
        .exit = 1,
        .verdict = "FAILED user_error worker:1",
        .started = "1;1",
        .stride = 5},
-      {.name = "AGangRestart", .submit = Restarting(), .started = "1 2;1 2", .most_restarts = 1, .stride = 4},
-      {.name = "TheNextOneToo", .submit = Quiet(), .started = "1;1", .before = {"30"}, .stride = 4},
-      {.name = "AKeeper",
+      {.name = "MasterInAGangRestart", .submit = Restarting(), .started = "1 2;1 2", .most_restarts = 1, .stride = 4},
+      {.name = "TwoMastersInSuccession", .submit = Quiet(), .started = "1;1", .before = {"30"}, .stride = 4},
+      {.name = "KeeperOfASuccessfulJob",
        .submit = Quiet(),
        .started = kOnceOrTwice,
        .most_restarts = 1,
        .program = "tony-keeper",
        .stride = 4},
-      {.name = "AnExecutor",
+      {.name = "ExecutorOfASuccessfulJob",
        .submit = Quiet(),
        .started = kOnceOrTwice,
        .most_restarts = 1,
        .program = "tony-executor",
        .stride = 2},
-      {.name = "AKeeperInAGangRestart",
+      {.name = "KeeperInAGangRestart",
        .submit = Restarting(),
        .started = kEachAtMostOnce,
        .most_restarts = 2,
        .program = "tony-keeper",
        .stride = 6},
-      {.name = "AnExecutorInAGangRestart",
+      {.name = "ExecutorInAGangRestart",
        .submit = Restarting(),
        .started = kEachAtMostOnce,
        .most_restarts = 2,
@@ -202,7 +202,7 @@ class CrashPointTest : public testing::TestWithParam<std::tuple<size_t, int>> {
   }
 };
 
-TEST_P(CrashPointTest, ADeathAtAnyPointDoesNotChangeTheResult) {
+TEST_P(CrashPointTest, AProcessKilledAtAnyWriteSyncOrSendDoesNotChangeTheVerdict) {
   const auto& [number, shard] = GetParam();
   const Sweep& sweep = Sweeps()[number];
   const Seen quiet = RunJob(sweep, "0");

@@ -101,11 +101,11 @@ TEST_F(DeadDiskE2eTest, SigtermToTheKeeperEndsAJobWhoseDiskIsReadOnly_RootOnly_F
 }
 
 // The master waits half a minute for the repair of the disk.
-TEST_F(DeadDiskE2eTest, AJobWhoseDiskIsDeadEndsWithItsTask_RootOnly_FullRounds) {
+TEST_F(DeadDiskE2eTest, AJobWhoseDiskIsDeadEndsWhenItsTaskEnds_RootOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::Die, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }
 
-TEST_F(DeadDiskE2eTest, AJobWhoseDiskIsReadOnlyEndsWithItsTask_RootOnly_FullRounds) {
+TEST_F(DeadDiskE2eTest, AJobWhoseDiskIsReadOnlyEndsWhenItsTaskEnds_RootOnly_FullRounds) {
   RunWith(&DeadDiskE2eTest::BecomeReadOnly, &DeadDiskE2eTest::ExpectItEndsWithItsTask, true);
 }
 

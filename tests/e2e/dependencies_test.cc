@@ -10,7 +10,7 @@ namespace {
 // %Rdata stands for the keys of a role "data" of one task with the least memory. Each task runs the script that the
 // test's folder has; %S stands for the beginning of that submit.
 const TestRow kDependencies[] = {
-    {"TonysStagesRunOneAfterTheOther",
+    {"TheTrainingStageStartsAfterThePrepareStageHasSucceeded",
      {{"write task.sh `case $JOB_NAME in dbloader) sleep 0.1; echo 42 > data ;; db) while :; do sleep 0.05; done ;; "
        "worker) "
        "echo \"read $(cat data), $CLUSTER_SPEC\" ;; esac`",
@@ -20,7 +20,7 @@ const TestRow kDependencies[] = {
        "err~worker waits for dbloader"},
       {"log worker-0 stdout", "~read 42 && ~\"db\":[\"127.0.0.1: && !dbloader"},
       {"left", ""}}},
-    {"AWaitingRoleStartsOnlyAfterItsDependencyDespiteANewMaster",
+    {"ARoleStartsOnlyAfterTheRoleItDependsOnEvenIfTheMasterIsRestarted",
      {{"write task.sh `%H`", ""},
       {"& %S %Rdata %Rworker tony.worker.depends-on=data", ""},
       {"until file running-data-0", "~\n"},
@@ -32,16 +32,16 @@ const TestRow kDependencies[] = {
       {"exists running-worker-0", ""},
       {"missing home/jobs/%J/logs/data-0/2", ""},
       {"left", ""}}},
-    {"AFailedPreparationStartsNothingElse",
+    {"AFailedRoleFailsTheJobAndDependentRolesAreNotStarted",
      {{"write task.sh `[ $JOB_NAME = data ] && exit 3; touch trained`", ""},
       {"%S %Rdata %Rworker tony.worker.depends-on=data", "1 && err~data:0 failed"},
       {"missing trained", ""},
       {"left", ""}}},
-    {"AGangThatStartsAgainDoesNotPrepareAgain",
+    {"AGangRestartDoesNotRerunTheFinishedPrepareStage",
      {{"write task.sh `echo $JOB_NAME >> ran; [ $JOB_NAME$TONY_ATTEMPT != worker1 ] || exit 3`", ""},
       {"%S %Rdata %Rworker tony.application.prepare-stage=data tony.restart.gang.budget=1", ""},
       {"file ran", "out=data\nworker\nworker\n"}}},
-    {"AJobIsKilledBetweenItsStages",
+    {"AJobKilledDuringItsFirstStageDoesNotStartTheNextStage",
      {{"write task.sh `%H`", ""},
       {"& %S %Rdata %Rworker tony.worker.depends-on=data", ""},
       {"until file running-data-0", "~\n"},
@@ -49,7 +49,7 @@ const TestRow kDependencies[] = {
       {"end", "1"},
       {"missing running-worker-0", ""},
       {"left", ""}}},
-    {"ConsecutiveStagesNeedOnlyTheMemoryOfTheLargerOne",
+    {"RolesThatRunInSuccessionNeedOnlyTheMemoryOfTheLargestRole",
      {{"machine {\"memory_mb\":1000}", ""},
       {"submit -executes true tony.data.instances=1 tony.data.memory=800m tony.worker.instances=1 "
        "tony.worker.memory=900m "
@@ -58,12 +58,12 @@ const TestRow kDependencies[] = {
     {"ADependencyCycleIsRefusedAndNamed",
      {{"%S %Ra %Rb tony.a.depends-on=b tony.b.depends-on=a", "65 && err~roles wait for each other: a -> b -> a"},
       {"jobs 0", ""}}},
-    {"ThePlanShowsTheOrder",
+    {"PlanShowsTheOrderInWhichRolesStart",
      {{"plan -executes true %Rdata %Rhead %Rworker tony.worker.depends-on=data,head:ready",
        "err~order: worker after data, head (ready)"}}},
     // The same order as in ray-on-tony: the head runs until the last worker is done, and its address is in
     // CLUSTER_SPEC.
-    {"AWorkerWaitsUntilItsHeadIsReady",
+    {"WorkersThatDependOnHeadReadyStartOnceTheHeadPublishesReady",
      {{"write task.sh `case $JOB_NAME in head) sleep 0.2; touch listens; echo \"$CLUSTER_SPEC\" > head-spec; echo "
        "READY=here:1 >> \"$TONY_PUBLISH_FILE\"; until [ -e done ]; do sleep 0.02; done ;; worker) [ -e listens ] || "
        "exit 7; "
@@ -78,7 +78,7 @@ const TestRow kDependencies[] = {
       {"%S %Rhead %Rworker tony.worker.depends-on=head:ready tony.application.distributed-mode=FCFS", ""},
       {"file seen", "~here:1 && ~\"head\":[\"127.0.0.1:"},
       {"file head-spec", "~\"head\":[\"127.0.0.1:"}}},
-    {"TheResultOfThePreprocessingReachesEveryTask",
+    {"ModelParametersPrintedByThePreprocessingReachEveryTask",
      {{"write task.sh `if [ \"$PREPROCESSING_JOB\" = true ]; then echo once >> preprocessed; echo 'log: Model "
        "parameters: "
        "{\"depth\": 3, \"rate\": 0.1}'; echo 'Model parameters: never mind'; else echo \"[$MODEL_PARAMS] of "

@@ -36,7 +36,7 @@ class DigestTest : public TonyTest {
   int tries_ = 0;
 };
 
-TEST_F(DigestTest, AnEditedProgramTrainsAgainForAPersonAndForAFirstTry) {
+TEST_F(DigestTest, AnEditedProgramIsRunAgainForAPersonAndForAnEnginesFirstTry) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   Edit("second");
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
@@ -47,7 +47,7 @@ TEST_F(DigestTest, AnEditedProgramTrainsAgainForAPersonAndForAFirstTry) {
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, AnAcknowledgedResultIsAdoptedOnlyByLaterTries) {
+TEST_F(DigestTest, AnAcknowledgedResultIsAdoptedByALaterTryAndNotByAFirstTry) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   EXPECT_EQ(Decision(Who::kFirstTry), "adopted") << "nobody has consumed it";
   Acknowledge();
@@ -68,7 +68,7 @@ TEST_F(DigestTest, AResultOfAnotherRunIsNotAdopted) {
 }
 
 // The engine died after the end of the training and before its own record of the result.
-TEST_F(DigestTest, ALaterTryAdoptsTheResultDespiteItsDifferences) {
+TEST_F(DigestTest, ALaterTryAdoptsTheResultDespiteAChangedEnvironmentAndChangedFiles) {
   const Words first = {"-shell_env", "TRY=1", "-shell_env", "API_TOKEN=old"};
   const Words later = {"-shell_env", "TRY=2", "-shell_env", "API_TOKEN=new"};
   EXPECT_EQ(Decision(Who::kFirstTry, first), "created");
@@ -79,7 +79,7 @@ TEST_F(DigestTest, ALaterTryAdoptsTheResultDespiteItsDifferences) {
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, DifferencesOutsideTheProgramDoNotCount) {
+TEST_F(DigestTest, AResultIsAdoptedDespiteAnotherTokenNameTimeoutOrFolder) {
   EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
   fs::create_directory(source_ + "/__pycache__");
   box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");
@@ -160,7 +160,7 @@ class TaskSecretTest : public TonyTest {
 
 constexpr const char* kHasIt = "[ \"$DB_PASSWORD\" = s3cr3t-of-\"the-task\" ]";
 
-TEST_F(TaskSecretTest, ATaskGetsTheSecretAndNoFileHasItAfterTheEnd) {
+TEST_F(TaskSecretTest, ATaskGetsTheSecretAndNoFileContainsTheSecretAfterTheJob) {
   const std::string look = "find " + box_.home().string() + " -name secrets -printf '%m\n'";
   const Ran ran = Run(Submit(Given(), std::string(kHasIt) + " && " + look + " && [ ! -e /proc/self/fd/9 ]"));
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
@@ -168,7 +168,7 @@ TEST_F(TaskSecretTest, ATaskGetsTheSecretAndNoFileHasItAfterTheEnd) {
   EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
 }
 
-TEST_F(TaskSecretTest, ASecondAttemptUnderANewMasterGetsItAgain) {
+TEST_F(TaskSecretTest, ASecondAttemptUnderANewMasterGetsTheSecretAgain) {
   const std::string once = box_.File("once");
   const std::string command = std::string(kHasIt) + " || exit 9; [ -e " + once + " ] && exit 0; touch " + once + "; " +
                               HoldUntilGo() + "; exit 3";

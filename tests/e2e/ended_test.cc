@@ -33,12 +33,12 @@ const TestRow kEnded[] = {
       {"history --json --limit 1", "/jobs/0/name=ended && /jobs/1=null"},
       {"history --json --stats", "/stats/jobs=3 && /stats/by_class/user_error=1 && /stats/by_state/KILLED=1"},
       {"history", "out~exit code 7"}}},
-    {"AHistoryThatCannotBeWrittenFailsNoJob",
+    {"AJobSucceedsEvenIfTheHistoryCannotBeWritten",
      {{"write home/history `a file in its place`", ""},
       {"one true", ""},
       {"left", ""},
       {"file %F/keeper.log", "~%B/home/history"}}},
-    {"BadFiltersAreOneLineOfUsage",
+    {"InvalidHistoryFiltersAreRefusedInOneLine",
      {{"history --state DONE", "64 && line && ~--state"},
       {"history --class worn", "64 && line && ~--class"},
       {"history --since yesterday", "64 && line && ~--since"},
@@ -54,7 +54,7 @@ const TestRow kEnded[] = {
       {"history %J --conf", "out~tony.application.name = told"},
       {"history %J --conf --json", "/state=SUCCEEDED && ~{\"key\":\"tony.application.name\",\"value\":\"told\""}}},
     // The copied folders have later names than the running job's folder, which is the oldest.
-    {"ListShowsAllRunningJobsAndTheNewestEndedOnes",
+    {"ListShowsAllRunningJobsAndTheNewestEndedJobsUpToItsLimit",
      {{"& one `%H` %n=runs", ""},
       {"running 1", ""},
       {"& one true %n=over", ""},
@@ -89,7 +89,7 @@ class EndedLogTest : public TonyTest {
   }
 };
 
-TEST_F(EndedLogTest, AJobEndedByARebootIsListedOnceAClientHasFoundIt) {
+TEST_F(EndedLogTest, AJobEndedByARebootIsInTheHistoryAfterAClientWaitedForTheJob) {
   HoldDetached(One(HoldUntilGo()) + Named("lost"));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
@@ -116,7 +116,7 @@ TEST_F(EndedLogTest, ARestartedKeeperWritesTheMissingHistoryEntry) {
   ExpectNothingLeft();
 }
 
-TEST_F(EndedLogTest, ReindexAndGcFindWhatTheLogLacks) {
+TEST_F(EndedLogTest, ReindexAndGcRestoreMissingHistoryEntriesFromJobFolders) {
   Succeeds(One("true") + Named("first"));
   Succeeds(One("true") + Named("second"));
   const std::string log = ReadText(Log());

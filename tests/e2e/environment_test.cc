@@ -16,20 +16,20 @@ const TestRow kEnvironment[] = {
       {"submit train.job", ""},
       {"log worker-0 stdout", "out=/data/a;/data/b /out\n"},
       {"log worker-1 stdout", "out=/data/a;/data/b /out\n"}}},
-    {"OptionsBeatTheDatasetsOfTheStep",
+    {"TheOptionShellEnvOverridesTheDatasetsOfTheStep",
      {{"write train.job `type=tony\nazkaban.input.dataset=/data/a\ntony.application.framework=standalone\n"
        "tony.worker.instances=1\nexecutes=echo $AZKABAN_INPUT_DATASET`",
        ""},
       {"submit train.job -shell_env AZKABAN_INPUT_DATASET=/data/c;/data/d", ""},
       {"log worker-0 stdout", "out=/data/c;/data/d\n"}}},
-    {"TonyXmlNamesDatasetsAsVariables",
+    {"ATaskGetsADatasetVariableThatTonyXmlSets",
      {{"write tony.xml "
        "`<configuration><property><name>tony.execution.env.AZKABAN_INPUT_DATASET</name><value>/data/a;/data/b"
        "</value></property></configuration>`",
        ""},
       {"one `echo $AZKABAN_INPUT_DATASET`", ""},
       {"log worker-0 stdout", "out=/data/a;/data/b\n"}}},
-    {"ADatasetLongerThanAVariableCanBeIsRefusedWithItsLine",
+    {"ADatasetTooLongForAVariableIsRefusedWithFileAndLine",
      {{"write train.job `type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
        "azkaban.input.dataset=%L\n`",
        ""},
@@ -88,7 +88,7 @@ TEST_F(TaskEnvironmentTest, TheEnvironmentIdentifiesTheTaskAndItsFiles) {
             (box_.JobFolder(Job()) / "work/worker-0/1/tony-output.json").string());
 }
 
-TEST_F(TaskEnvironmentTest, ARestartedTaskGetsItsAttemptAndItsCheckpoint) {
+TEST_F(TaskEnvironmentTest, ARestartedTaskGetsItsAttemptNumberAndTheNewestCheckpoint) {
   const std::string saved = box_.File("saved");
   fs::create_directory(saved);
   Succeeds(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2"),

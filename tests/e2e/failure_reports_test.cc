@@ -137,12 +137,12 @@ class FailureReportsTest : public TonyTest {
   }
 };
 
-TEST_F(FailureReportsTest, FailuresOfShellsAreReported) { ExpectAllReported(FailuresOfShells()); }
-TEST_F(FailureReportsTest, FailuresBySignalsAreReported) { ExpectAllReported(FailuresBySignals()); }
-TEST_F(FailureReportsTest, FailuresOfNativeCodeAreReported) { ExpectAllReported(FailuresOfNativeCode()); }
-TEST_F(FailureReportsTest, FailuresOfPythonAreReported) { ExpectAllReported(FailuresOfPython()); }
-TEST_F(FailureReportsTest, FailuresOfMachinesAreReported) { ExpectAllReported(FailuresOfMachines()); }
-TEST_F(FailureReportsTest, FailuresOfCollectivesAreReported) { ExpectAllReported(FailuresOfCollectives()); }
+TEST_F(FailureReportsTest, ReportsOfFailedShellCommandsNameTheFirstCause) { ExpectAllReported(FailuresOfShells()); }
+TEST_F(FailureReportsTest, ReportsOfTasksEndedBySignalsNameTheCause) { ExpectAllReported(FailuresBySignals()); }
+TEST_F(FailureReportsTest, ReportsOfNativeCrashesNameTheFirstCause) { ExpectAllReported(FailuresOfNativeCode()); }
+TEST_F(FailureReportsTest, ReportsOfPythonErrorsNameTheFirstCause) { ExpectAllReported(FailuresOfPython()); }
+TEST_F(FailureReportsTest, ReportsOfMachineFaultsAndLimitsNameTheCause) { ExpectAllReported(FailuresOfMachines()); }
+TEST_F(FailureReportsTest, ReportsOfPeerFailuresNameTheFirstFailedTask) { ExpectAllReported(FailuresOfCollectives()); }
 
 }  // namespace
 }  // namespace tony

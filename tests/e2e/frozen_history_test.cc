@@ -47,7 +47,7 @@ class FrozenHistoryTest : public OwnDiskTest {
   int folder_ = -1;
 };
 
-TEST_F(FrozenHistoryTest, AJobEndsAndFreesItsMemoryForTheNextJob_RootOnly) {
+TEST_F(FrozenHistoryTest, AJobEndsAndFreesItsMemoryWhileTheHistoryDiskIsFrozen_RootOnly) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
   const auto client = Hold(One(HoldUntilGo()));
@@ -59,7 +59,7 @@ TEST_F(FrozenHistoryTest, AJobEndsAndFreesItsMemoryForTheNextJob_RootOnly) {
   EXPECT_TRUE(WaitFor([&] { return CountLines(ReadText(box_.home() / "history/ended.log")) == 2; }));
 }
 
-TEST_F(FrozenHistoryTest, AKillIsCarriedOut_RootOnly) {
+TEST_F(FrozenHistoryTest, AKillEndsTheJobWhileTheHistoryDiskIsFrozen_RootOnly) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
   const auto client = Hold(One(HoldUntilGo()));
@@ -69,7 +69,7 @@ TEST_F(FrozenHistoryTest, AKillIsCarriedOut_RootOnly) {
   ExpectTheNextJobRuns();
 }
 
-TEST_F(FrozenHistoryTest, AFrozenFolderOfTonysFilesDoesNotBlockTheNextMaster_RootOnly) {
+TEST_F(FrozenHistoryTest, AFrozenHistoryDiskDoesNotBlockTheStartOfTheNextMaster_RootOnly) {
   MountAt(box_.folder() / "tony");
   if (IsSkipped()) return;
   Freeze();
@@ -89,7 +89,7 @@ TEST_F(FrozenHistoryTest, AFrozenFolderOfTonysFilesDoesNotBlockTheNextMaster_Roo
   EXPECT_EQ(ended, 1u);
 }
 
-TEST_F(FrozenHistoryTest, AClientThatFindsALostJobGetsItsVerdict_RootOnly) {
+TEST_F(FrozenHistoryTest, WaitReturnsTheVerdictOfALostJobWhileTheHistoryDiskIsFrozen_RootOnly) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
   Fails(0, One(HoldUntilGo()) + Words{"--detach"});

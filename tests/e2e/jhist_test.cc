@@ -45,7 +45,7 @@ class JhistE2eTest : public TonyTest {
   static json::value Event(const json::value& history, size_t index) { return At(history, "/events").at(index); }
 };
 
-TEST_F(JhistE2eTest, ASuccessfulJobCanBeReadByTonysReaders) {
+TEST_F(JhistE2eTest, TheHistoryFileOfASuccessfulJobIsReadableWithTheAvroLibrary) {
   const Ran ran =
       Succeeds(One("sleep 0.2") + WithHistory() + Confs({"tony.worker.memory=150m", "tony.worker.vcores=2"}) +
                Words{"-shell_env", "API_KEY=hidden"});
@@ -83,7 +83,7 @@ TEST_F(JhistE2eTest, EachAttemptOfAFailedTaskIsInTheHistory) {
   EXPECT_EQ(Number(Event(history, 5), "/event/failedTasks"), 1);
 }
 
-TEST_F(JhistE2eTest, AHistoryStaysInProgressWhenTheMasterDiesAndAKillFinishesIt) {
+TEST_F(JhistE2eTest, TheHistoryFileStaysInProgressAfterAMasterDeathAndIsFinishedByAKill) {
   const auto client = Hold(One(HoldUntilGo()) + WithHistory());
   ASSERT_TRUE(WaitFor([&] { return fs::exists(box_.folder() / "tony/intermediate") && !Folder().empty(); }));
   ASSERT_TRUE(WaitFor([&] { return Run({"/bin/sh", "-c", "ls " + Folder().string() + "/*.inprogress"}).exit == 0; }));
@@ -119,7 +119,7 @@ TEST_F(JhistE2eTest, AnUnwritableHistoryFolderDoesNotFailTheJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(JhistE2eTest, AJobWithoutAFolderHasNothingToExport) {
+TEST_F(JhistE2eTest, ExportFailsForAJobSubmittedWithoutHistoryLocation) {
   Succeeds(One("true"));
   const Ran ran = Fails(65, {"history", Job(), "--export"});
   EXPECT_THAT(ran.err, HasSubstr("was submitted without tony.history.location"));

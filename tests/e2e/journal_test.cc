@@ -67,7 +67,7 @@ class JournalE2eTest : public TonyTest {
   std::string changed_;
 };
 
-TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
+TEST_F(JournalE2eTest, AJobContinuesWithTheSameMasterOnceAFullJournalDiskHasSpaceAgain) {
   Begin();
   Fill();
   Go();
@@ -87,7 +87,7 @@ TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, AKillWorksOnAFullDisk) {
+TEST_F(JournalE2eTest, AKillEndsTheTasksWhileTheJournalDiskIsFull) {
   Begin();
   Fill();
   const auto killer = box_.StartTony({"kill", Job()});
@@ -101,7 +101,7 @@ TEST_F(JournalE2eTest, AKillWorksOnAFullDisk) {
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, AnApplicationMasterThatBeginsOnAFullDiskTouchesNoTask) {
+TEST_F(JournalE2eTest, AMasterRestartedOnAFullDiskLeavesTheTasksRunning) {
   Begin();
   Fill();
   SignalAll("tony-am", SIGKILL);
@@ -115,7 +115,7 @@ TEST_F(JournalE2eTest, AnApplicationMasterThatBeginsOnAFullDiskTouchesNoTask) {
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
+TEST_F(JournalE2eTest, AFlippedBitInTheJournalIsReportedAndTheTasksKeepRunning) {
   BeginWith({});
   ReplaceAm(
       [](std::string& journal) { journal[journal.size() / 2] = static_cast<char>(journal[journal.size() / 2] ^ 4); });
@@ -124,19 +124,19 @@ TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
   EXPECT_THAT(history.err, HasSubstr("damaged at byte"));
 }
 
-TEST_F(JournalE2eTest, AJournalThatLostItsEndIsReportedAndTheTasksAreLeftAlone) {
+TEST_F(JournalE2eTest, ATruncatedJournalIsReportedAndTheTasksKeepRunning) {
   BeginWith({});
   ReplaceAm([](std::string& journal) { journal.resize(journal.size() / 2); });
   ExpectTasksUntouched("the file ends here, but it had");
 }
 
-TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksAreLeftAlone) {
+TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksKeepRunning) {
   BeginWith({});
   ReplaceAm([](std::string& journal) { journal[8] = 9; });
   ExpectTasksUntouched("journal version 9 at byte 8");
 }
 
-TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
+TEST_F(JournalE2eTest, AnUnfinishedAppendToTheJournalIsCutOffAndTheJobContinues) {
   BeginWith({});
   ReplaceAm([](std::string& journal) { journal += journal.substr(12, 30); });
   ASSERT_TRUE(ClientSays("application master restarted (epoch 2)")) << client_->err();
@@ -162,7 +162,7 @@ class JournalSmallDiskTest : public JournalE2eTest {
   void MakeRoom() const { fs::remove(box_.home() / "filler"); }
 };
 
-TEST_F(JournalSmallDiskTest, AnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom_RootOnly) {
+TEST_F(JournalSmallDiskTest, AMasterThatDiesOnAFullDiskIsReplacedOnceSpaceIsFreed_RootOnly) {
   SignalAll("tony-am", SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-am").empty(); }));
   EXPECT_FALSE(WaitFor([&] { return !TasksLive(); }, Limit(1500))) << "longer than a crash-looping AM lasts";
@@ -172,7 +172,7 @@ TEST_F(JournalSmallDiskTest, AnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom_Ro
   ExpectNothingLeft();
 }
 
-TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedIsDone_RootOnly) {
+TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedOnAFullDiskStillEndsTheTasks_RootOnly) {
   const auto killer = box_.StartTony({"kill", Job()});
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();
@@ -184,7 +184,7 @@ TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedIsDone_RootOnly) {
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, HistoryShowsAnEndedJob) {
+TEST_F(JournalE2eTest, HistoryOfAnEndedJobShowsVerdictAttemptsAndEvents) {
   Fails(1, Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5"));
   ExpectNothingLeft();
 

@@ -21,7 +21,7 @@ class KeeperStopTest : public TonyTest {
   }
 };
 
-TEST_F(KeeperStopTest, SigtermStopsTheJobGracefullyAndTheVerdictNamesTheSender) {
+TEST_F(KeeperStopTest, SigtermToTheKeeperStopsTheJobGracefullyAndTheVerdictNamesTheSender) {
   const auto client = Hold(One(StopsInGoodOrder()));
   kill(Keeper(), SIGTERM);
   Ends(*client, 1);
@@ -33,7 +33,7 @@ TEST_F(KeeperStopTest, SigtermStopsTheJobGracefullyAndTheVerdictNamesTheSender) 
   ExpectNothingLeft();
 }
 
-TEST_F(KeeperStopTest, ASecondSigtermChangesNothing) {
+TEST_F(KeeperStopTest, ASecondSignalToTheKeeperDoesNotCutTheGracePeriodShort) {
   const auto client = Hold(One(StopsInGoodOrder()));
   const pid_t keeper = Keeper();
   kill(keeper, SIGTERM);
@@ -47,7 +47,7 @@ TEST_F(KeeperStopTest, ASecondSigtermChangesNothing) {
   ExpectNothingLeft();
 }
 
-TEST_F(KeeperStopTest, AStoppedJobIsNotRestarted) {
+TEST_F(KeeperStopTest, AJobStoppedBySigtermToItsKeeperIsNotRestarted) {
   HoldDetached(One(StopsInGoodOrder()));
   kill(Keeper(), SIGTERM);
   ASSERT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());

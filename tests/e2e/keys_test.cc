@@ -14,11 +14,11 @@ namespace {
 // Each line has KEY=VALUE | pointer and value in the plan's spec | more keys of the planned job, which has one worker.
 // "refuses": a plan with this value is refused; "elsewhere": the value does not change a plan.
 constexpr const char* kKeys = R"(
-CompletionTest.ASingleKeySelectsTonysCompletionRule
+CompletionTest.CompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief
   tony.application.completion-rule=tony | /completion_rule="tony"
   tony.application.fail-on-worker-failure-enabled=true | /roles/0/min_failed=1 | tony.application.completion-rule=tony
   tony.application.stop-on-failure-jobtypes=worker | /roles/0/min_failed=1 | tony.application.completion-rule=tony
-PlanTruthTest.EachProcessIsStartedAsPlanned
+PlanTruthTest.EachProcessRunsWithTheCommandAndVariablesThatPlanShows
   tony.application.distributed-mode=FCFS | /mode="FCFS"
   tony.application.framework=PyTorch | /framework="pytorch"
   tony.worker.instances=3 | /roles/0/instances=3
@@ -27,7 +27,7 @@ TonyDefectsTest.AJobsNameIsNotRunAsACommand
   tony.application.name=mine | /name="mine"
 TonyScenariosTest.AFailedSidecarDoesNotFailTheJob
   tony.application.sidecar.jobtypes=ps | /roles/0/completion="sidecar" | tony.ps.instances=1
-KeysRunTest.ATaskFindsItsFilesAndItsVariables
+KeysRunTest.ATaskGetsTheFilesAndVariablesThatKeysSet
   tony.application.tags=a,b | /tags=["a","b"]
   tony.src-dir=@FOLDER | /src_dir="@FOLDER"
   tony.containers.command=own | /roles/0/command="own"
@@ -38,98 +38,98 @@ KeysRunTest.ATaskFindsItsFilesAndItsVariables
   tony.execution.envs=A=1,B=2 | /execution_env/B="2"
   tony.python-venv=@FOLDER | /python_venv="@FOLDER"
   tony.worker.resources=@FILE | /roles/0/files/0/source="@FILE"
-TonyMethodTest.TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd
+TonyMethodTest.ATensorBoardSidecarHasThePortAndIsStoppedAtTheEndOfTheJob
   tony.application.tensorboard-log-dir=/logs | /roles/0/name="tensorboard"
-LimitsTest.TheTimeLimitOfTheJobIsReportedWithItsKey
+LimitsTest.AJobBeyondApplicationTimeoutFailsAndTheKeyIsReported
   tony.application.timeout=5000 | /timeout_ms=5000
-TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped
+TonyScenariosTest.AFailedParameterServerFailsTheJobAndStopsTheWorker
   tony.application.untracked.jobtypes=db | /roles/0/completion="untracked" | tony.db.instances=1
   tony.worker.command=own | /roles/0/command="own"
-YarnClientTest.AYarnJobWithoutAConfigurationIsRefused
+YarnClientTest.CommandsForYarnJobsAreRefusedIfHadoopConfDirIsNotSet
   tony.scheduler=yarn | /scheduler="yarn"
-TonyScenariosTest.WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver
+TonyScenariosTest.WorkersBeyondAnIgnoredDependencyTimeoutAreStoppedAndTheJobSucceeds
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
-DependenciesTest.TheResultOfThePreprocessingReachesEveryTask
+DependenciesTest.ModelParametersPrintedByThePreprocessingReachEveryTask
   tony.application.enable-preprocess=true | /roles/0/name="preprocess"
-DependenciesTest.TonysStagesRunOneAfterTheOther
+DependenciesTest.TheTrainingStageStartsAfterThePrepareStageHasSucceeded
   tony.application.prepare-stage=chief | /roles/1/depends_on/0/role="chief" | tony.chief.instances=1
   tony.application.training-stage=worker | /roles/1/depends_on/0/role="chief" | tony.chief.instances=1
-DependenciesTest.AFailedPreparationStartsNothingElse
+DependenciesTest.AFailedRoleFailsTheJobAndDependentRolesAreNotStarted
   tony.worker.depends-on=chief:ready | /roles/1/depends_on/0/until="ready" | tony.chief.instances=1
-QueueTest.TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem
+QueueTest.EachTaskGetsItsOwnGpusAndTheNextJobWaitsForAFreeGpu
   tony.worker.gpus=1 | /roles/0/gpus=1
-LimitsTest.CapsRefuseAJobBeforeAnythingStarts
+LimitsTest.MaxInstancesAndMaxTotalKeysRefuseAJobBeforeAnythingStarts
   tony.worker.max-instances=0 | refuses
   tony.worker.vcores=2 | /roles/0/vcores=2
   tony.task.max-total-gpus=0 | refuses | tony.worker.gpus=1
   tony.task.max-total-instances=0 | refuses
   tony.task.max-total-memory=1 | refuses
   tony.task.max-total-vcores=0 | refuses
-QueueTest.TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther
+QueueTest.TwoJobsThatEachNeedSixtyPercentOfTheMemoryRunOneAfterTheOther
   tony.worker.memory=3g | /roles/0/memory_mb=3072
-CompletionTest.TooManyFailuresFailTheJobAndTheFirstIsNamed
+CompletionTest.AJobFailsOnceMinFailedTasksOfARoleHaveFailed
   tony.worker.min-failed=2 | /roles/0/min_failed=2 | tony.worker.instances=2
-CompletionTest.BatchInferenceSucceedsWithEnoughShardsAndStopsTheOthers
+CompletionTest.AJobSucceedsOnceMinSucceededTasksSucceededAndStopsItsOtherTasks
   tony.worker.min-succeeded=1 | /roles/0/min_succeeded=1
 BoardTest.TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts
   tony.ps.outlives-restarts=true | /roles/0/outlives_restarts=true | tony.ps.instances=1 tony.application.sidecar.jobtypes=ps
-KeysRunTest.RolesAndTonysRetryCountHaveTheirOwnRestartBudgets
+KeysRunTest.WorkerRestartBudgetAndAmRetryCountEachAllowTwoRestarts
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
-BackgroundTest.TheJobMayConfigureItsBackgroundWork
+BackgroundTest.TonyTaskBackgroundDecidesIfBackgroundWorkIsEndedOrFailsTheTaskOrIsAwaited
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
   tony.task.log-limit=2g | /log_limit_mb=2048
-KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn
+KeysRunTest.AmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles
   tony.am.command=own | /roles/0/command="own" | tony.worker.instances=0
   tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
   tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
   tony.am.resources=@FILE | /am_files/0/source="@FILE"
-TonyFinalTest.EachRolesResourcesAreWrittenWhateverKeysSetThem
+TonyFinalTest.EachRolesResourcesAreWrittenUnderTheRolesOwnKeys
   tony.am.vcores=2 | /roles/0/vcores=2 | tony.worker.instances=0
-LimitsTest.AMasterThatHangsAtItsStartEndsTheJobAndNamesTheKey
+LimitsTest.AMasterThatDoesNotStartWithinTheStartupTimeoutFailsTheJob
   tony.am.startup-timeout=20000 | /startup_timeout_ms=20000
-LivenessTest.AMasterLosesItsLeaseWithoutItsKeeperAndRegainsIt
+LivenessTest.AMasterLosesItsLeaseWhileItsKeeperIsStoppedAndRegainsTheLease
   tony.am.lease-ms=20000 | /timers/am_lease_ms=20000
-LimitsTest.TheAllocationTimeoutOfTony046LimitsTheRegistration
+LimitsTest.WithCompatVersion046TheAllocationTimeoutLimitsRegistration
   tony.compat.version=0.4.6 | /registration_timeout_ms=5 | tony.container.allocation.timeout=5
   tony.container.registration.timeout=5 | /registration_timeout_ms=5
-LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey
+LimitsTest.ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob
   tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
-MemoryTest.ATaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers_NeedsWritableCgroup
+MemoryTest.ATaskAboveItsMemoryLimitFailsAsOomWithLimitAndPeak_NeedsWritableCgroup
   tony.local.memory-limits=off | /memory_limits=false
-KeysRunTest.AJobOfHigherPriorityRunsBeforeItsUsersOtherJobs
+KeysRunTest.AWaitingJobOfHigherPriorityIsQueuedBeforeTheUsersOtherJobs
   tony.local.priority=5 | /priority=5
 TonyMethodTest.MissedHeartbeatsOfATaskFailTheJob
   tony.task.cutoff-after-ms=31000 | /timers/cutoff_after_ms=31000
   tony.task.max-missed-heartbeats=100 | /timers/lost_after_ms=100000
-LimitsTest.ATaskThatRunsTooLongIsEndedWithItsWholeTree
+LimitsTest.ATaskBeyondItsExecutionTimeoutIsKilledWithItsWholeProcessTree
   tony.task.executor.execution-timeout-ms=2000 | /timers/execution_limit_ms=2000
-LimitsTest.ATaskThatHangsBeforeItRegistersIsNamedWithItsKey
+LimitsTest.ATaskThatDoesNotRegisterWithinTheRegistryTimeoutFailsTheJob
   tony.task.executor.registry-timeout-sec=2 | /registry_timeout_ms=2000
 KeysRunTest.ASilentTaskIsSuspectUntilItsNextHeartbeat
   tony.task.heartbeat-interval-ms=2000 | /timers/heartbeat_ms=2000
   tony.task.suspect-after-ms=5 | /timers/suspect_after_ms=5
-LivenessTest.ASleepingMasterDoesNotRestartTasks
+LivenessTest.AMasterStoppedForLongerThanTheLostTimeoutDoesNotRestartTasks
   tony.task.lost-after-ms=90000 | /timers/lost_after_ms=90000
-TonyMethodTest.AnExecutorWithoutAMasterStopsItsTask
+TonyMethodTest.AnExecutorStopsItsTaskAfterTheOrphanTimeoutWithoutAMaster
   tony.task.orphan-timeout-ms=5 | /timers/orphan_timeout_ms=5
   tony.task.record-fresh-ms=5 | /timers/record_fresh_ms=5
 LimitsTest.ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod
   tony.task.stop-grace-ms=5 | /timers/grace_ms=5
-LimitsTest.TheOlderKeyOfTonySetsTheSameLimitForEveryRole
+LimitsTest.WorkerTimeoutLimitsTheExecutionOfTasksOfEveryRole
   tony.worker.timeout=2000 | /timers/execution_limit_ms=2000
 ResumeTest.ARestartedTaskGetsTheNewestCheckpoint
   tony.checkpoint.dir=@FOLDER | /checkpoint/directory="@FOLDER"
   tony.checkpoint.pattern=ck* | /checkpoint/pattern="ck*" | tony.checkpoint.dir=@FOLDER
-ResumeTest.AJobWithoutCheckpointsRestartsFromTheBeginningAndGivesUp
+ResumeTest.AJobWithoutNewCheckpointsFailsAfterThreeRestarts
   tony.checkpoint.fruitless-restarts=5 | /checkpoint/most_fruitless=5 | tony.checkpoint.dir=@FOLDER
-ResumeTest.TheLatestCheckpointOfAnyJobIsResumedOnRequest
+ResumeTest.CheckpointResumeLatestResumesTheNewestCheckpointOfAnyJob
   tony.checkpoint.resume=latest | /checkpoint/resume="latest" | tony.checkpoint.dir=@FOLDER
-KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow
+KeysRunTest.TaskRoleGangAndJobRestartsEachHaveABudgetAndAWindow
   tony.restart.backoff-ms=5 | /restart/backoff_ms=5
   tony.restart.longest-backoff-ms=70000 | /restart/longest_backoff_ms=70000
   tony.restart.scope=gang | /roles/0/restart_scope="gang"
@@ -141,25 +141,25 @@ KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow
   tony.restart.gang.window-ms=5 | /restart/gang/window_ms=5
   tony.restart.job.budget=5 | /restart/job/most=5
   tony.restart.job.window-ms=5 | /restart/job/window_ms=5
-FailureReportsTest.FailuresOfCollectivesAreReported
+FailureReportsTest.ReportsOfPeerFailuresNameTheFirstFailedTask
   tony.restart.settle-ms=5 | /restart/settle_ms=5
-FailureTest.TheJobsOwnFailureRuleDecidesTheVerdict
+FailureTest.AFailureRuleOfTheJobForAnExitCodeSetsTheVerdictClass
   tony.failure.exit.77=infra | /failure_rules/0/exit_code=77
-FailureReportsTest.FailuresOfPythonAreReported
+FailureReportsTest.ReportsOfPythonErrorsNameTheFirstCause
   tony.failure.pattern.mine=boom => infra | /failure_rules/0/pattern="boom"
-KeysRunTest.AFailureRuleForASignalDecidesTheVerdict
+KeysRunTest.AFailureRuleForASignalSetsTheVerdictClass
   tony.failure.signal.9=infra | /failure_rules/0/signal=9
-HistoryFolderTest.ThePortalsKeysAreNotWarnedOf
+HistoryFolderTest.HistoryKeysOfThePortalCauseNoWarning
   tony.history.finished=@FOLDER | elsewhere
-KeyEffectTest.TheIntermediateKeySetsTheHistoryFolder
+KeyEffectTest.TheKeyHistoryIntermediateSetsTheHistoryFolder
   tony.history.intermediate=/h | /history_folder="/h"
-JhistE2eTest.ASuccessfulJobCanBeReadByTonysReaders
+JhistE2eTest.TheHistoryFileOfASuccessfulJobIsReadableWithTheAvroLibrary
   tony.history.location=/h | /history_folder="/h/intermediate"
-StepRequestTest.ReplaceOlderIsTrueOrFalse
+StepRequestTest.ReplaceOlderAcceptsOnlyTrueOrFalse
   tony.azkaban.replace-older=true | elsewhere
-AzkabanEndTest.AJobIsAbandonedIfNoNewAdapterFollowsAKilledOne
+AzkabanEndTest.AJobWithoutAnAdapterIsKilledAsAbandonedAfterTheWatchTimeout
   tony.azkaban.watch-timeout=60 | elsewhere
-AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep
+AzkabanStepTest.ASuccessfulStepExitsWithZeroAndWritesItsJobIdForTheNextStep
   tony.job.id=x | elsewhere
   tony.job.logs=x | elsewhere
   tony.job.url=x | elsewhere
@@ -183,9 +183,9 @@ hadoop
   tony.yarn.priority=5 | /yarn/priority=5
   tony.yarn.queue=ml | /yarn/queue="ml"
   tony.yarn.view-acl=ann | /yarn/view_acl="ann"
-NoFreeRestartTest.AKilledExecutorFailsTheJobAndLeavesNothing
+NoFreeRestartTest.AKilledExecutorFailsTheJobIfTheLostBudgetIsZero
   tony.restart.lost.budget=5 | /restart/lost/most=5
-KeyEffectTest.RestartsOfLostTasksHaveTheirOwnWindow
+KeyEffectTest.RestartsOfLostTasksOutsideTheWindowDoNotUseUpTheLostBudget
   tony.restart.lost.window-ms=5 | /restart/lost/window_ms=5
 )";
 
@@ -280,7 +280,7 @@ std::string AnotherValue(const Key& row) {
   return "";
 }
 
-TEST_F(KeysTest, EveryKeyThatIsHonouredHasItsEffectInThePlan) {
+TEST_F(KeysTest, EverySupportedKeyHasItsEffectInThePlan) {
   std::set<std::string_view> rows;
   for (const KeyCase& one : Cases()) {
     SCOPED_TRACE(one.key);
@@ -318,7 +318,7 @@ TEST_F(KeysTest, AKeyOfAnotherSchedulerIsAWarning) {
   }
 }
 
-TEST_F(KeysTest, KeysWithoutEffectChangeNoPlanAndWarnUnlessTheyAreNotNeeded) {
+TEST_F(KeysTest, KeysWithoutEffectLeaveThePlanUnchangedAndWarnUnlessHarmless) {
   const std::string without = json::serialize(At(Planned({}), "/spec"));
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kNone && row.effect != KeyEffect::kNotNeeded) continue;
@@ -330,7 +330,7 @@ TEST_F(KeysTest, KeysWithoutEffectChangeNoPlanAndWarnUnlessTheyAreNotNeeded) {
   }
 }
 
-TEST_F(KeysTest, KeysThatWouldRunTheWrongThingAreRefusedWithTheReason) {
+TEST_F(KeysTest, UnsupportedKeysThatWouldChangeWhatRunsAreRefusedWithTheReason) {
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kRefused) continue;
     const std::string key = Instance(row);
@@ -375,7 +375,7 @@ std::string SourcesIn(const std::string& folder) {
   return all;
 }
 
-TEST_F(KeysTest, EveryKeyHasATestThatRunsIt) {
+TEST_F(KeysTest, EverySupportedKeyIsCoveredByANamedTest) {
   const std::string tests = SourcesIn("/tests/e2e") + SourcesIn("/tests/unit");
   const std::string hadoop = SourcesIn("/tests/conformance/hadoop");
   for (const KeyCase& one : Cases()) {
@@ -397,7 +397,7 @@ TEST_F(KeysTest, EveryKeyHasATestThatRunsIt) {
 
 // %T stands for the beginning of the submit of a job whose worker fails in its first two attempts.
 const TestRow kKeysRun[] = {
-    {"ATaskFindsItsFilesAndItsVariables",
+    {"ATaskGetsTheFilesAndVariablesThatKeysSet",
      {{"write src/here", ""},
       {"write environment/here", ""},
       {"write resource/here", ""},
@@ -411,7 +411,7 @@ const TestRow kKeysRun[] = {
        ""},
       {"log worker-0 stdout", "out=1,2 3 4 5,6 7 8\n"},
       {"status %J --json", "/tags=[\"a\",\"b\"]"}}},
-    {"AJobWithoutRolesHasKeysOfItsOwn",
+    {"AmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles",
      {{"machine {\"memory_mb\":1000,\"gpus\":[3]}", ""},
       {"write file", ""},
       {"submit `tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file` tony.am.memory=999m tony.am.gpus=1 "
@@ -422,7 +422,7 @@ const TestRow kKeysRun[] = {
       {"submit tony.am.command=true tony.am.memory=999m tony.am.gpus=2", "65 && err~tony.am.gpus"}}},
     // A window of one millisecond has passed before the second failure, so a budget of one restart allows both
     // restarts.
-    {"EachLevelOfRestartsHasABudgetAndAWindow",
+    {"TaskRoleGangAndJobRestartsEachHaveABudgetAndAWindow",
      {{"%T tony.restart.scope=task tony.restart.task.budget=1 tony.restart.task.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=task"},
       {"%T tony.restart.scope=role tony.restart.role.budget=1 tony.restart.role.window-ms=1 --json",
@@ -431,7 +431,7 @@ const TestRow kKeysRun[] = {
        "/restart_count=2 && /restarts/1/scope=gang"},
       {"%T tony.restart.scope=job tony.restart.job.budget=1 tony.restart.job.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=job"}}},
-    {"RolesAndTonysRetryCountHaveTheirOwnRestartBudgets",
+    {"WorkerRestartBudgetAndAmRetryCountEachAllowTwoRestarts",
      {{"%T tony.restart.scope=gang tony.worker.restart.scope=role tony.worker.restart.budget=2 --json",
        "/restart_count=2 && /restarts/1/scope=role"},
       {"%T tony.restart.scope=job tony.am.retry-count=2 --json", "/restart_count=2 && /restarts/1/scope=job"}}},
@@ -444,7 +444,7 @@ const TestRow kKeysRun[] = {
       {"until status %J --json", "/tasks/0/suspect=false"},
       {"go", ""},
       {"end", ""}}},
-    {"AJobOfHigherPriorityRunsBeforeItsUsersOtherJobs",
+    {"AWaitingJobOfHigherPriorityIsQueuedBeforeTheUsersOtherJobs",
      {{"machine {\"memory_mb\":1000}", ""},
       {"& one `%H` tony.worker.memory=900m", ""},
       {"running 1", ""},
@@ -456,7 +456,7 @@ const TestRow kKeysRun[] = {
       {"end 0", ""},
       {"end 1", ""},
       {"end 2", ""}}},
-    {"AFailureRuleForASignalDecidesTheVerdict",
+    {"AFailureRuleForASignalSetsTheVerdictClass",
      {{"one `kill -USR1 $$` `tony.failure.signal.SIGUSR1=user_config, no licence` --json",
        "1 && verdict=user_config && /verdict/message~no licence"}}},
 };
@@ -469,7 +469,7 @@ TABLE_TEST(KeysRunTest, kKeysRun, [](const TestRow& row) {
 
 class KeyEffectTest : public TonyTest {};
 
-TEST_F(KeyEffectTest, RestartsOfLostTasksHaveTheirOwnWindow) {
+TEST_F(KeyEffectTest, RestartsOfLostTasksOutsideTheWindowDoNotUseUpTheLostBudget) {
   const auto client =
       box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
                                          "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));
@@ -482,7 +482,7 @@ TEST_F(KeyEffectTest, RestartsOfLostTasksHaveTheirOwnWindow) {
   GoAndEnd(*client);
 }
 
-TEST_F(KeyEffectTest, TheIntermediateKeySetsTheHistoryFolder) {
+TEST_F(KeyEffectTest, TheKeyHistoryIntermediateSetsTheHistoryFolder) {
   Succeeds(One("true", {"tony.history.intermediate=" + box_.File("histories")}));
   Words names;
   for (const auto& entry : fs::recursive_directory_iterator(box_.File("histories")))

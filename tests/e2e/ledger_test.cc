@@ -10,7 +10,7 @@ const TestRow kLedger[] = {
        "65 && refused && err=tony: the job requests 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has "
        "1000 "
        "MB; set tony.worker.memory or tony.worker.instances\n"}}},
-    {"MoreGpusThanTheMachineHasAreRefusedToo",
+    {"AGpuRequestAboveTheMachinesGpusIsRefused",
      {{"one true tony.worker.memory=1m tony.worker.gpus=3",
        "65 && err~requests 3 GPUs (1 task: worker 1 x 3), this machine has 2; set tony.worker.gpus"}}},
     {"PlanWarnsAboutRequestsThatSubmitRefuses",
@@ -33,16 +33,16 @@ const TestRow kLedger[] = {
       {"end 1", ""}}},
     {"AnEmptyQueueShowsTheFreeMemoryAndGpus",
      {{"list --queue", "out=1000 of 1000 MB of memory and 2 of 2 GPUs are free\nno jobs\n"}}},
-    {"ARelativeLedgerIsRefused",
+    {"ARelativeLedgerPathIsRefused",
      {{"TONY_LEDGER=here one true", "65 && err~TONY_LEDGER=here: expected an absolute path"}}},
-    {"ALedgerThatCannotBeMadeIsRefusedByItsPath",
+    {"ALedgerFolderThatCannotBeCreatedIsRefusedAndNamed",
      {{"TONY_LEDGER=/proc/no/ledger one true", "73 && err~/proc/no"}, {"jobs 0", ""}}},
     {"AnUnreadableMachineFileIsReportedAndIgnored",
      {{"machine {", ""}, {"one true %M", "err~machine.json is ignored: "}}},
-    {"ARefusalMentionsTheIgnoredMachineFile",
+    {"ARefusedMemoryRequestMentionsTheIgnoredMachineFile",
      {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is ignored: "}}},
     // The doctor changes nothing: home/jobs stays missing.
-    {"TheDoctorFindsThisMachineHealthy",
+    {"DoctorReportsAUsableMachineAsHealthy",
      {{"doctor --json",
        "/healthy=true && !\"health\":\"fail\" && /checks/0/name=home && /checks/1/name=old jobs && "
        "/checks/2/name=ledger && "
@@ -54,7 +54,7 @@ const TestRow kLedger[] = {
      {{"doctor",
        "out~warn  defaults: a task requests 2048 MB by default; 0 fit here && "
        "out~-> state what a task needs: -conf tony.worker.memory=512m"}}},
-    {"TheDoctorFailsWhereNoJobCanRun",
+    {"DoctorFailsOnAnUnusableHomeOrARelativeLedgerPath",
      {{"write file", ""},
       {"TONY_HOME=%B/file/home doctor", "1 && out~fail  home: %B/file && out~-> set TONY_HOME"},
       {"TONY_LEDGER=relative doctor", "1 && out~fail  ledger: TONY_LEDGER=relative"}}},
@@ -71,7 +71,7 @@ class LedgerTurnsTest : public TonyTest {
   value Queue() const { return Json({"list", "--queue"}); }
 };
 
-TEST_F(LedgerTurnsTest, KilledJobsFreeTheMachineForTheNextJob) {
+TEST_F(LedgerTurnsTest, JobsWhoseProcessesWereAllKilledFreeTheirMemoryForTheNextJob) {
   auto first = Hold(Sixty(HoldUntilGo()));
   auto second = box_.StartTony(Sixty("true"));
   ASSERT_TRUE(WaitFor([&] { return Text(Queue(), "/jobs/1/state") == "waiting"; }));

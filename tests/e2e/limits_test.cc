@@ -6,44 +6,44 @@ namespace tony {
 namespace {
 
 const TestRow kLimits[] = {
-    {"ATaskThatRunsTooLongIsEndedWithItsWholeTree",
+    {"ATaskBeyondItsExecutionTimeoutIsKilledWithItsWholeProcessTree",
      {{"one `echo step 7 >&2; sleep 600 & sleep 600` tony.task.executor.execution-timeout-ms=500",
        "1 && verdict=timeout && ~worker:0 && ~ran longer than 0.5 s && ~step 7 && "
        "~tony.task.executor.execution-timeout-ms"}}},
-    {"TheOlderKeyOfTonySetsTheSameLimitForEveryRole",
+    {"WorkerTimeoutLimitsTheExecutionOfTasksOfEveryRole",
      {{"submit -executes `sleep 600` tony.worker.timeout=500 tony.chief.instances=1 tony.chief.memory=10m",
        "1 && verdict=timeout && ~chief:0 && ~ran longer than 0.5 s && !warning"}}},
     {"ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod",
      {{"one `trap '' TERM; while :; do sleep 600; done` tony.worker.timeout=500 tony.task.stop-grace-ms=300",
        "1 && verdict=timeout && ~ran longer than 0.5 s"}}},
-    {"TheNoticeFileNamesTheLimitThatWasExceeded",
+    {"TheNoticeFileNamesTheKeyOfTheExceededExecutionTimeout",
      {{"one `trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done` tony.worker.timeout=500",
        "1 && verdict=timeout && ~ran longer than 0.5 s"},
       {"log worker-0 stdout", "~tony.task.executor.execution-timeout-ms"}}},
-    {"AnAttemptThatRanTooLongMayBeTriedAgain",
+    {"AnAttemptBeyondItsExecutionTimeoutIsRestartedWithinTheBudget",
      {{"one `test $TONY_ATTEMPT = 2 || exec sleep 600` tony.worker.timeout=1000 tony.restart.task.budget=1 "
        "tony.restart.backoff-ms=0",
        ""},
       {"left", ""}}},
-    {"ATaskThatEndsWithinItsLimitSucceeds", {{"one true tony.worker.timeout=20000", ""}, {"left", ""}}},
-    {"ATaskThatHangsBeforeItRegistersIsNamedWithItsKey",
+    {"ATaskThatEndsWithinItsExecutionTimeoutSucceeds", {{"one true tony.worker.timeout=20000", ""}, {"left", ""}}},
+    {"ATaskThatDoesNotRegisterWithinTheRegistryTimeoutFailsTheJob",
      {{"replace tony-executor `exec sleep 1000`", ""},
       {"one true tony.task.executor.registry-timeout-sec=1",
        "1 && verdict=timeout && ~worker:0 did not register within 1.0 s of its container's start && "
        "~tony.task.executor.registry-timeout-sec"}}},
-    {"TheAllocationTimeoutOfTony046LimitsTheRegistration",
+    {"WithCompatVersion046TheAllocationTimeoutLimitsRegistration",
      {{"replace tony-executor `exec sleep 1000`", ""},
       {"workers 2 true tony.container.allocation.timeout=700 tony.compat.version=0.4.6 "
        "tony.application.completion-rule=strict",
        "1 && verdict=timeout && ~not every task registered within 0.7 s && ~worker:0, worker:1 && "
        "~tony.container.registration.timeout && !warning"}}},
-    {"AMasterThatHangsAtItsStartEndsTheJobAndNamesTheKey",
+    {"AMasterThatDoesNotStartWithinTheStartupTimeoutFailsTheJob",
      {{"replace tony-am `exec sleep 1000`", ""},
       {"one true tony.am.startup-timeout=1500",
        "1 && verdict=timeout && ~the application master had not started 1.5 s after the submission && "
        "~(tony.am.startup-timeout=1500)"}}},
-    {"TheStartupLimitEndsOnceTheMasterHasStarted", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
-    {"ATaskThatGetsNoContainerIsNamedWithItsKey",
+    {"StartupTimeoutEndsWithTheStartOfTheMaster", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
+    {"ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob",
      {{"machine `{\"memory_mb\":1000}`", ""},
       {"& one `%H` tony.worker.memory=900m", ""},
       {"running 1", ""},
@@ -52,10 +52,10 @@ const TestRow kLimits[] = {
       {"go", ""},
       {"end", ""},
       {"left", ""}}},
-    {"TheTimeLimitOfTheJobIsReportedWithItsKey",
+    {"AJobBeyondApplicationTimeoutFailsAndTheKeyIsReported",
      {{"one `sleep 600` tony.application.timeout=1500",
        "1 && verdict=timeout && ~longer than 1.5 s && ~tony.application.timeout"}}},
-    {"CapsRefuseAJobBeforeAnythingStarts",
+    {"MaxInstancesAndMaxTotalKeysRefuseAJobBeforeAnythingStarts",
      {{"one true tony.worker.max-instances=1 tony.worker.instances=2",
        "65 && ~tony.worker.instances && ~tony.worker.max-instances"},
       {"one true tony.task.max-total-instances=3 tony.worker.instances=4",
@@ -89,12 +89,12 @@ class HangingMasterTest : public TonyTest {
   }
 };
 
-TEST_F(HangingMasterTest, AKillEndsTheJob) {
+TEST_F(HangingMasterTest, AKillEndsAJobWhoseMasterHangsAtItsStart) {
   ExpectKilled({"kill", SubmitAs("o1"), "--reason", "no use"});
   ExpectNothingLeft();
 }
 
-TEST_F(HangingMasterTest, OnlyAKillByTheOwnerEndsTheJob) {
+TEST_F(HangingMasterTest, AKillWithIfOwnerEndsAJobWithAHangingMasterOnlyForTheOwner) {
   const std::string job = SubmitAs("o1");
   Succeeds({"kill", job, "--if-owner", "o2", "--no-wait"});
   EXPECT_FALSE(box_.Pids("tony-keeper").empty());
@@ -102,7 +102,7 @@ TEST_F(HangingMasterTest, OnlyAKillByTheOwnerEndsTheJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(HangingMasterTest, AKillEndsTheJobOfAStoppedMaster) {
+TEST_F(HangingMasterTest, AKillEndsAJobWhoseMasterIsStoppedBySigstop) {
   const auto client = Hold(One(HoldUntilGo()));
   kill(box_.Pids("tony-am").front(), SIGSTOP);
   ExpectKilled({"kill", Job(), "--reason", "no use"});

@@ -15,7 +15,7 @@ class LiveTableTest : public TonyTest {
   }
 };
 
-TEST_F(LiveTableTest, LinksComeFirstThenATableInPlaceThenTheVerdict) {
+TEST_F(LiveTableTest, TheTerminalShowsLinksThenATableUpdatedInPlaceThenTheVerdict) {
   TerminalRun tony(box_, Workers(2, HoldUntilGo()), kSize, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();
   const std::string screen = tony.screen().Text();
@@ -47,7 +47,7 @@ TEST_F(LiveTableTest, AResizedTerminalShowsOneTableThatFits) {
   EXPECT_THAT(tony.bytes(), Not(HasSubstr("\x1b[1m")));
 }
 
-TEST_F(LiveTableTest, RestartsAndFailuresScrollAboveAndStay) {
+TEST_F(LiveTableTest, RestartMessagesStayVisibleAboveTheTable) {
   const Words arguments =
       One("if [ $TONY_ATTEMPT -lt 3 ]; then exit 3; fi", {"tony.restart.task.budget=5", "tony.restart.backoff-ms=10"});
   TerminalRun tony(box_, arguments, kSize, {{"TERM", "xterm"}});
@@ -57,14 +57,14 @@ TEST_F(LiveTableTest, RestartsAndFailuresScrollAboveAndStay) {
   EXPECT_LT(all.find("restart 2"), all.find("job SUCCEEDED"));
 }
 
-TEST_F(LiveTableTest, MoreTasksThanLinesAreCounted) {
+TEST_F(LiveTableTest, TasksThatDoNotFitTheTerminalAreSummarizedInOneLine) {
   TerminalRun tony(box_, Workers(6, HoldUntilGo()), {8, 80}, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("... and 3 more: 3 running")) << tony.screen().Text();
   Go();
   EXPECT_EQ(tony.Wait(), 0);
 }
 
-TEST_F(LiveTableTest, CtrlCKillsTheJobAndReportsItAboveTheTable) {
+TEST_F(LiveTableTest, CtrlCKillsTheJobAndTheKillIsReportedAboveTheTable) {
   TerminalRun tony(box_, Workers(2, HoldUntilGo()), kSize, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();
   tony.Type("\x03");
@@ -85,7 +85,7 @@ TEST_F(LiveTableTest, ATerminalThatHangsUpDuringAWaitLeavesTheJobAlone) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(LiveTableTest, ATerminalThatIsStoppedDoesNotStopTheJob) {
+TEST_F(LiveTableTest, ATerminalPausedWithCtrlSDoesNotStopTheJob) {
   TerminalRun tony(box_, Workers(2, HoldUntilGo() + "; touch " + box_.File("over-") + "$TASK_INDEX"), kSize,
                    {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();
@@ -98,7 +98,7 @@ TEST_F(LiveTableTest, ATerminalThatIsStoppedDoesNotStopTheJob) {
   EXPECT_THAT(tony.screen().Text(), HasSubstr("SUCCEEDED after"));
 }
 
-TEST_F(LiveTableTest, ADumbTerminalGetsLines) {
+TEST_F(LiveTableTest, ADumbTerminalGetsPlainLinesWithoutEscapeSequences) {
   TerminalRun tony(box_, One("true"), kSize, {{"TERM", "dumb"}});
   EXPECT_EQ(tony.Wait(), 0);
   EXPECT_THAT(tony.screen().Text(), HasSubstr("\nworker:0 succeeded\n"));

@@ -46,7 +46,7 @@ std::string NameOfTwo(const testing::TestParamInfo<Two>& info) {
   return name;
 }
 
-TEST_P(AnyTwoTest, AnyTwoProcessesMayDieAtTheSameMoment) {
+TEST_P(AnyTwoTest, TheJobSucceedsWhenTwoProcessesAreKilledAtTheSameMoment) {
   StartJob();
   std::vector<pid_t> victims = Victims(std::get<0>(GetParam()));
   for (const pid_t pid : Victims(std::get<1>(GetParam()))) victims.push_back(pid);
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Pairs, AnyTwoTest,
 class WhileStartingTest : public LivenessTest, public testing::WithParamInterface<Two> {};
 
 // Kills the first program. As soon as its successor exists, kills the successor and the second program.
-TEST_P(WhileStartingTest, ARestartedProcessAndAnotherMayDieTogether) {
+TEST_P(WhileStartingTest, TheJobSucceedsWhenARestartedProcessAndASecondProcessAreKilledTogether) {
   StartJob();
   const std::string first = std::get<0>(GetParam()), second = std::get<1>(GetParam());
   const std::vector<pid_t> old = box_.Pids(first);
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Pairs, WhileStartingTest,
                                          Two("tony-executor", "tony-am"), Two("tony-executor", "tony-keeper")),
                          NameOfTwo);
 
-TEST_F(LivenessTest, KeeperAndMasterMayDieTogetherMoreOftenThanAClientRetries) {
+TEST_F(LivenessTest, TheJobSucceedsAfterKeeperAndMasterWereKilledTogetherSevenTimes) {
   StartJob();
   for (int round = 0; round < 7; ++round) {
     ASSERT_TRUE(WaitFor([&] { return Reachable(); })) << client_->err();
@@ -129,7 +129,7 @@ TEST_F(LivenessTest, TwoSimultaneousWaitsRestartOnlyOneKeeper) {
   EXPECT_EQ(ReadText(box_.JobFolder(Job()) / "epoch"), "2\n");
 }
 
-TEST_F(LivenessTest, AMasterLosesItsLeaseWithoutItsKeeperAndRegainsIt) {
+TEST_F(LivenessTest, AMasterLosesItsLeaseWhileItsKeeperIsStoppedAndRegainsTheLease) {
   StartJob(Conf("tony.am.lease-ms=700"));
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   SignalAll(keeper, SIGSTOP);
@@ -143,7 +143,7 @@ TEST_F(LivenessTest, AMasterLosesItsLeaseWithoutItsKeeperAndRegainsIt) {
 
 // The AM is stopped for longer than all timers of its executors, and then continues: no task is restarted, and nothing
 // is done twice.
-TEST_F(LivenessTest, ASleepingMasterDoesNotRestartTasks) {
+TEST_F(LivenessTest, AMasterStoppedForLongerThanTheLostTimeoutDoesNotRestartTasks) {
   StartJob(Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
                   "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500", "tony.task.lost-after-ms=7800"}));
   const std::string before = ReadText(Running("worker-0")) + ReadText(Running("worker-1"));
@@ -175,7 +175,7 @@ TEST_F(LivenessTest, AKilledKeeperIsReplacedEvenIfItsMasterHangs) {
 
 // A stopped process holds the keeper's lock and its reservation in the ledger. The client that waits for the keeper
 // ends that process, and reports it.
-TEST_F(LivenessTest, AKillReplacesAKeeperThatIsStopped) {
+TEST_F(LivenessTest, AKillReplacesAKeeperStoppedBySigstopAndEndsTheJob) {
   StartJob();
   const std::string keeper = "process " + std::to_string(box_.Pids("tony-keeper").front()) + " (tony-keeper)";
   SignalAll("tony-keeper", SIGSTOP);
@@ -223,7 +223,7 @@ TEST_F(DamagedJournalTest, ADamagedJournalIsReportedWhileTheTasksRunAndInTheVerd
   ExpectNothingLeft();
 }
 
-TEST_F(DamagedJournalTest, AKillStillEndsTheJob) {
+TEST_F(DamagedJournalTest, AKillEndsAJobWhoseJournalIsDamaged) {
   StartAndDamage();
   const Ran ran = Succeeds({"kill", Job(), "--reason", "no use"});
   EXPECT_THAT(ran.out, HasSubstr("KILLED: no use"));

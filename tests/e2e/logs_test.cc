@@ -12,7 +12,7 @@ const TestRow kLogs[] = {
        "out~worker:0 | one 0\n && out~worker:0 | no end\n && out~worker:0 ! problem 0\n && out~worker:1 | one 1\n"},
       {"logs %J worker:1 --stdout", "out=one 1\nno end"},
       {"logs %J worker:1#1 --stderr", "out=problem 1\n"}}},
-    {"FollowingShowsLinesAsTheyComeAndEndsWithTheJob",
+    {"LogsFollowPrintsNewLinesAsTheyAreWrittenAndEndsWithTheJob",
      {{"& workers 2 `echo early; %H; echo late; printf last`", ""},
       {"running 2", ""},
       {"& logs %J -f", ""},
@@ -20,11 +20,11 @@ const TestRow kLogs[] = {
       {"go", ""},
       {"end 1", "out~worker:1 | late\n && out~worker:0 | last\n"},
       {"end 0", ""}}},
-    {"FollowingFromBeforeTheFirstTaskMissesNothing",
+    {"LogsFollowStartedBeforeTheFirstTaskPrintsEveryLine",
      {{"workers 2 `for i in $(seq 500); do echo line $i; done` --detach", ""},
       {"logs %J -f --stdout", "outlines=1000"},
       {"wait %J", ""}}},
-    {"FollowingOneTaskGoesOnWithItsNextAttempt",
+    {"LogsFollowOfATaskContinuesWithItsNextAttempt",
      {{"one `echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then until [ -e %B/fail ]; do sleep 0.02; done; "
        "printf 'last words'; exit 3; fi` tony.restart.task.budget=1 --detach",
        ""},
@@ -44,7 +44,7 @@ const TestRow kLogs[] = {
       {"logs %J worker:0 --stderr --tail 1 --json",
        "/entries/0/text=err 4\n && /eof=true && /cursor=worker:0#1/stderr=24"}}},
     // The cursor is at byte 10, behind the five lines of `seq 5`, each of two bytes.
-    {"TailCanBeFollowedAndItsCursorContinues",
+    {"LogsTailCanBeFollowedAndContinuedFromItsCursor",
      {{"& one `seq 5; %H; echo late`", ""},
       {"running 1", ""},
       {"& logs %J -f --tail 2", ""},
@@ -63,7 +63,7 @@ const TestRow kLogs[] = {
       {"go", ""},
       {"end 0", ""},
       {"end 1", "out~tick && out!1 && out!5"}}},
-    {"TheTailOfALargeLogIsShown",
+    {"TailShowsTheLastLinesOfALogOf20MillionLines",
      {{"one `seq 20000000`", ""}, {"logs %J --tail 3", "out=19999998\n19999999\n20000000\n"}}},
     {"OptionsThatConflictWithTailAreRefused",
      {{"one true", ""},
@@ -72,7 +72,7 @@ const TestRow kLogs[] = {
       {"logs %J --tail 3 --since 1d --cursor ``", "64 && line"},
       {"logs %J --tail -1", "64"},
       {"logs %J --tail many", "64"}}},
-    {"FollowingEndsWithTheVerdictAndItsExitCode",
+    {"LogsFollowEndsWithTheVerdictAndTheJobsExitCode",
      {{"one `echo begun; exit 3` --detach", ""},
       {"logs %J --follow", "1 && out=begun\n && line && err~job %J FAILED: "},
       // Programs read the verdict in `tony status`, so the exit code is 0.
@@ -102,14 +102,14 @@ const TestRow kLogs[] = {
        "out~SUCCEEDED after"},
       {"one `echo shown; exit 2` --logs --json", "1 && err~\nshown\n && outlines=1"},
       {"one true --logs --detach", "64"}}},
-    {"TheVerdictFollowsTheOutputOfTheTasks", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
-    {"AnUnknownTaskIsNamed", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
+    {"SubmitLogsPrintsTheVerdictAfterTheOutput", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
+    {"LogsOfAnUnknownTaskAreRefused", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
 };
 TABLE_TEST(LogsTest, kLogs, RunScript);
 
 class LogTextsTest : public TonyTest {};
 
-TEST_F(LogTextsTest, ALineOfAMegabyteComesWhole) {
+TEST_F(LogTextsTest, ALogLineOfOneMegabyteIsPrintedWhole) {
   Succeeds(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short"));
   const Ran ran = box_.Tony({"logs", Job(), "worker:0", "--stdout"});
   EXPECT_EQ(ran.out, std::string(1000000, 'x') + "\nshort\n");
@@ -118,7 +118,7 @@ TEST_F(LogTextsTest, ALineOfAMegabyteComesWhole) {
   EXPECT_EQ(CountLines(both.out), 4u);
 }
 
-TEST_F(LogTextsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
+TEST_F(LogTextsTest, LogsReadInPiecesByCursorAddUpToTheWholeLog) {
   Succeeds(One("for i in 1 2 3 4 5 6; do echo line-$i; done; printf '\\377\\n' >&2"));
   std::string text, cursor;
   bool eof = false;
@@ -134,7 +134,7 @@ TEST_F(LogTextsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
   EXPECT_EQ(text, "line-1\nline-2\nline-3\nline-4\nline-5\nline-6\n\xEF\xBF\xBD\n");
 }
 
-TEST_F(LogTextsTest, FollowingInJsonGivesOneObjectALine) {
+TEST_F(LogTextsTest, LogsFollowInJsonPrintsOneObjectPerLine) {
   Succeeds(Workers(2, "echo out; echo err >&2"));
   const Ran ran = box_.Tony({"logs", Job(), "-f", "--json"});
   std::string seen;
@@ -147,7 +147,7 @@ TEST_F(LogTextsTest, FollowingInJsonGivesOneObjectALine) {
   EXPECT_EQ(seen, "worker:0 stdout out\nworker:0 stderr err\nworker:1 stdout out\nworker:1 stderr err\n");
 }
 
-TEST_F(LogTextsTest, AClosedOutputPipeEndsTheFollowing) {
+TEST_F(LogTextsTest, AClosedOutputPipeEndsLogsFollow) {
   Succeeds(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
   const auto head = std::make_unique<Background>(
       Words{"/bin/bash", "-c", ProgramFolder() + "/tony logs -f " + Job() + " | head -n 1"},
@@ -161,7 +161,7 @@ TEST_F(LogTextsTest, AClosedOutputPipeEndsTheFollowing) {
 }
 
 // The first line is written, and its time noted, more than a second before the last line.
-TEST_F(LogTextsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
+TEST_F(LogTextsTest, LogLinesCarryTheTimesAtWhichTheTaskWroteThem) {
   const auto client = Hold(One("echo early; " + HoldUntilGo() + "; echo late"));
   const std::string times = (box_.JobFolder(Job()) / "logs/worker-0/1/stdout.times").string();
   ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(times)) == 1; }));

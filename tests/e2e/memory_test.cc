@@ -26,7 +26,7 @@ class MemoryTest : public TonyTest {
   }
 };
 
-TEST_F(MemoryTest, ATaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers_NeedsWritableCgroup) {
+TEST_F(MemoryTest, ATaskAboveItsMemoryLimitFailsAsOomWithLimitAndPeak_NeedsWritableCgroup) {
   const Ran ran = Run(TakeTooMuch());
   EXPECT_EQ(ran.exit, 1) << ran.err;
   const auto status = Status();
@@ -37,18 +37,18 @@ TEST_F(MemoryTest, ATaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers_NeedsWritab
   ExpectNothingLeft();
 }
 
-TEST_F(MemoryTest, ATaskBelowItsLimitIsLeftAlone_NeedsWritableCgroup) {
+TEST_F(MemoryTest, ATaskBelowItsMemoryLimitSucceeds_NeedsWritableCgroup) {
   const Ran ran = Run("head -c 20M /dev/zero | tail > /dev/null");
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
-TEST_F(MemoryTest, AKilledChildThatTheProgramSurvivesIsNotTheCause_NeedsWritableCgroup) {
+TEST_F(MemoryTest, TheVerdictIsNotOomIfTheProgramSurvivedItsOomKilledChild_NeedsWritableCgroup) {
   const Ran ran = Run("(" + TakeTooMuch() + ") 2> /dev/null; exit 3");
   EXPECT_EQ(ran.exit, 1) << ran.err;
   EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");
 }
 
-TEST_F(MemoryTest, ATaskAboveItsLimitDoesNotHarmTheOthers_NeedsWritableCgroup) {
+TEST_F(MemoryTest, OnlyTheTaskAboveItsMemoryLimitIsReportedAsOom_NeedsWritableCgroup) {
   Fails(1, Workers(2,
                    "if [ $TASK_INDEX = 1 ]; then " + TakeTooMuch() + "; else until grep -q -s oom " +
                        box_.File("never") + "; do sleep 0.02; done; fi",
@@ -59,7 +59,7 @@ TEST_F(MemoryTest, ATaskAboveItsLimitDoesNotHarmTheOthers_NeedsWritableCgroup) {
 
 // The kernel frees no memory by killing the process that wrote the file, so it kills more processes until it reaches
 // the executor.
-TEST_F(MemoryTest, AFileInSharedMemoryAboveTheLimitIsOutOfMemoryAtOnce_NeedsWritableCgroup) {
+TEST_F(MemoryTest, AFileInDevShmAboveTheMemoryLimitFailsTheTaskAsOom_NeedsWritableCgroup) {
   const std::string file = StrCat("/dev/shm/tony-test-", getpid());
   const Ran ran = Run(StrCat("head -c 900M /dev/zero > ", file));
   fs::remove(file);
@@ -75,7 +75,7 @@ TEST_F(MemoryTest, AFileInSharedMemoryAboveTheLimitIsOutOfMemoryAtOnce_NeedsWrit
 
 // Each process is smaller than the executor, which survives and reports the end. The shell exits with 137, the code of
 // a killed process.
-TEST_F(MemoryTest, TheExecutorOutlivesManySmallProcesses_NeedsWritableCgroup) {
+TEST_F(MemoryTest, TheExecutorSurvivesTheOomKillsOfManySmallProcesses_NeedsWritableCgroup) {
   const Ran ran = Run(StrCat("mkfifo wait; v=$(head -c 700000 /dev/zero | tr '\\0' x); for i in $(seq $((2 * ",
                              MemoryLimit(), "))); do (v=$v$i; read -r x <>wait) & done; exit 137"));
   EXPECT_EQ(ran.exit, 1) << ran.err;

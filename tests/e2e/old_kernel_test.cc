@@ -60,7 +60,7 @@ class OldKernelTest : public TonyTest {
   std::unique_ptr<Background> client_;
 };
 
-TEST_F(OldKernelTest, AGangIsRestarted) {
+TEST_F(OldKernelTest, AGangIsRestartedAfterItsExecutorsWereKilled) {
   StartJob();
   KillAll("tony-executor");
   ASSERT_TRUE(WaitFor([&] { return Starts() == 4; })) << client_->err();
@@ -86,7 +86,7 @@ TEST_F(OldKernelTest, TheDeathOfAnAdoptedExecutorIsDetected) {
   ExpectSuccess();
 }
 
-TEST_F(OldKernelTest, AKilledJobLeavesNothing) {
+TEST_F(OldKernelTest, AKilledJobLeavesNoProcesses) {
   StartJob();
   EXPECT_EQ(StartOld({"kill", Job()})->Wait().exit, 0);
   Ends(*client_, 1);

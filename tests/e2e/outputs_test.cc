@@ -11,15 +11,15 @@ const TestRow kOutputs[] = {
       {"left", ""},
       {"outputs %J --json", "/schema=1 && /job=%J && /task=worker:0 && /outputs/model=/m/7"},
       {"outputs %J", "out={\n  \"model\": \"/m/7\",\n  \"loss\": 0.10\n}\n"}}},
-    {"AJobWithoutOutputsHasAnEmptyObject",
+    {"TheOutputsOfAJobWithoutAnOutputFileAreAnEmptyObject",
      {{"one true", ""}, {"outputs %J --json", "/outputs={}"}, {"outputs %J", "out={}\n"}}},
     {"AnOutputFileAmongTheSourcesIsIgnored",
      {{"write src/tony-output.json {\"old\":1}", ""},
       {"one true -src_dir src", ""},
       {"outputs %J --json", "/outputs={}"}}},
-    {"AJobWithoutRolesLeavesOutputsToo",
+    {"AJobWithoutRolesCanWriteOutputs",
      {{"submit -executes `printf '{\"a\":1}' > $TONY_OUTPUT_FILE`", ""}, {"outputs %J --json", "/outputs/a=1"}}},
-    {"ValuesThatFitAreKeptIfTheFileIsTooLong",
+    {"SmallOutputValuesAreKeptIfTheOutputFileIsTooLarge",
      {{"one `(printf '{\"model.path\":\"/m\",\"big\":\"'; head -c 2000000 /dev/zero | tr '\\0' x; printf '\"}') > "
        "$TONY_OUTPUT_FILE`",
        ""},
@@ -37,7 +37,7 @@ const TestRow kOutputs[] = {
        " && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
-    {"OnlyTheSizeOfAFileThatIsTooLargeIsKept",
+    {"AnOutputFileOf3GibibytesIsReportedByItsSizeAndNotKept",
      {{"one `truncate -s 3G $TONY_OUTPUT_FILE`",
        "out~the outputs have 3221225472 bytes, and at most 1048576 bytes are kept"},
       {"outputs %J --json",
@@ -59,15 +59,15 @@ const TestRow kOutputs[] = {
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~the path is a symbolic link && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~the path is a symbolic link"}}},
-    {"OutputsOfTheSuccessfulAttemptCount",
+    {"TheOutputsOfAJobAreThoseOfItsSuccessfulAttempt",
      {{"one `printf '{\"attempt\":%s}' $TONY_ATTEMPT > $TONY_OUTPUT_FILE; test $TONY_ATTEMPT = 2` "
        "tony.restart.task.budget=1",
        ""},
       {"outputs %J --json", "/outputs/attempt=2"}}},
-    {"AFailedChiefHasNone",
+    {"AFailedChiefLeavesNoOutputs",
      {{"one `echo '{\"a\":1}' > $TONY_OUTPUT_FILE; exit 3`", "1"}, {"outputs %J --json", "/outputs={} && /task=null"}}},
     // The stopped keeper cannot start a new master. The outputs are written before the outcome.
-    {"OutputsSurviveAMasterThatDiesAfterTheChiefsEnd",
+    {"OutputsWrittenWhileNoMasterRunsAreReturnedAfterTheEndOfTheJob",
      {{"& one `%H; echo '{\"a\":1}' > $TONY_OUTPUT_FILE`", ""},
       {"running 1", ""},
       {"signal STOP tony-keeper", ""},
@@ -79,7 +79,7 @@ const TestRow kOutputs[] = {
       {"signal CONT tony-keeper", ""},
       {"end", ""},
       {"outputs %J --json", "/outputs/a=1"}}},
-    {"ARunningJobHasNoOutputsYet",
+    {"OutputsOfARunningJobAreRefused",
      {{"& one `%H`", ""},
       {"running 1", ""},
       {"outputs %J", "69 && line && err~has not ended (RUNNING)"},
@@ -95,7 +95,7 @@ class OutputFilesTest : public TonyTest {
   value Outputs() const { return Json({"outputs", Job()}); }
 };
 
-TEST_F(OutputFilesTest, OutputsAreReadFromTheJobsRecordOrTheChiefsFile) {
+TEST_F(OutputFilesTest, OutputsAreReadFromTheJobsRecordOrElseFromTheChiefsOutputFile) {
   Leave(R"({"a":1})");
   const fs::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
   fs::rename(copy, folder / "aside");
@@ -106,7 +106,7 @@ TEST_F(OutputFilesTest, OutputsAreReadFromTheJobsRecordOrTheChiefsFile) {
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
-TEST_F(OutputFilesTest, OnlyABadValueIsDroppedAndItIsNamedEverywhere) {
+TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedInSubmitLogStatusAndOutputs) {
   const Ran job =
       Succeeds(One(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)"));
   const auto outputs = Outputs();

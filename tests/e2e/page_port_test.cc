@@ -141,7 +141,7 @@ TEST_F(PagePortTest, ANewKeeperKeepsThePortReserved) {
   EndWell();
 }
 
-TEST_F(PagePortTest, AfterThePortWasFreedAddressAndTokenAreNewAndTheOldTokenIsInvalid) {
+TEST_F(PagePortTest, ThePageHasANewAddressAndRejectsTheOldTokenAfterItsPortWasFreed) {
   client_->Signal(SIGKILL);
   client_->Wait();
   KillTogether();

@@ -121,7 +121,7 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
   }
 };
 
-TEST_P(PlanTruthTest, EachProcessIsStartedAsPlanned) {
+TEST_P(PlanTruthTest, EachProcessRunsWithTheCommandAndVariablesThatPlanShows) {
   Words tasks;
   const json::value roles = At(Plan({}), "/spec/roles");
   for (const json::value& role : roles.as_array())
@@ -162,7 +162,7 @@ const Words kReadyHead =
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PlanTruthTest,
     testing::Values(
-        Shape{"LoneTask", kWait},
+        Shape{"JobWithoutRoles", kWait},
         Shape{"Standalone", kWaitInShell + Confs({"tony.application.framework=standalone", "tony.worker.instances=1"})},
         Shape{"ServersAndWorkers", kWait + Confs({"tony.worker.instances=2", "tony.ps.instances=1"})},
         Shape{
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
               kWaitInShell + Confs({"tony.application.distributed-mode=FCFS", "tony.worker.instances=2"})},
         Shape{"WorkersThatWaitForTheirHead", kReadyHead},
         Shape{"WorkersThatWaitFirstComeFirstServed", kReadyHead + Confs({"tony.application.distributed-mode=FCFS"})},
-        Shape{"CommandsOfRolesWithHostileWords",
+        Shape{"CommandsWithQuotesBlanksAndComments",
               Words{"-executes", "sh wait.sh", "-task_params",
                     R"(--name 'two words' --list=a,b "--quote=\"q\"" --empty '' | cat)", "-src_dir", "src",
                     "-shell_env", "LIST=a,b;c", "-shell_env", "QUOTES='\"`$HOME", "-container_env",
@@ -205,7 +205,7 @@ TEST_F(PlanTaskTest, ThePlanOfATaskShowsItsCommandAndVariables) {
   EXPECT_THAT(ran.out, HasSubstr("\n  KEY_SECRET=********\n"));
 }
 
-TEST_F(PlanTaskTest, AnUnknownTaskIsNamed) {
+TEST_F(PlanTaskTest, PlanOfAnUnknownTaskIsRefused) {
   for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
     const Ran ran = Fails(64, {"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
     EXPECT_EQ(ran.err,

@@ -63,7 +63,7 @@ TEST_F(ProcessesTest, EachProcessHasItsRankItsPortAndItsLogs) {
   EXPECT_THAT(Logs({"worker:1", "--json"}), HasSubstr(R"("stream":"stderr","process":2,"text":"err of 6\n")"));
 }
 
-TEST_F(ProcessesTest, AFailedProcessEndsTheOthersAndIsNamedInTheVerdict) {
+TEST_F(ProcessesTest, AFailedProcessEndsTheOtherProcessesAndIsNamedInTheVerdict) {
   Submit(std::string(kSayWho) + std::string(kFailOnce), 3, Conf("tony.task.stop-grace-ms=1000"));
   const Ran ran = client_->Wait();
   EXPECT_NE(ran.exit, 0);

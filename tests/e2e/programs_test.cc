@@ -75,7 +75,7 @@ class ProgramsE2eTest : public TonyTest {
 
 class ReplacedProgramsTest : public ProgramsE2eTest, public testing::WithParamInterface<bool> {};
 
-TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieTogether) {
+TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedWhenMasterAndKeeperDieTogether) {
   Begin();
   ReplaceAll(GetParam());
   KillTogether();
@@ -86,7 +86,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieTogether) {
   ExpectSuccess(*waiting);
 }
 
-TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieInTurn) {
+TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedWhenMasterAndKeeperDieInTurn) {
   Begin();
   ReplaceAll(GetParam());
   for (int64_t epoch = 2; epoch <= 3; ++epoch) {
@@ -100,7 +100,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieInTurn) {
   ExpectSuccess(*waiting);
 }
 
-TEST_P(ReplacedProgramsTest, AreNotStartedForARestartedTask) {
+TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedForARestartedTask) {
   Begin();
   ReplaceAll(GetParam());
   KillTogether({"tony-am"});
@@ -122,7 +122,7 @@ TEST_P(ReplacedProgramsTest, AreNotStartedForARestartedTask) {
 INSTANTIATE_TEST_SUITE_P(Ways, ReplacedProgramsTest, testing::Values(false, true),
                          [](const auto& test) { return test.param ? "InPlace" : "ByRename"; });
 
-TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseContinuesWithTheClientsPrograms) {
+TEST_F(ProgramsE2eTest, AJobWithoutStoredProgramsContinuesWithTheClientsPrograms) {
   Begin();
   const fs::path file = box_.JobFolder(Job()) / "submission.json";
   auto submission = ParseJson(ReadText(file));
@@ -136,7 +136,7 @@ TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseContinuesWithTheClientsPrograms) {
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedContinuesWithTheClientsPrograms) {
+TEST_F(ProgramsE2eTest, AJobWhoseStoredProgramsWereRemovedContinuesWithTheClientsPrograms) {
   Begin();
   KillTogether();
   fs::remove(fs::path(Entry()) / "tony-am");
@@ -147,7 +147,7 @@ TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedContinuesWithTheClientsProgr
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, ProgramsAreAlsoKeptForARequest) {
+TEST_F(ProgramsE2eTest, ASubmitWithARequestIdStoresAllPrograms) {
   const Ran ran = Installed(One("true") + Words{"--request-id", "k", "--owner", "o"});
   ASSERT_EQ(ran.exit, 0) << ran.err;
   EXPECT_TRUE(fs::exists(fs::path(Entry()) / "tony-am"));
@@ -163,7 +163,7 @@ TEST_F(ProgramsE2eTest, DamagedProgramsAreRepairedByTheNextSubmit) {
   EXPECT_EQ(fs::file_size(keeper), fs::file_size(bin_ / "tony-keeper"));
 }
 
-TEST_F(ProgramsE2eTest, ProgramsStayWhileAJobMayNeedThem) {
+TEST_F(ProgramsE2eTest, GcKeepsStoredProgramsUntilTheirJobHasEnded) {
   Begin();
   // `tony gc` removes an entry whose name begins with a dot without a check of its age.
   fs::create_directory(box_.home() / "programs/.entry");
@@ -190,7 +190,7 @@ class MountedHomeTest : public ProgramsE2eTest {
   void TearDown() override { umount2(box_.home().c_str(), MNT_DETACH); }
 };
 
-TEST_F(MountedHomeTest, ANoexecHomeUsesTheInstalledProgramsWithAWarning_RootOnly) {
+TEST_F(MountedHomeTest, AJobInANoexecHomeRunsTheInstalledProgramsWithAWarning_RootOnly) {
   if (!Mount(MS_NOEXEC, "mode=700,size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -199,7 +199,7 @@ TEST_F(MountedHomeTest, ANoexecHomeUsesTheInstalledProgramsWithAWarning_RootOnly
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 
-TEST_F(MountedHomeTest, AFullHomeUsesTheInstalledProgramsWithAWarning_RootOnly) {
+TEST_F(MountedHomeTest, AJobInAHomeTooSmallForTheProgramsRunsTheInstalledOnesWithAWarning_RootOnly) {
   if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;

@@ -10,7 +10,7 @@ namespace {
 // The machine has 1000 MB, so jobs of 600 MB (%S) run one after the other. `%HOLD(name)` is a command that writes its
 // GPUs into the file "runs-name-INDEX" and waits for the file "go-name".
 const TestRow kQueue[] = {
-    {"TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther",
+    {"TwoJobsThatEachNeedSixtyPercentOfTheMemoryRunOneAfterTheOther",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& one `%HOLD(second)` %S", ""},
@@ -24,7 +24,7 @@ const TestRow kQueue[] = {
       {"end 1", ""},
       {"left", ""}}},
     // The killed job does not count in the queue any more.
-    {"KillingAWaitingJobIsQuickAndLeavesTheOthersAlone",
+    {"AKilledWaitingJobLeavesTheQueueWithoutAffectingOtherJobs",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& one true %S", ""},
@@ -38,7 +38,7 @@ const TestRow kQueue[] = {
       {"end 0", ""},
       {"end 2", ""}}},
     // The free memory is enough for a single task of the gang.
-    {"AGangThatFitsOnlyPartlyStartsNoTask",
+    {"NoTaskOfAGangStartsWhileOnlyAPartOfTheGangFits",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& workers 2 `%HOLD(gang)` tony.worker.memory=300m", ""},
@@ -51,7 +51,7 @@ const TestRow kQueue[] = {
       {"until file runs-gang-1", "~\n"},
       {"write go-gang", ""},
       {"end 1", ""}}},
-    {"TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem",
+    {"EachTaskGetsItsOwnGpusAndTheNextJobWaitsForAFreeGpu",
      {{"& workers 2 `%HOLD(first)` %M tony.worker.gpus=2", ""},
       {"until file runs-first-0", "~\n"},
       {"until file runs-first-1", "~\n"},
@@ -67,7 +67,7 @@ const TestRow kQueue[] = {
       {"end 0", ""},
       {"end 1", ""},
       {"end 2", ""}}},
-    {"AJobGetsTheGpusThatTheShellSelected",
+    {"AJobGetsOnlyGpusOfTheShellsCudaVisibleDevices",
      {{"& CUDA_VISIBLE_DEVICES=2 one `%HOLD(first)` %M tony.worker.gpus=1", ""},
       {"until file runs-first-0", "out=2\n"},
       {"& CUDA_VISIBLE_DEVICES=2,3 one `%HOLD(second)` %M tony.worker.gpus=1", ""},
@@ -88,13 +88,13 @@ const TestRow kQueue[] = {
       {"end 1", ""},
       {"end 2", ""}}},
     // A task without the variables of its job is recognized by the keeper among its ancestors.
-    {"AJobThatATaskSubmitsRunsOrIsRefusedAtOnce",
+    {"AJobSubmittedByATaskRunsIfItFitsAndIsRefusedIfItWouldWait",
      {{"one `%RUN 300m -- true; echo small $?; %RUN 500m -- true; echo large $?; env -i PATH=$PATH HOME=$HOME "
        "TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER %RUN 500m -- true; echo bare $?` %S --logs",
        "out~\nsmall 0\n && out~\nlarge 69\n && out~\nbare 69\n && "
        "out~which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"}}},
     // The job of the submitting task (%1) waits as well, so it has no reservation yet.
-    {"AJobSubmittedByATaskEndsIfItWouldHaveToWait",
+    {"AQueuedJobSubmittedByATaskFailsOnceTheSubmittingJobRuns",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& one `%HOLD(outer)` %S", ""},
@@ -161,7 +161,7 @@ class QueueDeathTest : public TonyTest {
   }
 };
 
-TEST_F(QueueDeathTest, KillingTheFirstJobLetsTheSecondRun) {
+TEST_F(QueueDeathTest, KillingAllProcessesOfARunningJobLetsTheWaitingJobRun) {
   const auto first = box_.StartTony(Sixty(Hold("first")));
   ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
   const auto second = box_.StartTony(Sixty(Hold("second")));
@@ -179,7 +179,7 @@ TEST_F(QueueDeathTest, KillingTheFirstJobLetsTheSecondRun) {
   ExpectSuccess(*second);
 }
 
-TEST_F(QueueDeathTest, TenJobsRunInTheOrderInWhichTheyCame) {
+TEST_F(QueueDeathTest, TenWaitingJobsRunInTheOrderOfTheirSubmission) {
   const auto holder = box_.StartTony(Sixty(Hold("holder")));
   ASSERT_TRUE(WaitUntilRuns("holder")) << holder->err();
   std::vector<std::unique_ptr<Background>> clients;

@@ -48,7 +48,7 @@ TEST_F(RebootTest, WaitReturnsAtOnceAndRecordsTheLostJob) {
   EXPECT_EQ(Stored(), written);
 }
 
-TEST_F(RebootTest, KillFindsALostJobEnded) {
+TEST_F(RebootTest, KillReportsThatALostJobHasAlreadyEnded) {
   const Ran ran = box_.Tony({"kill", Job()});
   ExpectLost(ran, 0);
   EXPECT_THAT(ran.out, HasSubstr("had already ended"));
@@ -56,21 +56,21 @@ TEST_F(RebootTest, KillFindsALostJobEnded) {
 }
 
 // A file that was not synced may exist and be empty after a power cut.
-TEST_F(RebootTest, FilesEmptiedByAPowerCutDoNotBlockCommands) {
+TEST_F(RebootTest, JobFilesEmptiedByAPowerCutDoNotBlockStatusAndSubmit) {
   for (const char* name : {"status.json", "am.lease", "clock", "epoch"})
     std::ofstream(box_.JobFolder(Job()) / name, std::ios::trunc) << "";
   ExpectLost(box_.Tony({"status", Job()}), 0);
   Succeeds(One("true") + kRequest);
 }
 
-TEST_F(RebootTest, RecoverFinalizesALostJobWithAnEmptyStatus) {
+TEST_F(RebootTest, RecoverRecordsTheEndOfALostJobWithAnEmptyStatusFile) {
   std::ofstream(box_.JobFolder(Job()) / "status.json", std::ios::trunc) << "";
   const Ran ran = box_.Tony({"recover"});
   EXPECT_THAT(ran.out, HasSubstr(Job() + " FAILED settled")) << ran.err;
   ExpectLost(box_.Tony({"status", Job()}), 0);
 }
 
-TEST_F(RebootTest, FollowedLogsOfALostJobEnd) {
+TEST_F(RebootTest, LogsFollowOfALostJobExits) {
   const Ran ran = box_.Tony({"logs", Job(), "-f"});
   EXPECT_EQ(ran.exit, 1) << "as of the job";
   EXPECT_THAT(ran.out + ran.err, HasSubstr("the machine was restarted at "));

@@ -42,7 +42,7 @@ class RecoveryTest : public TonyTest {
   std::string pids_;
 };
 
-TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
+TEST_F(RecoveryTest, AKilledMasterIsReplacedAndNoTaskIsRestarted) {
   KillTogether({"tony-am"});
   ASSERT_TRUE(WaitFor([&] {
     return client_->err().find("application master restarted (epoch 2)") != std::string::npos;
@@ -54,7 +54,7 @@ TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, TheEndOfATaskIsNotLostWithoutAMaster) {
+TEST_F(RecoveryTest, TheResultOfATaskThatEndsWhileNoMasterRunsIsNotLost) {
   // The stopped keeper cannot start a new AM.
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
@@ -67,7 +67,7 @@ TEST_F(RecoveryTest, TheEndOfATaskIsNotLostWithoutAMaster) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, AKilledExecutorRestartsTheGangWithoutACharge) {
+TEST_F(RecoveryTest, AKilledExecutorRestartsTheGangWithoutUsingTheRestartBudget) {
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);
   kill(executors[0], SIGKILL);
@@ -99,7 +99,7 @@ TEST_F(RecoveryTest, StatusReportsAMissingMasterAndWaitRestartsIt) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, AKillReachesTheNextApplicationMaster) {
+TEST_F(RecoveryTest, AKillSentWhileNoMasterRunsReachesTheNextMaster) {
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
   kill(keeper[0], SIGSTOP);
@@ -113,7 +113,7 @@ TEST_F(RecoveryTest, AKillReachesTheNextApplicationMaster) {
 
 class NoFreeRestartTest : public TonyTest {};
 
-TEST_F(NoFreeRestartTest, AKilledExecutorFailsTheJobAndLeavesNothing) {
+TEST_F(NoFreeRestartTest, AKilledExecutorFailsTheJobIfTheLostBudgetIsZero) {
   const auto client = Hold(Workers(2, HoldUntilGo(), {"tony.restart.lost.budget=0"}), 2);
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);

@@ -61,7 +61,7 @@ class LongLineTest : public RoughTest {
   }
 };
 
-TEST_F(LongLineTest, ALongLineIsShownWholeInBoundedMemory) {
+TEST_F(LongLineTest, LogsPrintAVeryLongLineWholeInBoundedMemory) {
   Succeeds(Workers(2, "if [ $TASK_INDEX = 0 ]; then " + WriteIt() + "; else echo short; fi") + Words{"--detach"});
   ExpectAll(*StartCounting({"logs", "-f", Job()}));
   Succeeds({"wait", Job()});
@@ -71,7 +71,7 @@ TEST_F(LongLineTest, ALongLineIsShownWholeInBoundedMemory) {
   ExpectAll(*StartCounting({"logs", Job(), "worker:0", "--stdout"}));
 }
 
-TEST_F(LongLineTest, ALineBeyondTheLogLimitIsCutOnTheDiskAndItsEndIsKept) {
+TEST_F(LongLineTest, TheMiddleOfALineBeyondTheLogLimitIsFreedOnDiskAndItsEndIsKept) {
   const Ran submit = box_.Tony(One(WriteIt(), {"tony.task.log-limit=16m"}), {}, kLong);
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const fs::path folder = box_.JobFolder(Job()) / "logs/worker-0/1";
@@ -145,14 +145,14 @@ class RoughVenvTest : public RoughTest {
   }
 };
 
-TEST_F(RoughVenvTest, AnEnvironmentWithAMissingPythonIsRefused) {
+TEST_F(RoughVenvTest, APythonVenvWhoseInterpreterLinkIsBrokenIsRefused) {
   fs::create_symlink("/opt/none/python3.7", Program());
   ExpectRefused(
       Job(), 65,
       AllOf(HasSubstr("venv/bin/python3: the link leads to /opt/none/python3.7"), HasSubstr("another Python")));
 }
 
-TEST_F(RoughVenvTest, AnEnvironmentWithANonExecutablePythonIsRefused) {
+TEST_F(RoughVenvTest, APythonVenvWithANonExecutableInterpreterIsRefused) {
   box_.Write("env/bin/python3",
              "\x7f"
              "ELF");
@@ -191,21 +191,21 @@ class SmallDiskTest : public RoughTest {
   fs::path place_ = box_.folder() / "home";
 };
 
-TEST_F(SmallDiskTest, AFullHomeIsRefused_RootOnly) {
+TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheHomesDiskIsFull_RootOnly) {
   Mount("mode=700,size=1m");
   Fill("filler");
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(fs::is_empty(place_ / "jobs"));
 }
 
-TEST_F(SmallDiskTest, AHomeWithNoRoomForAJobsOwnFilesIsRefused_RootOnly) {
+TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheHomesDiskHasNoRoomForTheJobFolder_RootOnly) {
   Mount("mode=700,size=1m");
   Fill("filler", 32 * 1024);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(!fs::exists(place_ / "jobs") || fs::is_empty(place_ / "jobs"));
 }
 
-TEST_F(SmallDiskTest, AReadOnlyHomeIsRefused_RootOnly) {
+TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheHomeIsReadOnly_RootOnly) {
   Mount("", MS_RDONLY);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("read-only file system")));
 }
@@ -221,7 +221,7 @@ class FilledByItsTaskTest : public SmallDiskTest {
 };
 
 // The space that was reserved for the job is enough to record its end.
-TEST_F(FilledByItsTaskTest, TheJobEndsWithItsTasksOwnError_RootOnly) {
+TEST_F(FilledByItsTaskTest, AJobWhoseTaskFillsTheDiskEndsWithTheTasksOwnError_RootOnly) {
   const auto client = box_.StartTony(One(FillIt() + "exit 3"));
   const Ran ran = Ends(*client, 1);
   ExpectVerdict("FAILED", "user_error");
@@ -231,7 +231,7 @@ TEST_F(FilledByItsTaskTest, TheJobEndsWithItsTasksOwnError_RootOnly) {
   ExpectNothingLeft();
 }
 
-TEST_F(FilledByItsTaskTest, TheJobCanBeKilledWhileItsTaskRuns_RootOnly) {
+TEST_F(FilledByItsTaskTest, AJobWhoseTaskHasFilledTheDiskCanBeKilled_RootOnly) {
   const auto client = box_.StartTony(One(FillIt() + "sleep 600"));
   ASSERT_TRUE(WaitFor([&] { return fs::space(place_).available == 0; }));
   ExpectKillEnds(*client);
@@ -257,18 +257,18 @@ class SmallLedgerTest : public SmallDiskTest {
   }
 };
 
-TEST_F(SmallLedgerTest, AReadOnlyLedgerIsRefused_RootOnly) {
+TEST_F(SmallLedgerTest, ASubmitIsRefusedIfTheLedgerIsReadOnly_RootOnly) {
   Mount("", MS_RDONLY);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("read-only file system")));
 }
 
-TEST_F(SmallLedgerTest, AFullLedgerIsReportedOnceAndTheJobCanBeKilled_RootOnly) {
+TEST_F(SmallLedgerTest, AFullLedgerDiskIsReportedOnceAndTheWaitingJobCanBeKilled_RootOnly) {
   const auto client = SubmitWithoutRoom();
   EXPECT_FALSE(WaitFor([&] { return TimesSaid(*client) > 1; }, Limit(2500))) << client->err();
   ExpectKillEnds(*client);
 }
 
-TEST_F(SmallLedgerTest, TheJobRunsWhenAFullLedgerHasRoom_RootOnly) {
+TEST_F(SmallLedgerTest, AWaitingJobRunsOnceAFullLedgerDiskHasSpace_RootOnly) {
   const auto client = SubmitWithoutRoom();
   fs::remove(place_ / "filler");
   Ends(*client);

@@ -15,7 +15,7 @@ class RunTest : public TonyTest {
   void SetUp() override { fs::create_directory(box_.File("program")); }
 };
 
-TEST_F(RunTest, TheWorkersRunTheCommandInCopiesOfItsFolder) {
+TEST_F(RunTest, TonyRunExecutesTheCommandInCopiesOfTheCurrentFolder) {
   box_.Write("program/train.sh", "echo \"$RANK of $WORLD_SIZE: $2\"; echo > written\n");
   const Ran ran = Run({"-n", "2", "--name", "small", "--", "sh", "train.sh", "--lr", "0.1, it's $HOME"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -26,7 +26,7 @@ TEST_F(RunTest, TheWorkersRunTheCommandInCopiesOfItsFolder) {
   ExpectNothingLeft();
 }
 
-TEST_F(RunTest, ASingleWordIsAShellCommand) {
+TEST_F(RunTest, TonyRunPassesASingleArgumentToTheShell) {
   EXPECT_EQ(
       Run({"--conf", "tony.application.framework=standalone", "--shell_env", "A=b c", "--", "echo \"$A\"; exit 3"})
           .exit,
@@ -34,7 +34,7 @@ TEST_F(RunTest, ASingleWordIsAShellCommand) {
   EXPECT_EQ(LogText("worker-0", "stdout"), "b c\n");
 }
 
-TEST_F(RunTest, InvalidArgumentsStartNoJob) {
+TEST_F(RunTest, TonyRunRefusesInvalidArguments) {
   const Ran bare = Run({"sh", "train.sh", "--name", "x"});
   EXPECT_EQ(bare.exit, 64);
   EXPECT_EQ(bare.err, "tony: run: unexpected word \"sh\"; write the command after --\n");
@@ -74,7 +74,7 @@ TEST_F(InitTest, InitWritesAJobThatRuns) {
   }
 }
 
-TEST_F(InitTest, InitOverwritesNothingAndGuessesNoKind) {
+TEST_F(InitTest, InitOverwritesNoFileAndRefusesAnUnknownKind) {
   fs::create_directory(box_.File("here"));
   box_.Write("here/train.py", "mine");
   const Ran over = In("here", {"init"});

@@ -51,7 +51,7 @@ class StagedTest : public StagedJobTest {
   }
 };
 
-TEST_F(StagedTest, WorkersStartWithWhatTheDriverHasPublished) {
+TEST_F(StagedTest, WorkersStartAfterTheDriverHasPublishedItsAddress) {
   ASSERT_TRUE(WaitFor([&] { return Status().find(R"("running")") != std::string::npos; })) << Status();
   EXPECT_FALSE(fs::exists(box_.File("data-0"))) << "the driver has published nothing yet";
   LetTheDriverPublish();
@@ -61,7 +61,7 @@ TEST_F(StagedTest, WorkersStartWithWhatTheDriverHasPublished) {
   EXPECT_THAT(history, HasSubstr("driver:0#1: ADDRESS=127.0.0.1:"));
 }
 
-TEST_F(StagedTest, ValuesPublishedWithoutAMasterReachTheNextMaster) {
+TEST_F(StagedTest, ValuesPublishedWhileNoMasterRunsReachTheNextMaster) {
   const std::vector<pid_t> keeper = PidsOf("tony-keeper");
   ASSERT_EQ(keeper.size(), 1u);
   kill(keeper.front(), SIGSTOP);  // the stopped keeper starts no master

@@ -114,7 +114,7 @@ class StagingCrashTest : public testing::TestWithParam<StagingCase> {
   }
 };
 
-TEST_P(StagingCrashTest, ADeathAtAnyPointLeavesWholeFilesForTheNextSubmit) {
+TEST_P(StagingCrashTest, ASubmitOrGcKilledAtAnyPointLeavesWholeStagedFilesForTheNextSubmit) {
   const int points = RunOne(0);
   ASSERT_GT(points, 3);
   const bool all = std::getenv("TONY_SWEEP") != nullptr && std::string(std::getenv("TONY_SWEEP")) == "all";
@@ -125,12 +125,12 @@ TEST_P(StagingCrashTest, ADeathAtAnyPointLeavesWholeFilesForTheNextSubmit) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, StagingCrashTest,
-    testing::Values(StagingCase{.name = "ASubmit", .has_run = false, .prepare = [](const Store&) {}},
-                    StagingCase{.name = "ARepair", .has_run = true, .prepare = [](const Store& s) { s.Damage(); }},
-                    StagingCase{.name = "AfterAHalf",
+    testing::Values(StagingCase{.name = "FirstSubmit", .has_run = false, .prepare = [](const Store&) {}},
+                    StagingCase{.name = "EntryRepair", .has_run = true, .prepare = [](const Store& s) { s.Damage(); }},
+                    StagingCase{.name = "RepairBesideAnUnfinishedEntry",
                                 .has_run = true,
                                 .prepare = [](const Store& s) { s.Damage(), s.LeaveAHalf(); }},
-                    StagingCase{.name = "ACollection",
+                    StagingCase{.name = "GarbageCollection",
                                 .has_run = true,
                                 .prepare = [](const Store& s) { s.LeaveAHalf(); },
                                 .words = {"gc", "--older-than", "0m"}}),

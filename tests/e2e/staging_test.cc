@@ -59,7 +59,7 @@ class StagingTest : public TonyTest {
   }
 };
 
-TEST_F(StagingTest, ATaskGetsItsOwnCopyOfTheFolderAndASecondSubmitStagesNothing) {
+TEST_F(StagingTest, ATaskGetsItsOwnCopyOfSrcDirAndASecondSubmitStagesNothing) {
   Write("app/train.py",
         "import pathlib, helper\nprint(helper.name, open('data/x.txt').read())\n"
         "print(pathlib.Path(helper.__file__).parent == pathlib.Path.cwd())\n"
@@ -82,7 +82,7 @@ TEST_F(StagingTest, ATaskGetsItsOwnCopyOfTheFolderAndASecondSubmitStagesNothing)
   EXPECT_EQ(ReadText(box_.folder() / "app/config.ini"), "as it was;");
 }
 
-TEST_F(StagingTest, ArchiveAsSourceKeepsBitsAndLinks) {
+TEST_F(StagingTest, AnArchiveAsSrcDirKeepsExecutableBitsAndLinks) {
   const std::vector<BuiltEntry> entries = {{.name = "bin/run.sh", .content = "#!/bin/sh\ncat value\n", .mode = 0755},
                                            {.name = "start", .kind = Kind::kSymlink, .content = "bin/run.sh"},
                                            {.name = "value", .content = "from the archive\n"}};
@@ -92,7 +92,7 @@ TEST_F(StagingTest, ArchiveAsSourceKeepsBitsAndLinks) {
   EXPECT_EQ(ReadText(box_.File("out")), "from the archive\nfrom the archive\n");
 }
 
-TEST_F(StagingTest, ResourcesAppearUnderTheirNamesForTheirRoles) {
+TEST_F(StagingTest, ResourcesAppearUnderTheirGivenNamesForTheirRolesOnly) {
   Write("data.csv", "1,2\n");
   Write("only.txt", "for ps\n");
   Write("folder/inner/deep.txt", "deep\n");
@@ -149,7 +149,7 @@ TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
   EXPECT_EQ(box_.Jobs().size(), 3u) << "nothing was started";
 }
 
-TEST_F(StagingTest, PythonWritesNothingIntoTheStore) {
+TEST_F(StagingTest, PythonWritesNoBytecodeIntoTheStoreOfStagedFiles) {
   MakeEnvironment();
   Write("lib/shared.py", "value = 1\n");
   Succeeds(One("-c 'import sys; sys.path.insert(0, \"lib\"); import packed, shared'") +
@@ -158,7 +158,7 @@ TEST_F(StagingTest, PythonWritesNothingIntoTheStore) {
   for (const auto& [path, state] : StoreState()) EXPECT_THAT(path, Not(HasSubstr("__pycache__")));
 }
 
-TEST_F(StagingTest, HostileArchiveIsRefusedBeforeAnythingStarts) {
+TEST_F(StagingTest, AnArchiveWithAParentPathIsRefusedBeforeAnythingStarts) {
   const std::string bad = Archive("bad.tar", ArchiveForm::kTar, {{.name = "../escaped", .content = "x"}});
   const Ran ran = Fails(65, One("true") + Words{"-src_dir", bad});
   EXPECT_EQ(ran.err, "tony: src_dir " + bad + ": \"../escaped\": a name with \"..\"\n");
@@ -190,7 +190,7 @@ TEST_F(StagingTest, AnInterruptDuringStagingLeavesNoJobAndNoFiles) {
   EXPECT_EQ(StagedEntries(), 0u);
 }
 
-TEST_F(StagingTest, ADamagedEntryIsRepairedWhileAnotherJobUsesIt) {
+TEST_F(StagingTest, ADamagedStagedFolderIsStagedAgainWhileARunningJobUsesIt) {
   Write("data/part", "1");
   Write("data/whole", "2");
   const Words resource = Conf("tony.containers.resources=" + box_.File("data"));
@@ -209,7 +209,7 @@ TEST_F(StagingTest, ADamagedEntryIsRepairedWhileAnotherJobUsesIt) {
   EXPECT_EQ(Out(job, "worker-0"), "2") << "its folder is the one that it was in";
 }
 
-TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
+TEST_F(StagingTest, GcRemovesEndedJobsAndKeepsRunningJobs) {
   fs::remove(box_.home() / "programs");  // the store that all tests share
   Write("app/train.sh", "true");
   const Words source = {"-src_dir", box_.File("app")};

@@ -17,12 +17,12 @@ const TestRow kStatus[] = {
       {"status %J", "out~worker:1"},
       {"go", ""},
       {"end", ""}}},
-    {"StatusOfAnEndedJobNeedsNoProcess",
+    {"StatusOfAFailedJobShowsItsExitCodeAndErrorOutput",
      {{"one `echo oops >&2; exit 9`", "1 && verdict=user_error"},
       {"status %J --json", "/state=FAILED && /verdict/exit_code=9 && /verdict/retryable~e"},
       {"status %J", "out~oops"}}},
     // Ids of the same second sort at random.
-    {"ListShowsTheNewestFirst",
+    {"ListShowsAllEndedJobsWithTheirStates",
      {{"list --json", "/jobs=[]"},
       {"& one true tony.application.name=first", ""},
       {"end", ""},
@@ -31,14 +31,14 @@ const TestRow kStatus[] = {
       {"list --json", "/jobs/2=null && ~\"name\":\"first\" && ~\"name\":\"second\""},
       {"list", "out~SUCCEEDED && out~FAILED"},
       {"status %0 %1 --json", "/jobs/0/job=%0 && /jobs/1/job=%1"}}},
-    {"WaitReturnsTheFinalDocumentAndTheJobsExitCode",
+    {"WaitReturnsTheFinalStatusAndTheJobsExitCode",
      {{"one `exit 2` --detach", ""},
       {"wait %J --json", "1 && /verdict/state=FAILED"},
       // The second wait returns at once, because the job has ended.
       {"wait %J --json", "1 && /verdict/state=FAILED"},
       {"left", ""}}},
     // The status document is printed after a timeout, too.
-    {"WaitGivesUpAfterItsTimeout",
+    {"WaitReturnsTheStatusAndExitCode69AfterItsTimeout",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"wait %J --timeout 0.3 --json", "69 && /job=%J"},
@@ -58,14 +58,14 @@ const TestRow kList[] = {
       {"list --json", "out~\"unruled\":true"},
       {"go", ""},
       {"wait %J", ""}}},
-    {"ADamagedJobIsAnErrorAndDoesNotHideOthers",
+    {"AJobWithADamagedStatusIsAnErrorAndDoesNotHideOtherJobs",
      {{"& one true", ""},
       {"end", ""},
       {"one true", ""},
       {"remove home/jobs/%0/status.json", ""},
       {"write home/jobs/%0/status.json {", ""},
       {"list", "65 && outlines=2 && lines=2 && err~tony: 1 of 2 jobs could not be read\n"}}},
-    {"AJobWithoutItsTokenIsFollowedByItsFiles",
+    {"WaitReadsTheFilesOfAJobWhoseTokenIsMissing",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"remove home/jobs/%J/token", ""},
@@ -123,7 +123,7 @@ TEST_F(AnswerTest, StatusOfAJobOnAnotherMachineNamesTheMachine) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(AnswerTest, LostOutputFailsQueriesAndNotASubmit) {
+TEST_F(AnswerTest, AnUnwritableStandardOutputFailsQueriesAndNotASubmit) {
   const auto shell = [&](const std::string& words) {
     const std::string line = ProgramFolder() + "/tony " + words;
     return Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
@@ -140,7 +140,7 @@ TEST_F(AnswerTest, LostOutputFailsQueriesAndNotASubmit) {
   EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 73);
 }
 
-TEST_F(AnswerTest, ADiskThatFailsIsNotAnEmptyList) {
+TEST_F(AnswerTest, ListReportsADiskErrorInsteadOfAnEmptyList) {
   Succeeds(One("true"));
   fs::create_directory(box_.File("shim"));
   const Sandbox::Variables broken = WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},

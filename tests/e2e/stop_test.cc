@@ -44,7 +44,7 @@ TEST_F(StopTest, CtrlCSentToTheWholeProcessGroupKillsTheJobGracefully) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, AHangupThatTheShellIgnoresIsIgnored) {
+TEST_F(StopTest, TheClientIgnoresSighupIfTheShellIgnoresSighup) {
   Background client(
       {"/bin/bash", "-c",
        "trap '' HUP; exec " + ProgramFolder() + "/tony submit -executes '" + HoldUntilGo() +
@@ -58,7 +58,7 @@ TEST_F(StopTest, AHangupThatTheShellIgnoresIsIgnored) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, ASignalBeforeAnythingRunsLeavesNothingRunning) {
+TEST_F(StopTest, ASignalBeforeTheFirstTaskRunsLeavesNoProcesses) {
   const auto client = box_.StartTony(One("exec sleep 1000"));
   ASSERT_TRUE(WaitFor([&] { return CountLines(client->out()) == 1; }));
   client->Signal(SIGTERM);
@@ -66,7 +66,7 @@ TEST_F(StopTest, ASignalBeforeAnythingRunsLeavesNothingRunning) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, TheSecondCtrlCEndsATaskThatIgnoresTermAtOnce) {
+TEST_F(StopTest, ASecondCtrlCImmediatelyKillsATaskThatIgnoresSigterm) {
   const auto client = StartRunning(One(Stubborn(), {"tony.task.stop-grace-ms=24000"}), 1);
   client->Signal(SIGINT);
   ASSERT_TRUE(WaitFor([&] { return client->err().find("a second signal") != std::string::npos; }));
@@ -77,7 +77,7 @@ TEST_F(StopTest, TheSecondCtrlCEndsATaskThatIgnoresTermAtOnce) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
+TEST_F(StopTest, ATaskThatIgnoresSigtermIsKilledAfterTheGracePeriod) {
   const auto client = StartRunning(One(Stubborn(), {"tony.task.stop-grace-ms=200"}), 1);
   client->Signal(SIGTERM);
   Ends(*client, 143);
@@ -92,7 +92,7 @@ TEST_F(StopTest, ATaskMayCleanUpAfterSigterm) {
   EXPECT_EQ(Text(Status(), "/state"), "KILLED");
 }
 
-TEST_F(StopTest, ADetachedJobHasNoClientToSignal) {
+TEST_F(StopTest, AnInterruptedWaitLeavesADetachedJobRunning) {
   HoldDetached(One(HoldUntilGo()));
   const auto wait = box_.StartTony({"wait", Job(), "--follow"});
   ASSERT_TRUE(WaitFor([&] { return wait->out().find("job running") != std::string::npos; })) << wait->err();
@@ -104,7 +104,7 @@ TEST_F(StopTest, ADetachedJobHasNoClientToSignal) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, AKilledClientLeavesTheJobRunningAndWaitFindsIt) {
+TEST_F(StopTest, AJobWhoseClientWasKilledRunsOnAndCanBeWaitedFor) {
   const auto client = StartRunning(One(HoldUntilGo()), 1);
   client->Signal(SIGKILL);
   Ends(*client, 137);
@@ -124,7 +124,7 @@ TEST_F(StopTest, KillEndsAJobAndMayBeRepeated) {
   EXPECT_THAT(again.out, HasSubstr("had already ended"));
 }
 
-TEST_F(StopTest, KillWithoutWaitingReturnsWhileTheTaskStillStops) {
+TEST_F(StopTest, KillWithNoWaitReturnsBeforeTheTaskHasStopped) {
   const auto client = StartRunning(One(Stubborn(), {"tony.task.stop-grace-ms=700"}), 1);
   const Ran kill = Succeeds({"kill", Job(), "--no-wait", "--json"});
   EXPECT_EQ(At(ParseJson(kill.out), "/killed"), value(true));
@@ -133,7 +133,7 @@ TEST_F(StopTest, KillWithoutWaitingReturnsWhileTheTaskStillStops) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, EscapedSessionsHaveExitedAfterASuccess) {
+TEST_F(StopTest, ProcessesInSessionsOfTheirOwnHaveExitedAfterTheJobSucceeds) {
   const std::string escapee = "setsid sh -c 'sleep 1000; : " + box_.File("x") + "' & ";
   Succeeds(One(escapee + "setsid env -i sh -c 'touch " + box_.File("escaped") + "; sleep 1000; :' & until [ -e " +
                    box_.File("escaped") + " ]; do sleep 0.02; done",
@@ -141,7 +141,7 @@ TEST_F(StopTest, EscapedSessionsHaveExitedAfterASuccess) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, EscapedSessionsHaveExitedAfterAKill) {
+TEST_F(StopTest, ProcessesInSessionsOfTheirOwnHaveExitedAfterAKill) {
   const auto client = StartRunning(
       One("(setsid env -i sh -c 'trap \"\" TERM; sleep 1000; : " + box_.File("x") + "' &); " + HoldUntilGo(),
           {"tony.task.stop-grace-ms=300"}),

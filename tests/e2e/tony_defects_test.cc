@@ -38,7 +38,7 @@ TEST_F(TonyDefectsTest, AJobsNameIsNotRunAsACommand) {
 }
 
 // TonY 0.4.6 noticed the end of a task at the next of its ticks of 5 s, and notified its client within a second more.
-TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
+TEST_F(TonyDefectsTest, AJobEndsWithin2500MillisecondsOfItsLastTask) {
   const Ran ran = Succeeds(Workers(2, "true") + Words{"--json"});
   const json::value status = ParseJson(ran.out);
   std::chrono::milliseconds least = std::chrono::hours(1);
@@ -48,7 +48,7 @@ TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
 }
 
 // The published TonY 0.5.3 kept a core busy for each task that it waited for.
-TEST_F(TonyDefectsTest, WaitingForATaskUsesNoProcessorTime) {
+TEST_F(TonyDefectsTest, WaitingForATaskDoesNotKeepAProcessorBusy) {
   const auto client = Hold(Workers(1, HoldUntilGo()));
   std::map<pid_t, long> before;
   for (const Process& process : box_.Processes())

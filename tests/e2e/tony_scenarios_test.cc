@@ -55,31 +55,31 @@ const TestRow kScenarios[] = {
     // --- A job without roles
 
     // testNullAMRpcClient: the client never reached an application master.
-    {"AClientThatComesAfterTheMasterHasExitedGetsTheVerdict",
+    {"WaitReturnsTheVerdictAfterTheMasterHasExited",
      {{"submit method-single-node.properties --detach", ""}, {"gone tony-keeper", ""}, {"wait %J", ""}, {"left", ""}}},
 
     // --- The application master dies
 
     // testAMCrashTonyShouldFail: every application master that YARN started crashed.
-    {"AnApplicationMasterThatCrashesWheneverItIsStartedFailsTheJob",
+    {"AMasterThatCrashesAtEveryStartFailsTheJob",
      {{"replace tony-am `kill -SEGV $$`", ""},
       {"submit method-single-node.properties --json", "1 && verdict=infra && /verdict/message~application master"}}},
     // TonY's testAMThrowExceptionCrashTonYShouldFail
-    {"AnApplicationMasterThatGivesUpWheneverItIsStartedFailsTheJob",
+    {"AMasterThatExitsWithAnErrorAtEveryStartFailsTheJob",
      {{"replace tony-am `echo 'it throws' >&2; exit 1`", ""},
       {"submit method-single-node.properties --json", "1 && verdict=infra && /verdict/message~application master"}}},
 
     // --- Parameter servers and workers
 
     // TonY's testPSWorkerTrainingShouldPass
-    {"AWorkerFindsItsVariableAndItsPythonEnvironment",
+    {"AWorkerGetsItsEnvironmentVariableAndItsPythonVenv",
      {{"submit method-worker-with-venv.properties", ""}, {"left", ""}}},
     // TonY's testPSWorkerTrainingShouldFail
-    {"WhenAllTasksFailTheJobFails",
+    {"AJobFailsWhenAllItsTasksFail",
      {{"submit method-ps-worker-fail.properties --json", "1 && verdict=user_error && /verdict/message~exit code 1"}}},
     // testNonChiefWorkerFail. TonY used the configuration of the previous method, so its chief failed, too; here the
     // chief does not fail.
-    {"AWorkerThatIsNotTheChiefFailsTheJobAndTheChiefIsStopped",
+    {"AFailedWorkerThatIsNotTheChiefFailsTheJobAndStopsTheChief",
      {{"submit method-non-chief-fails.properties --json",
        "1 && verdict=user_error && /verdict/message~worker:0 failed on 127.0.0.1: exit code 1 && "
        "tasks=chief:0 killed, worker:0 failed"}}},
@@ -106,20 +106,20 @@ const TestRow kScenarios[] = {
     // --- Files and TensorBoard
 
     // TonY's testTonyResourcesFlag
-    {"ResourcesHaveTheirNamesAndAreUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
+    {"ResourcesAppearUnderTheirNamesAndAreUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
 
     // --- Tasks that decide the verdict
 
     // testTonyClientCallbackHandler: a client that follows a job gets its id, then each task, then the end of each
     // task. TonY reported FINISHED for a ps that it had stopped.
-    {"AFollowingClientGetsTheIdTheTasksAndTheirEnds",
+    {"WaitFollowReportsTheJobIdItsTasksAndTheirEnds",
      {{"submit method-callback.properties --detach", ""},
       {"wait %J --follow --json",
        "out~{\"schema\":1,\"job\":\"%J\" && out~\"task\":\"ps:0\" && out~\"task\":\"worker:0\""},
       {"status %J --json", "tasks=ps:0 killed, worker:0 succeeded"},
       {"left", ""}}},
     // TonY's testTonyPSCrashShouldFailAndStopAM
-    {"AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped",
+    {"AFailedParameterServerFailsTheJobAndStopsTheWorker",
      {{"submit method-ps-crash.properties --json",
        "1 && verdict=user_error && /verdict/message~ps:0 failed on 127.0.0.1: exit code 1 && "
        "tasks=ps:0 failed, worker:0 killed"}}},
@@ -140,13 +140,14 @@ const TestRow kScenarios[] = {
     // --- Methods that 0.5.3 added
 
     // testTonyAllocationTimeoutShouldFail: a request that can never be met is refused.
-    {"ARequestThatCanNeverBeMetIsRefused",
+    {"ARequestForMoreMemoryThanTheMachineHasIsRefused",
      {{"machine {\"memory_mb\":100000}", ""},
       {"submit method-allocation-timeout.properties tony.application.completion-rule=strict",
        "65 && refused && ~20480000 MB && ~100000 MB && ~tony.worker.instances"}}},
-    // Resources that other jobs hold: here for a whole gang, in LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey
+    // Resources that other jobs hold: here for a whole gang, in
+    // LimitsTest.ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob
     // for a task.
-    {"AGangThatGetsNoContainersFailsAfterItsLimit",
+    {"AGangWithoutContainersFailsAfterTheAllocationTimeout",
      {{"machine {\"memory_mb\":4096}", ""},
       {"& submit method-sidecar-crash.properties -shell_env UNTIL=%B/go", ""},
       {"until status %0 --json", "tasks~worker:0 running"},
@@ -156,21 +157,21 @@ const TestRow kScenarios[] = {
       {"end", ""},
       {"left", ""}}},
     // testAMStartupTimeoutShouldFail. TonY simulated an application that is never started.
-    {"AnApplicationMasterThatDoesNotStartFailsTheJobAfterItsLimit",
+    {"AMasterThatDoesNotStartFailsTheJobAfterTheStartupTimeout",
      {{"replace tony-am `exec sleep 1000`", ""},
       {"submit method-am-startup-timeout.properties tony.am.startup-timeout=1500 --json",
        "1 && verdict=timeout && /verdict/message~tony.am.startup-timeout"}}},
     // testGroupDependencyTimeoutShouldPass, which expects a failure despite its name.
-    {"WorkersThatOutliveTheirChiefForTooLongFailTheJob",
+    {"WorkersThatOutliveTheChiefBeyondTheDependencyTimeoutFailTheJob",
      {{"submit method-outlives-group.properties --json",
        "1 && /verdict/message~role worker continued for more than 1.0 s after chief had ended"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredShouldPass
-    {"WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver",
+    {"WorkersBeyondAnIgnoredDependencyTimeoutAreStoppedAndTheJobSucceeds",
      {{"submit method-outlives-group-ignored.properties", "tasks=chief:0 succeeded, worker:0 killed, worker:1 killed"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
-    {"WorkersThatOutliveTheirChiefAreStoppedBesideAParameterServer",
+    {"AParameterServerIsStoppedAfterAnIgnoredDependencyTimeoutOfWorkers",
      {{"submit method-outlives-group-ignored-ps.properties", "tasks~ps:0 killed"}, {"left", ""}}},
     // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which also expects a failure despite its name.
     {"AFailureOfAWorkerThatOutlivesItsChiefFailsTheJob",
@@ -231,14 +232,14 @@ class TonyMethodTest : public TonyTest {
 };
 
 // TonY's testSingleNodeTrainingShouldPass
-TEST_F(TonyMethodTest, NeedsPythonOneProgramWithoutRolesSucceeds) {
+TEST_F(TonyMethodTest, AProgramWithoutRolesSucceeds_NeedsPython) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectSucceeded(box_.Tony(Method("single-node-pass")));
   EXPECT_THAT(Tasks(), ElementsAre("driver:0 succeeded"));
 }
 
 // testSingleNodeTrainingShouldFail. Beyond TonY's test, the exit code of the program is checked.
-TEST_F(TonyMethodTest, NeedsPythonOneProgramWithoutRolesFails) {
+TEST_F(TonyMethodTest, AFailingProgramWithoutRolesFailsTheJob_NeedsPython) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectFailed(box_.Tony(Method("single-node-fail")), HasSubstr("driver:0"));
   EXPECT_EQ(Number(Status(), "/verdict/exit_code"), 1);
@@ -292,7 +293,7 @@ TEST_F(TonyMethodTest, AGangWaitsForItsSlowestMember) {
 
 // testTaskCompletionNotificationDelayed: the task has ended, and the launcher of its container reports that much later.
 // Here the keeper is the launcher, and is paused for longer than the limit of missed heartbeats.
-TEST_F(TonyMethodTest, AnEndedTaskDoesNotExpireBeforeItsContainersEndIsReported) {
+TEST_F(TonyMethodTest, AnEndedTaskIsNotDeclaredLostIfTheEndOfItsContainerIsReportedLate) {
   const auto client = box_.StartTony(Method("late-completion") + kQuickTimers + Until("go") +
                                      Confs({"tony.worker.command=sh wait_until.sh", "tony.am.lease-ms=60000"}));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
@@ -308,7 +309,7 @@ TEST_F(TonyMethodTest, AnEndedTaskDoesNotExpireBeforeItsContainersEndIsReported)
 
 // testAMStopsJobAfterWorker0Killed: SIGKILL, as the kernel sends it when memory is short.
 // The budget for lost tasks is zero, because TonY had no such budget.
-TEST_F(TonyMethodTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
+TEST_F(TonyMethodTest, AWorkerKilledBySigkillFailsTheJob) {
   const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   Signal(UserProcess("worker:0"), SIGKILL);
@@ -317,7 +318,7 @@ TEST_F(TonyMethodTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
 }
 
 // The same method with a kill of the executor, which ends the whole container.
-TEST_F(TonyMethodTest, AWorkerWhoseExecutorIsKilledFailsTheJobAtOnce) {
+TEST_F(TonyMethodTest, AKilledExecutorFailsTheJobIfLostTasksAreNotRestarted) {
   const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   Signal(ProgramOf("tony-executor", "worker:0"), SIGKILL);
@@ -326,7 +327,7 @@ TEST_F(TonyMethodTest, AWorkerWhoseExecutorIsKilledFailsTheJobAtOnce) {
 
 // testTonyAMSchedulerShouldPass. Beyond TonY's test, no task of the second stage starts before the first stage has
 // ended.
-TEST_F(TonyMethodTest, StagesRunOneAfterTheOther) {
+TEST_F(TonyMethodTest, TheTrainingStageStartsAfterThePrepareStageHasEnded) {
   ExpectSucceeded(box_.Tony(Method("stages")));
   const json::value all = At(Status(), "/tasks");
   std::string prepared, began = "9";
@@ -349,7 +350,7 @@ TEST_F(TonyMethodTest, TheChiefAloneHasATensorBoardPort) {
 }
 
 // testAttachedTensorboardShouldPass: the sidecar has the port and the folder, and does not decide the end of the job.
-TEST_F(TonyMethodTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd) {
+TEST_F(TonyMethodTest, ATensorBoardSidecarHasThePortAndIsStoppedAtTheEndOfTheJob) {
   const auto client = box_.StartTony(Method("attached-tensorboard") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0", "worker-1", "tensorboard-0"})
     ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText(task, "stdout")) >= 1; })) << task;
@@ -363,7 +364,7 @@ TEST_F(TonyMethodTest, TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd) {
 }
 
 // testTonyFinalConf: the tony-final.xml of a job, which also runs here.
-TEST_F(TonyMethodTest, TheFinalConfigurationHoldsOptionsAndKeys) {
+TEST_F(TonyMethodTest, TonyFinalXmlContainsTheOptionsAndKeysOfTheJob) {
   ExpectSucceeded(box_.Tony(Method("final-conf") + Conf("tony.history.location=" + box_.File("history"))));
   std::string final;
   for (const auto& entry : fs::recursive_directory_iterator(box_.File("history")))
@@ -383,7 +384,7 @@ TEST_F(TonyMethodTest, TheFinalConfigurationHoldsOptionsAndKeys) {
 // testLostConnectionWithAMJobShouldFail, which TonY disables because its executors lived on. Here the application
 // master is not restarted, so the executor gives up and ends its task; the next client gets the verdict. All processes
 // share a processor, on which TonY's executor could not end.
-TEST_F(TonyMethodTest, AnExecutorWithoutAMasterStopsItsTask) {
+TEST_F(TonyMethodTest, AnExecutorStopsItsTaskAfterTheOrphanTimeoutWithoutAMaster) {
   const OneProcessor one;
   Fails(0, Method("lost-am") +
                Confs({"tony.task.orphan-timeout-ms=300", "tony.task.record-fresh-ms=300",

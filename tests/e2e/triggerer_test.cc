@@ -80,7 +80,7 @@ class TriggererTest : public TonyTest {
   void Strike(const std::string& program) const { SignalAll(program, SIGKILL); }
 };
 
-TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatANewerOneWatches) {
+TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatANewerWatcherFollows) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -107,7 +107,7 @@ TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatANewerOneWatches) {
   EXPECT_EQ(Text(taker.Newest(), "/verdict/message"), "marked failed");
 }
 
-TEST_F(TriggererTest, AWatcherStoppedDuringAMasterRestartIsNotTheNewest) {
+TEST_F(TriggererTest, AWatcherResumedAfterAMasterRestartDoesNotReplaceTheNewerWatcher) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -131,7 +131,7 @@ TEST_F(TriggererTest, AWatcherStoppedDuringAMasterRestartIsNotTheNewest) {
   ASSERT_TRUE(stalled.Says("/state", "SUCCEEDED"));
 }
 
-TEST_F(TriggererTest, APlannedKillIsVoidOnceANewerWatcherStarts) {
+TEST_F(TriggererTest, APlannedKillIsDroppedWhenANewerWatcherStarts) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -146,7 +146,7 @@ TEST_F(TriggererTest, APlannedKillIsVoidOnceANewerWatcherStarts) {
   ASSERT_TRUE(taker.Says("/state", "SUCCEEDED"));
 }
 
-TEST_F(TriggererTest, AJobIsNotAbandonedWhileItIsWatched) {
+TEST_F(TriggererTest, AJobOutlivesTheWatchTimeoutWhileItIsWatchedAndIsAbandonedAfterwards) {
   const std::string job = Submit("first", "2");
   const Triggerer triggerer(box_, "WA");
   triggerer.Type(job);

@@ -9,7 +9,7 @@ class UsageE2eTest : public TonyTest {
   fs::path LogFile(const std::string& name) const { return box_.JobFolder(Job()) / "logs/worker-0/1" / name; }
 };
 
-TEST_F(UsageE2eTest, TheUsageOfATaskIsShownWhileItRunsAndKeptAfterItsEnd) {
+TEST_F(UsageE2eTest, MemoryAndCpuUsageOfATaskAreShownWhileItRunsAndAfterItsEnd) {
   constexpr int64_t kHeld = 60'000'000;
   const auto client = Hold(One("x=$(head -c 60000000 /dev/zero | tr '\\0' x); echo $$ > " + Running("worker-0") +
                                "; until [ -e " + box_.File("go") + " ]; do :; done"));
@@ -32,7 +32,7 @@ TEST_F(UsageE2eTest, TheUsageOfATaskIsShownWhileItRunsAndKeptAfterItsEnd) {
   ExpectNothingLeft();
 }
 
-TEST_F(UsageE2eTest, AShortTaskHasProcessorTimeAndPeakMemory) {
+TEST_F(UsageE2eTest, TheUsageOfAVeryShortTaskIncludesProcessorTimeAndPeakMemory) {
   Succeeds(One("true"));
   const auto status = Json({"status", Job()});
   EXPECT_GT(Number(status, "/tasks/0/usage/most_memory_bytes"), 0);

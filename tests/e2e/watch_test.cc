@@ -98,7 +98,7 @@ TEST_F(WatchTest, ASingleWatchFollowsTenJobsNamedOnItsInput) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, AJobThatIsAddedAgainIsReportedAgain) {
+TEST_F(WatchTest, AnEndedJobAddedToAWatchAgainIsReportedAgain) {
   const auto jobs = Submit(1);
   const auto watch = WatchByInput();
   Type(jobs[0]);
@@ -113,7 +113,7 @@ TEST_F(WatchTest, AJobThatIsAddedAgainIsReportedAgain) {
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
-TEST_F(WatchTest, JobsOfTheCommandLineAreFollowedToTheirEnds) {
+TEST_F(WatchTest, WatchFollowsTheJobsOfItsCommandLineUntilAllHaveEnded) {
   const auto jobs = Submit(2);
   const auto watch = box_.StartTony({"watch", "--json", jobs[0], jobs[1], "../jobs"});
   ASSERT_TRUE(Says(*watch, jobs[1], "/tasks/0/attempt_state", "running")) << watch->err();
@@ -127,7 +127,7 @@ TEST_F(WatchTest, JobsOfTheCommandLineAreFollowedToTheirEnds) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, AFileOfJobsWorksLikeAPipe) {
+TEST_F(WatchTest, WatchReadsJobsFromAFileOnStandardInput) {
   const auto jobs = Submit(1);
   box_.Write("list", "  " + jobs[0] + "  \n\nno-such-job");
   const auto watch = Shell("exec tony watch --json - < list");
@@ -137,7 +137,7 @@ TEST_F(WatchTest, AFileOfJobsWorksLikeAPipe) {
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
-TEST_F(WatchTest, AWatchWithoutJobsEndsWithItsInput) {
+TEST_F(WatchTest, AWatchWithoutJobsExitsAtTheEndOfItsInput) {
   const Ran ran = Succeeds({"watch", "--json"});
   EXPECT_THAT(ran.out, IsEmpty());
 }
@@ -167,7 +167,7 @@ TEST_F(WatchTest, AClosedOutputPipeEndsTheWatchSilently) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, AFullOutputPipeDoesNotDelaySignals) {
+TEST_F(WatchTest, ASignalEndsAWatchWhoseOutputPipeIsFull) {
   const auto jobs = Submit(1);
   // The answers to 3000 unknown jobs are more than a pipe holds.
   box_.Write("list", [&] {
@@ -191,7 +191,7 @@ TEST_F(WatchTest, AFullOutputPipeDoesNotDelaySignals) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, WithoutJsonAWatchPrintsALineForEachChange) {
+TEST_F(WatchTest, AWatchWithoutJsonPrintsALineForEachChange) {
   const auto jobs = Submit(1);
   const auto watch = box_.StartTony({"watch", jobs[0]});
   ASSERT_TRUE(WaitFor([&] { return watch->out().find(jobs[0] + " worker:0 running") != std::string::npos; }))

@@ -80,12 +80,12 @@ class RemovedFolderTest : public WithoutAmTest {
   }
 };
 
-TEST_F(RemovedFolderTest, AllProcessesOfTheJobExit) {
+TEST_F(RemovedFolderTest, AllProcessesOfAJobExitAfterTheJobFolderIsRemoved) {
   Remove(Submit("o1"));
   EXPECT_TRUE(EverythingLeft()) << ToString(box_.Processes());
 }
 
-TEST_F(RemovedFolderTest, AMasterWithoutItsKeeperExitsWithItsExecutors) {
+TEST_F(RemovedFolderTest, AMasterWithoutAKeeperExitsWithItsExecutorsAfterTheJobFolderIsRemoved) {
   const std::string job = Submit("o1");
   Strike("tony-am", SIGSTOP);
   Strike("tony-keeper", SIGKILL);

@@ -11,18 +11,18 @@ const std::string kSite =
 
 // With %C the step is configured for a cluster that does not answer.
 const TestRow kYarnClient[] = {
-    {"AYarnJobWithoutAConfigurationIsRefused",
+    {"CommandsForYarnJobsAreRefusedIfHadoopConfDirIsNotSet",
      {{"status application_1700000000000_0001",
        "65 && line && ~job application_1700000000000_0001: HADOOP_CONF_DIR is not set"},
       {"wait application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
       {"kill application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
       {"logs application_1700000000000_0001", "65 && line && ~_0001: HADOOP_CONF_DIR is not set"},
       {"one true tony.scheduler=yarn", "65 && refused && err~tony: HADOOP_CONF_DIR is not set"}}},
-    {"AnUnreachableClusterIsNamedBeforeAnythingIsStaged",
+    {"ASubmitToAnUnreachableClusterFailsBeforeAnythingIsStaged",
      {{"%C one true tony.scheduler=yarn -src_dir %B",
        "69 && refused && ~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
       {"missing home/staged", ""}}},
-    {"WarningsArePrintedOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
+    {"SubmitToYarnPrintsAWarningOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
     {"AnUnreachableClusterDoesNotHideLocalJobs",
      {{"one true --request-id k", ""},
       {"%C list", "69 && out~local- && err~127.0.0.1:1"},
@@ -47,7 +47,7 @@ const TestRow kYarnClient[] = {
       {"%C recover", "69 && out~%J && err~127.0.0.1:1 && lines=2"},
       {"go", ""},
       {"%C wait %J", ""}}},
-    {"AJobMayNameItsCluster",
+    {"AJobMayNameTheConfigurationFilesOfItsCluster",
      {{"one true tony.scheduler=yarn tony.application.yarn-conf-path=%B/conf/core-site.xml",
        "69 && err~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
       {"%C one true tony.scheduler=yarn tony.application.hdfs-conf-path=/no/hdfs-site.xml",
@@ -63,7 +63,7 @@ TABLE_TEST(YarnClientTest, kYarnClient, [](TestRow row) {
 
 class YarnNamesTest : public TonyTest {};
 
-TEST_F(YarnNamesTest, AHangingNameServerDoesNotBlockCommands) {
+TEST_F(YarnNamesTest, AHangingDnsServerDoesNotBlockSubmitAndStatus) {
   fs::create_directories(box_.folder() / "conf");
   box_.Write("conf/core-site.xml", kSite);
   Sandbox::Variables variables = WithShim("names_shim", {{"HADOOP_CONF_DIR", box_.File("conf")}});

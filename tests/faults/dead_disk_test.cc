@@ -147,16 +147,16 @@ std::vector<DiskFault> EachMoment() {
   return faults;
 }
 
-TEST(DeadDiskTest, SigtermEndsTheJobAndItsEndIsFoundLater) {
+TEST(DeadDiskTest, SigtermEndsTheJobAndTheFinalStatusIsWrittenWhenTheDiskRecovers) {
   TryEachMoment([](DyingDisk&) { kill(getpid(), SIGTERM); }, FinalState::kKilled, EachMoment());
 }
 
-TEST(DeadDiskTest, AVerdictThatTheMasterCouldNotWriteIsFoundLater) {
+TEST(DeadDiskTest, AVerdictThatTheMasterCouldNotWriteIsWrittenWhenTheDiskRecovers) {
   TryEachMoment([](DyingDisk& job) { job.FinishAsAm(FinalState::kSucceeded); }, FinalState::kSucceeded, EachMoment());
 }
 
 // The AM dies before the next AM has its epoch.
-TEST(DeadDiskTest, AJobWithoutAMasterFailsAndItsTasksEnd) {
+TEST(DeadDiskTest, AJobWhoseMasterDiesFailsAndItsTasksEnd) {
   TryEachMoment([](DyingDisk& job) { job.KillAm(); }, FinalState::kFailed,
                 {{.nth = 1, .error = EROFS}, {.nth = 1, .error = EIO}});
 }

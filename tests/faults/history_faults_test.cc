@@ -40,13 +40,13 @@ void ExpectFirstAndIfDoneSecond(const fs::path& folder, bool done) {
   }
 }
 
-TEST(EndedLogFaultsTest, ALineIsAppendedWholeAndKeepsEarlierOnes) {
+TEST(EndedLogFaultsTest, AnAppendedLineIsWholeAndEarlierLinesAreKept) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Append(Ended("second", 2)); },
                  .look = ExpectFirstAndIfDoneSecond});
 }
 
-TEST(EndedLogFaultsTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
+TEST(EndedLogFaultsTest, AFailedRewriteLeavesTheOldOrTheNewLog) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Rewrite({Ended("second", 2)}, FromMillis(0)); },
                  .look = ExpectFirstAndIfDoneSecond});

@@ -55,7 +55,7 @@ TEST(JournalFaultsTest, ARecordIsAppendedWholeOrCutOffByTheNextWriter) {
                  .names_the_file = false});
 }
 
-TEST(JournalFaultsTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
+TEST(JournalFaultsTest, AFailedRewriteLeavesTheOldOrTheNewJournal) {
   TryEveryFault({.prepare = WriteFirst,
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const auto opened, OpenJournalFile(JournalIn(folder)));
@@ -70,7 +70,7 @@ TEST(JournalFaultsTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
 }
 
 // Replace() may fail before or after its rename. Later records go to the file that then has the journal's name.
-TEST(JournalFaultsTest, ARecordAfterAFailedReplaceIsInTheCurrentFile) {
+TEST(JournalFaultsTest, ARecordAppendedAfterAFailedReplaceIsInTheCurrentFile) {
   for (int nth = 1;; ++nth) {
     const TempFolder folder(MemoryFolder());
     WriteFirst(folder.path());

@@ -64,7 +64,7 @@ Status ExpectAllSeen(const LedgerView& view) {
   return Ok();
 }
 
-TEST_F(LedgerFaultsTest, AReadReturnsEveryLiveEntryOrFails) {
+TEST_F(LedgerFaultsTest, ALedgerReadReturnsEveryLiveEntryOrFailsOrWarns) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const LedgerView view, FolderIn(folder).Read());
@@ -73,7 +73,7 @@ TEST_F(LedgerFaultsTest, AReadReturnsEveryLiveEntryOrFails) {
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }
 
-TEST_F(LedgerFaultsTest, RemovingADeadEntryKeepsLiveOnes) {
+TEST_F(LedgerFaultsTest, RemovingADeadLedgerEntryKeepsLiveEntries) {
   TryEveryFault({.prepare =
                      [this](auto& folder) {
                        AddTwo(folder);
@@ -108,7 +108,7 @@ TEST_F(LedgerFaultsTest, AnEntryIsAddedWholeOrNotAtAll) {
                      }});
 }
 
-TEST_F(LedgerFaultsTest, AnEntryIsTakenOverOrKeepsItsHolder) {
+TEST_F(LedgerFaultsTest, AFailedTakeoverKeepsTheLedgerEntryAdmitted) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
@@ -120,7 +120,7 @@ TEST_F(LedgerFaultsTest, AnEntryIsTakenOverOrKeepsItsHolder) {
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }
 
-TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
+TEST_F(LedgerFaultsTest, AFailedAdmissionLeavesTheLedgerEntryAdmittedOrWaiting) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
@@ -139,7 +139,7 @@ TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
                      }});
 }
 
-TEST_F(LedgerFaultsTest, AnEntryIsMovedOrStays) {
+TEST_F(LedgerFaultsTest, AFailedMoveLeavesTheLedgerEntryInItsOldOrNewQueuePosition) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());

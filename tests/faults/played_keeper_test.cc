@@ -31,7 +31,7 @@ const JobId kJob{"local-1"};
 
 // ---- process checks of ledger entries ----
 
-class PlayedWitnessTest : public PlayedMachineTest {
+class PlayedProcessCheckTest : public PlayedMachineTest {
  protected:
   static PlayedProcess Keeper() {
     return {.start = "100",
@@ -42,12 +42,12 @@ class PlayedWitnessTest : public PlayedMachineTest {
   static LedgerEntry Entry() { return {.job = kJob, .user = kStranger, .keeper = {.pid = kKeeper, .start = "100"}}; }
 };
 
-TEST_F(PlayedWitnessTest, AKeeperWithTheJobsCommandLineProvesItsEntry) {
+TEST_F(PlayedProcessCheckTest, ALedgerEntryIsConfirmedByARunningKeeperWithTheJobsCommandLine) {
   machine_.Add(kKeeper, Keeper());
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kRuns);
 }
 
-TEST_F(PlayedWitnessTest, AnotherProcessWithADeadKeepersPidProvesNoEntry) {
+TEST_F(PlayedProcessCheckTest, ALedgerEntryIsNotConfirmedByAnotherProcessWithTheKeepersPid) {
   machine_.Add(kKeeper, {.start = "900", .name = "python3", .command_line = "/h/jobs/local-1", .user = kStranger});
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
   PlayedProcess other = Keeper();
@@ -56,14 +56,14 @@ TEST_F(PlayedWitnessTest, AnotherProcessWithADeadKeepersPidProvesNoEntry) {
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedWitnessTest, AZombieKeeperProvesNoEntry) {
+TEST_F(PlayedProcessCheckTest, ALedgerEntryIsNotConfirmedByAZombieKeeper) {
   PlayedProcess keeper = Keeper();
   keeper.state = 'Z';
   machine_.Add(kKeeper, keeper);
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperProvesTheEntry) {
+TEST_F(PlayedProcessCheckTest, ALedgerEntryIsConfirmedByAnExecutorThatOutlivesItsKeeper) {
   PlayedProcess executor = Keeper();
   executor.name = "tony-executor";
   machine_.Add(kExecutor, executor);
@@ -72,7 +72,7 @@ TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperProvesTheEntry) {
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedWitnessTest, AProcessThatExitsDuringTheCheckHidesNoOther) {
+TEST_F(PlayedProcessCheckTest, AProcessThatExitsDuringTheCheckDoesNotHideOtherProcesses) {
   machine_.Add(kKeeper, Keeper());
   machine_.Add(kExecutor, Keeper());
   for (const char* file : {"stat", "status", "cmdline"}) {
@@ -82,7 +82,7 @@ TEST_F(PlayedWitnessTest, AProcessThatExitsDuringTheCheckHidesNoOther) {
   }
 }
 
-TEST_F(PlayedWitnessTest, AKeeperIsFoundByItsFullJobIdAndItsUser) {
+TEST_F(PlayedProcessCheckTest, AKeeperIsFoundOnlyByTheFullJobIdAndUser) {
   machine_.Add(kKeeper, Keeper());
   const auto found = FindKeeper(kJob, kStranger);
   ASSERT_TRUE(found);
@@ -122,7 +122,7 @@ TEST_F(PlayedSweepTest, ADaemonThatWritesToTheJobsLogsIsALeftover) {
   EXPECT_THAT(Leftovers(), IsEmpty());
 }
 
-TEST_F(PlayedSweepTest, AProcessWithAnUnlistedParentIsLeftToTheNextCheck) {
+TEST_F(PlayedSweepTest, AProcessWhoseParentIsMissingFromTheListIsLeftToTheNextCheck) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.parent = kExecutor});
   machine_.Add(kOther, {.parent = kTask, .files = {{STDOUT_FILENO, "/h/jobs/local-1/logs/worker-0/1/stdout"}}});
@@ -134,7 +134,7 @@ TEST_F(PlayedSweepTest, AProcessWithAnUnlistedParentIsLeftToTheNextCheck) {
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
 }
 
-TEST_F(PlayedSweepTest, AProcessWithAnUnreadableEnvironmentIsFoundByItsParent) {
+TEST_F(PlayedSweepTest, AProcessWithAnUnreadableEnvironmentIsALeftoverIfTheKeeperIsItsParent) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.parent = kKeeper, .environment = {"TONY_CONTAINER=local-1/1-1"}});
   machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
@@ -201,12 +201,12 @@ class PlayedContainersTest : public PlayedMachineTest {
                          /*patience=*/Duration(300)};
 };
 
-TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsSpared) {
+TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsNotSignalled) {
   SweepWith({});
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-TEST_F(PlayedContainersTest, ADaemonThatCannotBeCheckedIsSparedAndCheckedAgain) {
+TEST_F(PlayedContainersTest, ADaemonWhoseEnvironmentCannotBeReadIsNotSignalledAndCheckedAgain) {
   SweepWith({{StrCat(kTask, "/environ"), EMFILE}});
   EXPECT_THAT(Signalled(), IsEmpty());
 }
@@ -221,7 +221,7 @@ TEST_F(PlayedContainersTest, AProcessWithAnExecutorsReusedPidIsNotAdopted) {
 }
 
 // A process that forks and ends without pause escapes every list of all processes once pids wrap around.
-TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileAnUnlistedChildLives) {
+TEST_F(PlayedContainersTest, AContainerDoesNotEndWhileAnUnlistedChildProcessLives) {
   constexpr pid_t kStuck = kOther + 10;
   machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
   machine_.unlisted.insert(kStuck);
@@ -232,7 +232,7 @@ TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileAnUnlistedChildLives) {
   EXPECT_THAT(ended_, ElementsAre("1-2"));
 }
 
-TEST_F(PlayedContainersTest, AProcessBlockedInTheKernelIsReportedAndDoesNotDelayTheEnd) {
+TEST_F(PlayedContainersTest, AProcessBlockedInTheKernelIsReportedAndDoesNotDelayTheContainersEnd) {
   constexpr pid_t kStuck = kOther + 10;
   machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
   ASSERT_TRUE(containers_.Adopt().ok());
@@ -248,7 +248,7 @@ TEST_F(PlayedContainersTest, AProcessBlockedInTheKernelIsReportedAndDoesNotDelay
   EXPECT_FALSE(told_["1-2"].left);
 }
 
-TEST_F(PlayedContainersTest, AnotherUsersProcessIsReportedWithItsUser) {
+TEST_F(PlayedContainersTest, AnUnkillableProcessOfAnotherUserIsReportedWithTheUserName) {
   constexpr pid_t kRoots = kOther + 10;
   machine_.Add(kRoots, {.parent = getpid(), .name = "sleep", .user = kStranger});
   machine_.errors[StrCat("signal ", kRoots)] = EPERM;
@@ -261,7 +261,7 @@ TEST_F(PlayedContainersTest, AnotherUsersProcessIsReportedWithItsUser) {
 
 // No container can be named as the process's own: the container whose end is reported first gets it, and the others
 // have nothing left.
-TEST_F(PlayedContainersTest, AnotherUsersProcessIsReportedByOneContainerOnly) {
+TEST_F(PlayedContainersTest, AnUnkillableProcessOfAnotherUserIsReportedByOnlyOneContainer) {
   constexpr pid_t kRoots = kOther + 10;
   machine_.Reap(kExecutor);
   machine_.Reap(kTask);
@@ -283,7 +283,7 @@ class PlayedCgroupTest : public PlayedMachineTest {
   const TempFolder cgroup_{MemoryFolder()};
 };
 
-TEST_F(PlayedCgroupTest, AProcessThatReusesAMembersPidIsNotKilled) {
+TEST_F(PlayedCgroupTest, AProcessThatReusesThePidOfACgroupMemberIsNotKilled) {
   machine_.Add(kTask, Member());
   machine_.Add(kOther, Member());
   At(StrCat("hold ", kTask), 1, [&] { machine_.Add(kTask, {.start = "900"}); });
@@ -312,7 +312,7 @@ TEST_F(PlayedCgroupTest, AForkBombIsStoppedBeforeItIsKilled) {
   EXPECT_LT(last, kMost);
 }
 
-TEST_F(PlayedCgroupTest, AMemberThatCannotBeHeldIsRetried) {
+TEST_F(PlayedCgroupTest, ACgroupMemberForWhichNoPidfdCanBeOpenedIsRetried) {
   machine_.Add(kTask, Member());
   machine_.errors[StrCat("hold ", kTask)] = ENOMEM;
   EXPECT_TRUE(KillCgroup(cgroup_.path()));
@@ -322,7 +322,7 @@ TEST_F(PlayedCgroupTest, AMemberThatCannotBeHeldIsRetried) {
   EXPECT_FALSE(KillCgroup(cgroup_.path()));
 }
 
-TEST_F(PlayedCgroupTest, AMemberInStateDKeepsTheCgroupPopulated) {
+TEST_F(PlayedCgroupTest, AMemberInUninterruptibleSleepKeepsTheCgroupPopulated) {
   PlayedProcess stuck = Member();
   stuck.state = 'D';
   machine_.Add(kTask, stuck);

@@ -38,7 +38,7 @@ class PlayedProcessesTest : public PlayedMachineTest {
 
 // ---- reused pids ----
 
-TEST_F(PlayedProcessesTest, ADescendantsPidReusedBeforeTheSignalIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AProcessThatReusesADescendantsPidBeforeTheSignalIsNotSignalled) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("signal ", kGrandchild), 1, [&] { BecomesAStranger(kGrandchild); });
@@ -46,7 +46,7 @@ TEST_F(PlayedProcessesTest, ADescendantsPidReusedBeforeTheSignalIsNotSignalled) 
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
 
-TEST_F(PlayedProcessesTest, ADescendantsPidReusedBeforeTheHoldIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AProcessThatReusesADescendantsPidBeforeThePidfdIsOpenedIsNotSignalled) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   for (const int nth : {1, 2}) {
@@ -58,7 +58,7 @@ TEST_F(PlayedProcessesTest, ADescendantsPidReusedBeforeTheHoldIsNotSignalled) {
   }
 }
 
-TEST_F(PlayedProcessesTest, AStrangersTreeWithReusedPidsIsNotSignalled) {
+TEST_F(PlayedProcessesTest, ATreeOfUnrelatedProcessesWithReusedPidsIsNotSignalled) {
   for (const bool seen : {false, true}) {
     machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
     machine_.Add(kGrandchild, {.parent = kChild});
@@ -72,7 +72,7 @@ TEST_F(PlayedProcessesTest, AStrangersTreeWithReusedPidsIsNotSignalled) {
   }
 }
 
-TEST_F(PlayedProcessesTest, WithoutPidfdsAPidReusedAfterTheHoldIsNotSignalled) {
+TEST_F(PlayedProcessesTest, WithoutPidfdsAProcessThatReusesAPidWithAnotherStartTimeIsNotSignalled) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
@@ -91,7 +91,7 @@ TEST_F(PlayedProcessesTest, AListedPidReusedByAnotherProcessIsNotSignalled) {
   EXPECT_THAT(machine_.signals, ElementsAre(PlayedSignal{kLate, "100", SIGKILL}));
 }
 
-TEST_F(PlayedProcessesTest, AReusedPidOfAMarkedProcessIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AProcessThatReusesThePidOfAProcessFoundByEnvironmentIsNotSignalled) {
   machine_.Add(kOther, {.environment = {kMark}});
   machine_.Add(kLate, {.environment = {kMark}});
   At(StrCat("hold ", kOther), 1, [&] { BecomesAStranger(kOther); });
@@ -121,7 +121,7 @@ TEST_F(PlayedProcessesTest, TheEndOfAProcessIsReportedAlthoughItsPidIsReused) {
 
 // ---- forks during a listing ----
 
-TEST_F(PlayedProcessesTest, AListHasTheChildOfAProcessThatExitedDuringTheListing) {
+TEST_F(PlayedProcessesTest, AListIncludesTheChildOfAProcessThatExitsDuringTheListing) {
   machine_.Add(kChild, {.parent = kUs, .environment = {kMark}});
   machine_.Add(kLate, {.parent = 1});  // the kernel's next entry by then
   At(StrCat(kChild, "/stat"), 1, [&] {
@@ -177,7 +177,7 @@ TEST_F(PlayedProcessesTest, AProcessStartedByASignalHandlerIsNotSignalled) {
   ASSERT_THAT(machine_.Living(), Contains(kLate));
 }
 
-TEST_F(PlayedProcessesTest, AChildOrphanedDuringTheWalkIsLeftToTheNextWalk) {
+TEST_F(PlayedProcessesTest, AChildOrphanedDuringATreeWalkIsSignalledByTheNextWalk) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("hold ", kGrandchild), 1, [&] { machine_.Reap(kChild); });
@@ -190,7 +190,7 @@ TEST_F(PlayedProcessesTest, AChildOrphanedDuringTheWalkIsLeftToTheNextWalk) {
 
 // ---- states of processes ----
 
-TEST_F(PlayedProcessesTest, AProcessWithoutItsFirstThreadStillLivesAndHasChildren) {
+TEST_F(PlayedProcessesTest, AProcessWhoseMainThreadHasEndedStillLivesAndHasChildren) {
   machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
   EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
@@ -200,7 +200,7 @@ TEST_F(PlayedProcessesTest, AProcessWithoutItsFirstThreadStillLivesAndHasChildre
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, AProcessBlockedInTheKernelIsCounted) {
+TEST_F(PlayedProcessesTest, AProcessBlockedInTheKernelIsReportedAsUninterruptible) {
   machine_.Add(kChild, {.parent = kUs, .state = 'D'});
   machine_.Add(kGrandchild, {.parent = kChild});
   const TreeWalk walk = KillDescendants();
@@ -224,7 +224,7 @@ TEST_F(PlayedProcessesTest, AnUnreadableEnvironmentHidesNoOtherProcess) {
   EXPECT_THAT(listed, ElementsAre(kChild, kOther, kLate)) << "each once";
 }
 
-TEST_F(PlayedProcessesTest, AListingCutShortByAShortageFails) {
+TEST_F(PlayedProcessesTest, AProcessListingFailsOnAShortageOfDescriptorsOrMemory) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kLate, {.environment = {kMark}});
   ASSERT_TRUE(TryListProcesses().ok());
@@ -241,7 +241,7 @@ TEST_F(PlayedProcessesTest, AListingCutShortByAShortageFails) {
   EXPECT_TRUE(TryListProcesses().ok());
 }
 
-TEST_F(PlayedProcessesTest, InAShortageOwnChildrenIsUnknownAndNotEmpty) {
+TEST_F(PlayedProcessesTest, OwnChildrenReturnsUnknownInsteadOfAnEmptyListOnADescriptorShortage) {
   machine_.Add(kChild, {.parent = kUs});
   for (const std::string& what : {StrCat(kUs, "/task"), StrCat(kUs, "/task/", kUs, "/children")}) {
     ASSERT_EQ(OwnChildren(), std::vector<pid_t>{kChild});
@@ -257,7 +257,7 @@ TEST_F(PlayedProcessesTest, InAShortageOwnChildrenIsUnknownAndNotEmpty) {
   }
 }
 
-TEST_F(PlayedProcessesTest, AnUnlistedProcessIsReachedThroughItsParent) {
+TEST_F(PlayedProcessesTest, AnUnlistedProcessIsKilledThroughTheListOfItsParentsChildren) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.unlisted = {kChild};
@@ -266,7 +266,7 @@ TEST_F(PlayedProcessesTest, AnUnlistedProcessIsReachedThroughItsParent) {
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, WithoutTheKernelsListOfChildrenDescendantsAreFoundInProc) {
+TEST_F(PlayedProcessesTest, WithoutAChildrenFileDescendantsAreFoundByListingProc) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.Add(kOther, {});
@@ -278,7 +278,7 @@ TEST_F(PlayedProcessesTest, WithoutTheKernelsListOfChildrenDescendantsAreFoundIn
 
 // ---- holding a process ----
 
-TEST_F(PlayedProcessesTest, AFileReplacesAPidfdOnlyOnAKernelWithoutPidfds) {
+TEST_F(PlayedProcessesTest, AStatFileReplacesAPidfdOnlyIfPidfdsAreUnsupportedOrForbidden) {
   machine_.Add(kOther, {});
   const std::string hold = StrCat("hold ", kOther);
   for (const int error : {ESRCH, ENOMEM, EMFILE}) {
@@ -295,7 +295,7 @@ TEST_F(PlayedProcessesTest, AFileReplacesAPidfdOnlyOnAKernelWithoutPidfds) {
   }
 }
 
-TEST_F(PlayedProcessesTest, AProcessWeMayNotSignalIsDistinguishedFromAnExitedOne) {
+TEST_F(PlayedProcessesTest, SignallingAForbiddenProcessGivesEpermAndAnExitedProcessEsrch) {
   for (const bool with_pidfds : {true, false}) {
     if (!with_pidfds) machine_.errors["hold"] = ENOSYS;
     machine_.Add(kOther, {.user = 0});
@@ -310,7 +310,7 @@ TEST_F(PlayedProcessesTest, AProcessWeMayNotSignalIsDistinguishedFromAnExitedOne
   }
 }
 
-TEST_F(PlayedProcessesTest, WithoutAHoldOnlyOurOwnChildrenAreSignalled) {
+TEST_F(PlayedProcessesTest, OnlyOwnChildrenAreSignalledIfNoPidfdCanBeOpened) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   for (const pid_t pid : {kChild, kGrandchild}) machine_.errors[StrCat("hold ", pid)] = ENOMEM;
@@ -318,7 +318,7 @@ TEST_F(PlayedProcessesTest, WithoutAHoldOnlyOurOwnChildrenAreSignalled) {
   EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "nobody else can get the number of a child that is not reaped";
 }
 
-TEST_F(PlayedProcessesTest, AFailedReadOfAHeldFileDoesNotCountAsAnEnd) {
+TEST_F(PlayedProcessesTest, AFailedReadOfTheStatFileIsNotTakenForTheEndOfTheProcess) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kOther, {});
   EventLoop loop;
@@ -337,7 +337,7 @@ TEST_F(PlayedProcessesTest, AFailedReadOfAHeldFileDoesNotCountAsAnEnd) {
 
 // ---- resource usage ----
 
-TEST_F(PlayedProcessesTest, UsageCountsAllDescendantsExceptOneThatExitsMeanwhile) {
+TEST_F(PlayedProcessesTest, UsageSumsAllDescendantsExceptOneThatExitsDuringTheSample) {
   const executor::UsageSampler sampler;
   const int64_t page = sysconf(_SC_PAGESIZE), ticks = sysconf(_SC_CLK_TCK);
   machine_.Add(kChild, {.parent = kUs, .threads = 2, .ticks = 3 * ticks, .pages = 10});

@@ -88,14 +88,14 @@ std::vector<RecordWrite> RecordWrites() {
          return TextOf(records.ReadLease(), [](const LeaseRecord& r) { return std::to_string(r.renewal); });
        },
        "1", "2"},
-      {"Kill",
+      {"KillRequest",
        [](auto& records, bool first) {
          if (first) return Ok();
          const auto kill = records.WriteKill({.reason = "two"});
          return kill.ok() ? Ok() : Status(kill.error());
        },
        ReadKills, "none", "two"},
-      {"RemovalOfAKill",
+      {"RemovalOfAKillRequest",
        [](auto& records, bool first) {
          static std::string name;
          if (!first) return records.RemoveKill(name);
@@ -123,7 +123,7 @@ class RecordFaultsTest : public testing::TestWithParam<RecordWrite> {
   }
 };
 
-TEST_P(RecordFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
+TEST_P(RecordFaultsTest, AJobRecordIsWrittenWholeOrNotAtAll) {
   TryEveryFault({.prepare = Prepare,
                  .call = [](auto& folder) { return GetParam().write(RecordsIn(folder), false); },
                  .look =
@@ -194,7 +194,7 @@ int64_t NumberIn(const fs::path& folder) {
   return record.ok() && *record ? (*record)->newest_number : 0;
 }
 
-TEST(RequestFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
+TEST(RequestFaultsTest, ARequestRecordIsWrittenWholeOrNotAtAll) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok());
@@ -222,7 +222,7 @@ TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {
                      }});
 }
 
-TEST(RequestFaultsTest, ALockCanBeTakenAfterAFault) {
+TEST(RequestFaultsTest, ARequestLockCanBeTakenAfterADiskFault) {
   TryEveryFault(
       {.prepare = [](auto& folder) { Make(HomeIn(folder)); },
        .call = [](auto& folder) { return StatusOf(LocalRequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0))); }});
@@ -236,7 +236,7 @@ void MakeRequestWithJob(const fs::path& folder) {
   ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
 }
 
-TEST(RequestFaultsTest, ARequestHasItsJobOrTheReadFails) {
+TEST(RequestFaultsTest, AReadRequestRecordNamesItsJobOrTheReadFails) {
   TryEveryFault({.prepare = MakeRequestWithJob, .call = [](auto& folder) -> Status {
                    const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
                    if (!record.ok()) return record.error();
@@ -245,7 +245,7 @@ TEST(RequestFaultsTest, ARequestHasItsJobOrTheReadFails) {
                  }});
 }
 
-TEST(RequestFaultsTest, ASweepKeepsARequestWithAnExistingJob) {
+TEST(RequestFaultsTest, ASweepKeepsTheRequestRecordOfAnExistingJob) {
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare = MakeRequestWithJob,
                  .call = [&](auto& folder) -> Status {
@@ -284,17 +284,17 @@ void LookAtEntry(const fs::path& folder, bool done) {
   EXPECT_TRUE((!done && !fs::exists(entry)) || (content.ok() && *content == "content"));
 }
 
-TEST(EntryFaultsTest, AnEntryIsStoredWholeOrNotAtAll) {
+TEST(EntryFaultsTest, AStagedEntryIsStoredWholeOrNotAtAll) {
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); }, .call = KeepEntry, .look = LookAtEntry});
 }
 
-TEST(EntryFaultsTest, AnExistingEntryStays) {
+TEST(EntryFaultsTest, StoringAnEntryAgainKeepsTheExistingStagedEntry) {
   TryEveryFault({.prepare = [](auto& folder) { ASSERT_TRUE(KeepEntry(folder).ok()); },
                  .call = KeepEntry,
                  .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
 }
 
-TEST(EntryFaultsTest, ADamagedEntryStaysUntilASoundOneReplacesIt) {
+TEST(EntryFaultsTest, ADamagedStagedEntryStaysUntilASoundEntryReplacesIt) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(KeepEntry(folder).ok());
@@ -308,7 +308,7 @@ TEST(EntryFaultsTest, ADamagedEntryStaysUntilASoundOneReplacesIt) {
                      }});
 }
 
-TEST(EntryFaultsTest, ASweepKeepsEntriesInUse) {
+TEST(EntryFaultsTest, ASweepKeepsStagedEntriesThatAreInUse) {
   const auto find_kept = []() -> Result<std::set<std::string>> { return std::set<std::string>{"entry"}; };
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare =
@@ -333,7 +333,7 @@ std::string HolderIn(const fs::path& folder) {
   return TextOf(HolderOf(HomeIn(folder), "/checkpoints"), [](const CheckpointHolder& h) { return h.job.value; });
 }
 
-TEST(CheckpointHolderFaultsTest, ACheckpointFolderIsTakenOrKeepsItsHolder) {
+TEST(CheckpointHolderFaultsTest, AFailedTakeoverLeavesTheCheckpointFolderWithItsOldOrNewHolder) {
   TryEveryFault({.prepare = [](auto& folder) { TakeFolder(folder, {"gone"}); },
                  .call = [](auto& folder) -> Status {
                    const auto holder = TakeCheckpointFolder(HomeIn(folder), "/checkpoints", kJob);
@@ -348,7 +348,7 @@ TEST(CheckpointHolderFaultsTest, ACheckpointFolderIsTakenOrKeepsItsHolder) {
                      }});
 }
 
-TEST(CheckpointHolderFaultsTest, ASweepKeepsTheHolderOfAnExistingJob) {
+TEST(CheckpointHolderFaultsTest, ASweepKeepsTheRecordThatAnExistingJobHoldsACheckpointFolder) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());

@@ -17,6 +17,7 @@ import execution  # noqa: E402
 import gtest  # noqa: E402
 import record  # noqa: E402
 import schedule  # noqa: E402
+import test_names  # noqa: E402
 import units  # noqa: E402
 
 BUDGET = 1500  # CPU seconds of the default lane on a fast machine; the README has it in minutes
@@ -78,23 +79,23 @@ class TestPrograms(unittest.TestCase):
         run = self.run_tests("One", "Two")
         self.assertEqual((2, []), (run.passed, run.failed))
 
-    def test_a_failed_test_is_named(self):
+    def test_a_failed_test_is_listed_by_name(self):
         run = self.run_tests("One", "Fails", "Two")
         self.assertEqual((2, ["Suite.Fails"]), (run.passed, run.failed))
 
-    def test_a_test_that_only_prints_that_it_passed_has_failed(self):
+    def test_a_test_that_prints_ok_but_writes_no_result_is_a_failure(self):
         run = self.run_tests("One", "Lies")
         self.assertEqual((1, ["Suite.Lies: no result, exit 0"]), (run.passed, run.failed))
 
-    def test_a_test_that_dies_is_named_and_the_others_run(self):
+    def test_a_test_that_crashes_is_listed_and_the_other_tests_run(self):
         run = self.run_tests("One", "Dies", "Two")
         self.assertEqual((2, ["Suite.Dies: no result, exit -6"]), (run.passed, run.failed))
 
-    def test_a_test_that_hangs_is_named_and_the_others_run(self):
+    def test_a_test_that_hangs_is_listed_and_the_other_tests_run(self):
         run = self.run_tests("One", "Hangs", "Two")
         self.assertEqual((2, ["Suite.Hangs: no result, Suite.Hangs ran longer than 1 s"]), (run.passed, run.failed))
 
-    def test_a_test_without_a_result_has_failed(self):
+    def test_a_test_without_a_result_is_a_failure(self):
         run = self.run_tests("One", "IsSilent")
         self.assertEqual((1, ["Suite.IsSilent: no result, exit 0"]), (run.passed, run.failed))
 
@@ -104,7 +105,7 @@ class TestPrograms(unittest.TestCase):
         self.assertEqual(1, len(run.failed), run.failed)
         self.assertIn("each of its tests passes alone", run.failed[0])
 
-    def test_a_skipped_test_fails_where_the_machine_has_what_it_needs(self):
+    def test_a_skipped_test_is_a_failure_if_the_machine_has_what_the_test_needs(self):
         run = self.run_tests("SkipsOne", "SkipsTwo", may_skip="SkipsOne")
         self.assertEqual((0, 2), (run.passed, len(run.skipped)))
         self.assertEqual(["Suite.SkipsTwo: skipped, although this machine has what it needs"], run.failed)
@@ -115,7 +116,7 @@ class TestPrograms(unittest.TestCase):
 
 
 class SuitesTest(unittest.TestCase):
-    def test_the_last_total_counts(self):
+    def test_the_last_total_line_of_a_suite_is_used(self):
         result = execution.read_lines("1 passed, 0 failed\nok a\nok b\nskipped c: no root\n2 passed, 0 failed\n", 0)
         self.assertEqual((2, [], ["c: no root"]), (result.passed, result.failed, result.skipped))
 
@@ -123,10 +124,10 @@ class SuitesTest(unittest.TestCase):
         result = execution.read_lines("skipped packaging: needs root\n0 passed, 0 failed\n", 0)
         self.assertEqual((0, [], ["packaging: needs root"]), (result.passed, result.failed, result.skipped))
 
-    def test_failures_are_named(self):
+    def test_failures_are_listed_with_their_reason(self):
         self.assertEqual(["a: why"], execution.read_lines("FAILED a: why\n0 passed, 1 failed\n", 1).failed)
 
-    def test_a_suite_that_contradicts_itself_has_failed(self):
+    def test_a_suite_whose_total_contradicts_its_lines_or_exit_code_is_a_failure(self):
         for text, code in (("ok a\n", 0), ("ok a\n1 passed, 0 failed\n", 1), ("0 passed, 0 failed\n", 0),
                            ("FAILED a: b\n0 passed, 1 failed\n", 0)):  # fmt: skip
             self.assertTrue(execution.read_lines(text, code).failed, text)
@@ -144,25 +145,25 @@ class ScheduleTest(unittest.TestCase):
             names.append(each.name)
         return names
 
-    def test_only_one_build_runs_at_a_time_with_waiting_suites_beside_it(self):
+    def test_only_one_build_runs_at_a_time_beside_suites_that_do_not_build(self):
         plan = self.schedule(unit("a", builds=True), unit("b", builds=True), unit("x"), unit("y"))
         self.assertEqual(["a", "x", "y"], self.started(plan))
 
-    def test_there_are_not_more_suites_than_cores(self):
+    def test_at_most_8_suites_that_mostly_wait_run_on_two_cores(self):
         plan = self.schedule(*(unit(str(i)) for i in range(20)))
         self.assertEqual(8, len(self.started(plan)))
 
-    def test_the_longest_chain_starts_first(self):
+    def test_the_unit_with_the_longest_chain_of_dependents_starts_first(self):
         plan = self.schedule(unit("short", alone=True), unit("long", alone=True), unit("end", needs=("long",)))
         self.assertEqual(["long"], self.started(plan))
 
-    def test_a_unit_waits_for_what_it_needs(self):
+    def test_a_unit_starts_after_the_units_that_it_needs(self):
         plan = self.schedule(unit("a"), unit("b", needs=("a",)))
         self.assertEqual(["a"], self.started(plan))
         plan.ended("a", True)
         self.assertEqual(["b"], self.started(plan))
 
-    def test_units_that_need_a_failed_unit_are_named(self):
+    def test_units_that_need_a_failed_unit_are_reported_as_blocked(self):
         plan = self.schedule(unit("a"), unit("b", needs=("a",)), unit("c", needs=("b",)))
         self.started(plan)
         plan.ended("a", False)
@@ -174,7 +175,7 @@ class ListTest(unittest.TestCase):
     def setUp(self):
         self.listed, _ = units.read()
 
-    def test_a_contradiction_is_refused(self):
+    def test_an_invalid_entry_of_the_unit_list_is_refused(self):
         for entry, said in (('lane = "x"', "lane is x"), ('needs = ["b"]', "needs b"), ('covers = ["a"]', "covers a"), ('colour = "red"', "unknown field")):
             text = f'[inputs]\n[[unit]]\nname = "a"\ntext = ""\nrun = "true"\n{entry}\n'
             text += "" if "lane" in entry else 'lane = "default"\n'
@@ -200,7 +201,14 @@ class ListTest(unittest.TestCase):
             named += re.findall(r" ([\w/-]+\.md)\b", each.run)
             self.assertEqual([], [name for name in named if not (units.ROOT / name).exists()], each.name)
 
-    def test_every_sample_is_run(self):
+    def test_every_pattern_of_test_names_matches_a_test(self):
+        sources = sorted((units.ROOT / "tests").rglob("*_test.cc"))
+        names = [name for file in sources for name in test_names.cc_tests(file.read_text())]
+        skipped = re.findall(r"\b\w+Test[.][(]?\w+[^\s'\"]*", (units.ROOT / "tests/lanes/tasks.sh").read_text())
+        for pattern in [part for each in self.listed.values() for part in each.only.split("|") if part] + skipped:
+            self.assertTrue(any(re.search(pattern.split("/")[0], name) for name in names), pattern)
+
+    def test_every_sample_is_run_by_a_unit(self):
         commands = " ".join(each.run for each in self.listed.values())
         names = subprocess.run([units.ROOT / "tests/e2e/sample_run", "--list"], check=True, capture_output=True, text=True).stdout
         for name in names.split():
@@ -217,7 +225,7 @@ class ListTest(unittest.TestCase):
     def test_every_recorded_unit_is_listed(self):
         self.assertLessEqual(set(record.seconds()["units"]), set(self.listed))
 
-    def test_the_default_lane_keeps_its_budget(self):
+    def test_the_cpu_time_of_the_default_lane_is_within_its_budget(self):
         """A new part of the default lane needs a saving elsewhere: another part becomes cheaper or moves to another
         lane."""
         recorded = record.seconds()

@@ -83,18 +83,18 @@ class NamesTest(MadeUpSources):
         self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("JobTest")[0])
         self.assertEqual(["JobTest.Starts", "StopTest.Signals"], self.find("*.S*")[0])
 
-    def test_a_name_with_parameters_is_found(self):
+    def test_a_parameterized_test_is_found_by_its_name(self):
         self.assertEqual((["ShellTest.Waits"], "All/ShellTest.Waits/3"), self.find("All/ShellTest.Waits/3"))
         self.assertIn("*/ShellTest.Waits/*", self.find("ShellTest.Waits")[1])
 
-    def test_a_row_of_a_table_is_found(self):
+    def test_a_table_row_is_found_by_its_suite(self):
         self.assertEqual(["KillTest.Kills"], self.find("KillTest")[0])
 
     def test_tests_are_found_by_file_and_folder(self):
         self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("job_test.cc")[0])
         self.assertEqual(["JobTest.Ends", "JobTest.Starts", "ShellTest.Waits"], self.find("tests/unit/am/")[0])
 
-    def test_python(self):
+    def test_the_tests_of_a_python_file_are_found(self):
         self.assertEqual(["VerbsTest.test_list"], self.find("verbs_test.py")[0])
 
     def test_an_unknown_name_gets_a_suggestion(self):
@@ -105,7 +105,7 @@ class NamesTest(MadeUpSources):
 
     def test_the_tests_of_this_file_are_found(self):
         found, _ = test_names.find("tests/lanes/try_test.py", test_names.all_tests())
-        self.assertIn("NamesTest.test_python", [test.name for test in found])
+        self.assertIn("NamesTest.test_the_tests_of_a_python_file_are_found", [test.name for test in found])
 
 
 class ChoiceTest(MadeUpSources):
@@ -117,30 +117,30 @@ class ChoiceTest(MadeUpSources):
         found = [*self.choice.parts(file), *(self.choice.end_to_end(file) if choice.is_cc(file) else [])]
         return [(part.stage, part.target) for part in changed.merged(found)]
 
-    def test_a_source_has_its_own_tests_before_others(self):
+    def test_the_own_tests_of_a_source_file_are_chosen_before_dependent_tests(self):
         self.assertEqual([(choice.OWN, "am_core_test"), (choice.OWN, "am_shell_test"), (choice.DEPENDENT, "faults_test")],
                          self.parts("am/core/job.cc"))
 
-    def test_a_header_has_the_tests_of_files_that_include_it(self):
+    def test_the_tests_of_all_files_that_include_a_header_are_chosen(self):
         reached = dev_tree.Includes(FILES, self.root).all("am/core/job.h")
         self.assertEqual({"am/core/job.cc", "tests/unit/am/job_test.cc", "tests/unit/am/shell_test.cc"},
                          {file for file in reached if file.endswith(".cc")})
         self.assertEqual((choice.OWN, "am_core_test"), self.parts("am/core/job.h")[0])
         self.assertEqual([(choice.OWN, "am_shell_test")], self.parts("tests/support/box.h"))
 
-    def test_a_program_may_run_only_some_of_its_tests(self):
+    def test_only_the_tests_of_a_changed_verb_are_chosen_from_its_test_program(self):
         own = [part for part in self.choice.parts("runtime/cli/kill.cc") if part.stage == choice.OWN]
         self.assertEqual([("client_test", ("KillTest.Kills",))], [(part.target, part.names) for part in own])
 
-    def test_the_verb_chooses_tests_through_the_programs(self):
+    def test_end_to_end_tests_are_chosen_by_the_changed_verb(self):
         parts = self.choice.end_to_end("runtime/cli/kill.cc")
         self.assertEqual(["StopTest.Kills"], [name for part in parts for name in part.names])
         self.assertEqual([], list(self.choice.end_to_end("am/core/job.cc")))
 
-    def test_a_removed_file_has_the_tests_of_its_folder(self):
+    def test_the_tests_of_its_folder_are_chosen_for_a_removed_file(self):
         self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
 
-    def test_if_only_tests_changed_a_smaller_test_program_is_compiled(self):
+    def test_a_smaller_test_program_is_compiled_if_only_tests_changed(self):
         tree = fake_tree(self.root)
         tree.targets["try_am_core_test"] = tree.targets["am_core_test"]
         tree.steps_left = lambda targets: ["Building CXX object tests/unit/am/CMakeFiles/am_core_test.dir/Unity/unity_0_cxx.o"]
@@ -149,21 +149,21 @@ class ChoiceTest(MadeUpSources):
         tree.steps_left = lambda targets: ["Building CXX object am/CMakeFiles/tony_am_core.dir/job.cc.o"]
         self.assertEqual("am_core_test", tree.program_for("am_core_test"))
 
-    def test_the_core_is_simulated(self):
+    def test_simulations_are_chosen_only_for_a_change_of_the_core(self):
         self.assertEqual([""], self.choice.simulations("am/core/job.cc"))
         self.assertEqual([], self.choice.simulations("runtime/cli/kill.cc"))
 
-    def test_a_data_file_has_the_tests_that_name_it(self):
+    def test_the_tests_that_name_a_data_file_are_chosen(self):
         self.assertEqual(["faults_test"], [part.target for part in self.choice.by_name("tests/disks/small")[0]])
         self.assertEqual(([], []), self.choice.by_name("LICENSE"))
 
-    def test_other_files_have_their_commands(self):
+    def test_pages_python_files_and_scripts_have_check_commands(self):
         for file, said in (("README.md", ["tests/docs/docs_test.py"]), ("LICENSE", []),
                            ("tests/contract/reader.py", ["tests/contract/verbs_test.py"])):
             self.assertEqual(said, [command.text for command in choice.commands(file, self.root)])
         self.assertEqual("bash -n scripts/pack", next(choice.commands("scripts/pack", self.root)).text)
 
-    def test_a_file_without_a_quick_test_has_its_unit(self):
+    def test_the_unit_of_a_file_without_a_quick_test_is_chosen(self):
         for file, unit in (("samples/hello/job.xml", "samples"), ("runtime/python/tony/api.py", "python-all"),
                            ("tests/conformance/azkaban/common.py", "azkaban-server"), ("packaging/deb/postrm", "packages"),
                            ("scripts/setup", None)):
@@ -193,7 +193,7 @@ class DeadlineTest(MadeUpSources):
         run.run(program, ["A.b", "A.c"])
         return run
 
-    def test_the_output_of_a_failed_test_is_kept(self):
+    def test_the_output_of_each_failed_test_is_stored_separately(self):
         run = self.run_until(60)
         self.assertEqual(["A.b", "A.c"], run.failed)
         self.assertIn("words of A.c", run.said["A.c"])
@@ -215,19 +215,19 @@ class DeadlineTest(MadeUpSources):
 
 
 class CommandLineTest(unittest.TestCase):
-    def test_bad_input_ends_with_64(self):
+    def test_an_invalid_command_line_exits_with_64(self):
         for words in ([], ["--repeat", "0", "JobTest"], ["NoSuchTest.AtAll"], ["--unknown"]):
             done = subprocess.run([HERE.parents[1] / "scripts/try", *words], capture_output=True, text=True, check=False)
             self.assertEqual(64, done.returncode, words)
             self.assertTrue(done.stderr.startswith("scripts/try: "), done.stderr)
 
-    def test_units_are_named(self):
+    def test_a_file_or_unit_without_quick_tests_exits_with_69_and_names_the_unit(self):
         for word, unit in (("tests/python/job_test.py", "python-all"), ("azkaban-server", "azkaban-server")):
             done = subprocess.run([HERE.parents[1] / "scripts/try", word], capture_output=True, text=True, check=False)
             self.assertEqual(69, done.returncode, word)
             self.assertIn(f"scripts/test --only {unit}\n", done.stderr)
 
-    def test_an_unknown_base_ends_with_64(self):
+    def test_an_unknown_base_commit_or_invalid_seconds_exits_with_64(self):
         for words in (["no-such-commit"], ["--seconds", "soon"]):
             with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
                 changed.main(words)

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(KeeperPowerCutTest, TheKeepersOwnVerdictIsKeptBeforeItExits) {
+TEST(KeeperPowerCutTest, AVerdictWrittenByTheKeeperIsSafeOnDiskWhenTheKeeperExits) {
   const TempFolder jobs, elsewhere;
   NewJob job;
   RoleSpec worker;

@@ -77,7 +77,7 @@ TEST_F(PowerCutTest, ARequestRecordSurvivesInFoldersThatWereNotSynced) {
   disk_.ForEachCut([](const PowerCut& cut) { EXPECT_TRUE(NumberIn(cut) == 2 || cut.promised.empty()) << cut.point; });
 }
 
-TEST_F(PowerCutTest, ARevocationSurvives) {
+TEST_F(PowerCutTest, TheRevocationOfAnOwnerSurvives) {
   const OwnerToken owner{"owner"};
   ASSERT_TRUE(LocalRequestIndex(home_).Revoke(request_id_, owner, now_).ok());
   disk_.Promise("revoked");
@@ -107,7 +107,7 @@ TEST_F(PowerCutTest, AJobSurvivesWholeOrNotAtAll) {
 }
 
 // Before a job's end the only promise is that the job can be found to be lost.
-TEST_F(PowerCutTest, AVerdictAndItsAckSurviveAndAJobWithoutAVerdictIsLost) {
+TEST_F(PowerCutTest, VerdictAndAcknowledgementSurviveAndAJobWithoutAVerdictIsReportedAsLost) {
   const JobRecords records = CreateJob();
   disk_.Promise("created");
   JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
@@ -194,7 +194,7 @@ TEST_F(JournalPowerCutTest, TheEndOfAJobSurvivesInItsJournal) {
       [](const PowerCut& cut) { EXPECT_TRUE(Decisions(cut).size() == 2 || cut.promised.empty()) << cut.point; });
 }
 
-TEST_F(JournalPowerCutTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
+TEST_F(JournalPowerCutTest, ARewrittenJournalHasItsOldOrItsNewContent) {
   const auto text = [this](int count) {
     std::string records = EncodeHeader();
     for (int i = 0; i < count; ++i) records += EncodeRecord(ToJson(Decision{now_, JobAccepted{}}));
@@ -211,7 +211,7 @@ TEST_F(JournalPowerCutTest, ARewrittenFileIsTheOldOneOrTheNewOne) {
 }
 
 // An entry that has its final name is trusted from then on, and a job refers to its entries.
-TEST_F(PowerCutTest, AStagedEntrySurvivesWholeWithItsJob) {
+TEST_F(PowerCutTest, AStagedFileSurvivesWholeOnceItsJobIsCreated) {
   const EntryStore::Maker maker{.make = [](const fs::path& entry) -> Status {
     TRY(MakeFolder(entry / "lib"));
     return WriteNewFile(entry / "lib/a.py", "content", /*durable=*/false);
@@ -227,7 +227,7 @@ TEST_F(PowerCutTest, AStagedEntrySurvivesWholeWithItsJob) {
   });
 }
 
-TEST_F(PowerCutTest, ProgramsWithAManifestAreWhole) {
+TEST_F(PowerCutTest, StoredProgramsWithAManifestAreComplete) {
   const TempFolder installed;
   const fs::path program = installed.path() / "tony-am";
   std::ofstream(program) << "#!/bin/sh\n";
@@ -243,7 +243,7 @@ TEST_F(PowerCutTest, ProgramsWithAManifestAreWhole) {
   });
 }
 
-TEST_F(PowerCutTest, TheHolderOfACheckpointFolderSurvives) {
+TEST_F(PowerCutTest, TheRecordOfTheJobThatHoldsACheckpointFolderSurvives) {
   ASSERT_TRUE(TakeCheckpointFolder(home_, "/checkpoints", {"job"}).ok());
   disk_.Promise("taken");
   disk_.ForEachCut([](const PowerCut& cut) {

@@ -30,7 +30,7 @@ class AioTest(PackageCase):
             self.assertLess(time.monotonic(), end, what)
             await asyncio.sleep(0.01)
 
-    def test_a_job_from_submit_to_outputs(self):
+    def test_a_job_runs_from_submit_to_outputs_with_asyncio(self):
         async def scenario():
             job = await self.begin("""echo one; echo two; echo '{"a": 1}' > $TONY_OUTPUT_FILE""")
             lines = [line.text async for line in job.logs(follow=True)]
@@ -46,7 +46,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_all_waiting_tasks_share_one_process(self):
+    def test_all_waiting_asyncio_tasks_share_one_watch_process(self):
         async def scenario():
             jobs = await asyncio.gather(*(self.begin(self.hold()) for _ in range(5)))
             waits = [asyncio.create_task(job.wait()) for job in [*jobs, jobs[0]]]
@@ -58,7 +58,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_a_cancelled_wait_keeps_the_job(self):
+    def test_a_cancelled_wait_leaves_the_job_running(self):
         async def scenario():
             job = await self.begin(self.hold("never"))
             reading = asyncio.create_task(self.read(job))
@@ -76,7 +76,7 @@ class AioTest(PackageCase):
         async for _ in job.logs(follow=True):
             pass
 
-    def test_a_cancelled_wait_ends_the_job_if_requested(self):
+    def test_a_cancelled_wait_with_kill_on_cancel_kills_the_job(self):
         async def scenario():
             job = await self.begin(self.hold("never"))
             waiting = asyncio.create_task(job.wait(kill_on_cancel=True))
@@ -88,7 +88,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_a_cancelled_submit_names_the_job_that_it_has_made(self):
+    def test_a_cancelled_submit_reports_the_job_that_was_submitted(self):
         program = self.script("slow", '$REAL "$@"; echo >$TONY_HOME/submitted; exec sleep 600')
 
         async def scenario():
@@ -104,7 +104,7 @@ class AioTest(PackageCase):
 
         self.play(scenario())
 
-    def test_limits_and_errors_are_the_same_as_without_a_loop(self):
+    def test_timeouts_and_errors_are_the_same_as_without_asyncio(self):
         async def scenario():
             job = await self.begin(self.hold("never"))
             with self.assertRaises(tony.WaitTimeout):
@@ -136,7 +136,7 @@ class AioTest(PackageCase):
         self.play(scenario())
         self.assertFalse("hush-8" in seen.read_text())
 
-    def test_a_killed_watch_is_reported_and_the_next_one_continues(self):
+    def test_a_wait_fails_if_its_watch_process_is_killed_and_the_next_wait_succeeds(self):
         async def scenario():
             job = await self.begin(self.hold())
             waiting = asyncio.create_task(job.wait())

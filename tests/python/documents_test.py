@@ -82,7 +82,7 @@ class Differences:
 
 
 class SchemasTest(unittest.TestCase):
-    def test_each_type_matches_its_schema(self):
+    def test_each_answer_type_matches_its_schema(self):
         differences = Differences()
         for name, kind in KINDS.items():
             differences.compare(name, kind, reader.inlined(reader.load(name)))
@@ -90,13 +90,13 @@ class SchemasTest(unittest.TestCase):
         declared = {kind for kind in vars(documents).values() if dataclasses.is_dataclass(kind)}
         self.assertEqual(declared - differences.compared, set(), "a type that no schema is held against")
 
-    def test_the_comparison_finds_a_difference(self):
+    def test_the_comparison_of_types_and_schemas_finds_a_difference(self):
         for change in ({"required": []}, {"properties": {}}):
             differences = Differences()
             differences.compare("usage", documents.Usage, {**reader.load("usage"), **change})
             self.assertNotEqual(differences.found, [])
 
-    def test_the_job_document_matches_its_schema(self):
+    def test_the_job_document_type_matches_its_schema(self):
         members = reader.load("job-members")["properties"]
         self.assertEqual(set(asks.Members.__annotations__), set(members))
         document = reader.load("job-document")["properties"]
@@ -110,7 +110,7 @@ class SchemasTest(unittest.TestCase):
 
 
 class AnswersTest(PackageCase):
-    def test_answers_are_read_without_loss(self):
+    def test_answers_of_tony_are_read_without_losing_a_member(self):
         job = self.submit("echo hi; exit 3", conf={"tony.restart.task.budget": "1"}, request_id="r", env={"A": "1"})
         job.wait(check=False)
         for ask, kind, schema in (
@@ -142,15 +142,15 @@ class AnswersTest(PackageCase):
                 found.append(f"{where}.{name}: {mine} for {member}")
         return found
 
-    def test_unknown_members_are_only_in_the_raw_document(self):
+    def test_unknown_members_of_an_answer_are_available_in_the_raw_document(self):
         job = self.submit()
         job.wait()
         document = {**tony.Program().call(asks.status(job.id)), "mood": "good"}
         document["verdict"] = {**document["verdict"], "mood": "good"}
         self.assertEqual(read(documents.JobStatus, document).document["mood"], "good")
 
-    def test_an_incomplete_answer_is_a_one_line_error(self):
+    def test_an_answer_without_a_required_member_raises_a_one_line_error(self):
         self.one_line(tony.VersionMismatch, lambda: read(documents.JobStatus, json.loads('{"schema":1,"job":"j"}')), "name")
 
-    def test_the_package_and_the_programs_have_one_version(self):
+    def test_the_python_package_and_the_programs_have_the_same_version(self):
         self.assertEqual(tony.version().version, tony.__version__)

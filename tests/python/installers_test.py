@@ -8,7 +8,7 @@ from installed import TOOLS, InstalledCase
 
 
 class InstallersTest(InstalledCase):
-    def test_pipx_and_uv_install_the_command(self):
+    def test_pipx_and_uv_install_the_tony_command(self):
         """`tony` is then a link in a folder of commands; the programs next to the link's target are still found."""
         commands = self.out / ".local/bin"
         for words in ((TOOLS / "pipx", "install"), (TOOLS / "uv", "tool", "install")):

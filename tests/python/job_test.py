@@ -15,7 +15,7 @@ OUTPUT = """echo '{"accuracy": 0.5}' > $TONY_OUTPUT_FILE"""
 
 
 class SubmitTest(PackageCase):
-    def test_keywords_alone_make_a_job(self):
+    def test_a_job_is_submitted_from_keyword_arguments_alone(self):
         job = self.submit(f"echo $A; {OUTPUT}", env={"A": "x,B=2"}, name="by keywords")
         status = job.wait()
         self.assertTrue(status.succeeded)
@@ -23,7 +23,7 @@ class SubmitTest(PackageCase):
         self.assertEqual(job.outputs, {"accuracy": 0.5})
         self.assertEqual([line.text for line in job.logs()], ["x,B=2"])
 
-    def test_every_form_of_a_spec_makes_the_same_job(self):
+    def test_a_spec_in_json_yaml_properties_or_xml_gives_the_same_plan(self):
         document = {"executes": "echo hi", "name": "n", "framework": "standalone",
                     "tasks": {"worker": {"instances": 1, "memory": "1g"}}}  # fmt: skip
         texts = {
@@ -46,7 +46,7 @@ class SubmitTest(PackageCase):
                     self.assertEqual(tony.plan(path).spec, expected)
         self.assertEqual(tony.plan("j.json", directory=self.folder).spec, expected)
 
-    def test_keywords_override_the_spec(self):
+    def test_keyword_arguments_override_the_spec(self):
         file = self.folder / "k.properties"
         file.write_text("executes=echo file\ntony.application.framework=standalone\ntony.worker.instances=1\n")
         document = {"executes": "echo file", "framework": "standalone", "tasks": ONE}
@@ -58,7 +58,7 @@ class SubmitTest(PackageCase):
                 self.assertEqual((plan.roles[0].command, plan.roles[0].memory_mb), ("echo key", 3072))
                 self.assertEqual((plan.name, plan.tags, plan.execution_env), ("other", ("a", "b"), {"A": "1,B=2"}))
 
-    def test_a_secret_is_on_no_command_line_and_only_in_the_tasks_environment(self):
+    def test_a_secret_reaches_the_task_without_appearing_on_a_command_line(self):
         seen = self.folder / "seen"
         program = self.script("spy", f'{{ echo "$@"; env; }} >>{seen}; exec $REAL "$@"')
         file = self.folder / "s.properties"
@@ -74,7 +74,7 @@ class SubmitTest(PackageCase):
         self.assertIn("--secrets-fd 0", seen.read_text())
         self.assertFalse("hush-7" in seen.read_text())
 
-    def test_bad_input_raises_the_exception_of_its_exit_code_in_one_line(self):
+    def test_invalid_input_raises_the_exception_of_its_exit_code_with_a_one_line_message(self):
         cases = [
             (tony.SpecInvalid, lambda: tony.submit({"nmae": 1}), "nmae"),
             (tony.SpecInvalid, lambda: tony.submit(executes="true", tasks={"worker": {"instances": 1, "memory": "x"}}),
@@ -105,13 +105,13 @@ class SubmitTest(PackageCase):
         with self.assertRaisesRegex(tony.SpecInvalid, "memroy"):
             tony.submit(executes="true", tasks=ONE, conf=conf, strict=True)
 
-    def test_a_request_id_finds_its_job(self):
+    def test_a_second_submit_with_the_same_request_id_attaches_to_the_job(self):
         first = self.submit(self.hold("never"), request_id="r1")
         second = self.submit(self.hold("never"), request_id="r1")
         self.assertEqual(second, first)
         self.assertEqual((first.submitted.decision, second.submitted.decision), ("created", "attached"))
 
-    def test_a_command_runs_in_copies_of_its_folder_without_a_spec_file(self):
+    def test_run_starts_a_command_in_copies_of_its_folder_without_a_spec_file(self):
         source = self.folder / "program of mine"
         source.mkdir()
         (source / "train.sh").write_text('echo "$RANK $1"')
@@ -119,7 +119,7 @@ class SubmitTest(PackageCase):
         job.wait()
         self.assertEqual(sorted(line.text for line in job.logs()), ["0 a 'b'", "1 a 'b'"])
 
-    def test_a_job_is_found_by_id_prefix_name_and_as_the_last(self):
+    def test_a_job_is_found_by_id_prefix_or_name_or_as_last(self):
         job = self.submit(name="of-this-name")
         for name in (job.id, job.id[:-1], "of-this-name", "last"):
             self.assertEqual(tony.job(name), job)
@@ -138,14 +138,14 @@ class EndTest(PackageCase):
         thread.join(30)
         self.assertEqual([status.state for status in found], ["SUCCEEDED"])
 
-    def test_a_job_that_failed_is_an_exception_with_its_first_cause(self):
+    def test_waiting_for_a_failed_job_raises_an_exception_with_the_first_cause(self):
         job = self.submit("echo no luck >&2; exit 3")
         error = self.one_line(tony.JobFailed, job.wait, job.id, "FAILED", "user_error", "exit code 3")
         self.assertEqual(error.status.verdict.exit_code, 3)
         self.assertEqual(job.wait(check=False).verdict.outcome_class, "user_error")
         self.assertEqual(job.outputs, {})
 
-    def test_a_limit_ends_the_wait_and_not_the_job(self):
+    def test_the_timeout_of_a_wait_ends_the_wait_and_not_the_job(self):
         job = self.submit(self.hold("never"))
         with self.assertRaises(TimeoutError):
             job.wait(0.2)
@@ -160,7 +160,7 @@ class EndTest(PackageCase):
         self.assertEqual(job.kill().state, "KILLED")
         self.one_line(tony.JobFailed, job.wait, "KILLED", "enough")
 
-    def test_changes_are_reported_until_the_end(self):
+    def test_changes_yields_each_status_until_the_job_has_ended(self):
         job = self.submit(self.hold())
         states = []
         for status in job.changes():
@@ -170,7 +170,7 @@ class EndTest(PackageCase):
         self.assertIn("RUNNING", states)
         self.assertEqual(states[-1], "SUCCEEDED")
 
-    def test_ctrl_c_in_a_wait_keeps_the_job_and_reports_it(self):
+    def test_ctrl_c_in_a_wait_leaves_the_job_running_and_reports_its_id(self):
         job = self.submit(self.hold())
         self.running(job)
         code = f'import tony; tony.Job("{job.id}").wait()'
@@ -182,7 +182,7 @@ class EndTest(PackageCase):
         self.assertIn("KeyboardInterrupt", err)
         self.assertEqual(job.status().state, "RUNNING")
 
-    def test_ctrl_c_in_a_submit_names_the_job_that_it_has_made(self):
+    def test_ctrl_c_in_a_submit_reports_the_job_that_was_submitted(self):
         program = self.script("slow", '$REAL "$@"; echo >$TONY_HOME/submitted; exec sleep 600')
         code = (f"import tony; tony.submit(executes='sleep 600', tasks={ONE}, framework='standalone', "
                 f"program=tony.Program('{program.path}'))")  # fmt: skip
@@ -195,7 +195,7 @@ class EndTest(PackageCase):
         self.addCleanup(job.kill)
         self.assertIn(f"job {job.id} was submitted and continues", err)
 
-    def test_threads_share_the_package_and_even_a_job(self):
+    def test_four_threads_submit_and_wait_for_jobs_at_the_same_time(self):
         jobs = [None] * 4
 
         def one(number):
@@ -209,7 +209,7 @@ class EndTest(PackageCase):
             thread.join(60)
         self.assertEqual([[line.text for line in job.logs()] for job in jobs], [["0"], ["1"], ["2"], ["3"]])
 
-    def test_a_stop_ends_the_call_of_another_thread_and_all_later_ones(self):
+    def test_calls_stop_ends_the_call_of_another_thread_and_refuses_later_calls(self):
         from tony.program import Ask, Calls
 
         job, calls, found = self.submit(self.hold("never")), Calls(), []
@@ -246,7 +246,7 @@ class LogsTest(PackageCase):
         self.assertEqual([line.text for line in job.logs("worker:1", stream="stderr")], ["err"])
         self.assertEqual([line.text for line in job.logs("worker:1", stream="stdout", tail=1)], ["no end"])
 
-    def test_a_reader_continues_where_it_stopped(self):
+    def test_a_log_reader_continues_from_its_cursor(self):
         job = self.submit("for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done")
         reading = job.logs(follow=True)
         first = [next(reading) for _ in range(3)]
@@ -266,7 +266,7 @@ class LogsTest(PackageCase):
         self.assertEqual([line.text for line in job.logs(grep="^399999$")], ["399999"])
         self.assertEqual(len(list(job.logs(since="1h"))), 400000)
 
-    def test_reading_the_current_logs_of_a_running_job_ends(self):
+    def test_reading_logs_without_follow_ends_while_the_job_runs(self):
         job = self.submit(f"seq 400000; touch {self.folder}/written; {self.hold('never')}")
         self.box.wait_for("the lines", (self.folder / "written").exists)
         for more in ({}, {"since": "1h"}):
@@ -274,7 +274,7 @@ class LogsTest(PackageCase):
         self.assertEqual([line.text for line in job.logs(grep="^399999$")], ["399999"])
         self.assertEqual([line.text for line in job.logs(grep="^no")], [])
 
-    def test_lines_are_chosen_by_task_text_and_time(self):
+    def test_log_lines_are_selected_by_task_text_and_time(self):
         before = datetime.datetime.now()
         job = self.submit("echo one $RANK; echo two $RANK", tasks={"worker": {"instances": 3}}, framework="pytorch")
         job.wait()
@@ -289,7 +289,7 @@ class LogsTest(PackageCase):
                 self.assertEqual(len(list(job.logs(since=since))), count)
         self.one_line(tony.UsageError, lambda: list(job.logs(grep="(")), "grep")
 
-    def test_an_unknown_task_is_an_error_at_the_first_line(self):
+    def test_reading_logs_of_an_unknown_task_raises_not_found(self):
         job = self.submit()
         for follow in (False, True):
             with self.subTest(follow):

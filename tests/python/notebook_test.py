@@ -27,7 +27,7 @@ class NotebookTest(PackageCase):
         (shown,) = [output for output in outputs if output.output_type in ("display_data", "execute_result")]
         return shown.data["text/html"]
 
-    def test_a_table_is_live_until_the_job_has_ended(self):
+    def test_the_table_of_a_job_is_updated_until_the_job_has_ended(self):
         outputs = self.play(self.submit_cell("sleep 1.2; exit 3"), "job.show()", "print(job.status().state)")
         table = self.html(outputs[1])
         self.assertIn("FAILED", table)  # the first drawing cannot contain that
@@ -37,7 +37,7 @@ class NotebookTest(PackageCase):
         self.assertNotIn("<b>bold</b>", table)
         self.assertEqual(outputs[2][0].text, "FAILED\n")
 
-    def test_a_table_stays_live_while_later_cells_run(self):
+    def test_the_table_of_a_job_is_updated_while_later_cells_run(self):
         release = self.folder / "go"
         outputs = self.play(self.submit_cell(self.hold()), "job.show(block=False)",
                             "import time\nwhile job.status().state != 'RUNNING': time.sleep(0.02)\n"
@@ -65,7 +65,7 @@ class NotebookTest(PackageCase):
                 self.assertIn("continues", texts)
                 self.assertIn("False\n", texts)
 
-    def test_without_a_notebook_no_notebook_module_is_imported(self):
+    def test_outside_a_notebook_no_notebook_module_is_imported(self):
         job = self.submit("echo hi")
         code = (f"import json, sys, tony\ntony.job('{job.id}').show()\ntony.job('{job.id}')._repr_html_()\n"
                 "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))")  # fmt: skip

@@ -33,7 +33,7 @@ class PageTest(PackageCase):
                 exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102
                 self.assertEqual(printed.getvalue(), expected)
 
-    def test_every_public_name_is_on_the_page(self):
+    def test_every_exception_of_the_package_is_documented_on_the_page(self):
         import tony
 
         for name in tony.__all__:

@@ -41,12 +41,12 @@ class TypesTest(unittest.TestCase):
         lines = {line.partition("mistakes.py:")[2].partition(":")[0] for line in text.splitlines() if " error" in line}
         return sorted(int(number) for number in lines if number)
 
-    def test_mypy_finds_nothing_but_mistakes(self):
+    def test_mypy_accepts_the_package_and_finds_each_deliberate_mistake(self):
         self.assertEqual(self.check(MYPY, "tony", "example.py")[0], 0, self.check(MYPY, "tony", "example.py")[1])
         code, text = self.check(MYPY, "mistakes.py")
         self.assertEqual((code, self.mistaken_lines(text)), (1, [2, 3, 4, 5, 6, 7]), text)
 
-    def test_pyright_finds_nothing_but_mistakes(self):
+    def test_pyright_accepts_the_package_and_finds_each_deliberate_mistake(self):
         code, text = self.check(PYRIGHT, "--pythonpath", sys.executable, "tony", "example.py")
         self.assertEqual(code, 0, text)
         code, text = self.check(PYRIGHT, "--pythonpath", sys.executable, "mistakes.py")

@@ -21,7 +21,7 @@ HAS_LOADER = (BIN / "tony-gpu-loader").exists()  # exists if the release is stat
 
 
 class WheelTest(InstalledCase):
-    def test_the_wheel_has_the_package_and_the_programs_and_its_metadata_says_so(self):
+    def test_the_wheel_contains_the_package_the_programs_and_the_metadata(self):
         with zipfile.ZipFile(self.wheel) as wheel:
             names = {name: wheel.getinfo(name) for name in wheel.namelist()}
             scripts = {name.rpartition("/")[2]: info for name, info in names.items() if ".data/scripts/" in name}
@@ -42,7 +42,7 @@ class WheelTest(InstalledCase):
             self.assertIn(f"{line}\n", metadata)
         self.assertNotIn("Requires-Dist", metadata)
 
-    def test_the_record_of_the_wheel_matches_its_files(self):
+    def test_the_record_file_of_the_wheel_matches_its_files(self):
         with zipfile.ZipFile(self.wheel) as wheel:
             (record,) = [name for name in wheel.namelist() if name.endswith("/RECORD")]
             rows = {row[0]: row[1:] for row in csv.reader(wheel.read(record).decode().splitlines())}
@@ -63,7 +63,7 @@ class WheelTest(InstalledCase):
         tag = f"py3-none-manylinux_{newest[0]}_{newest[1]}_{os.uname().machine}"
         self.assertEqual(self.wheel.name, f"tony_runtime-{tony.__version__}-{tag}.whl")
 
-    def test_two_builds_have_the_same_bytes(self):
+    def test_two_builds_of_the_wheel_are_byte_identical(self):
         """The builds differ in umask, time zone, language, folder and times of files."""
         copy = self.out / "other bin"
         shutil.copytree(BIN, copy)
@@ -74,11 +74,11 @@ class WheelTest(InstalledCase):
         self.assertEqual(again.name, self.wheel.name)
         self.assertTrue(again.read_bytes() == self.wheel.read_bytes())
 
-    def test_other_checkers_of_wheels_find_no_error(self):
+    def test_twine_and_check_wheel_contents_find_no_error(self):
         run(TOOLS / "twine", "check", "--strict", self.wheel)
         run(TOOLS / "check-wheel-contents", self.wheel)
 
-    def test_a_program_that_some_linux_cannot_start_is_refused(self):
+    def test_the_wheel_build_refuses_a_program_with_uncommon_libraries_or_a_missing_program(self):
         folder = self.out / "foreign"
         shutil.copytree(BIN, folder)
         shutil.copy("/usr/bin/python3", folder / "tony-gpu-executor", follow_symlinks=True)
@@ -107,7 +107,7 @@ class WheelTest(InstalledCase):
         content[18:20] = (183).to_bytes(2, "little")  # e_machine
         file.write_bytes(content)
 
-    def test_there_is_no_source_distribution(self):
+    def test_building_a_source_distribution_is_refused(self):
         words = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", self.out / "sdist"]
         said = run(*words, cwd=ROOT / "runtime/python", fails=True)
         self.assertIn("tony-runtime has no source distribution", said)
@@ -134,14 +134,14 @@ class PipTest(InstalledCase):
         self.run_there(TOOLS / "uv", "pip", "uninstall", "--quiet", "--python", there / "bin/python", "tony-runtime")
         self.assertEqual(set(self.files(there)) - {".lock"}, set(before))  # a file of uv's own
 
-    def test_the_package_finds_its_programs_in_a_separate_folder(self):
+    def test_a_package_installed_with_pip_target_finds_its_programs(self):
         folder = self.out / "target"
         self.run_there(sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, self.wheel)
         found = run("/usr/bin/python3", "-c", "import tony; print(tony.Program().found())", cwd=self.out,
                     env={**self.plain, "PYTHONPATH": str(folder)})  # fmt: skip
         self.assertEqual(found.strip(), str(folder / "bin/tony"))
 
-    def test_the_programs_of_another_installation_are_not_used(self):
+    def test_the_package_of_the_sources_uses_programs_from_path_and_not_of_an_installed_wheel(self):
         """The package of the sources next to an installed wheel uses the programs of $PATH."""
         there = self.environment("beside")
         self.run_there(there / "bin/python", "-m", "pip", "install", "--quiet", self.wheel)

@@ -40,7 +40,7 @@ const FlawRow kFlaws[] = {
     {"TheCheckerDetectsAnAmThatOpensAStageBeforeItsJournalHasTheValues", Flaw::kOpensStagesEarly,
      "before its stage was open"},
     {"TheCheckerDetectsAnExecutorThatLosesPublishedValues", Flaw::kLosesValues, "had published was lost"},
-    {"TheCheckerDetectsAnAmThatForgetsItsJournal", Flaw::kForgetsJournal, "whole decisions"},
+    {"TheCheckerDetectsAnAmThatDoesNotReadItsJournal", Flaw::kForgetsJournal, "whole decisions"},
     {"TheCheckerDetectsAnAmThatAppendsBehindATornTail", Flaw::kKeepsTornTail, "whole decisions"},
     {"TheCheckerDetectsAnAmThatDoesNotReadTheKillRequestOfItsPredecessor", Flaw::kForgetsKill,
      "the kill request is ignored"},
@@ -49,7 +49,7 @@ const FlawRow kFlaws[] = {
     {"TheCheckerDetectsAnAmThatTrustsAnUnwrittenLeaseRenewal", Flaw::kRenewsUnwritten, "lease record is not renewed",
      "worker*2, all runs 200s, at 1s lock-lease 180s, at 30s cut worker:0 100s"},
     {"TheCheckerDetectsAnAmThatOverlooksCheckpoints", Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"},
-    {"TheCheckerDetectsAnAmThatTakesAConditionalKillForAPlainOne", Flaw::kIgnoresFence, "nobody may ask for it"},
+    {"TheCheckerDetectsAnAmThatIgnoresTheConditionOfAKill", Flaw::kIgnoresFence, "nobody may ask for it"},
     {"TheCheckerDetectsAnAmThatIgnoresWatcherNames", Flaw::kOverlooksWatchers, "which is not in the journal"},
     {"TheCheckerDetectsAnAmThatWritesToASealedJournal", Flaw::kIgnoresSeal, "is over, yet it"},
     {"TheCheckerDetectsAReplacedAmThatAnswersWithoutItsArbiter", Flaw::kAnswersWithoutRule,
@@ -67,7 +67,7 @@ const FlawRow kFlaws[] = {
     {"TheCheckerDetectsAnExecutorThatChangesTheClusterSpec", Flaw::kAltersClusterSpec, "got another cluster spec"},
     {"TheCheckerDetectsAnExecutorThatDoesNotStopItsTask", Flaw::kIgnoresStop, "is given up, but its process runs",
      "worker*2, all runs 200s, at 5s cut worker:0 100s"},
-    {"TheCheckerDetectsAnExecutorThatIgnoresItsOtherProcesses", Flaw::kSeesFirstProcessOnly, "did not succeed"},
+    {"TheCheckerDetectsAnExecutorThatIgnoresAllButItsFirstProcess", Flaw::kSeesFirstProcessOnly, "did not succeed"},
     {"TheCheckerDetectsAnExecutorThatKeepsItsOldAttemptId", Flaw::kForgetsAttempt, "was started again"},
 };
 TABLE_TEST(FlawTest, kFlaws, [](const FlawRow& row) {

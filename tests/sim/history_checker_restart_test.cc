@@ -39,11 +39,11 @@ std::vector<Seen>::iterator Restarted(History& history) {
   });
 }
 
-TEST(HistoryCheckerRestartTest, ARightHistoryHasNoComplaint) {
+TEST(HistoryCheckerRestartTest, ACorrectHistoryHasNoComplaint) {
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, Right()), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartThatBreaksTheRulesIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartWithAWrongScopeChargeBackOffOrTaskListIsNoticed) {
   using Decided = RestartDecided;
   ExpectNoticedIf<Decided>([](Decided& d) { d.scope = RestartScope::kJob; }, "of a job, not of a gang");
   ExpectNoticedIf<Decided>([](Decided& d) { d.charged = false; }, "is charged to the wrong budget");
@@ -60,14 +60,14 @@ TEST(HistoryCheckerRestartTest, ARestartBeyondTheBudgetIsNoticed) {
   ExpectComplaint(strict, Right(), "restart 1 for no reason");
 }
 
-TEST(HistoryCheckerRestartTest, AFailureWithoutARestartDespiteItsBudgetIsNoticed) {
+TEST(HistoryCheckerRestartTest, AMissingRestartDespiteARemainingBudgetIsNoticed) {
   Plan stingy = RestartPlan();
   stingy.spec.restart.levels = {};
   History history = RightHistory(stingy);
   ExpectNoticed(history, "worker:1#1 has to start again");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartThatBeginsTooEarlyIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartBeforeItsBackOffOrBeforeItsTasksHaveEndedIsNoticed) {
   ExpectNoticedIf<RestartDecided>([](RestartDecided& d) { d.not_before += Duration(1'000); },
                                   "before its back-off was over");
   History history = Right();
@@ -82,7 +82,7 @@ TEST(HistoryCheckerRestartTest, ARestartThatBeginsTooEarlyIsNoticed) {
   ExpectNoticedIf<AttemptEnded>([](AttemptEnded& d) { d.reported = false; }, "is known to be gone");
 }
 
-TEST(HistoryCheckerRestartTest, WrongAttemptsOfARestartAreNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartWithWrongAttemptNumbersOrContainersIsNoticed) {
   using Began = RestartBegan;
   ExpectNoticedIf<Began>([](Began& d) { ++d.renewed[0].attempt.number; }, "is not the next one");
   ExpectNoticedIf<Began>([](Began& d) { std::swap(d.renewed[0].container, d.renewed[1].container); },
@@ -97,7 +97,7 @@ TEST(HistoryCheckerRestartTest, WrongAttemptsOfARestartAreNoticed) {
   ExpectNoticedIf<Began>([](Began& d) { d.number = 7; }, "began and was not decided");
 }
 
-TEST(HistoryCheckerRestartTest, ContainersThatAreGivenBackTooEarlyOrTooLateAreNoticed) {
+TEST(HistoryCheckerRestartTest, ContainersReturnedBeforeOrAfterTheGangHoldAreNoticed) {
   const Plan plan = PlanOf(
       "worker*2 pytorch gang=1 checkpoints=3 yarn hold=20s, all runs 8s granted 30s, worker:0 saves 1s, worker:1 first "
       "runs 5500ms fails 3, at 31s kill-executor worker:0");
@@ -109,13 +109,13 @@ TEST(HistoryCheckerRestartTest, ContainersThatAreGivenBackTooEarlyOrTooLateAreNo
   ExpectComplaint(hasty, right, "containers are held for too long");
 }
 
-TEST(HistoryCheckerRestartTest, AGenerationWithoutAllOfTheGangIsNoticed) {
+TEST(HistoryCheckerRestartTest, AGangThatFormsWithoutAllTasksRegisteredIsNoticed) {
   History history = Right();
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<AttemptRegistered>); });
   ExpectNoticed(history, "the gang formed without worker:0");
 }
 
-TEST(HistoryCheckerRestartTest, AWrongCheckpointSearchIsNoticed) {
+TEST(HistoryCheckerRestartTest, AMissingOrWrongCheckpointSearchResultIsNoticed) {
   using Noted = CheckpointNoted;
   ExpectNoticedIf<Noted>([](Noted& d) { d.newest->step = 9; }, "noted a checkpoint that never was");
   ExpectNoticedIf<Noted>([](Noted& d) { d.newest.reset(); }, "there was a newer checkpoint than the one noted");
@@ -128,7 +128,7 @@ TEST(HistoryCheckerRestartTest, AWrongCheckpointSearchIsNoticed) {
 }
 
 // The AM read the checkpoint before it was overwritten, and wrote its note afterwards.
-TEST(HistoryCheckerRestartTest, ACheckpointMayBeOverwrittenBeforeItsNoteIsWritten) {
+TEST(HistoryCheckerRestartTest, ACheckpointOverwrittenBeforeItIsJournalledCausesNoComplaint) {
   History history = Right();
   std::optional<Checkpoint> noted;
   const auto note = std::ranges::find_if(history.events(), [&](const Seen& seen) {
@@ -145,7 +145,7 @@ TEST(HistoryCheckerRestartTest, ACheckpointMayBeOverwrittenBeforeItsNoteIsWritte
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, history), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, RestartsWithoutProgressAreNoticed) {
+TEST(HistoryCheckerRestartTest, RestartsBeyondTheLimitWithoutProgressAreNoticed) {
   Plan plan = PlanOf(
       "worker*1 task=9 checkpoints=3, all runs 1s, worker:0 first runs 100ms fails 3 first runs 100ms fails 3 first "
       "runs "
@@ -156,13 +156,13 @@ TEST(HistoryCheckerRestartTest, RestartsWithoutProgressAreNoticed) {
   ExpectComplaint(plan, history, "although restarts do not help any more");
 }
 
-TEST(HistoryCheckerRestartTest, AProcessOfAnOldGenerationIsNoticed) {
+TEST(HistoryCheckerRestartTest, AProcessStartedInAnOldGenerationIsNoticed) {
   History history = Right();
   std::get<ProcessStarted>(Restarted(history)->event).generation = {1};
   ExpectNoticed(history, "was started in generation 1 after the next had formed");
 }
 
-TEST(HistoryCheckerRestartTest, AWrongProcessEnvironmentIsNoticed) {
+TEST(HistoryCheckerRestartTest, AProcessStartedWithAWrongClusterSpecOrCheckpointIsNoticed) {
   History history = Right();
   std::get<ProcessStarted>(Restarted(history)->event).cluster_spec += " ";
   ExpectNoticed(history, "got another cluster spec");
@@ -186,13 +186,13 @@ TEST(HistoryCheckerRestartTest, AnAttemptThatIsNotInTheJournalIsNoticed) {
   ExpectNoticed(history, "is told to start an old generation");
 }
 
-TEST(HistoryCheckerRestartTest, AStopWithoutADecisionIsNoticed) {
+TEST(HistoryCheckerRestartTest, AStopCommandWithoutAJournalledDecisionIsNoticed) {
   History history = Right();
   InsertBefore(history, Restarted(history), Told{{1}, kSecond, Command::Kind::kStop, {1}, 0});
   ExpectNoticed(history, "worker:0#2 is told to stop, which is not in the journal");
 }
 
-TEST(HistoryCheckerRestartTest, AStopThatIsNotWrittenYetIsNoticedIfTheJobSucceeds) {
+TEST(HistoryCheckerRestartTest, AStopThatWasNeverWrittenIsNoticedIfTheTaskWasSignalled) {
   History history = Right();
   const auto place = Restarted(history) - history.events().begin();
   InsertBefore(history, history.events().begin() + place, JournalStuck{{1}, true});
@@ -206,7 +206,7 @@ TEST(HistoryCheckerRestartTest, AStopThatIsNotWrittenYetIsNoticedIfTheJobSucceed
   ExpectNoticed(history, complaint);
 }
 
-TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatRunTogetherForTooLongAreNoticed) {
+TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatOverlapBeyondTheBoundAreNoticed) {
   const auto with = [](Duration overlap) {
     History history = Right();
     history.bounds.overlap = overlap;
@@ -224,7 +224,7 @@ TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatRunTogetherForTooLongAreN
   ExpectNoticed(with(Duration(100)), "two processes of worker:");
 }
 
-TEST(HistoryCheckerRestartTest, AnAttemptThatIsGivenUpWronglyIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnAttemptDeclaredLostTooEarlyOrWhileItRunsIsNoticed) {
   const Plan plan = PlanOf("worker*2, all runs 300s, at 5s cut worker:0 100s");
   const History right = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, right), "\n"), "");
@@ -244,7 +244,7 @@ TEST(HistoryCheckerRestartTest, AnAttemptThatIsGivenUpWronglyIsNoticed) {
   ExpectComplaint(plan, runs, "is given up, but its process runs");
 }
 
-TEST(HistoryCheckerRestartTest, AStragglerThatRunsOnIsNoticed) {
+TEST(HistoryCheckerRestartTest, AProcessThatRunsLongAfterItsAttemptWasGivenUpIsNoticed) {
   const Plan plan = PlanOf("worker*1, all runs 100s, at 5s lie-about worker:0 90s");
   History history = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");
@@ -255,7 +255,7 @@ TEST(HistoryCheckerRestartTest, AStragglerThatRunsOnIsNoticed) {
   ExpectComplaint(plan, history, "ran on long after it was given up");
 }
 
-TEST(HistoryCheckerRestartTest, AnAmThatLeadsWithoutItsArbiterIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnAmThatRenewsItsLeaseWithoutItsArbiterIsNoticed) {
   const Plan plan = PlanOf("worker*1, all runs 30s");
   History history = RightHistory(plan);
   std::erase_if(history.events(), [](const Seen& seen) {
@@ -264,7 +264,7 @@ TEST(HistoryCheckerRestartTest, AnAmThatLeadsWithoutItsArbiterIsNoticed) {
   ExpectComplaint(plan, history, "has lost its arbiter, yet it renewed its lease");
 }
 
-TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpTooEarlyIsNoticed) {
+TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpALivingAmIsNoticed) {
   History history = Right();
   InsertBefore(history, First<StatusWritten>(history),
                KeeperGaveUp{{FinalState::kFailed, OutcomeClass::kInfra, "", {}, {}, {}, {}}});
@@ -272,14 +272,14 @@ TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpTooEarlyIsNoticed) {
   ExpectNoticed(history, "the keeper gave up an AM that lives");
 }
 
-TEST(HistoryCheckerRestartTest, ATimeLimitThatIsIgnoredIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnIgnoredJobTimeoutIsNoticed) {
   Plan limited = PlanOf("worker*1, all runs 30s");
   History history = RightHistory(limited);
   limited.spec.timeout = Duration(10'000);
   ExpectComplaint(limited, history, "a time limit is ignored");
 }
 
-TEST(HistoryCheckerRestartTest, DecisionsThatAreTakenBackAreNoticed) {
+TEST(HistoryCheckerRestartTest, WrittenDecisionsCutFromTheJournalAreNoticed) {
   History history = Right();
   const size_t size = FirstOf<JournalWritten>(history).bytes.size();
   InsertBefore(history, Restarted(history), JournalCutBack{{1}, size});

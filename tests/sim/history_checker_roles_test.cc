@@ -18,7 +18,7 @@ class StagedHistoryTest : public testing::Test {
   History history_ = RightHistory(plan_);
 };
 
-TEST_F(StagedHistoryTest, ARightHistoryHasNoComplaint) {
+TEST_F(StagedHistoryTest, ACorrectHistoryHasNoComplaint) {
   RewriteJournal(history_, [](std::vector<Decision>&) {});
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
@@ -29,19 +29,19 @@ TEST_F(StagedHistoryTest, AStageThatOpensBeforeTheValuesAreInTheJournalIsNoticed
   ExpectComplaint("acknowledged values that are not in the journal");
 }
 
-TEST_F(StagedHistoryTest, AStageOpenedWithoutADecisionIsNoticed) {
+TEST_F(StagedHistoryTest, ATaskStartedBeforeTheJournalOpensItsStageIsNoticed) {
   RewriteJournal(history_, [](std::vector<Decision>& decisions) { std::erase_if(decisions, Is<StageOpened>); });
   ExpectComplaint("ps:0#1 is told to start before its stage was open");
   ExpectComplaint("worker:1#1 was started before its stage was open");
 }
 
-TEST_F(StagedHistoryTest, UnpublishedValuesAreNoticed) {
+TEST_F(StagedHistoryTest, JournalledValuesThatDifferFromThePublishedValuesAreNoticed) {
   RewriteEach<ValuesPublished>(history_, [](ValuesPublished& d) { d.values["ADDRESS"] += "!"; });
   ExpectComplaint("driver:0#1 published something else");
   ExpectComplaint("got another cluster spec");
 }
 
-TEST_F(StagedHistoryTest, ASecondValueIsNoticed) {
+TEST_F(StagedHistoryTest, AValueJournalledTwiceIsNoticed) {
   RewriteJournal(history_, [](std::vector<Decision>& decisions) {
     const auto published = std::ranges::find_if(decisions, Is<ValuesPublished>);
     if (published != decisions.end()) decisions.insert(published, Decision(*published));
@@ -49,7 +49,7 @@ TEST_F(StagedHistoryTest, ASecondValueIsNoticed) {
   ExpectComplaint("driver:0#1 publishes what it may not");
 }
 
-TEST_F(StagedHistoryTest, ASuccessThatLostItsValuesIsNoticed) {
+TEST_F(StagedHistoryTest, ALossOfPublishedValuesIsNoticed) {
   RewriteEach<AttemptEnded>(history_, [](AttemptEnded& d) {
     if (d.attempt.task == (TaskId{"driver", 0})) d.outcome.cls = OutcomeClass::kUserError;
   });
@@ -68,26 +68,26 @@ class DependentHistoryTest : public testing::Test {
   History history_ = RightHistory(plan_);
 };
 
-TEST_F(DependentHistoryTest, ARightHistoryHasNoComplaint) {
+TEST_F(DependentHistoryTest, ACorrectHistoryHasNoComplaint) {
   RewriteJournal(history_, [](std::vector<Decision>&) {});
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
 
-TEST_F(DependentHistoryTest, ARoleRequestedTooEarlyIsNoticed) {
+TEST_F(DependentHistoryTest, ARoleRequestedBeforeTheRolesItWaitsForSucceededIsNoticed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     if (d.attempts.front().task == (TaskId{"data", 0})) d.attempts.push_back({(TaskId{"worker", 0}), 1});
   });
   ExpectComplaint("containers were asked for whose turn it is not");
 }
 
-TEST_F(DependentHistoryTest, ARequestForHalfARoleIsNoticed) {
+TEST_F(DependentHistoryTest, ARequestForOnlySomeTasksOfARoleIsNoticed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     std::erase_if(d.attempts, [](const AttemptId& id) { return id.task == TaskId{"worker", 1}; });
   });
   ExpectComplaint("containers were asked for whose turn it is not, or not for all others");
 }
 
-TEST_F(DependentHistoryTest, ARestartOfAPreparingRoleIsNoticed) {
+TEST_F(DependentHistoryTest, AGangRestartThatIncludesAnEarlierSucceededRoleIsNoticed) {
   plan_ = PlanOf(
       "data*1 ps*1:untracked worker*2:waits=data pytorch gang=1, data:0 runs 1s, ps:0 runs 100s, worker:0 first fails "
       "1");
@@ -96,7 +96,7 @@ TEST_F(DependentHistoryTest, ARestartOfAPreparingRoleIsNoticed) {
   ExpectComplaint("restart 1 of the wrong tasks");
 }
 
-TEST_F(DependentHistoryTest, ARoleThatTheJobStopsAwaitingTooEarlyIsNoticed) {
+TEST_F(DependentHistoryTest, ARoleIgnoredBeforeItsTimeoutIsNoticed) {
   plan_ = PlanOf("data*1 ps*1:untracked worker*2:left=data/4s pytorch, data:0 runs 1s, ps:0 runs 100s");
   history_ = RightHistory(plan_);
   plan_.spec.roles.back().outlives.front().limit = Duration(60'000);
@@ -115,27 +115,27 @@ TEST(CompletionScenarioTest, AnUnrecordedToleratedFailureIsNoticed) {
   ExpectComplaint(PlanOf(kShardsPlan), history, "although the job goes on without shard:0#1");
 }
 
-TEST(CompletionScenarioTest, AFailureThatIsToleratedForNoReasonIsNoticed) {
+TEST(CompletionScenarioTest, AToleratedFailureThatShouldFailTheJobIsNoticed) {
   Plan plan = PlanOf(kShardsPlan);
   const History history = RightHistory(plan);
   plan.spec.roles[1].min_failed = 1;
   ExpectComplaint(plan, history, "although the job has to stop");
 }
 
-TEST(CompletionScenarioTest, ARoleThatIsNotStoppedIsNoticed) {
+TEST(CompletionScenarioTest, ARoleNotStoppedAfterMinSucceededSuccessesIsNoticed) {
   History history = RightHistory(PlanOf(kShardsPlan));
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<RoleFinished>); });
   ExpectComplaint(PlanOf(kShardsPlan), history, "although enough of shard have succeeded");
 }
 
-TEST(CompletionScenarioTest, ARoleThatIsStoppedTooEarlyIsNoticed) {
+TEST(CompletionScenarioTest, ARoleStoppedBeforeMinSucceededSuccessesIsNoticed) {
   Plan plan = PlanOf(kShardsPlan);
   const History history = RightHistory(plan);
   plan.spec.roles[1].min_succeeded = 3;
   ExpectComplaint(plan, history, "role shard is finished for no reason");
 }
 
-TEST(CompletionScenarioTest, AVerdictThatNamesTheLastFailureIsNoticed) {
+TEST(CompletionScenarioTest, AVerdictThatNamesTheLastInsteadOfTheFirstFailureIsNoticed) {
   Plan plan = PlanOf(kShardsPlan);
   plan.spec.roles[1].min_failed = 2;
   plan.tasks[TaskId{"shard", 1}].process.exit_code = 4;
@@ -158,7 +158,7 @@ TEST(ProcessesHistoryTest, ASuccessDespiteAFailedProcessIsNoticed) {
   ExpectComplaint(plan, history, "did not succeed");
 }
 
-TEST(ProcessesHistoryTest, AnEndThatIsReportedWhileAProcessRunsIsNoticed) {
+TEST(ProcessesHistoryTest, AnAttemptEndReportedWhileOneOfItsProcessesRunsIsNoticed) {
   const Plan plan = PlanOf(kFailingProcess);
   History history = RightHistory(plan);
   const auto killed = std::ranges::find_if(history.events(), [](const Seen& seen) {

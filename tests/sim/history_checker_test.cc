@@ -24,18 +24,18 @@ void ExpectComplaint(const History& history, const std::string& text) {
   sim::ExpectComplaint(ThePlan(), history, text);
 }
 
-TEST(HistoryCheckerTest, ARightHistoryHasNoComplaint) {
+TEST(HistoryCheckerTest, ACorrectHistoryHasNoComplaint) {
   EXPECT_EQ(Join(HistoryChecker::Check(ThePlan().spec, RightHistory()), "\n"), "");
 }
 
-TEST(HistoryCheckerTest, ATaskStartedAgainIsNoticed) {
+TEST(HistoryCheckerTest, AnAttemptWhoseProcessIsStartedTwiceIsNoticed) {
   History history = RightHistory();
   const ProcessStarted start = FirstOf<ProcessStarted>(history);
   InsertBefore(history, First<StatusWritten>(history), start);
   ExpectComplaint(history, "was started again");
 }
 
-TEST(HistoryCheckerTest, TwoProcessesOfATaskAreNoticed) {
+TEST(HistoryCheckerTest, TwoSimultaneousProcessesOfATaskAreNoticed) {
   History history = RightHistory();
   ProcessStarted second = FirstOf<ProcessStarted>(history);
   second.attempt.number = 2;
@@ -43,7 +43,7 @@ TEST(HistoryCheckerTest, TwoProcessesOfATaskAreNoticed) {
   ExpectComplaint(history, "two processes of worker:");
 }
 
-TEST(HistoryCheckerTest, AProcessThatRunsAfterTheEndIsNoticed) {
+TEST(HistoryCheckerTest, AProcessThatRunsAfterTheEndOfTheJobIsNoticed) {
   History history = RightHistory();
   history.events().erase(First<ProcessEnded>(history));
   ExpectComplaint(history, "the final status came before the last process had ended");
@@ -163,7 +163,7 @@ TEST(HistoryCheckerTest, AnExecutorThatObeysAnOlderAmIsNoticed) {
   ExpectComplaint(history, "worker:0#1 obeyed am 4");
 }
 
-TEST(HistoryCheckerTest, AJournalThatLostItsEndIsNoticed) {
+TEST(HistoryCheckerTest, AJournalThatLostItsLastDecisionsIsNoticed) {
   History history = RightHistory();
   const size_t size = FirstOf<JournalWritten>(history).bytes.size();
   InsertBefore(history, First<ProcessEnded>(history), JournalOpened{{1}, size});

@@ -24,7 +24,7 @@ uint64_t Seeds() {
 
 class RequestSimTest : public testing::TestWithParam<uint64_t> {};
 
-TEST_P(RequestSimTest, EverySeedOfTheShardHasARightHistory) {
+TEST_P(RequestSimTest, EverySeedOfTheShardGivesACorrectHistory) {
   for (uint64_t seed = GetParam(); seed <= Seeds(); seed += kShards) {
     const auto complaints = ComplaintsAboutRequest(RequestPlanFor(seed));
     EXPECT_EQ(Join(complaints, "\n"), "") << "see tony-sim --requests --trace --seed " << seed;
@@ -45,7 +45,7 @@ TEST(RequestSimTest, ASeedAlwaysGivesTheSameRun) {
 }
 
 // Runs that never show an end, an answer or a cause would prove little about it.
-TEST(RequestSimTest, SeedsCoverEveryEndAnswerAndCause) {
+TEST(RequestSimTest, TheSeedsCoverEverySubmitEndKillAnswerAndEndCause) {
   std::set<SubmitEnd> ends;
   std::set<KillAnswer> answers;
   std::set<EndCause> causes;
@@ -90,7 +90,7 @@ struct FlawRow {
 
 const FlawRow kRequestFlaws[] = {
     {"TheCheckerDetectsASubmitThatTakesNoLock", RequestFlaw::kTakesNoLock, {"still runs"}},
-    {"TheCheckerDetectsASubmitThatWritesOverAnothersRecord", RequestFlaw::kComparesNothing, {"still runs"}},
+    {"TheCheckerDetectsASubmitThatOverwritesTheRecordOfAnotherSubmit", RequestFlaw::kComparesNothing, {"still runs"}},
     {"TheCheckerDetectsASubmitThatAssumesAPendingJobIsDead",
      RequestFlaw::kGivesNothingUp,
      {"the request id does not find it"}},
@@ -123,7 +123,7 @@ const FlawRow kRequestFlaws[] = {
      RequestFlaw::kTakesAllForFirst,
      {"it may not replace that job", "has succeeded"}},
     {"TheCheckerDetectsAFirstTryThatIsTreatedAsALaterOne", RequestFlaw::kTakesAllForLater, {"it runs something else"}},
-    {"TheCheckerDetectsASubmitThatReplacesARunningJobForAPerson",
+    {"TheCheckerDetectsAManualSubmitThatReplacesARunningJob",
      RequestFlaw::kTakesPersonForFirst,
      {"it may not replace that job"}},
     {"TheCheckerDetectsAKillThatSearchesBeforeItRevokes", RequestFlaw::kRevokesLast, {"was in vain"}},

@@ -17,34 +17,34 @@ const TestRow kRestarts[] = {
     {"AGangStartsAgainInItsExecutorsAsTheNextGeneration",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 3 containers; 6 starts; last worker:0 generation 2"}}},
-    {"ASidecarThatOutlivesAGangsRestartIsNotTouched",
+    {"ASidecarThatOutlivesGangRestartsKeepsRunningDuringARestart",
      {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
        "fails 3",
        "SUCCEEDED success; 1 starts of board:0; 2 starts of worker:0"}}},
-    {"AGangsRestartBesideASidecarSurvivesACrashAtAnyStep",
+    {"AGangRestartBesideARunningSidecarSurvivesAnAmCrashAtAnyStep",
      {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
        "fails 3",
        "SUCCEEDED success everywhere"}}},
-    {"ARestartOfATaskSurvivesACrashAtAnyStep",
+    {"ATaskRestartSurvivesAnAmCrashAtAnyStep",
      {{"worker*2 task=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
-    {"ARestartOfAGangSurvivesACrashAtAnyStep",
+    {"AGangRestartSurvivesAnAmCrashAtAnyStep",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
-    {"ARestartOfAJobSurvivesACrashAtAnyStep",
+    {"AJobRestartSurvivesAnAmCrashAtAnyStep",
      {{"worker*2 pytorch job=1, all runs 1500ms, worker:1 first runs 500ms fails 3", "SUCCEEDED success everywhere"}}},
-    {"TheReplacementOfAKilledExecutorSurvivesACrashAtAnyStep",
+    {"TheReplacementOfAKilledExecutorSurvivesAnAmCrashAtAnyStep",
      {{"worker*2 pytorch, all runs 1500ms, at 1s kill-executor worker:0", "SUCCEEDED success everywhere"}}},
     // A cluster on which each container is granted after ten seconds.
-    {"AGangKeepsItsContainersWhileItWaitsForOne",
+    {"AGangKeepsItsContainersWhileItWaitsForAReplacementContainer",
      {{"worker*3 pytorch gang=1 yarn hold=12s, all runs 20s granted 10s, at 15s kill-executor worker:0",
        "SUCCEEDED success; 4 containers; 1 restart_decided"}}},
-    {"AGangThatWaitsTooLongForOneContainerGivesTheOthersBackWhereverItsAmCrashes",
+    {"AGangReturnsItsContainersAfterTheGangHoldDespiteAnAmCrashAtAnyStep",
      {{"worker*3 pytorch gang=1 yarn hold=4s, all runs 20s granted 10s, at 15s kill-executor worker:0",
        "6 containers; last worker:1 attempt 3; 2 restart_decided; restart 2 job; SUCCEEDED success everywhere"}}},
-    {"ACheckpointSearchSurvivesACrashAtAnyStep",
+    {"ACheckpointSearchSurvivesAnAmCrashAtAnyStep",
      {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
        "500ms fails 3",
        "SUCCEEDED success everywhere"}}},
-    {"AJobGoesOnFromItsOwnCheckpointWhereverItsAmCrashes",
+    {"AJobResumesFromItsOwnCheckpointDespiteAnAmCrashAtAnyStep",
      {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
        "500ms fails 3, others",
        "SUCCEEDED success everywhere; 2 starts of worker:1; first worker:1 resumes; last worker:1 resumes "
@@ -53,17 +53,17 @@ const TestRow kRestarts[] = {
      {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
        "500ms fails 3, others, latest",
        "SUCCEEDED success everywhere; first worker:1 resumes /checkpoints/other-900"}}},
-    {"RestartBudgetsSurviveTheAm",
+    {"RestartBudgetsSurviveTwoAmCrashes",
      {{"worker*2 task=2, all runs 20s, worker:1 runs 700ms fails 3, at [100-5000/100]ms crash-am, at [1100-6000/100]ms "
        "crash-am",
        "FAILED user_error; 3 starts of worker:1"}}},
-    {"AGangRestartWaitsUntilAStragglerIsKilled",
+    {"AGangRestartWaitsUntilATaskThatIgnoresItsStopIsKilled",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s deaf leaves-children, worker:1 first runs "
        "500ms fails 3",
        "SUCCEEDED success; 2 starts of worker:1; 3 containers"}}},
-    {"AStragglerOnANodeThatCameBackIsRefusedAndStopped",
+    {"AnOldAttemptOnANodeThatReturnsIsRejectedAndStopped",
      {{"worker*2 pytorch gang=1, all runs 100s, at 1s lose worker:0 150s", "SUCCEEDED success; 2 starts of worker:0"}}},
-    {"ANodeLostDuringARestartIsReplaced",
+    {"ATaskOnANodeLostDuringAGangRestartIsReplaced",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
        "fails 3, at {510|530|560|1000}ms lose worker:0 30s",
        "SUCCEEDED success"},
@@ -77,36 +77,36 @@ const TestRow kRestarts[] = {
     {"AKillDuringTheBackOffEndsTheJobAtOnce",
      {{"worker*1 task=5 backoff=60s/60s, worker:0 runs 500ms fails 3, at 5s kill",
        "KILLED killed everywhere; 2 starts of worker:0; over in 10s"}}},
-    {"APreemptedTaskSavesItsWorkAndResumes",
+    {"APreemptedTaskSavesACheckpointAndResumesFromIt",
      {{"worker*1 checkpoints=3, all runs 60s saves 1s obeys 1500ms, at 30500ms preempt worker:0 5s",
        "SUCCEEDED success; 2 starts of worker:0; last worker:0 resumes /checkpoints/worker-0-31000; 1 restart_decided; "
        "restart 1 free; over in 65s"}}},
     {"ThreeRestartsWithoutANewerCheckpointEndTheJob",
      {{"worker*1 task=100 checkpoints=3, worker:0 runs 500ms fails 3",
        "FAILED user_error says `~3 restarts without a newer checkpoint`; 4 starts of worker:0"}}},
-    {"ExitCodesOfUserCodeDecideTheRestart",
+    {"ExitCode193RestartsATaskWithoutABudgetAndExitCode194NeverDoes",
      {{"worker*1, all runs 1500ms, worker:0 first runs 500ms fails 193", "SUCCEEDED success"},
       {"worker*1 task=5, all runs 1500ms, worker:0 first runs 500ms fails 194",
        "FAILED user_error; 1 starts of worker:0"}}},
     // ---- schedulers and executors
-    {"AFalselyReportedEndCausesAtMostTheAllowedOverlap",
+    {"AFalselyReportedContainerEndCausesAtMostTheAllowedOverlapOfProcesses",
      {{"worker*2 pytorch, all runs 30s, at 5s lie-about worker:0 {100ms|5s|20s}", "SUCCEEDED success"}}},
     {"ATaskOnALostNodeRunsOnWhileItSendsHeartbeats",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0", "SUCCEEDED success; 1 starts of worker:0"}}},
-    {"ASilentTaskOnALostNodeIsReplacedAfterItEndsItself",
+    {"ASilentTaskOnALostNodeIsReplacedAfterItsExecutorHasEndedIt",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0, at 5s cut worker:0 300s store",
        "SUCCEEDED success; 2 starts of worker:0"}}},
     {"AnExecutorThatCannotBeginTheNextAttemptIsReplaced",
      {{"worker*2 pytorch gang=1, all runs 1500ms, worker:0 cannot-begin, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 3 containers"}}},
-    {"ContainersThatEndAtOnceAreReplacedUntilOneRuns",
+    {"ContainersThatEndAtOnceAreReplacedUntilAContainerRuns",
      {{"worker*2 pytorch, all runs 1500ms, worker:1 launches-fail 3", "SUCCEEDED success"}}},
     {"AContainerThatEndsByOomBeforeItsExecutorRegisteredFailsTheJob",
      {{"worker*2 pytorch, all runs 1500ms, worker:0 launched 500ms, at 300ms end worker:0 oom", "FAILED oom"}}},
 };
 TABLE_TEST(RestartScenarioTest, kRestarts, CheckPlan);
 
-TEST(RestartScenarioTest, OnlyAPersistentSidecarIsLeftOutOfAGangRestart) {
+TEST(RestartScenarioTest, AGangRestartThatExcludesAnOrdinarySidecarIsNoticed) {
   Plan plan = PlanOf(
       "board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
       "fails 3");
@@ -117,7 +117,7 @@ TEST(RestartScenarioTest, OnlyAPersistentSidecarIsLeftOutOfAGangRestart) {
               testing::HasSubstr("restart 1 of the wrong tasks"));
 }
 
-TEST(RestartScenarioTest, ProgressBetweenRestartsKeepsTheJobAlive) {
+TEST(RestartScenarioTest, TenRestartsWithNewerCheckpointsDoNotFailTheJob) {
   std::string plan = "worker*1 task=100 checkpoints=3, all runs 10s saves 400ms";
   for (int i = 1; i <= 10; ++i) plan += StrCat(", worker:0 first runs ", 500 * i, "ms fails 3");
   CheckPlan({plan, "SUCCEEDED success; 11 starts of worker:0"});

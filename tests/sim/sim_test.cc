@@ -23,7 +23,7 @@ uint64_t Seeds() {
 
 class SimTest : public testing::TestWithParam<uint64_t> {};
 
-TEST_P(SimTest, EverySeedOfTheShardHasARightHistory) {
+TEST_P(SimTest, EverySeedOfTheShardGivesACorrectHistory) {
   for (uint64_t seed = GetParam(); seed <= Seeds(); seed += kShards) {
     const auto complaints = ComplaintsAbout(PlanFor(seed));
     EXPECT_EQ(Join(complaints, "\n"), "") << "see tony-sim --trace --seed " << seed;
@@ -33,7 +33,7 @@ TEST_P(SimTest, EverySeedOfTheShardHasARightHistory) {
 INSTANTIATE_TEST_SUITE_P(Shards, SimTest, testing::Range(uint64_t{1}, kShards + 1));
 
 // Each of these seeds was the only wrong one of 200,000 or of 2,000,000.
-TEST(SimTest, SeedsOfFixedBugsAreRight) {
+TEST(SimTest, SeedsOfFixedBugsGiveCorrectHistories) {
   const std::vector<uint64_t> seeds = {1611014605, 1611463095,  1611805633, 1612531462,
                                        1612622363, 20765014290, 7300246380, 7600979865};
   for (const uint64_t seed : seeds) EXPECT_EQ(Join(ComplaintsAbout(PlanFor(seed)), "\n"), "") << seed;
@@ -61,7 +61,7 @@ TEST(SimTest, SeedsGiveDifferentRuns) {
 // A gang restarts before it has ever formed: the seeds of a test are too few to bring this.
 constexpr char kEarlyRestart[] = "worker*2 lost=0 gang=1, worker:0 launches-fail 1, worker:1 granted 5s";
 
-TEST(SimTest, EveryRowOfEveryTransitionTableIsTaken) {
+TEST(SimTest, TheSeedsTakeEveryRowOfEveryTransitionTable) {
   constexpr uint64_t kEnough = 2000;
   Coverage coverage;
   EXPECT_EQ(Join(ComplaintsAbout(PlanOf(kEarlyRestart), Flaw::kNone, &coverage), "\n"), "");

@@ -11,20 +11,20 @@ namespace {
 
 constexpr Instant kBegan = Timeline::kStart;
 
-TEST(OwnClockTest, AClockWithoutADriftShowsTheTimeAndItsOffset) {
+TEST(OwnClockTest, AClockWithoutDriftShowsTheTrueTimePlusItsOffset) {
   EXPECT_EQ(OwnClock().At(kBegan), kBegan);
   const OwnClock clock(kBegan, Duration(-300), 0);
   EXPECT_EQ(clock.At(kBegan + Duration(1'000)), kBegan + Duration(700));
   EXPECT_EQ(clock.TruthAt(kBegan + Duration(700)), kBegan + Duration(1'000));
 }
 
-TEST(OwnClockTest, AFastClockGains) {
+TEST(OwnClockTest, AClockWithADriftOf10000PpmGainsOnePercent) {
   const OwnClock clock(kBegan, Duration(0), 10'000);
   EXPECT_EQ(clock.At(kBegan + Duration(100'000)), kBegan + Duration(101'000));
   EXPECT_EQ(clock.TruthAfter(kBegan, Duration(101'000)), kBegan + Duration(100'000));
 }
 
-TEST(OwnClockTest, TheFirstMomentThatShowsATimeIsFound) {
+TEST(OwnClockTest, TruthAtReturnsTheFirstMomentAtWhichTheClockShowsATime) {
   for (const int64_t drift : {-10'000, -37, 0, 99, 10'000}) {
     const OwnClock clock(kBegan, Duration(17), drift);
     for (int64_t own = 1; own < 3'000; own += 7) {
@@ -35,7 +35,7 @@ TEST(OwnClockTest, TheFirstMomentThatShowsATimeIsFound) {
   }
 }
 
-TEST(RandomTest, TheNumbersOfASeedAreTheSameEverywhere) {
+TEST(RandomTest, ASeedGivesTheSameNumbersOnEveryPlatform) {
   Random random(1);
   EXPECT_EQ(random.Next(), 12966619160104079557u);
   EXPECT_EQ(random.Next(), 9600361134598540522u);

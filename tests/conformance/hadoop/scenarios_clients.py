@@ -62,19 +62,19 @@ def is_settled_once_by(first, code, *words):
     nothing_is_left_of(job)
 
 
-def a_wait_settles_a_job_that_yarn_has_ended():
+def a_wait_writes_the_verdict_of_a_job_that_yarn_has_ended():
     is_settled_once_by(lambda job: tony("wait", job), 1)
 
 
-def a_kill_settles_a_job_that_yarn_has_ended():
+def a_kill_writes_the_verdict_of_a_job_that_yarn_has_ended():
     is_settled_once_by(lambda job: tony("kill", job), 0)
 
 
-def a_recovery_settles_a_job_that_yarn_has_ended():
+def a_recover_writes_the_verdict_of_a_job_that_yarn_has_ended():
     is_settled_once_by(lambda job: tony("recover", job), 0)
 
 
-def a_resubmission_settles_a_job_that_yarn_has_ended():
+def a_resubmission_writes_the_verdict_of_a_job_that_yarn_has_ended():
     again = submit_words(*ENDLESS, "--detach", "--request-id", "settled", "--owner", "b", "--json")
 
     def resubmit(job):
@@ -87,7 +87,7 @@ def a_resubmission_settles_a_job_that_yarn_has_ended():
     is_settled_once_by(resubmit, 0, "--request-id", "settled", "--owner", "a")
 
 
-def a_waiting_client_settles_a_job_that_yarn_ends():
+def a_waiting_client_writes_the_verdict_of_a_job_that_yarn_ends():
     client, job = begin(*ENDLESS)
     runs(job)
     end_in_yarn(job)
@@ -132,7 +132,7 @@ def with_name_node(stop, begin_again):
     nothing_is_left_of(job)
 
 
-def signals_end_client_and_job_while_the_name_node_is_dead():
+def two_sigints_end_client_and_job_while_the_namenode_is_dead():
     def begin_again():
         cluster("begin", "namenode")
         cluster("ready")
@@ -140,11 +140,11 @@ def signals_end_client_and_job_while_the_name_node_is_dead():
     with_name_node(lambda: cluster("kill", "namenode"), begin_again)
 
 
-def signals_end_client_and_job_while_the_name_node_hangs():
+def two_sigints_end_client_and_job_while_the_namenode_hangs():
     with_name_node(lambda: cluster("kill", "namenode", "STOP"), lambda: cluster("kill", "namenode", "CONT"))
 
 
-def a_kill_ends_a_job_while_the_name_node_is_dead():
+def a_kill_ends_a_job_while_the_namenode_is_dead():
     job = detached()
     waiting, waiting_job = begin(*ENDLESS)
     runs(waiting_job)
@@ -167,15 +167,15 @@ def a_kill_ends_a_job_while_the_name_node_is_dead():
 
 
 TOGETHER = (
-    a_wait_settles_a_job_that_yarn_has_ended,
-    a_kill_settles_a_job_that_yarn_has_ended,
-    a_recovery_settles_a_job_that_yarn_has_ended,
-    a_resubmission_settles_a_job_that_yarn_has_ended,
-    a_waiting_client_settles_a_job_that_yarn_ends,
+    a_wait_writes_the_verdict_of_a_job_that_yarn_has_ended,
+    a_kill_writes_the_verdict_of_a_job_that_yarn_has_ended,
+    a_recover_writes_the_verdict_of_a_job_that_yarn_has_ended,
+    a_resubmission_writes_the_verdict_of_a_job_that_yarn_has_ended,
+    a_waiting_client_writes_the_verdict_of_a_job_that_yarn_ends,
 )
 ALONE = (  # they stop the NameNode
-    signals_end_client_and_job_while_the_name_node_is_dead,
-    signals_end_client_and_job_while_the_name_node_hangs,
-    a_kill_ends_a_job_while_the_name_node_is_dead,
+    two_sigints_end_client_and_job_while_the_namenode_is_dead,
+    two_sigints_end_client_and_job_while_the_namenode_hangs,
+    a_kill_ends_a_job_while_the_namenode_is_dead,
 )
 DEFAULT = ()

@@ -53,7 +53,7 @@ def staged(user="root"):
     return {entry["pathSuffix"] for entry in listing["FileStatuses"]["FileStatus"]}
 
 
-def files_in_hdfs_reach_the_tasks_and_nothing_is_copied():
+def resources_in_hdfs_reach_the_tasks_without_a_copy_by_the_client():
     put(f"{IN}/one.txt", ONE)
     put(f"{IN}/lib/a.txt", b"a\n")
     put(f"{IN}/lib/b.txt", b"b\n")
@@ -93,7 +93,7 @@ open("lib/beside.txt", "w").write("x")
 """
 
 
-def a_source_folder_and_an_archive_reach_the_tasks_and_nothing_is_copied():
+def a_source_folder_or_archive_in_hdfs_reaches_the_tasks_without_a_copy_by_the_client():
     put(f"{IN}/one.txt", ONE)
     tree(OF_TREE)
     put(f"{IN}/app/named.txt", b"what is asked for by name goes before this\n")
@@ -132,7 +132,7 @@ def a_conf_file_is_read_from_hdfs():
     must(ran.returncode == 0 and "echo $WHO" in ran.stdout, "a document:", ran.returncode, ran.stdout, ran.stderr)
 
 
-def an_invalid_source_or_conf_file_is_refused_in_one_line():
+def an_invalid_source_or_conf_file_in_hdfs_is_refused_in_one_line():
     put(f"{IN}/one.txt", ONE)
     put(f"{IN}/secret.xml", b"<configuration/>", permission="600")
     put(f"{IN}/large.xml", b" " * (17 << 20))
@@ -167,7 +167,7 @@ def an_invalid_source_or_conf_file_is_refused_in_one_line():
     must(ran.returncode == 65 and "HADOOP_CONF_DIR" in ran.stderr, "no cluster:", ran.returncode, ran.stderr)
 
 
-def a_large_upload_shows_its_progress_and_can_be_stopped():
+def a_large_upload_shows_its_progress_and_sigint_stops_the_upload():
     """The DataNode is stopped, so that there is time to check."""
     (WORK / "large.bin").write_bytes(random.randbytes(8 << 20))
     words = ("-executes", "test -s large.bin", *ONE_WORKER, "-conf", f"tony.worker.resources={WORK}/large.bin")
@@ -191,14 +191,14 @@ def a_large_upload_shows_its_progress_and_can_be_stopped():
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
 
 
-def a_task_without_roles_has_the_masters_files():
+def the_task_of_a_job_without_roles_receives_tony_am_resources():
     put(f"{IN}/one.txt", ONE)
     ran = submit("-executes", "cat one.txt | grep 'only HDFS'", "-conf", "tony.worker.instances=0", "-conf",
                  f"tony.am.resources=hdfs://{IN}/one.txt")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
 
 
-def invalid_hdfs_files_are_refused_in_one_line():
+def invalid_resources_in_hdfs_are_refused_in_one_line():
     put(f"{IN}/one.txt", ONE)
     put(f"{IN}/lib/a.txt", b"a\n")
     put(f"{IN}/secret.txt", b"s\n", permission="600")
@@ -258,7 +258,7 @@ def cause_in(text):
     return lines[0]
 
 
-def a_file_that_changed_is_named():
+def an_hdfs_file_that_changed_after_the_submit_is_named_in_the_verdict():
     def touch():
         hdfs("PUT", f"{IN}/changes/data.txt", op="SETTIMES", modificationtime="1700000000000")
 
@@ -269,24 +269,24 @@ def a_file_that_changed_is_named():
         must(f"{IN}/changes/data.txt has changed since the job was submitted" in cause and whose in cause, text)
 
 
-def a_file_that_was_removed_is_named():
+def an_hdfs_file_that_was_removed_after_the_submit_is_named_in_the_verdict():
     text = refused_by_a_node("tony.worker.resources", lambda: hdfs("DELETE", f"{IN}/changes/data.txt", op="DELETE"))
     must(f"{IN}/changes/data.txt no longer exists" in cause_in(text), text)
 
 
 TOGETHER = (
-    files_in_hdfs_reach_the_tasks_and_nothing_is_copied,
-    a_source_folder_and_an_archive_reach_the_tasks_and_nothing_is_copied,
-    a_file_that_changed_is_named,
+    resources_in_hdfs_reach_the_tasks_without_a_copy_by_the_client,
+    a_source_folder_or_archive_in_hdfs_reaches_the_tasks_without_a_copy_by_the_client,
+    an_hdfs_file_that_changed_after_the_submit_is_named_in_the_verdict,
     a_conf_file_is_read_from_hdfs,
-    an_invalid_source_or_conf_file_is_refused_in_one_line,
-    a_task_without_roles_has_the_masters_files,
-    invalid_hdfs_files_are_refused_in_one_line,
-    a_file_that_was_removed_is_named,
+    an_invalid_source_or_conf_file_in_hdfs_is_refused_in_one_line,
+    the_task_of_a_job_without_roles_receives_tony_am_resources,
+    invalid_resources_in_hdfs_are_refused_in_one_line,
+    an_hdfs_file_that_was_removed_after_the_submit_is_named_in_the_verdict,
 )
-ALONE = (a_large_upload_shows_its_progress_and_can_be_stopped,)  # it stops the DataNode
+ALONE = (a_large_upload_shows_its_progress_and_sigint_stops_the_upload,)  # it stops the DataNode
 DEFAULT = (
-    files_in_hdfs_reach_the_tasks_and_nothing_is_copied,
+    resources_in_hdfs_reach_the_tasks_without_a_copy_by_the_client,
     a_conf_file_is_read_from_hdfs,
-    invalid_hdfs_files_are_refused_in_one_line,
+    invalid_resources_in_hdfs_are_refused_in_one_line,
 )

@@ -54,7 +54,7 @@ def checkpoint_of(job):
 RESTART = ("-conf", "tony.restart.task.budget=1")
 
 
-def a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there():
+def a_restarted_task_resumes_from_its_jobs_own_checkpoint_and_not_from_an_earlier_jobs():
     clear("/kept/own")
     put("/kept/own/ckpt-9", b"an earlier job's")
     ran = submit(*learn("/kept/own", 2, *RESTART))
@@ -66,7 +66,7 @@ def a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there():
     must("hdfs:///kept/own/ckpt-1" in ran.stderr + ran.stdout, "told:", ran.stdout, ran.stderr)
 
 
-def latest_resumes_from_the_newest_checkpoint_and_names_its_writer():
+def with_resume_latest_a_job_resumes_from_the_newest_checkpoint_of_any_writer():
     clear("/kept/latest")
     put("/kept/latest/ckpt-9", b"an earlier job's")
     ran = submit(*learn("/kept/latest", 10, "-conf", "tony.checkpoint.resume=latest"))
@@ -76,7 +76,7 @@ def latest_resumes_from_the_newest_checkpoint_and_names_its_writer():
     must(told["writer"] == "others" and told["step"] == 9, told)
 
 
-def the_same_request_resumes_from_its_own_earlier_checkpoint():
+def a_second_job_of_the_same_request_resumes_from_the_checkpoint_of_the_first_job():
     clear("/kept/request")
     words = learn("/kept/request", 2, "--request-id", f"kept-{os.getpid()}")
     first = submit(*words)
@@ -88,7 +88,7 @@ def the_same_request_resumes_from_its_own_earlier_checkpoint():
     must(told["writer"] == "earlier_job" and told["job"] == job_in(first), told)
 
 
-def a_second_job_on_a_folder_is_refused_while_the_first_one_runs():
+def a_second_job_with_the_same_checkpoint_folder_is_refused_while_the_first_job_runs():
     clear("/kept/shared")
     holds = ("-executes", "sleep 600", *ONE_WORKER, "-conf", "tony.checkpoint.dir=hdfs:///kept/shared/")
     client, first = begin(*holds)
@@ -102,7 +102,7 @@ def a_second_job_on_a_folder_is_refused_while_the_first_one_runs():
     nothing_is_left_of(first)
 
 
-def checkpoints_that_another_user_writes_are_not_used():
+def checkpoints_of_another_user_are_ignored():
     clear("/kept/open")
     hdfs("PUT", "/kept/open", op="MKDIRS", permission="777")
     client, job = begin(*learn("/kept/open", 2, *RESTART, "-conf", "tony.restart.backoff-ms=3000"))
@@ -135,7 +135,7 @@ def invalid_checkpoint_folders_are_refused_in_one_line():
     must(ran.returncode == 65 and "tony.scheduler=yarn" in ran.stderr, "on this machine:", ran.returncode, ran.stderr)
 
 
-def checkpoint_folders_of_removed_jobs_are_forgotten():
+def gc_removes_the_records_of_checkpoint_folders_of_removed_jobs():
     def records():
         try:
             listed = json.loads(hdfs("GET", "/user/root/.tony/checkpoint-folders", op="LISTSTATUS"))
@@ -175,7 +175,7 @@ def finished(job, state):
 IN_HISTORY = ("-conf", "tony.history.location=/histories")
 
 
-def a_history_is_written_to_the_folder_that_tony_uses():
+def the_history_of_a_job_is_written_to_tonys_intermediate_folder_in_hdfs():
     client, job = begin("-executes", "sleep 600", *ONE_WORKER, *IN_HISTORY)
     runs(job)
     until(lambda: any(name.endswith(".jhist.inprogress") for name in history_of(job)), "the beginning of a history")
@@ -199,7 +199,7 @@ def a_history_is_written_to_the_folder_that_tony_uses():
         must(finished(job_in(ran), state) == name, history_of(job_in(ran)))
 
 
-def the_client_that_finalizes_a_lost_job_writes_its_history():
+def the_client_that_writes_the_verdict_of_a_lost_job_writes_its_history_too():
     client, job = begin("-executes", "sleep 600", *ONE_WORKER, *IN_HISTORY)
     runs(job)
     until(lambda: any(name.endswith(".jhist.inprogress") for name in history_of(job)), "the beginning of a history")
@@ -210,7 +210,7 @@ def the_client_that_finalizes_a_lost_job_writes_its_history():
     nothing_is_left_of(job)
 
 
-def an_unwritable_history_is_one_line_and_does_not_fail_the_job():
+def an_unwritable_history_folder_is_reported_in_one_line_and_does_not_fail_the_job():
     put("/kept/plain", b"")
     hdfs("PUT", "/kept/locked", op="MKDIRS", permission="700")
     make_home("mallory")
@@ -231,19 +231,19 @@ def an_unwritable_history_is_one_line_and_does_not_fail_the_job():
 
 
 TOGETHER = (
-    a_history_is_written_to_the_folder_that_tony_uses,
-    an_unwritable_history_is_one_line_and_does_not_fail_the_job,
-    a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
-    the_same_request_resumes_from_its_own_earlier_checkpoint,
-    a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there,
-    latest_resumes_from_the_newest_checkpoint_and_names_its_writer,
-    checkpoints_that_another_user_writes_are_not_used,
-    the_client_that_finalizes_a_lost_job_writes_its_history,
+    the_history_of_a_job_is_written_to_tonys_intermediate_folder_in_hdfs,
+    an_unwritable_history_folder_is_reported_in_one_line_and_does_not_fail_the_job,
+    a_second_job_with_the_same_checkpoint_folder_is_refused_while_the_first_job_runs,
+    a_second_job_of_the_same_request_resumes_from_the_checkpoint_of_the_first_job,
+    a_restarted_task_resumes_from_its_jobs_own_checkpoint_and_not_from_an_earlier_jobs,
+    with_resume_latest_a_job_resumes_from_the_newest_checkpoint_of_any_writer,
+    checkpoints_of_another_user_are_ignored,
+    the_client_that_writes_the_verdict_of_a_lost_job_writes_its_history_too,
     invalid_checkpoint_folders_are_refused_in_one_line,
 )
-ALONE = (checkpoint_folders_of_removed_jobs_are_forgotten,)  # it removes files that others need
+ALONE = (gc_removes_the_records_of_checkpoint_folders_of_removed_jobs,)  # it removes files that others need
 DEFAULT = (
-    a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there,
-    a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
-    the_client_that_finalizes_a_lost_job_writes_its_history,
+    a_restarted_task_resumes_from_its_jobs_own_checkpoint_and_not_from_an_earlier_jobs,
+    a_second_job_with_the_same_checkpoint_folder_is_refused_while_the_first_job_runs,
+    the_client_that_writes_the_verdict_of_a_lost_job_writes_its_history_too,
 )

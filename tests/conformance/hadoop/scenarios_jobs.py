@@ -44,7 +44,7 @@ def site_file(name, *keys):
     return str(WORK / name)
 
 
-def a_job_may_name_its_cluster():
+def a_job_runs_on_the_cluster_of_its_conf_paths_despite_another_hadoop_conf_dir():
     conf = WORK / "elsewhere"
     shutil.copytree(CLUSTER / "conf", conf)
     for name in ("yarn", "hdfs", "core"):
@@ -75,7 +75,7 @@ def a_job_may_name_its_cluster():
 GANG = ("-conf", "tony.application.framework=tensorflow", "-conf", "tony.application.distributed-mode=GANG")
 
 
-def a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers():
+def a_gang_of_eight_with_placement_spread_runs_on_both_nodes_with_one_cluster_spec():
     out = WORK / "gang"
     out.mkdir()
     # A plain server, which sets neither SO_REUSEADDR nor SO_REUSEPORT, can bind the port of its task.
@@ -92,7 +92,7 @@ def a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers():
     must(len({spec for _, _, spec in told}) == 1, "one cluster spec")
 
 
-def stages_run_one_after_the_other_in_room_for_one():
+def two_stages_run_one_after_the_other_on_a_cluster_with_room_for_one_stage():
     """Each of the two stages needs 24 of the cluster's 32 GB."""
     out = WORK / "stages"
     out.mkdir()
@@ -110,7 +110,7 @@ def stages_run_one_after_the_other_in_room_for_one():
     nothing_is_left_of(ran.stdout.split()[0])
 
 
-def a_job_killed_between_its_stages_never_requests_the_second():
+def a_job_killed_during_its_first_stage_never_starts_the_second_stage():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.data.instances=1", "-conf", "tony.worker.instances=1",
                         "-conf", "tony.worker.depends-on=data")
     runs(job)
@@ -123,7 +123,7 @@ def a_job_killed_between_its_stages_never_requests_the_second():
     nothing_is_left_of(job)
 
 
-def two_gangs_run_although_only_one_fits_at_a_time():
+def two_gangs_succeed_although_only_one_gang_fits_at_a_time():
     """Each queue has half of the cluster, and may borrow the rest from the other queue. Each gang gets about half of
     its request."""
     words = (*GANG, "-executes", "sleep 1", "-conf", "tony.worker.instances=10", "-conf", "tony.worker.memory=2g",
@@ -136,7 +136,7 @@ def two_gangs_run_although_only_one_fits_at_a_time():
         nothing_is_left_of(job)
 
 
-def a_program_and_its_files_reach_the_tasks():
+def the_source_folder_and_resources_reach_the_tasks_and_edits_reach_the_next_job():
     source = WORK / "program"
     (source / "package").mkdir(parents=True)
     (source / "train.py").write_text("import package.part\nprint(open('data.txt').read())\n"
@@ -153,7 +153,7 @@ def a_program_and_its_files_reach_the_tasks():
     must(second.returncode == 1 and "exit code 4" in second.stdout + second.stderr, second.stdout, second.stderr)
 
 
-def a_failure_is_reported_with_code_host_and_last_output():
+def a_failure_is_reported_with_exit_code_host_and_last_output():
     ran = submit("-executes", "echo bad thing >&2; exit 3", "-conf", "tony.worker.instances=2")
     text = ran.stdout + ran.stderr
     must(ran.returncode == 1, ran.returncode, text)
@@ -164,7 +164,7 @@ def a_failure_is_reported_with_code_host_and_last_output():
     must("localhost" in app["diagnostics"] or "127.0.0.2" in app["diagnostics"], app["diagnostics"])
 
 
-def secrets_are_in_no_environment_and_no_log():
+def private_keys_appear_in_no_container_log():
     """Checks the secrets of this job and of the jobs before it."""
     ran = submit("-executes", "cat /proc/$PPID/environ; env", "-conf", "tony.worker.instances=1")
     must(ran.returncode == 0, ran.stderr)
@@ -175,7 +175,7 @@ def secrets_are_in_no_environment_and_no_log():
     must(records.stdout == "", "keys in", records.stdout)
 
 
-def an_executor_takes_little_memory():
+def an_executor_uses_less_than_7500_kb_of_memory():
     """A node pays for the private memory of each executor. A container's limit counts all resident memory."""
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=1")
     runs(job)
@@ -189,7 +189,7 @@ def an_executor_takes_little_memory():
     must(resident < 7500 and own < 650, f"{resident} KB resident, {own} KB of that its own")
 
 
-def a_file_that_changed_ends_the_job_at_once():
+def a_staged_file_that_changed_ends_the_job_without_a_restart():
     text = f"changed {WORK}"  # no node has this file yet
     (WORK / "changed.txt").write_text(text)
     client, job = begin("-executes", "true", "-conf", "tony.worker.instances=1",
@@ -207,7 +207,7 @@ def a_file_that_changed_ends_the_job_at_once():
     nothing_is_left_of(job)
 
 
-def a_kill_ends_the_job():
+def a_kill_ends_a_running_job_and_its_application():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2")
     runs(job)
     killed = tony("kill", job, "--reason", "enough")
@@ -218,7 +218,7 @@ def a_kill_ends_the_job():
     nothing_is_left_of(job)
 
 
-def an_interrupted_client_ends_the_job():
+def sigint_to_the_waiting_client_ends_the_job():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2")
     runs(job)
     client.send_signal(signal.SIGINT)
@@ -227,7 +227,7 @@ def an_interrupted_client_ends_the_job():
     nothing_is_left_of(job)
 
 
-def a_plan_shows_what_is_requested_shipped_and_started():
+def a_plan_shows_the_requested_containers_the_uploaded_files_and_the_commands():
     user = "planner"
     make_home(user)
     put("/in/planned.txt", b"there")
@@ -262,7 +262,7 @@ def a_plan_shows_what_is_requested_shipped_and_started():
     must(json.loads(ran.stdout)["spec"]["yarn"]["priority"] == 4, ran.stdout)
 
 
-def a_job_that_waits_for_its_master_can_be_killed():
+def a_job_that_waits_for_its_master_shows_its_pending_reason_and_can_be_killed():
     client, job = begin("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.am.memory=8g",
                         "-conf", "tony.am.vcores=32")
     others = [begin("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf", "tony.am.memory=8g",
@@ -304,7 +304,7 @@ def a_job_that_waits_for_its_master_can_be_killed():
     watch.communicate(timeout=LIMIT)
 
 
-def a_job_whose_masters_die_too_often_ends_and_leaves_nothing():
+def a_job_whose_masters_die_too_often_fails_and_leaves_no_process():
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2")
     runs(job)
     end_masters(job)
@@ -314,7 +314,7 @@ def a_job_whose_masters_die_too_often_ends_and_leaves_nothing():
     nothing_is_left_of(job)
 
 
-def an_executor_that_is_killed_leaves_no_task():
+def a_killed_executor_leaves_no_process_of_its_task():
     client, job = begin("-executes", "setsid sleep 600 & exec sleep 600", "-conf", "tony.worker.instances=1")
     runs(job)
     tasks = until(lambda: {pid for pid, command in processes_of(job).items() if command.startswith("sleep 600")},
@@ -328,7 +328,7 @@ def an_executor_that_is_killed_leaves_no_task():
     nothing_is_left_of(job)
 
 
-def a_fenced_master_changes_nothing():
+def a_master_stopped_until_its_successor_leads_exits_without_changing_the_job():
     """A master that is stopped with its node wakes up when the master of the next attempt leads."""
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2", "-conf",
                         "tony.task.cutoff-after-ms=22000", "-conf", "tony.task.stop-grace-ms=1000", "-conf",
@@ -373,7 +373,7 @@ def gc(*words):
     return json.loads(ran.stdout)
 
 
-def gc_removes_files_that_no_job_needs():
+def gc_removes_ended_jobs_and_staged_files_that_no_job_needs():
     data = WORK / "old-data.txt"
     data.write_text("old")
     words = ("-executes", "cat old-data.txt", "-conf", "tony.worker.instances=1",
@@ -403,7 +403,7 @@ def gc_removes_files_that_no_job_needs():
     must(again.returncode == 0, "what was removed is sent again:", again.stdout, again.stderr)
 
 
-def gc_removes_records_of_jobs_removed_elsewhere():
+def gc_removes_local_cluster_records_of_jobs_removed_from_hdfs():
     yarn_site = site_file("noted.xml", "yarn.resourcemanager.address", "yarn.resourcemanager.scheduler.address")
     words = ("-executes", "true", "-conf", "tony.worker.instances=1",
              "-conf", f"tony.application.yarn-conf-path={yarn_site}")
@@ -420,7 +420,7 @@ def gc_removes_records_of_jobs_removed_elsewhere():
     must({there, fresh} <= left and gone not in left, left)
 
 
-def gc_removes_nothing_that_a_submit_needs():
+def a_submit_succeeds_while_gc_removes_unused_staged_files():
     data = WORK / "shared-data.txt"
     data.write_text("shared")
     words = ("-executes", "cat shared-data.txt", "-conf", "tony.worker.instances=1",
@@ -451,7 +451,7 @@ def gc_removes_nothing_that_a_submit_needs():
     print(f"   gc removed content in {taken} of 4 submits", flush=True)
 
 
-def a_job_survives_its_killed_client():
+def a_job_continues_after_its_client_was_killed():
     client, job = begin("-executes", "sleep 3", "-conf", "tony.worker.instances=1")
     client.kill()
     client.communicate()
@@ -459,7 +459,7 @@ def a_job_survives_its_killed_client():
     must(waited.returncode == 0, waited.stdout, waited.stderr)
 
 
-def invalid_jobs_are_refused_at_once():
+def invalid_queues_and_resources_are_refused_before_any_upload():
     staged = WORK / "home" / "staged"
     before = sorted(staged.iterdir()) if staged.exists() else []
     words = ("-executes", "true", "-src_dir", str(HERE), "-conf", "tony.worker.instances=1")
@@ -513,7 +513,7 @@ def edited_conf(name, **changes):
 ACLS = "<name>yarn.acl.enable</name><value>true<"
 
 
-def a_closed_queue_is_reported_with_the_open_ones():
+def a_submit_to_a_closed_queue_is_refused_with_the_list_of_open_queues():
     user = "outsider"
     make_home(user)
     (WORK / "unique").mkdir()
@@ -536,7 +536,7 @@ def a_closed_queue_is_reported_with_the_open_ones():
     must(ran.returncode == 0, "a member of the team:", ran.returncode, ran.stderr)
 
 
-def a_queue_may_come_into_being_with_its_job():
+def a_job_may_name_a_queue_that_yarn_creates_for_the_job():
     known = applications()
     ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.yarn.queue=root.auto.fresh")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
@@ -550,7 +550,7 @@ def a_queue_may_come_into_being_with_its_job():
     refused(ran, 65, 2 * FACTOR, 'tony.yarn.queue: "root.auto": ', "non-leaf queue", "; use one of ", "root.auto.fresh")
 
 
-def queues_of_one_name_are_told_apart():
+def queues_with_the_same_last_name_are_distinguished_by_their_path():
     twins = ["root.east.twin", "root.west.twin"]
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf",
                         f"tony.yarn.queue={twins[1]}")
@@ -565,7 +565,7 @@ def queues_of_one_name_are_told_apart():
     end(client)
 
 
-def a_submit_uses_one_application_id():
+def each_submit_uses_exactly_one_application_id():
     words = ("-executes", "true", "-conf", "tony.worker.instances=1", "--detach")
     jobs = [submit(*words, *more).stdout.split()[0] for more in ((), ("--request-id", WORK.name), (), ())]
     numbers = [int(job.rsplit("_", 1)[1]) for job in jobs]
@@ -609,7 +609,7 @@ def doctor(code, **more):
     return {check["name"]: check for check in told["checks"]}
 
 
-def the_doctor_checks_the_whole_cluster():
+def the_doctor_reports_each_part_of_a_healthy_cluster():
     found = doctor(0)
     for name, words in (("configuration", (str(CLUSTER / "conf"), "user root")), ("programs", ("tony-yarn-am.tar.gz",)),
                         ("resourcemanager", (site("yarn.resourcemanager.address"), "Hadoop 3.")),
@@ -626,7 +626,7 @@ def the_doctor_checks_the_whole_cluster():
     must("ok    hdfs: " in text and "ok    attributes: " in text, text)
 
 
-def the_doctor_names_the_fix():
+def the_doctor_reports_a_failed_check_with_its_fix():
     make_home("mended")
 
     def fails(name, words, advice, **more):
@@ -649,7 +649,7 @@ def the_doctor_names_the_fix():
     must(not left, left)
 
 
-def keys_for_yarn_have_their_effect():
+def keys_for_queue_priority_type_tags_timeout_and_acl_reach_yarn():
     words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf", "tony.yarn.queue=ml",
              "-conf", "tony.yarn.priority=7", "-conf", "tony.application.type=training",
              "-conf", "tony.application.tags=Team,nightly", "-conf", "tony.application.timeout=3600000",
@@ -696,7 +696,7 @@ def rmadmin(*words):
     cluster("java", "org.apache.hadoop.yarn.client.cli.RMAdminCLI", *words)
 
 
-def node_labels_choose_the_nodes():
+def node_labels_select_the_nodes_of_master_and_workers():
     rmadmin("-addToClusterNodeLabels", "big(exclusive=true)")
     label("127.0.0.2", "big")
     until(lambda: resource_manager("scheduler") and "big" in json.dumps(resource_manager("get-node-to-labels")), "big")
@@ -740,7 +740,7 @@ def a_cluster_without_acls_accepts_jobs_in_every_queue():
         begin_resource_manager({"yarn.acl.enable": "true"})
 
 
-def a_fair_scheduler_makes_a_queue_for_its_first_job():
+def the_fair_scheduler_creates_the_queue_that_a_job_names():
     fair = {"yarn.resourcemanager.scheduler.class":
             "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
             "yarn.resourcemanager.placement-constraints.handler": "disabled"}
@@ -762,7 +762,7 @@ def a_fair_scheduler_makes_a_queue_for_its_first_job():
         begin_resource_manager(usual)
 
 
-def a_read_only_hdfs_is_reported_and_gets_no_files():
+def a_submit_to_an_unwritable_hdfs_is_refused_with_the_reason_and_leaves_no_files():
     words = ("-executes", "true", "-conf", "tony.worker.instances=1")
     known = applications()
 
@@ -809,7 +809,7 @@ class StandbyNameNode(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def a_broken_configuration_is_named():
+def a_wrong_hadoop_configuration_is_refused_with_the_name_of_the_key():
     words = ("-executes", "true", "-conf", "tony.worker.instances=1")
 
     def refused_with(expected, code, **changes):
@@ -845,13 +845,13 @@ def added(key, value):
     return "<configuration>", f"<configuration><property><name>{key}</name><value>{value}</value></property>"
 
 
-def a_namenode_that_serves_webhdfs_is_used_whatever_the_client_believes():
+def webhdfs_is_used_although_the_clients_configuration_disables_webhdfs():
     conf = edited_conf("no-webhdfs", hdfs=added("dfs.webhdfs.enabled", "false"))
     ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", HADOOP_CONF_DIR=conf)
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
 
 
-def a_protection_that_no_master_can_use_is_refused_and_ends_a_master_at_once():
+def an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at_once():
     """A client that cannot see the setting submits; then the master is refused, and the verdict has the reason."""
     plain = edited_conf("plain")
     mute = edited_conf("mute-web", yarn=(site("yarn.resourcemanager.webapp.address"), "localhost:1"))
@@ -880,62 +880,62 @@ def a_protection_that_no_master_can_use_is_refused_and_ends_a_master_at_once():
 # The longest scenarios come first, except that the very first one needs a cluster that has never run a job.
 TOGETHER = (
     a_job_of_one_task_runs,
-    stages_run_one_after_the_other_in_room_for_one,
-    a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers,
-    a_program_and_its_files_reach_the_tasks,
-    keys_for_yarn_have_their_effect,
-    a_job_may_name_its_cluster,
-    a_failure_is_reported_with_code_host_and_last_output,
-    a_kill_ends_the_job,
-    an_interrupted_client_ends_the_job,
-    a_job_survives_its_killed_client,
-    a_job_killed_between_its_stages_never_requests_the_second,
-    a_job_whose_masters_die_too_often_ends_and_leaves_nothing,
-    an_executor_that_is_killed_leaves_no_task,
-    an_executor_takes_little_memory,
-    a_file_that_changed_ends_the_job_at_once,
-    a_plan_shows_what_is_requested_shipped_and_started,
-    invalid_jobs_are_refused_at_once,
-    a_closed_queue_is_reported_with_the_open_ones,
-    a_queue_may_come_into_being_with_its_job,
-    queues_of_one_name_are_told_apart,
-    the_doctor_checks_the_whole_cluster,
-    the_doctor_names_the_fix,
-    a_broken_configuration_is_named,
-    a_namenode_that_serves_webhdfs_is_used_whatever_the_client_believes,
+    two_stages_run_one_after_the_other_on_a_cluster_with_room_for_one_stage,
+    a_gang_of_eight_with_placement_spread_runs_on_both_nodes_with_one_cluster_spec,
+    the_source_folder_and_resources_reach_the_tasks_and_edits_reach_the_next_job,
+    keys_for_queue_priority_type_tags_timeout_and_acl_reach_yarn,
+    a_job_runs_on_the_cluster_of_its_conf_paths_despite_another_hadoop_conf_dir,
+    a_failure_is_reported_with_exit_code_host_and_last_output,
+    a_kill_ends_a_running_job_and_its_application,
+    sigint_to_the_waiting_client_ends_the_job,
+    a_job_continues_after_its_client_was_killed,
+    a_job_killed_during_its_first_stage_never_starts_the_second_stage,
+    a_job_whose_masters_die_too_often_fails_and_leaves_no_process,
+    a_killed_executor_leaves_no_process_of_its_task,
+    an_executor_uses_less_than_7500_kb_of_memory,
+    a_staged_file_that_changed_ends_the_job_without_a_restart,
+    a_plan_shows_the_requested_containers_the_uploaded_files_and_the_commands,
+    invalid_queues_and_resources_are_refused_before_any_upload,
+    a_submit_to_a_closed_queue_is_refused_with_the_list_of_open_queues,
+    a_job_may_name_a_queue_that_yarn_creates_for_the_job,
+    queues_with_the_same_last_name_are_distinguished_by_their_path,
+    the_doctor_reports_each_part_of_a_healthy_cluster,
+    the_doctor_reports_a_failed_check_with_its_fix,
+    a_wrong_hadoop_configuration_is_refused_with_the_name_of_the_key,
+    webhdfs_is_used_although_the_clients_configuration_disables_webhdfs,
 )
 # These scenarios fill the cluster, remove files that others need, check everything that exists, or change the cluster.
 ALONE = (
-    two_gangs_run_although_only_one_fits_at_a_time,
-    a_job_that_waits_for_its_master_can_be_killed,
-    a_submit_uses_one_application_id,
-    gc_removes_files_that_no_job_needs,
-    gc_removes_records_of_jobs_removed_elsewhere,
-    gc_removes_nothing_that_a_submit_needs,
-    node_labels_choose_the_nodes,
+    two_gangs_succeed_although_only_one_gang_fits_at_a_time,
+    a_job_that_waits_for_its_master_shows_its_pending_reason_and_can_be_killed,
+    each_submit_uses_exactly_one_application_id,
+    gc_removes_ended_jobs_and_staged_files_that_no_job_needs,
+    gc_removes_local_cluster_records_of_jobs_removed_from_hdfs,
+    a_submit_succeeds_while_gc_removes_unused_staged_files,
+    node_labels_select_the_nodes_of_master_and_workers,
     a_cluster_without_acls_accepts_jobs_in_every_queue,
-    a_fair_scheduler_makes_a_queue_for_its_first_job,
-    a_fenced_master_changes_nothing,
-    a_read_only_hdfs_is_reported_and_gets_no_files,
-    secrets_are_in_no_environment_and_no_log,
-    a_protection_that_no_master_can_use_is_refused_and_ends_a_master_at_once,
+    the_fair_scheduler_creates_the_queue_that_a_job_names,
+    a_master_stopped_until_its_successor_leads_exits_without_changing_the_job,
+    a_submit_to_an_unwritable_hdfs_is_refused_with_the_reason_and_leaves_no_files,
+    private_keys_appear_in_no_container_log,
+    an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at_once,
 )
 DEFAULT = (
     a_job_of_one_task_runs,
-    stages_run_one_after_the_other_in_room_for_one,
-    a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers,
-    a_program_and_its_files_reach_the_tasks,
-    keys_for_yarn_have_their_effect,
-    a_failure_is_reported_with_code_host_and_last_output,
-    a_kill_ends_the_job,
-    a_job_whose_masters_die_too_often_ends_and_leaves_nothing,
-    an_executor_that_is_killed_leaves_no_task,
-    a_file_that_changed_ends_the_job_at_once,
-    a_plan_shows_what_is_requested_shipped_and_started,
-    invalid_jobs_are_refused_at_once,
-    a_closed_queue_is_reported_with_the_open_ones,
-    the_doctor_checks_the_whole_cluster,
-    a_broken_configuration_is_named,
-    gc_removes_files_that_no_job_needs,
-    secrets_are_in_no_environment_and_no_log,
+    two_stages_run_one_after_the_other_on_a_cluster_with_room_for_one_stage,
+    a_gang_of_eight_with_placement_spread_runs_on_both_nodes_with_one_cluster_spec,
+    the_source_folder_and_resources_reach_the_tasks_and_edits_reach_the_next_job,
+    keys_for_queue_priority_type_tags_timeout_and_acl_reach_yarn,
+    a_failure_is_reported_with_exit_code_host_and_last_output,
+    a_kill_ends_a_running_job_and_its_application,
+    a_job_whose_masters_die_too_often_fails_and_leaves_no_process,
+    a_killed_executor_leaves_no_process_of_its_task,
+    a_staged_file_that_changed_ends_the_job_without_a_restart,
+    a_plan_shows_the_requested_containers_the_uploaded_files_and_the_commands,
+    invalid_queues_and_resources_are_refused_before_any_upload,
+    a_submit_to_a_closed_queue_is_refused_with_the_list_of_open_queues,
+    the_doctor_reports_each_part_of_a_healthy_cluster,
+    a_wrong_hadoop_configuration_is_refused_with_the_name_of_the_key,
+    gc_removes_ended_jobs_and_staged_files_that_no_job_needs,
+    private_keys_appear_in_no_container_log,
 )

@@ -62,7 +62,7 @@ class Follower:
         return code, self.text(), "".join(line for _, line in self.errors)
 
 
-def new_lines_and_the_last_one_are_shown_soon():
+def logs_follow_shows_every_line_within_5_seconds():
     stop = WORK / "stop-soon"
     client, job = begin("-executes", f"{script('tells.py', TELLS_TIME)} {stop}", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
@@ -80,7 +80,7 @@ def new_lines_and_the_last_one_are_shown_soon():
     must(late[-1] < SOON, "seen late:", late[-3:])
 
 
-def a_cursor_continues_where_a_killed_client_stopped():
+def logs_continue_from_the_cursor_of_a_killed_client_without_losing_a_line():
     stop = WORK / "stop-cursor"
     client, job = begin("-executes", f"{script('tells.py', TELLS_TIME)} {stop}", "-conf", "tony.worker.instances=1")
     killed = Follower("--json", job)
@@ -103,7 +103,7 @@ def a_cursor_continues_where_a_killed_client_stopped():
     must(end(client)[0] == 0, "its client")
 
 
-def two_followers_of_eight_tasks_get_every_line():
+def two_log_followers_of_eight_tasks_receive_every_line():
     program = script("eight.py", "import os, time\nfor n in range(20):\n"
                      "    print(os.environ['TONY_TASK'], n, flush=True)\n    time.sleep(0.1)\n")
     client, job = begin("-executes", program, "-conf", "tony.worker.instances=8")
@@ -117,7 +117,7 @@ def two_followers_of_eight_tasks_get_every_line():
         must(seen == expected, len(seen), "of", len(expected), errors, text[-300:])
 
 
-def a_task_that_writes_fifty_megabytes_is_followed():
+def logs_follow_shows_all_fifty_megabytes_of_a_task():
     # The task runs until everything was read, because an executor waits some seconds for its readers, which a busy
     # machine may exceed.
     stop = WORK / "stop-much"
@@ -140,7 +140,7 @@ def executor_of(job):
     return parent_of(status(job)["tasks"][0]["pid"])
 
 
-def a_hung_executor_is_reported_in_one_clear_line():
+def the_logs_of_a_hung_executor_are_read_from_its_node_with_a_one_line_warning():
     client, job = begin("-executes", "echo before; sleep 600", "-conf", "tony.worker.instances=1")
     runs(job)
     executor = executor_of(job)
@@ -161,7 +161,7 @@ def a_hung_executor_is_reported_in_one_clear_line():
     end(client)
 
 
-def killing_an_executor_whose_log_is_read_ends_no_follower():
+def a_log_follower_continues_with_the_next_attempt_after_the_executor_was_killed():
     client, job = begin("-executes", "echo attempt $TONY_ATTEMPT; exec sleep 600", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
     until(lambda: "attempt 1" in follower.text(), "the first attempt")
@@ -174,7 +174,7 @@ def killing_an_executor_whose_log_is_read_ends_no_follower():
     nothing_is_left_of(job)
 
 
-def the_death_of_the_last_master_ends_followers():
+def a_log_follower_ends_after_the_death_of_the_last_master():
     client, job = begin("-executes", "echo before; sleep 600", "-conf", "tony.worker.instances=1")
     follower = Follower(job)
     until(lambda: "before" in follower.text(), "a line")
@@ -191,7 +191,7 @@ def read_at_once(job, *words):
     return ran
 
 
-def logs_of_failed_tasks_and_of_the_chief_remain_after_the_end():
+def logs_of_failed_tasks_and_of_the_chief_are_stored_in_hdfs_after_the_jobs_end():
     ran = submit("-executes", "echo to stdout; echo bad thing >&2; exit 3", "-conf", "tony.worker.instances=1")
     failed = ran.stdout.split()[0]
     must(ran.returncode == 1, ran.stdout, ran.stderr)
@@ -234,7 +234,7 @@ def read_all_attempts(job):
                  task, attempt, ran.stdout, ran.stderr)
 
 
-def logs_of_every_attempt_in_a_container_remain_after_the_end():
+def logs_of_every_attempt_are_readable_after_the_jobs_end():
     ran = submit(*ATTEMPTS)
     must(ran.returncode == 0, ran.stdout, ran.stderr)
     job = ran.stdout.split()[0]
@@ -243,7 +243,7 @@ def logs_of_every_attempt_in_a_container_remain_after_the_end():
     read_all_attempts(job)
 
 
-def each_task_has_a_link_to_its_logs():
+def the_status_of_each_task_has_a_url_of_its_logs():
     client, job = begin("-executes", "echo linked; sleep 600", "-conf", "tony.worker.instances=1")
     link = runs(job)["tasks"][0]["log_url"]
     with urllib.request.urlopen(f"{link}/stdout", timeout=30) as answer:
@@ -254,7 +254,7 @@ def each_task_has_a_link_to_its_logs():
     must(status(job)["tasks"][0]["log_url"] == link, "after the end")
 
 
-def the_verdict_names_why_a_container_never_started():
+def the_verdict_names_the_missing_file_of_a_container_that_never_started():
     (WORK / "gone.txt").write_text(f"gone {WORK}")
     client, job = begin("-executes", "true", "-conf", "tony.worker.instances=1",
                         "-conf", f"tony.containers.resources={WORK}/gone.txt")
@@ -271,21 +271,21 @@ def the_verdict_names_why_a_container_never_started():
 
 
 TOGETHER = (
-    new_lines_and_the_last_one_are_shown_soon,
-    a_cursor_continues_where_a_killed_client_stopped,
-    two_followers_of_eight_tasks_get_every_line,
-    a_task_that_writes_fifty_megabytes_is_followed,
-    a_hung_executor_is_reported_in_one_clear_line,
-    logs_of_failed_tasks_and_of_the_chief_remain_after_the_end,
-    killing_an_executor_whose_log_is_read_ends_no_follower,
-    the_death_of_the_last_master_ends_followers,
-    each_task_has_a_link_to_its_logs,
-    the_verdict_names_why_a_container_never_started,
-    logs_of_every_attempt_in_a_container_remain_after_the_end,
+    logs_follow_shows_every_line_within_5_seconds,
+    logs_continue_from_the_cursor_of_a_killed_client_without_losing_a_line,
+    two_log_followers_of_eight_tasks_receive_every_line,
+    logs_follow_shows_all_fifty_megabytes_of_a_task,
+    the_logs_of_a_hung_executor_are_read_from_its_node_with_a_one_line_warning,
+    logs_of_failed_tasks_and_of_the_chief_are_stored_in_hdfs_after_the_jobs_end,
+    a_log_follower_continues_with_the_next_attempt_after_the_executor_was_killed,
+    a_log_follower_ends_after_the_death_of_the_last_master,
+    the_status_of_each_task_has_a_url_of_its_logs,
+    the_verdict_names_the_missing_file_of_a_container_that_never_started,
+    logs_of_every_attempt_are_readable_after_the_jobs_end,
 )
 ALONE = ()
 DEFAULT = (
-    new_lines_and_the_last_one_are_shown_soon,
-    a_cursor_continues_where_a_killed_client_stopped,
-    logs_of_failed_tasks_and_of_the_chief_remain_after_the_end,
+    logs_follow_shows_every_line_within_5_seconds,
+    logs_continue_from_the_cursor_of_a_killed_client_without_losing_a_line,
+    logs_of_failed_tasks_and_of_the_chief_are_stored_in_hdfs_after_the_jobs_end,
 )

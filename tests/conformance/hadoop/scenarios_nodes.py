@@ -18,7 +18,7 @@ def started_in(out):
     return {file.name: file.read_text() for file in out.iterdir()} if out.exists() else {}
 
 
-def a_gang_starts_again_in_its_containers():
+def a_restarted_gang_runs_in_the_same_containers():
     """Processes that the first attempt left in the containers are ended before."""
     out = WORK / "kept"
     out.mkdir()
@@ -49,7 +49,7 @@ def executors_of(job):
     return {task["task"]: parent_of(task["pid"]) for task in status(job)["tasks"] if task["pid"]}
 
 
-def gangs_that_lack_one_container_each_do_not_deadlock():
+def two_gangs_that_lack_one_container_each_return_containers_and_both_succeed():
     """A third job, whose queue is below its share, takes GPUs from two gangs. Each of the two gangs then holds
     half of what it needs, until it returns that."""
     words = ("-conf", "tony.worker.instances=2", "-conf", "tony.worker.gpus=1", "-conf", "tony.yarn.gang-hold=3000")
@@ -80,7 +80,7 @@ def master_log(job):
     return "".join(log.read_text() for log in CLUSTER.glob(f"node?/logs/{job}/*_01_000001/*") if log.is_file())
 
 
-def a_node_that_cannot_start_executors_is_avoided():
+def a_node_on_which_two_containers_failed_is_avoided_for_10_minutes():
     words = ("-executes", "sleep 1", "-conf", "tony.worker.instances=4", "-conf", "tony.worker.placement=spread")
     must(submit(*words).returncode == 0, "before")
     executors = [file for file in (CLUSTER / "node2").rglob("tony-executor") if file.is_file()]
@@ -104,7 +104,7 @@ def a_node_that_cannot_start_executors_is_avoided():
     nothing_is_left_of(job)
 
 
-def gpus_are_used_on_the_nodes_that_have_them():
+def tasks_that_request_gpus_run_on_the_node_with_gpus():
     ran = submit("-executes", "true", "-conf", "tony.worker.instances=4", "-conf", "tony.worker.gpus=1")
     must(ran.returncode == 0, ran.stdout, ran.stderr)
     job = ran.stdout.split()[0]
@@ -121,7 +121,7 @@ def gpus_are_used_on_the_nodes_that_have_them():
     must(submit(*words, "-conf", "tony.worker.gpus=4").returncode == 0, "all four")
 
 
-def other_resource_types_are_used_on_the_nodes_that_have_them():
+def tasks_that_request_a_custom_resource_run_on_the_node_that_has_the_resource():
     words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=2", "-conf", "tony.worker.resource.disk=3000M")
     client, job = begin(*words)
     runs(job)
@@ -137,7 +137,7 @@ def other_resource_types_are_used_on_the_nodes_that_have_them():
     must(alone.returncode == 0 and hosts_of(alone.stdout.split()[0]) == {DISK_NODE}, alone.stdout, alone.stderr)
 
 
-def a_queue_that_is_full_by_one_resource_is_named_with_it():
+def the_pending_reason_names_the_queue_and_the_resource_that_fills_the_queue():
     """The CapacityScheduler grants nothing more in such a queue, not even the container of an application master."""
     words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=1")
     first, holder = begin(*words, "-conf", "tony.worker.gpus=4")
@@ -153,7 +153,7 @@ def a_queue_that_is_full_by_one_resource_is_named_with_it():
     end(second)
 
 
-def a_pending_reason_names_the_missing_gpus():
+def the_pending_reason_names_the_missing_gpus():
     words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=1", "-conf", "tony.worker.gpus=3")
     first, holder = begin(*words)
     runs(holder)
@@ -165,14 +165,14 @@ def a_pending_reason_names_the_missing_gpus():
         end(client)
 
 
-TOGETHER = (a_gang_starts_again_in_its_containers,)
+TOGETHER = (a_restarted_gang_runs_in_the_same_containers,)
 # These scenarios need all GPUs, or break a node.
 ALONE = (
-    gangs_that_lack_one_container_each_do_not_deadlock,
-    a_node_that_cannot_start_executors_is_avoided,
-    gpus_are_used_on_the_nodes_that_have_them,
-    other_resource_types_are_used_on_the_nodes_that_have_them,
-    a_pending_reason_names_the_missing_gpus,
-    a_queue_that_is_full_by_one_resource_is_named_with_it,
+    two_gangs_that_lack_one_container_each_return_containers_and_both_succeed,
+    a_node_on_which_two_containers_failed_is_avoided_for_10_minutes,
+    tasks_that_request_gpus_run_on_the_node_with_gpus,
+    tasks_that_request_a_custom_resource_run_on_the_node_that_has_the_resource,
+    the_pending_reason_names_the_missing_gpus,
+    the_pending_reason_names_the_queue_and_the_resource_that_fills_the_queue,
 )
 DEFAULT = ()

@@ -127,7 +127,7 @@ class Reader:
             return refused.code, "", refused.read().decode(errors="replace")
 
 
-def each_link_works_for_users_who_may_see_it():
+def each_link_of_the_page_works_for_users_in_the_view_acl():
     client, job, folder = begin_two("-conf", "tony.yarn.view-acl=bob")
     page = status(job)["tracking_url"]
     for user in ("root", "bob"):
@@ -139,7 +139,7 @@ def each_link_works_for_users_who_may_see_it():
 
 
 @in_chromium
-def the_page_is_live_and_each_link_works(chromium):
+def the_page_updates_without_a_reload_and_each_link_works(chromium):
     client, job, folder = begin_two()
     page = status(job)["tracking_url"]
     browser = Browser(chromium, "root")
@@ -170,7 +170,7 @@ def the_page_is_live_and_each_link_works(chromium):
 
 
 @in_chromium
-def a_new_log_line_appears_without_a_reload(chromium):
+def a_new_log_line_appears_on_the_page_without_a_reload(chromium):
     client, job, folder = begin_two("-conf", "tony.worker.instances=1")
     log = Browser(chromium, "root").open(f"{status(job)['tracking_url']}logs/worker-0/1/stdout")
     log.wait("document.getElementById('log').textContent === '<b>line 1</b>\\n'")
@@ -182,7 +182,7 @@ def a_new_log_line_appears_without_a_reload(chromium):
 
 
 @in_chromium
-def tensorboard_runs_in_a_container_and_the_page_leads_there(chromium):
+def the_page_links_to_the_tensorboard_in_a_container(chromium):
     logs = WORK / "board"
     client, job, folder = begin_two("-sidecar_tensorboard_log_dir", logs, "-conf", "tony.tensorboard.memory=128m",
                                     "-conf", f"tony.tensorboard.command=mkdir {logs}; cd {logs}; touch a-curve; "
@@ -203,7 +203,7 @@ def tensorboard_runs_in_a_container_and_the_page_leads_there(chromium):
 
 
 @in_chromium
-def users_who_may_not_see_the_application_do_not_see_its_page(chromium):
+def users_outside_the_view_acl_cannot_open_the_page(chromium):
     client, job, folder = begin_two("-conf", "tony.yarn.view-acl=bob")
     page = status(job)["tracking_url"]
     for name in ("", "status.json", "logs/worker-0/1/stdout"):
@@ -249,7 +249,7 @@ def first_bytes(source, port):
             return b""
 
 
-def requests_that_bypass_the_proxy_are_refused():
+def requests_to_the_masters_ports_from_other_addresses_than_the_proxy_are_refused():
     client, job, folder = begin_two()
     ports = listening(job)
     must(len(ports) == 2, "one for calls, one for the page:", ports)
@@ -261,7 +261,7 @@ def requests_that_bypass_the_proxy_are_refused():
 
 
 @in_chromium
-def after_the_end_the_link_leads_to_the_verdict(chromium):
+def the_tracking_link_of_an_ended_job_leads_to_the_verdict(chromium):
     client, job = begin("-executes", "echo the learning rate is negative >&2; exit 3", "-conf",
                         "tony.worker.instances=1")
     must(end(client)[0] == 1, "its client")
@@ -285,7 +285,7 @@ class Portal(http.server.BaseHTTPRequestHandler):
 
 
 @in_chromium
-def with_a_portal_the_link_leads_to_it(chromium):
+def the_tracking_link_of_an_ended_job_leads_to_the_configured_portal(chromium):
     portal = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Portal)
     threading.Thread(target=portal.serve_forever, daemon=True).start()
     try:
@@ -299,18 +299,18 @@ def with_a_portal_the_link_leads_to_it(chromium):
 
 
 TOGETHER = (
-    the_page_is_live_and_each_link_works,
-    users_who_may_not_see_the_application_do_not_see_its_page,
-    tensorboard_runs_in_a_container_and_the_page_leads_there,
-    a_new_log_line_appears_without_a_reload,
-    after_the_end_the_link_leads_to_the_verdict,
-    with_a_portal_the_link_leads_to_it,
-    each_link_works_for_users_who_may_see_it,
-    requests_that_bypass_the_proxy_are_refused,
+    the_page_updates_without_a_reload_and_each_link_works,
+    users_outside_the_view_acl_cannot_open_the_page,
+    the_page_links_to_the_tensorboard_in_a_container,
+    a_new_log_line_appears_on_the_page_without_a_reload,
+    the_tracking_link_of_an_ended_job_leads_to_the_verdict,
+    the_tracking_link_of_an_ended_job_leads_to_the_configured_portal,
+    each_link_of_the_page_works_for_users_in_the_view_acl,
+    requests_to_the_masters_ports_from_other_addresses_than_the_proxy_are_refused,
 )
 ALONE = ()
 # These run without a browser; tests/e2e tests the same page in a browser without a proxy.
 DEFAULT = (
-    each_link_works_for_users_who_may_see_it,
-    requests_that_bypass_the_proxy_are_refused,
+    each_link_of_the_page_works_for_users_in_the_view_acl,
+    requests_to_the_masters_ports_from_other_addresses_than_the_proxy_are_refused,
 )

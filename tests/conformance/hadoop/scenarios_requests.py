@@ -41,7 +41,7 @@ class Machine:
         return json.loads(ran.stdout)
 
 
-def submits_at_once_from_two_machines_make_one_job():
+def simultaneous_submits_of_one_request_from_two_machines_create_one_job():
     machines = [Machine("racer-a"), Machine("racer-b")]
     machines[0].made("warm up")  # uploads the programs, so that all clients reach the same step at the same time
     go = WORK / "go-race"
@@ -64,7 +64,7 @@ def submits_at_once_from_two_machines_make_one_job():
     nothing_is_left_of(job)
 
 
-def every_verb_knows_the_job_on_another_machine():
+def every_verb_works_on_a_job_that_was_submitted_on_another_machine():
     here, there, go = Machine("here"), Machine("there"), WORK / "go"
     program = f'until [ -e {go} ]; do sleep 0.2; done; echo "{{\\"loss\\":1}}" > $TONY_OUTPUT_FILE'
     job = here.made("step", "--owner", "a", "--submission", "1", program=program)["job"]
@@ -153,27 +153,27 @@ def where_the_request_is(user):
     return f"destination=/user/{user}/.tony/requests/"
 
 
-def a_submit_killed_before_its_request_was_written_is_continued():
+def another_machine_continues_a_submit_killed_before_the_request_record_was_written():
     is_gone_on_with("unwritten", CutWhere(where_the_request_is("unwritten")), (1, 0, 0))
 
 
-def a_submit_killed_after_its_request_was_written_is_continued():
+def another_machine_continues_a_submit_killed_after_the_request_record_was_written():
     is_gone_on_with("written", CutWhere(where_the_request_is("written"), after=True), (1, 0, 0))
 
 
-def a_submit_killed_before_its_job_was_made_is_continued():
+def another_machine_continues_a_submit_killed_before_the_job_record_was_written():
     is_gone_on_with("unmade", CutWhere("submission.json"), (1, 0, 0))
 
 
-def a_submit_killed_after_its_job_was_made_is_continued():
+def another_machine_continues_a_submit_killed_after_the_job_record_was_written():
     is_gone_on_with("made", CutWhere("submission.json", after=True), (1, 1, 0))
 
 
-def a_submit_killed_before_its_request_to_yarn_is_continued():
+def another_machine_continues_a_submit_killed_before_its_call_of_submit_application():
     is_gone_on_with("unasked", CutWhere("submitApplication"), (1, 1, 0))
 
 
-def a_submit_killed_after_its_request_to_yarn_is_continued():
+def another_machine_continues_a_submit_killed_after_its_call_of_submit_application():
     is_gone_on_with("asked", CutWhere("submitApplication", after=True), (1, 1, 1))
 
 
@@ -182,7 +182,7 @@ def record_of(request, user="root"):
     return f"/user/{user}/.tony/requests/{name[:2]}/{name[2:]}.1.json"
 
 
-def gc_forgets_a_request_with_its_job():
+def gc_removes_the_record_of_a_request_together_with_its_job():
     here, there = Machine("gc-here"), Machine("gc-there")
     job = here.made("old")["job"]
     must(there.tony("wait", job).returncode == 0, "wait")
@@ -205,7 +205,7 @@ def gc_forgets_a_request_with_its_job():
         must(missing.code == 404, missing)
 
 
-def a_request_of_an_older_release_is_known_where_it_was_submitted():
+def a_request_of_an_older_release_is_found_elsewhere_after_a_resubmit_on_its_machine():
     here, there = Machine("older-here"), Machine("older-there")
     job = there.made("other")["job"]
     must(there.tony("wait", job).returncode == 0, "wait")
@@ -220,7 +220,7 @@ def a_request_of_an_older_release_is_known_where_it_was_submitted():
     must(there.told("find", "--request-id", "older")["job"] == job, "it was carried over")
 
 
-def a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too():
+def a_second_machine_that_names_the_same_cluster_finds_the_job_of_a_request():
     places = {"hdfs": ("fs.defaultFS", "dfs.namenode.http-address"),
               "yarn": ("yarn.resourcemanager.address", "yarn.resourcemanager.scheduler.address")}
     words = []
@@ -240,22 +240,22 @@ def a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too(
 
 
 TOGETHER = (
-    every_verb_knows_the_job_on_another_machine,
-    submits_at_once_from_two_machines_make_one_job,
-    a_submit_killed_after_its_job_was_made_is_continued,
-    a_submit_killed_before_its_job_was_made_is_continued,
-    a_submit_killed_before_its_request_was_written_is_continued,
-    a_submit_killed_after_its_request_was_written_is_continued,
-    a_submit_killed_before_its_request_to_yarn_is_continued,
-    a_submit_killed_after_its_request_to_yarn_is_continued,
+    every_verb_works_on_a_job_that_was_submitted_on_another_machine,
+    simultaneous_submits_of_one_request_from_two_machines_create_one_job,
+    another_machine_continues_a_submit_killed_after_the_job_record_was_written,
+    another_machine_continues_a_submit_killed_before_the_job_record_was_written,
+    another_machine_continues_a_submit_killed_before_the_request_record_was_written,
+    another_machine_continues_a_submit_killed_after_the_request_record_was_written,
+    another_machine_continues_a_submit_killed_before_its_call_of_submit_application,
+    another_machine_continues_a_submit_killed_after_its_call_of_submit_application,
     a_running_job_is_killed_from_another_machine,
-    a_request_of_an_older_release_is_known_where_it_was_submitted,
-    a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too,
+    a_request_of_an_older_release_is_found_elsewhere_after_a_resubmit_on_its_machine,
+    a_second_machine_that_names_the_same_cluster_finds_the_job_of_a_request,
 )
-ALONE = (gc_forgets_a_request_with_its_job,)  # it removes files that others need
+ALONE = (gc_removes_the_record_of_a_request_together_with_its_job,)  # it removes files that others need
 DEFAULT = (
-    every_verb_knows_the_job_on_another_machine,
-    submits_at_once_from_two_machines_make_one_job,
-    a_submit_killed_after_its_job_was_made_is_continued,
-    a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too,
+    every_verb_works_on_a_job_that_was_submitted_on_another_machine,
+    simultaneous_submits_of_one_request_from_two_machines_create_one_job,
+    another_machine_continues_a_submit_killed_after_the_job_record_was_written,
+    a_second_machine_that_names_the_same_cluster_finds_the_job_of_a_request,
 )

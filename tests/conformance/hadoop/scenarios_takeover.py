@@ -64,7 +64,7 @@ def succeeds_unchanged(client, job, before):
     nothing_is_left_of(job)
 
 
-def three_am_processes_die_within_three_seconds():
+def three_killed_am_processes_in_a_row_leave_the_tasks_running():
     client, job, before = start()
     for number in range(1, 4):
         leads(job, 1000 + number)
@@ -74,7 +74,7 @@ def three_am_processes_die_within_three_seconds():
     succeeds_unchanged(client, job, before)
 
 
-def twenty_am_processes_die_within_a_minute():
+def twenty_killed_am_processes_in_a_minute_leave_the_tasks_running():
     client, job, before = start()
     began = time.monotonic()
     for number in range(20):
@@ -84,7 +84,7 @@ def twenty_am_processes_die_within_a_minute():
     succeeds_unchanged(client, job, before)
 
 
-def the_container_of_the_am_dies():
+def a_killed_am_container_leaves_the_tasks_running():
     """The containers are older than a heartbeat of their nodes: the ResourceManager ends younger ones."""
     client, job, before = start()
     time.sleep(2.5)
@@ -96,7 +96,7 @@ def the_container_of_the_am_dies():
     succeeds_unchanged(client, job, before)
 
 
-def five_deaths_before_an_am_leads_end_the_job():
+def a_job_fails_after_five_am_processes_died_before_leading():
     """No AM process can lead while the ResourceManager is stopped."""
     client, job, _ = start()
     cluster("kill", "resourcemanager", "STOP")
@@ -117,7 +117,7 @@ def records_of_journal(job):
     return folder, sorted(attribute["name"] for attribute in told)
 
 
-def an_am_that_cannot_read_its_journal_ends_the_job():
+def a_job_fails_if_no_am_can_read_its_journal():
     client, job, _ = start()
     folder, names = records_of_journal(job)
     hdfs("PUT", folder, op="REMOVEXATTR", **{"xattr.name": names[0]})
@@ -152,7 +152,7 @@ def the_lease_record_names_the_am_and_is_renewed():
     nothing_is_left_of(job)
 
 
-TOGETHER = [the_lease_record_names_the_am_and_is_renewed, three_am_processes_die_within_three_seconds, the_container_of_the_am_dies,
-            an_am_that_cannot_read_its_journal_ends_the_job, twenty_am_processes_die_within_a_minute]
-ALONE = [five_deaths_before_an_am_leads_end_the_job]
-DEFAULT = [three_am_processes_die_within_three_seconds]
+TOGETHER = [the_lease_record_names_the_am_and_is_renewed, three_killed_am_processes_in_a_row_leave_the_tasks_running, a_killed_am_container_leaves_the_tasks_running,
+            a_job_fails_if_no_am_can_read_its_journal, twenty_killed_am_processes_in_a_minute_leave_the_tasks_running]
+ALONE = [a_job_fails_after_five_am_processes_died_before_leading]
+DEFAULT = [three_killed_am_processes_in_a_row_leave_the_tasks_running]

@@ -75,7 +75,7 @@ def process_of(job, task):
     return next(each["pid"] for each in status(job)["tasks"] if each["task"] == task)
 
 
-def a_worker_that_is_killed_fails_the_job():
+def a_worker_killed_by_sigkill_fails_the_job():
     job = detached("worker-killed", "-conf", "tony.restart.lost.budget=0")
     os.kill(process_of(job, "worker:0"), signal.SIGKILL)
     ran = tony("wait", job)
@@ -116,7 +116,7 @@ def ports(name, expected):
     return scenario
 
 
-def an_application_master_that_dies_fails_the_job():
+def a_job_whose_application_masters_die_too_often_fails():
     """TonY's job fails when its first master dies. Ours fails when its masters die too often."""
     job = detached("sidecar-crash", "-shell_env", f"UNTIL={WORK}/master-go", "-conf", "tony.sidecarexecutor.instances=0")
     process_of(job, "worker:0")
@@ -134,25 +134,25 @@ def named(name, scenario):
 
 user_files()
 TOGETHER = (
-    named("one program without roles succeeds", whole("single-node-pass", 0, ["driver:0 succeeded"])),
-    named("one program without roles fails", whole("single-node-fail", 1, ["driver:0 failed"], "exit code 1")),
-    named("a worker finds its variable and its Python environment", whole("worker-with-venv", 0, ["worker:0 succeeded"])),
-    named("all tasks fail", whole("ps-worker-fail", 1, None, "exit code 1")),
-    named("a worker that is not the chief fails", whole("non-chief-fails", 1, ["chief:0 killed", "worker:0 failed"])),
-    named("workers of PyTorch find their ranks", whole("pytorch", 0, ["worker:0 succeeded", "worker:1 succeeded"])),
+    named("a job without roles succeeds", whole("single-node-pass", 0, ["driver:0 succeeded"])),
+    named("a job without roles fails", whole("single-node-fail", 1, ["driver:0 failed"], "exit code 1")),
+    named("a worker runs with its variable and its Python environment", whole("worker-with-venv", 0, ["worker:0 succeeded"])),
+    named("a job fails if all its tasks fail", whole("ps-worker-fail", 1, None, "exit code 1")),
+    named("a failed worker beside the chief fails the job", whole("non-chief-fails", 1, ["chief:0 killed", "worker:0 failed"])),
+    named("two workers of PyTorch run with their ranks", whole("pytorch", 0, ["worker:0 succeeded", "worker:1 succeeded"])),
     named("one standalone task runs", whole("standalone", 0, ["worker:0 succeeded"])),
-    named("resources are there by their names and unpacked", whole("resources", 0, ["worker:0 succeeded"])),
-    named("ps and worker: succeeded, and stopped", whole("callback", 0, ["ps:0 killed", "worker:0 succeeded"])),
-    named("a parameter server that fails", whole("ps-crash", 1, ["ps:0 failed", "worker:0 killed"], "ps:0 .*exit code 1")),
-    named("the conf of final-conf runs", whole("final-conf", 0, ["worker:0 succeeded"])),
-    named("a class path that is not there is no mistake", whole("hdfs-classpath", 0, ["worker:0 succeeded"])),
+    named("resources reach the task under their names and unpacked", whole("resources", 0, ["worker:0 succeeded"])),
+    named("a parameter server is stopped when the worker has succeeded", whole("callback", 0, ["ps:0 killed", "worker:0 succeeded"])),
+    named("a failed parameter server fails the job and stops the worker", whole("ps-crash", 1, ["ps:0 failed", "worker:0 killed"], "ps:0 .*exit code 1")),
+    named("the configuration method-final-conf runs", whole("final-conf", 0, ["worker:0 succeeded"])),
+    named("a job with a missing HDFS class path succeeds", whole("hdfs-classpath", 0, ["worker:0 succeeded"])),
     named("two standalone tasks are refused", refused("bad-method-standalone-two", "1 slave, 1 worker")),
     named("Horovod is refused", refused("bad-method-horovod", "horovod.*not supported yet")),
-    named("the chief alone has a TensorBoard port", ports("tb-port", "chief:0")),
-    named("TensorBoard beside the job has the port", ports("attached-tensorboard", "tensorboard:0")),
-    a_worker_that_is_killed_fails_the_job,
+    named("only the chief has a TensorBoard port", ports("tb-port", "chief:0")),
+    named("only the attached TensorBoard task has a TensorBoard port", ports("attached-tensorboard", "tensorboard:0")),
+    a_worker_killed_by_sigkill_fails_the_job,
     a_failed_sidecar_does_not_fail_the_job,
-    an_application_master_that_dies_fails_the_job,
+    a_job_whose_application_masters_die_too_often_fails,
 )
 ALONE = ()
 DEFAULT = ()

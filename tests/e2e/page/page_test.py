@@ -87,7 +87,7 @@ class PageTest(unittest.TestCase):
             self.assertIn(what, report)
         self.assertIn(f"tony logs {self.job} worker:1#2", report)
 
-    def test_a_job_is_followed_from_its_run_to_its_failure_and_found_again(self):
+    def test_the_page_follows_a_job_to_its_failure_and_the_history_shows_the_failure(self):
         self.start_chromium()
         self.submit(COMMAND.format(go=self.folder / "go", line=self.folder / "line"), workers=3)
         url = self.tracking_url()
@@ -141,7 +141,7 @@ class PageTest(unittest.TestCase):
                 self.assertIn(word, refused.stderr)
                 self.assertEqual(refused.stdout, "")
 
-    def test_the_history_has_the_same_address_each_time(self):
+    def test_history_serve_has_the_same_address_until_its_token_file_is_removed(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         addresses = [self.address_of_history(port) for _ in range(2)]
@@ -152,7 +152,7 @@ class PageTest(unittest.TestCase):
         kept.unlink()
         self.assertNotEqual(self.address_of_history(port), addresses[0])
 
-    def test_a_history_is_served_even_if_its_token_cannot_be_stored(self):
+    def test_history_serve_runs_even_if_its_token_cannot_be_stored(self):
         (self.folder / "home/history/page-token").mkdir(parents=True)
         self.address_of_history(0, complaint="the address of this page will be different at the next start")
 

@@ -29,7 +29,7 @@ class SharedHomeTest : public StrangersTest {
   std::unique_ptr<OtherUser> alice_, bob_, mallory_;
 };
 
-TEST_F(SharedHomeTest, EachUserHasJobsInASharedHome_NeedsRoot) {
+TEST_F(SharedHomeTest, EachUserHasAPrivateFolderForJobsInASharedHome_NeedsRoot) {
   for (const OtherUser* user : {alice_.get(), bob_.get()}) {
     const Ran ran = Tony(*user, One("true"));
     EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -44,7 +44,7 @@ TEST_F(SharedHomeTest, EachUserHasJobsInASharedHome_NeedsRoot) {
   }
 }
 
-TEST_F(SharedHomeTest, AForeignEntryInAUsersPlaceIsRefusedAndItsOwnerNamed_NeedsRoot) {
+TEST_F(SharedHomeTest, AForeignEntryInPlaceOfAUsersFolderIsRefusedAndItsOwnerNamed_NeedsRoot) {
   const fs::path place = FolderOf(*alice_), trap = mallory_->temporary() / "trap";
   const std::string culprit = "uid " + std::to_string(mallory_->uid());
   const std::vector<std::pair<std::string, std::string>> traps = {
@@ -84,7 +84,7 @@ TEST_F(SharedHomeTest, AnotherUsersHomeIsRefusedInOneLine_NeedsRoot) {
   EXPECT_EQ(CountLines(list.out), 2u) << "her jobs are where they were:\n" << list.out;
 }
 
-TEST_F(SharedHomeTest, SimultaneousFirstJobsGiveEachUserAFolder_NeedsRoot) {
+TEST_F(SharedHomeTest, SimultaneousFirstJobsOfThreeUsersInASharedHomeSucceed_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> jobs;
   for (const OtherUser* user : {alice_.get(), bob_.get(), alice_.get(), mallory_.get(), bob_.get()}) {
     jobs.push_back(user->Start(Words{"tony"} + One("true"), {.variables = {{"TONY_HOME", home_->path().string()}}}));

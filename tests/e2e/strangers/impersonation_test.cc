@@ -130,7 +130,7 @@ class ImpersonationTest : public MasterTest {
   std::string token_, url_;
 };
 
-TEST_F(ImpersonationTest, NoStrangerTakesPortOrSocketOverFiftyDeathsOfMastersAndKeepers) {
+TEST_F(ImpersonationTest, AnotherUserCannotTakePortOrSocketDuringFiftyDeathsOfMasterOrKeeper) {
   const OtherUser stranger;
   const fs::path stop = Stop(stranger);
   const auto at_port = stranger.StartCall([=, port = PortOf(url_)] { return TakePort(port, stop); });

@@ -99,7 +99,7 @@ class LedgerStrangersTest : public StrangersTest {
   int attacks_ = 0;
 };
 
-TEST_F(LedgerStrangersTest, AHeldLockOfTheFolderBlocksNoJobAndItsHolderIsNamed) {
+TEST_F(LedgerStrangersTest, AnotherUsersLockOnTheLedgerFolderBlocksNoJobAndItsHolderIsNamed) {
   for (const int kind : {LOCK_EX, LOCK_SH}) {
     const auto attack = Attack(hostile_, [&](const fs::path& ready) { return HoldFolder(ledger_, kind, ready); });
     ExpectHonestJobsRun();
@@ -113,7 +113,7 @@ TEST_F(LedgerStrangersTest, AHeldLockOfTheFolderBlocksNoJobAndItsHolderIsNamed) 
   }
 }
 
-TEST_F(LedgerStrangersTest, AWaitingJobNamesTheHoldersOfTheLockAndOfTheMemory) {
+TEST_F(LedgerStrangersTest, StatusOfAWaitingJobNamesTheHoldersOfLedgerLockAndMemory) {
   const fs::path go = honest_.home() / "go";
   const auto first = honest_.Start(
       Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=600m"}));
@@ -162,7 +162,7 @@ TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
                                                   HasSubstr("(a file of " + Id(hostile_) + ")")));
 }
 
-TEST_F(LedgerStrangersTest, AProcessOfAnotherUserOrJobDoesNotValidateAnEntry) {
+TEST_F(LedgerStrangersTest, AFakeEntryThatNamesAnotherUsersKeeperReservesNoMemory) {
   const fs::path go = honest_.home() / "go";
   const auto job = honest_.Start(
       Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=100m"}));
@@ -225,7 +225,7 @@ TEST_F(LedgerStrangersTest, AMachineFileOfAStrangerIsIgnored) {
 
 // A program that imitates a keeper passes the process check, so it has the rights of a real job: other jobs wait for it
 // while it has no room, and pass it once it has room and does not start.
-TEST_F(LedgerStrangersTest, AFakeKeeperThatDoesNotStartItsJobIsPassed) {
+TEST_F(LedgerStrangersTest, JobsOvertakeAFakeKeeperThatDoesNotStartItsJob) {
   const fs::path program = hostile_.home() / "tony-keeper";
   const Ran made = hostile_.Run({"cp", "/bin/sleep", program.string()});
   ASSERT_EQ(made.exit, 0) << made.err;
@@ -246,7 +246,7 @@ TEST_F(LedgerStrangersTest, AFakeKeeperReservesAtMostItsUsersLimit) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, AUsersLimitRefusesOrQueuesOnlyTheUsersOwnJobs) {
+TEST_F(LedgerStrangersTest, AMemoryLimitOfAUserRefusesOrQueuesOnlyThatUsersJobs) {
   std::ofstream(ledger_ / "machine.json")
       << R"({"memory_mb":1000,"users":{")" << Id(honest_) << R"(":{"memory_mb":300}}})";
   const Ran refused = honest_.Tony(Job("true", "301m"));
@@ -273,7 +273,7 @@ TEST_F(LedgerStrangersTest, AUsersLimitRefusesOrQueuesOnlyTheUsersOwnJobs) {
 
 // Ten users run all attacks of this file at once and in changing order. Meanwhile honest users queue for a machine that
 // has room for one of their jobs at a time.
-TEST_F(LedgerStrangersTest, UnderTenHostileUsersHonestJobsRunToTheirEndOneAtATime) {
+TEST_F(LedgerStrangersTest, JobsOfHonestUsersSucceedOneAtATimeDespiteTenHostileUsers) {
   std::vector<std::unique_ptr<OtherUser>> hostile;
   std::vector<std::unique_ptr<ForkedCall>> attacks;
   for (int i = 0; i < 10; ++i) {

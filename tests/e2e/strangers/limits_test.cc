@@ -22,7 +22,7 @@ class LimitsStrangersTest : public StrangersTest {
   std::unique_ptr<OtherUser> user_;
 };
 
-TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, ASubmitWithTooLowAnOpenFilesLimitIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t files : {8, 12, 16, 20, 24, 32})
     ExpectOneLine(user_->Tony(One("true"), {.open_files = files}),
                   files < 24 ? "(ulimit -n), and tony needs 24" : "(ulimit -n), and a job of 1 task needs 33",
@@ -30,7 +30,7 @@ TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_Nee
   EXPECT_EQ(user_->Tony(One("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
 }
 
-TEST_F(LimitsStrangersTest, AJobThatMayHaveTooSmallAStackIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, ASubmitWithTooLowAStackLimitIsRefusedInOneLine_NeedsRoot) {
   const auto submit = [&](const std::string& kib) {
     return user_->Run(Words{"sh", "-c", "ulimit -s " + kib + "; exec tony \"$@\"", "tony"} + One("true"));
   };
@@ -41,7 +41,7 @@ TEST_F(LimitsStrangersTest, AJobThatMayHaveTooSmallAStackIsRefusedInOneLine_Need
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
-TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, ASubmitWithTooLowAProcessLimitIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
     // The leak sanitizer would start another process at the end.
     ExpectOneLine(user_->Tony(One("true"), {.variables = {{"ASAN_OPTIONS", "detect_leaks=0"}}, .processes = processes}),
@@ -61,7 +61,7 @@ TEST_F(LimitsStrangersTest, OtherCommandsWithTooFewOpenFilesFailInOneLine_NeedsR
   }
 }
 
-TEST_F(LimitsStrangersTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) {
+TEST_F(LimitsStrangersTest, AJobThatFailsAtTheProcessLimitOfItsUserNamesTheLimit_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> others;
   for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
   const Words once = {"tony.restart.lost.budget=1", "tony.restart.backoff-ms=10"};

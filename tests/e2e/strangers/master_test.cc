@@ -23,7 +23,7 @@ long MemoryOf(pid_t pid, const std::string& what) {
   return 0;
 }
 
-TEST_F(MasterTest, OnlyThePageOfAJobListensAtAPort) {
+TEST_F(MasterTest, AJobListensOnNoTcpPortExceptThatOfItsPage) {
   Submit();
 
   std::set<int> page;
@@ -67,7 +67,7 @@ TEST_F(MasterTest, AKillByRootIsNamedInTheVerdict) {
   EXPECT_THAT(ran.out + ran.err, HasSubstr("killed by root (uid 0): the machine is needed"));
 }
 
-TEST_F(MasterTest, AKillByTheOwnerNamesNoUser) {
+TEST_F(MasterTest, TheVerdictNamesNoUserIfTheOwnerKilledTheJob) {
   Submit();
   EXPECT_EQ(Tony({"kill", Job(), "--reason", "enough"}).exit, 0);
   const Ran ran = client_->Wait();
@@ -75,7 +75,7 @@ TEST_F(MasterTest, AKillByTheOwnerNamesNoUser) {
   EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("killed by")));
 }
 
-TEST_F(MasterTest, UnfinishedFramesUseLittleMemory) {
+TEST_F(MasterTest, UnfinishedRpcFramesOf250ConnectionsUseLittleMemoryInTheMaster) {
   Submit();
   const pid_t master = Master();
   const auto hostile = user_->StartCall([place = SocketPlace{Folder(), Socket()}]() -> std::string {
@@ -141,7 +141,7 @@ TEST_F(MasterTest, AStoppedMasterIsNotConsideredDead) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, AHomeWithAPathOfTwoHundredBytesWorks) {
+TEST_F(MasterTest, TheMasterIsReachableInAHomeWithAPathOf200Bytes) {
   home_ = user_->home() / std::string(100, 'x') / std::string(100, 'y');
   Submit();
   EXPECT_TRUE(WaitFor([&] { return IsReached(); }));
@@ -183,7 +183,7 @@ TEST_F(MasterTest, NoJobStartsInAnUnmappedUserNamespace) {
   EXPECT_EQ(Folder().string(), "");
 }
 
-TEST_F(MasterTest, AnEmptyTokenIsRefusedAndTheJobCanBeKilled) {
+TEST_F(MasterTest, AJobWithAnEmptyTokenFileIsDegradedAndCanBeKilled) {
   Submit();
   const std::string token = ReadText(Folder() / "token");
   ASSERT_EQ(truncate((Folder() / "token").c_str(), 0), 0);

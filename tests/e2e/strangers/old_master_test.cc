@@ -28,7 +28,7 @@ class OldMasterTest : public MasterTest {
   UniqueFd impostor_;
 };
 
-TEST_F(OldMasterTest, NoClientSendsATokenToTheTcpPort) {
+TEST_F(OldMasterTest, ClientsDoNotSendTheTokenToTheTcpPortOfAnOldMaster) {
   const Ran status = Tony({"status", "--json", Job()});
   EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
   EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
@@ -48,7 +48,7 @@ TEST_F(OldMasterTest, NoClientSendsATokenToTheTcpPort) {
   EXPECT_FALSE(WasCalled());
 }
 
-TEST_F(OldMasterTest, TheNextMasterAlsoListensAtAPortForOldExecutors) {
+TEST_F(OldMasterTest, TheSuccessorOfAnOldMasterAlsoListensOnATcpPortForOldExecutors) {
   const pid_t executor = Pid("tony-executor");
   kill(Master(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return Socket() == "am.2.sock" && IsReached(); }));

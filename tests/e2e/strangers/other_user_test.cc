@@ -20,7 +20,7 @@ std::string Privileges() {
          std::to_string(getgroups(0, nullptr)) + " " + status.substr(begin, status.find('\n', begin) - begin);
 }
 
-TEST_F(OtherUserTest, AnotherUserHasNoGroupsAndNoPrivileges) {
+TEST_F(OtherUserTest, ATestUserHasNoExtraGroupsAndNoCapabilities) {
   const OtherUser user;
   const std::string id = std::to_string(user.uid());
 
@@ -31,7 +31,7 @@ TEST_F(OtherUserTest, AnotherUserHasNoGroupsAndNoPrivileges) {
       << program.err;
 }
 
-TEST_F(OtherUserTest, TwoUsersAreClosedToEachOtherAndToRootsFiles) {
+TEST_F(OtherUserTest, TestUsersCannotReadPrivateFilesOfEachOtherOrOfRoot) {
   const OtherUser one, two;
   const SharedFolder folder;
   const fs::path secret = folder.path() / "secret";
@@ -47,7 +47,7 @@ TEST_F(OtherUserTest, TwoUsersAreClosedToEachOtherAndToRootsFiles) {
   EXPECT_EQ(two.Read(secret), std::nullopt);
 }
 
-TEST_F(OtherUserTest, AnotherUserRunsTheProgramsWithItsOwnFiles) {
+TEST_F(OtherUserTest, ATestUserRunsAJobWithFilesOfItsOwn) {
   const OtherUser user;
 
   const Ran ran = user.Tony(One("true"));
@@ -68,7 +68,7 @@ TEST_F(OtherUserTest, AProgramRunsWithTheGivenLimitsAndVariables) {
   EXPECT_EQ(ran.out, "8\n1048576\n0000\nvalue\n") << ran.err;
 }
 
-TEST_F(OtherUserTest, NoFileOrProcessOfAUserOutlivesIt) {
+TEST_F(OtherUserTest, FilesAndProcessesOfATestUserAreRemovedWithTheUser) {
   fs::path home;
   pid_t pid = 0;
   {
@@ -83,7 +83,7 @@ TEST_F(OtherUserTest, NoFileOrProcessOfAUserOutlivesIt) {
   EXPECT_TRUE(status.empty() || status.find("\nState:\tZ") != std::string::npos) << status;
 }
 
-TEST_F(OtherUserTest, ACallThatTakesTooLongIsEnded) {
+TEST_F(OtherUserTest, ACallBeyondItsTimeLimitIsKilled) {
   const OtherUser user;
 
   const Ran ran = user.Do([] { return std::string(pause() == 0 ? "" : "woken"); }, Limit(50));

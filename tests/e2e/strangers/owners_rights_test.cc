@@ -71,7 +71,7 @@ class RootsFolder {
   SharedFolder folder_;
 };
 
-TEST_F(OwnersRightsTest, RootFollowsNoLinksInAJobsFolder) {
+TEST_F(OwnersRightsTest, CommandsOfRootFollowNoLinksInAnotherUsersJobFolder) {
   Submit();
   const RootsFolder roots;
   // The links have the names of kill requests in this release and in 0.1.
@@ -97,7 +97,7 @@ TEST_F(OwnersRightsTest, FilesThatRootWritesIntoAHomeBelongToItsOwner) {
   EXPECT_THAT(ran.out + ran.err, HasSubstr("killed by root (uid 0): the machine is needed"));
 }
 
-TEST_F(OwnersRightsTest, ProgramsThatAUserPlantedAreNotRunByRoot) {
+TEST_F(OwnersRightsTest, RootRunsProgramsFromAUsersHomeOnlyAsThatUser) {
   const fs::path seen = PlantKeepers();
   for (const char* verb : {"recover", "wait"}) {
     Words words = {verb, Job()};
@@ -120,7 +120,7 @@ TEST_F(OwnersRightsTest, AHomeThatAnotherUserCanReplaceIsRefused) {
   EXPECT_EQ(AsRootAt(roots.path(), {"list"}).exit, 0);
 }
 
-TEST_F(OwnersRightsTest, AMissingHomeInASharedFolderIsCreatedAtOnce) {
+TEST_F(OwnersRightsTest, RootCreatesAMissingHomeInASharedFolderWithMode0700) {
   const SharedFolder shared;
   chmod(shared.path().c_str(), 01777);
   const fs::path home = shared.path() / "home";
@@ -132,7 +132,7 @@ TEST_F(OwnersRightsTest, AMissingHomeInASharedFolderIsCreatedAtOnce) {
 }
 
 // The user changes the link between the check of the home's owner and the start of a program from the home.
-TEST_F(OwnersRightsTest, ALinkChangedAtAnyMomentNeverGivesRootRights) {
+TEST_F(OwnersRightsTest, AHomeLinkSwappedDuringRecoverNeverRunsAUsersProgramAsRoot) {
   const fs::path seen = PlantKeepers();
   const SharedFolder roots;
   const fs::path link = user_->home() / "link", next = user_->home() / "next";
@@ -164,7 +164,7 @@ TEST_F(OwnersRightsTest, AJobThatRootSubmitsRunsAsTheHomesOwnerWithAWarning) {
   EXPECT_THAT(AsRoot({"list"}).err, IsEmpty());
 }
 
-TEST_F(OwnersRightsTest, RootReadsNoFileOfItsOwnByALink) {
+TEST_F(OwnersRightsTest, LogsRunByRootDoNotReadRootsFileThroughAUsersLink) {
   Submit();
   const RootsFolder roots;
   const fs::path logs = Folder() / "logs/worker-0/1";

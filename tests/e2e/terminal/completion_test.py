@@ -45,7 +45,7 @@ class CompletionTest(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         return [line.split("\t")[0] for line in ran.stdout.splitlines()]
 
-    def test_every_verb_and_each_of_its_options_is_offered(self):
+    def test_completion_offers_every_verb_and_each_option_of_the_verb(self):
         verbs = self.complete("")
         self.assertLessEqual({"submit", "logs", "status", "completion"}, set(verbs))
         for verb in verbs:
@@ -54,7 +54,7 @@ class CompletionTest(unittest.TestCase):
                      if line.startswith("  -") and word.startswith("-")]  # fmt: skip
             self.assertEqual(self.complete(verb, "-"), known, verb)
 
-    def test_jobs_tasks_keys_and_values(self):
+    def test_completion_offers_jobs_tasks_keys_and_option_values(self):
         self.assertEqual(self.complete("status", ""), ["last", self.job, "resnet"])
         self.assertEqual(self.complete("logs", "resnet", "w"), ["worker", "worker:0"])
         self.assertEqual(self.complete("logs", "-n", "5", "last", "eval", ""), ["eval", "eval:0", "worker", "worker:0"])
@@ -96,19 +96,19 @@ class CompletionTest(unittest.TestCase):
         self.press(terminal, "tony submit -conf tony.worker.inst", "tony submit -conf tony.worker.instances=")
         self.press(terminal, "tony submit my", "my\\ job.yaml")
 
-    def test_bash(self):
+    def test_tab_completes_verbs_jobs_options_and_files_in_bash(self):
         bash = self.shell("/bin/bash", "--norc", "--noprofile")
         bash.type(f"PS1='{MARK[:3]}''{MARK[3:]}'; source <(tony completion bash)\n")
         bash.wait_for(lambda: MARK in bash.text(), "the prompt")
         self.drive(bash)
 
-    def test_zsh(self):
+    def test_tab_completes_verbs_jobs_options_and_files_in_zsh(self):
         zsh = self.shell("/bin/zsh", "-f")
         zsh.type(f"PS1='{MARK[:3]}''{MARK[3:]}'; autoload -Uz compinit && compinit -u -D; source <(tony completion zsh)\n")
         zsh.wait_for(lambda: MARK in zsh.text(), "the prompt")
         self.drive(zsh)
 
-    def test_zsh_finds_the_script_in_its_function_folder(self):
+    def test_zsh_loads_the_completion_script_from_its_function_folder(self):
         functions = self.box.folder / "functions"
         functions.mkdir()
         script = subprocess.run([self.box.tony, "completion", "zsh"], capture_output=True, text=True, check=True).stdout
@@ -119,7 +119,7 @@ class CompletionTest(unittest.TestCase):
         self.press(zsh, "tony stat", "tony status")
         self.press(zsh, "tony status res", "tony status resnet")
 
-    def test_fish(self):
+    def test_completion_of_verbs_jobs_options_and_files_in_fish(self):
         def fish(line):
             command = f"tony completion fish | source; complete -C '{line}'"
             ran = subprocess.run(["/usr/bin/fish", "--no-config", "-c", command], env=self.environment(),

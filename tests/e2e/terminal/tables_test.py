@@ -79,7 +79,7 @@ class TablesTest(unittest.TestCase):
             self.assertNotIn(" ", [row[at] for row in rows])
             self.assertEqual(sum(WIDE_NAME[:2] in "".join(row) for row in rows), 2)
 
-    def test_rows_are_coloured_on_a_terminal_or_on_request(self):
+    def test_rows_are_coloured_on_a_terminal_and_with_color_always(self):
         shown = self.show(80, "list")
         self.assertIn(b"\x1b[31m" + self.bad.encode(), shown.bytes)
         self.assertIn(b"\x1b[32mSUCCEEDED\x1b[0m", shown.bytes)
@@ -90,10 +90,10 @@ class TablesTest(unittest.TestCase):
         self.assertIn(b"\x1b[31m", self.box.run("list", "--color", "always").raw)
         self.assertEqual(self.box.run("list", "--color", "sometimes").exit, 64)
 
-    def test_memory_is_shown_with_its_limit(self):
+    def test_status_shows_the_memory_of_a_task_with_its_limit(self):
         self.assertRegex(self.show(120, "status", self.held).text(), r"worker:0 .* running .* 0\.\d/2\.0 GB +\d+ MB ")
 
-    def test_the_next_command_is_suggested_to_people_only(self):
+    def test_the_next_command_is_suggested_only_on_a_terminal_without_quiet_or_json(self):
         self.assertIn(f"next: tony logs {self.held} -f", self.show(80, "status", self.held).text())
         self.assertIn("next: tony submit job.json", self.planned().text())
         self.assertNotIn("next:", self.planned("--quiet").text())

@@ -15,7 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST_F(ApplicationMasterTest, NothingIsOrderedBeforeItIsWritten) {
+TEST_F(ApplicationMasterTest, TheSchedulerReceivesAnOrderOnlyAfterTheDecisionIsInTheJournal) {
   EXPECT_THAT(journal_.appended, Contains("containers_requested"));
   EXPECT_THAT(scheduler_.orders, IsEmpty());
 
@@ -24,7 +24,7 @@ TEST_F(ApplicationMasterTest, NothingIsOrderedBeforeItIsWritten) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("request worker:0#1 worker:1#1"));
 }
 
-TEST_F(ApplicationMasterTest, ACallIsAnsweredWhenWhatItChangedIsWritten) {
+TEST_F(ApplicationMasterTest, ACallIsAnsweredOnceItsDecisionsAreInTheJournal) {
   Grant("worker:0");
   journal_.WriteAll();
 
@@ -41,7 +41,7 @@ TEST_F(ApplicationMasterTest, ACallThatChangesNothingIsAnsweredAtOnce) {
   EXPECT_FALSE(Heartbeat("worker:0")->open());
 }
 
-TEST_F(ApplicationMasterTest, ACallWaitsForTheWritesOfEarlierCalls) {
+TEST_F(ApplicationMasterTest, ACallWaitsForTheJournalWritesOfEarlierCalls) {
   GrantBothAndRegisterOne();
   Register("worker:1");
 
@@ -52,7 +52,7 @@ TEST_F(ApplicationMasterTest, ACallWaitsForTheWritesOfEarlierCalls) {
   EXPECT_FALSE(answer->open());
 }
 
-TEST_F(ApplicationMasterTest, AParkedAwaitIsAnsweredWhenTheGangHasFormed) {
+TEST_F(ApplicationMasterTest, AnExecutorsAwaitCallIsAnsweredWhenTheGangHasFormed) {
   GrantBothAndRegisterOne();
   const auto command = Await("worker:0");
   Register("worker:1");
@@ -66,7 +66,7 @@ TEST_F(ApplicationMasterTest, AParkedAwaitIsAnsweredWhenTheGangHasFormed) {
 
 // If the AM sent the new generation too early and died, no later master would know it, and all of them would refuse the
 // executor.
-TEST_F(ApplicationMasterTest, AnAwaitDoesNotReceiveLaterDecisionsThatAreNotWritten) {
+TEST_F(ApplicationMasterTest, AnAwaitCallIsNotAnsweredWithADecisionThatIsNotYetInTheJournal) {
   Grant("worker:0");
   Grant("worker:1");
   journal_.WriteAll();
@@ -83,7 +83,7 @@ TEST_F(ApplicationMasterTest, AnAwaitDoesNotReceiveLaterDecisionsThatAreNotWritt
   EXPECT_TRUE(command->value);
 }
 
-TEST_F(ApplicationMasterTest, AWrongTokenIsRefusedAndChangesNothing) {
+TEST_F(ApplicationMasterTest, ARegistrationWithAWrongTokenIsRejectedAndChangesNothing) {
   Grant("worker:0");
   journal_.WriteAll();
   const size_t before = journal_.appended.size();
@@ -95,7 +95,7 @@ TEST_F(ApplicationMasterTest, AWrongTokenIsRefusedAndChangesNothing) {
   EXPECT_EQ(journal_.appended.size(), before);
 }
 
-TEST_F(ApplicationMasterTest, CallsAreRefusedWhileTheSchedulerIsLost) {
+TEST_F(ApplicationMasterTest, CallsAreRefusedAsNotLeaderWhileTheSchedulerIsUnreachable) {
   GrantBothAndRegisterOne();
   master_.OnScheduler(SchedulerLost{"no answer"});
   const auto refused = Heartbeat("worker:0");
@@ -108,7 +108,7 @@ TEST_F(ApplicationMasterTest, CallsAreRefusedWhileTheSchedulerIsLost) {
   EXPECT_TRUE(Heartbeat("worker:0")->value);
 }
 
-TEST_F(ApplicationMasterTest, TheSchedulerReceivesTheProgressOfTheJob) {
+TEST_F(ApplicationMasterTest, TheSchedulerReceivesTheFractionOfSucceededTasksAsProgress) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -118,7 +118,7 @@ TEST_F(ApplicationMasterTest, TheSchedulerReceivesTheProgressOfTheJob) {
   EXPECT_EQ(scheduler_.progress, 0.5);
 }
 
-TEST_F(ApplicationMasterTest, AnEndIsReportedOnceItsStatusIsWritten) {
+TEST_F(ApplicationMasterTest, TheEndOfAJobIsReportedOnlyAfterTheFinalStatusIsWritten) {
   journal_.WriteAll();
   const auto killed = Kill();
   EXPECT_TRUE(killed->open());
@@ -142,7 +142,7 @@ TEST_F(ApplicationMasterTest, AnEndIsReportedOnceItsStatusIsWritten) {
   EXPECT_TRUE(ended_);
 }
 
-TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
+TEST_F(ApplicationMasterTest, AKillRequestFileInTheJobFolderKillsTheJob) {
   journal_.WriteAll();
 
   ASSERT_TRUE(records_.WriteKill({.reason = "from the folder"}).ok());

@@ -15,7 +15,7 @@ KillRequest Kill(const std::string& owner, const std::string& watcher, Instant d
 }
 
 // Applies the decisions and returns their names.
-class AttentionTest : public testing::Test {
+class OwnershipTest : public testing::Test {
  protected:
   std::vector<std::string> Take(const std::vector<DecisionBody>& decisions) {
     std::vector<std::string> names;
@@ -45,7 +45,7 @@ class AttentionTest : public testing::Test {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST_F(AttentionTest, TheNewestOwnerCounts) {
+TEST_F(OwnershipTest, AKillRequestOfAnOwnerIsAllowedOnlyIfItNamesTheNewestOwner) {
   EXPECT_TRUE(Allows(Kill("", "")));
   EXPECT_FALSE(Allows(Kill("o1", ""))) << "nobody owns it";
   EXPECT_THAT(Attach("o1"), ElementsAre("owner_changed"));
@@ -56,7 +56,7 @@ TEST_F(AttentionTest, TheNewestOwnerCounts) {
   EXPECT_TRUE(Allows(Kill("o2", "")));
 }
 
-TEST_F(AttentionTest, TheNewestNamedWatcherCounts) {
+TEST_F(OwnershipTest, AKillRequestOfAWatcherIsAllowedOnlyIfItNamesTheNewestNamedWatcher) {
   EXPECT_THAT(Look("w1"), ElementsAre("watcher_changed"));
   EXPECT_THAT(Look("w1"), IsEmpty());
   EXPECT_THAT(Look(""), IsEmpty());
@@ -65,7 +65,7 @@ TEST_F(AttentionTest, TheNewestNamedWatcherCounts) {
   EXPECT_FALSE(Allows(Kill("", "w1")));
 }
 
-TEST_F(AttentionTest, BothConditionsMustHold) {
+TEST_F(OwnershipTest, AKillRequestWithOwnerAndWatcherIsAllowedOnlyIfBothAreTheNewest) {
   Attach("o1");
   Look("w1");
   EXPECT_TRUE(Allows(Kill("o1", "w1")));
@@ -73,14 +73,14 @@ TEST_F(AttentionTest, BothConditionsMustHold) {
   EXPECT_FALSE(Allows(Kill("o2", "w1")));
 }
 
-TEST_F(AttentionTest, APlannedKillIsDueInItsTime) {
+TEST_F(OwnershipTest, APlannedKillBecomesDueExactlyAtItsTime) {
   EXPECT_THAT(Plan(Kill("", "", In(100))), ElementsAre("kill_planned"));
   EXPECT_EQ(attention_.NextDeadline(), In(100));
   EXPECT_FALSE(attention_.DueKill(In(99)));
   EXPECT_TRUE(attention_.DueKill(In(100)));
 }
 
-TEST_F(AttentionTest, ActivityOfAnotherWatcherVoidsAPlanForEver) {
+TEST_F(OwnershipTest, ActivityOfAnotherWatcherVoidsAPlannedKillForGood) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   EXPECT_THAT(Look("w1"), IsEmpty()) << "its own look does not";
@@ -90,7 +90,7 @@ TEST_F(AttentionTest, ActivityOfAnotherWatcherVoidsAPlanForEver) {
   EXPECT_FALSE(attention_.DueKill(In(1000)));
 }
 
-TEST_F(AttentionTest, ANewOwnerVoidsThePlanOfTheOldOwner) {
+TEST_F(OwnershipTest, ANewOwnerVoidsThePlannedKillOfTheOldOwner) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   Plan(Kill("", "", In(200)));
@@ -99,7 +99,7 @@ TEST_F(AttentionTest, ANewOwnerVoidsThePlanOfTheOldOwner) {
   EXPECT_TRUE(attention_.DueKill(In(200))) << "that one was nobody's";
 }
 
-TEST_F(AttentionTest, ADuePlanChecksItsConditionAgain) {
+TEST_F(OwnershipTest, ADuePlannedKillIsVoidedIfTheOwnerHasChanged) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   ASSERT_TRUE(attention_.Apply(OwnerChanged{{{"o2"}, Duration(0)}}).ok());
@@ -108,14 +108,14 @@ TEST_F(AttentionTest, ADuePlanChecksItsConditionAgain) {
   EXPECT_THAT(Take(attention_.DecideVoid()), IsEmpty());
 }
 
-TEST_F(AttentionTest, TheEarliestOfPlansWithTheSameConditionIsKept) {
+TEST_F(OwnershipTest, OnlyTheEarliestOfPlannedKillsWithTheSameConditionIsKept) {
   Plan(Kill("", "", In(200)));
   EXPECT_THAT(Plan(Kill("", "", In(300))), IsEmpty());
   EXPECT_THAT(Plan(Kill("", "", In(100))), ElementsAre("kill_voided", "kill_planned"));
   EXPECT_EQ(attention_.NextPlanned()->due, In(100));
 }
 
-TEST_F(AttentionTest, AJobWithoutClientActivityIsAbandonedAfterTheWatchTimeout) {
+TEST_F(OwnershipTest, AJobWithoutClientActivityIsAbandonedAfterTheWatchTimeout) {
   Attach("o1", Duration(1000));
   EXPECT_FALSE(attention_.IsAbandoned(In(100'000))) << "counted from the AM's start, which has not been said yet";
   attention_.RestartWatchTimeout(kLookedAt);
@@ -128,7 +128,7 @@ TEST_F(AttentionTest, AJobWithoutClientActivityIsAbandonedAfterTheWatchTimeout) 
   EXPECT_FALSE(attention_.NextDeadline());
 }
 
-TEST_F(AttentionTest, TheEarlierOfPlanAndWatchTimeoutIsTheNextDeadline) {
+TEST_F(OwnershipTest, TheNextDeadlineIsTheEarlierOfPlannedKillAndWatchTimeout) {
   attention_.RestartWatchTimeout(kLookedAt);
   Plan(Kill("", "", In(5000)));
   Attach("o1", Duration(2000));
@@ -137,7 +137,7 @@ TEST_F(AttentionTest, TheEarlierOfPlanAndWatchTimeoutIsTheNextDeadline) {
   EXPECT_EQ(attention_.NextDeadline(), In(5000));
 }
 
-TEST_F(AttentionTest, APlanThatIsOverdueAtTheStartWaitsForClients) {
+TEST_F(OwnershipTest, APlannedKillOverdueAtTheMastersStartWaitsOneSecondForClients) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   attention_.RestartWatchTimeout(In(5000));
@@ -146,7 +146,7 @@ TEST_F(AttentionTest, APlanThatIsOverdueAtTheStartWaitsForClients) {
   EXPECT_TRUE(attention_.DueKill(In(6000)));
 }
 
-TEST_F(AttentionTest, ImpossibleDecisionsAreRefused) {
+TEST_F(OwnershipTest, AJournalDecisionThatContradictsTheStateIsRejected) {
   EXPECT_FALSE(attention_.Apply(KillVoided{1, "x"}).ok());
   EXPECT_FALSE(attention_.Apply(KillPlanned{2, {}}).ok());
   EXPECT_FALSE(attention_.Apply(WatcherChanged{}).ok());

@@ -49,7 +49,7 @@ TEST(CompletionPolicyTest, AJobIsCompleteWhenAllTrackedTasksHaveSucceeded) {
   EXPECT_EQ(verdict.message, "all tracked tasks succeeded");
 }
 
-TEST(CompletionPolicyTest, ATrackedFailureFailsTheJobWithItsDetails) {
+TEST(CompletionPolicyTest, AFailedTrackedTaskFailsTheJobAndIsDescribedInTheVerdict) {
   const Outcome failure = Failure(3);
 
   const auto verdict = JudgeFailure(Usual().Build(), {{"worker", {1, 0}}}, {}, Ended("worker:1", failure));
@@ -64,14 +64,14 @@ TEST(CompletionPolicyTest, ATrackedFailureFailsTheJobWithItsDetails) {
                                .stderr_tail = failure.stderr_tail}));
 }
 
-TEST(CompletionPolicyTest, AnUntrackedFailureFailsTheJobAndASidecarsDoesNot) {
+TEST(CompletionPolicyTest, AFailedUntrackedTaskFailsTheJobAndAFailedSidecarDoesNot) {
   const Outcome failure = Failure(3);
 
   EXPECT_EQ(Judged(Usual().Build(), {}, {}, Ended("ps:0", failure)), "ps:0 failed on node-7: exit code 3 (user_error)");
   EXPECT_FALSE(Usual().Build().FindRole("tensorboard")->CountsFailures());
 }
 
-TEST(CompletionPolicyTest, EveryClassExceptSuccessIsAFailure) {
+TEST(CompletionPolicyTest, EveryOutcomeClassExceptSuccessFailsTheJob) {
   using enum OutcomeClass;
   for (const auto cls :
        {kUserError, kUserConfig, kOom, kNodeLost, kPreempted, kInfra, kHung, kTimeout, kKilled, kAbandoned}) {
@@ -83,7 +83,7 @@ TEST(CompletionPolicyTest, EveryClassExceptSuccessIsAFailure) {
   }
 }
 
-TEST(CompletionPolicyTest, MinSucceededSuccessesAreEnoughAndTheRestMayFail) {
+TEST(CompletionPolicyTest, ARoleIsCompleteAfterMinSucceededSuccessesAndOtherTasksMayFail) {
   const JobSpec spec = Shards(3, std::nullopt);
   const Outcome first = Failure(5), second = Failure(6);
   const EarlierFailures earlier{Ended("shard:2", first), Ended("shard:2", first)};
@@ -98,7 +98,7 @@ TEST(CompletionPolicyTest, MinSucceededSuccessesAreEnoughAndTheRestMayFail) {
   EXPECT_TRUE(IsComplete(spec, {{"shard", {3, 0}}, {"controller", {1, 0}}}));
 }
 
-TEST(CompletionPolicyTest, MinFailedFailuresFailTheJobAndFewerLetEachTaskEnd) {
+TEST(CompletionPolicyTest, MinFailedFailuresFailTheJobAndFewerFailuresAreTolerated) {
   const JobSpec spec = Shards(0, 2);
   const Outcome failure = Failure(5);
 
@@ -117,7 +117,7 @@ TEST(CompletionPolicyTest, TheVerdictAlsoNamesAnEarlierToleratedFailure) {
             "(user_error)");
 }
 
-TEST(CompletionPolicyTest, ASuccessfulVerdictCountsAndNamesTheFailures) {
+TEST(CompletionPolicyTest, TheVerdictOfASuccessfulJobCountsAndNamesToleratedFailures) {
   const JobSpec spec = Shards(2, std::nullopt);
   const Outcome failure = Failure(5);
   const auto message = [&](int succeeded, int failed) {
@@ -134,7 +134,7 @@ TEST(CompletionPolicyTest, ASuccessfulVerdictCountsAndNamesTheFailures) {
   EXPECT_EQ(message(3, 0), "4 of 5 tracked tasks succeeded; 1 was not needed");
 }
 
-TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotKeepTheJobRunning) {
+TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotDelayTheCompletionOfTheJob) {
   const JobSpec spec = Shards(0, 2);
   EXPECT_FALSE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}));
   EXPECT_TRUE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}, {"shard"}));
@@ -143,7 +143,7 @@ TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotKeepTheJobRunning) {
             "2 of 5 tracked tasks succeeded; the tasks of shard continued for too long and were ignored");
 }
 
-TEST(CompletionPolicyTest, ByTonysRuleAChiefsFailureOrFailuresOfAllTasksFailTheJob) {
+TEST(CompletionPolicyTest, UnderTonysRuleOnlyAFailedChiefOrFailuresOfAllTasksFailTheJob) {
   const JobSpec spec = Tonys();
   const Outcome failure = Failure(5);
   const EarlierFailures earlier{Ended("evaluator:0", failure), std::nullopt};
@@ -157,7 +157,7 @@ TEST(CompletionPolicyTest, ByTonysRuleAChiefsFailureOrFailuresOfAllTasksFailTheJ
   EXPECT_TRUE(IsComplete(spec, {{"evaluator", {0, 1}}, {"worker", {1, 1}}}));
 }
 
-TEST(CompletionPolicyTest, AnOnlyTrackedTaskIsNotCalledAllTasks) {
+TEST(CompletionPolicyTest, TheVerdictOnASingleTrackedTaskDoesNotSayThatAllTasksFailed) {
   JobSpec spec = Tonys();
   spec.roles[1].completion = Completion::kUntracked;
   ASSERT_EQ(spec.TrackedTasks(), 1);
@@ -165,7 +165,7 @@ TEST(CompletionPolicyTest, AnOnlyTrackedTaskIsNotCalledAllTasks) {
             "evaluator:0 failed on node-7: exit code 5 (user_error)");
 }
 
-TEST(CompletionPolicyTest, BeforeTheGangFormedEvenASidecarsEndFailsTheJob) {
+TEST(CompletionPolicyTest, ASidecarThatEndsBeforeTheGangHasFormedFailsTheJob) {
   const Outcome lost{.cls = OutcomeClass::kInfra, .message = "the task's executor ended without a report"};
 
   const Verdict verdict = JudgeEarlyEnd(Ended("tensorboard:0", lost));
@@ -176,7 +176,7 @@ TEST(CompletionPolicyTest, BeforeTheGangFormedEvenASidecarsEndFailsTheJob) {
 }
 
 // The verdict of a failed job must not carry a class that workflow engines read as success.
-TEST(CompletionPolicyTest, ASuccessBeforeTheGangFormedIsAFailure) {
+TEST(CompletionPolicyTest, ATaskThatSucceedsBeforeTheGangHasFormedFailsTheJob) {
   const Outcome success = Success();
 
   const Verdict verdict = JudgeEarlyEnd(Ended("tensorboard:0", success));
@@ -185,7 +185,7 @@ TEST(CompletionPolicyTest, ASuccessBeforeTheGangFormedIsAFailure) {
   EXPECT_NE(verdict.cls, OutcomeClass::kSuccess);
 }
 
-TEST(CompletionPolicyTest, AFailureIsDescribedByWhatIsKnown) {
+TEST(CompletionPolicyTest, AFailureDescriptionIncludesTheKnownNodeExitStatusMessageAndClass) {
   const Outcome nothing{.cls = OutcomeClass::kNodeLost};
   const Outcome oom{
       .cls = OutcomeClass::kOom, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 9}, .message = "memory limit 2048 MB"};

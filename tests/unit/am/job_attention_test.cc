@@ -17,7 +17,7 @@ constexpr Duration kTimeout{20'000};
 const Claim kFirstClaim = {{"o1"}, Duration(0)};
 const Claim kWatched = {{"o1"}, kTimeout};
 
-class JobAttentionTest : public testing::Test {
+class JobOwnershipTest : public testing::Test {
  protected:
   void StartAs(const Claim& claim) {
     driver_.Observe(AmStarted{{1}, claim});
@@ -38,7 +38,7 @@ class JobAttentionTest : public testing::Test {
   JobDriver driver_{Watched()};
 };
 
-TEST_F(JobAttentionTest, TheSubmittersClaimIsNotedOnce) {
+TEST_F(JobOwnershipTest, ALaterMasterDoesNotReplaceTheCurrentOwnerByTheSubmitter) {
   StartAs(kFirstClaim);
   EXPECT_EQ(driver_.Status().claim, kFirstClaim);
   driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
@@ -47,14 +47,14 @@ TEST_F(JobAttentionTest, TheSubmittersClaimIsNotedOnce) {
   EXPECT_EQ(driver_.Status().claim.owner, OwnerToken{"o2"});
 }
 
-TEST_F(JobAttentionTest, AClaimThatATornAppendLostIsNotedByTheNextAm) {
+TEST_F(JobOwnershipTest, TheNextMasterRecordsTheSubmittersOwnershipThatATornAppendLost) {
   driver_.Observe(AmStarted{{1}, kFirstClaim});
   driver_.Replay(1);  // keeps only job_accepted
   driver_.Observe(AmStarted{{2}, kFirstClaim});
   EXPECT_EQ(driver_.Status().claim, kFirstClaim);
 }
 
-TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
+TEST_F(JobOwnershipTest, AKillRequestOfAReplacedOwnerDoesNothing) {
   StartAs(kFirstClaim);
   driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
   EXPECT_EQ(AnswerTo({.if_owner = {"o1"}}), KillAnswer::kFenced);
@@ -64,7 +64,7 @@ TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
   EXPECT_FALSE(driver_.job().MayAttach());
 }
 
-TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
+TEST_F(JobOwnershipTest, ADuePlannedKillEndsTheJobEvenUnderANewMaster) {
   StartAs(kFirstClaim);
   EXPECT_EQ(AnswerTo({.due = In(100)}), KillAnswer::kPlanned);
   EXPECT_EQ(AnswerTo({.due = In(0)}), KillAnswer::kTaken);
@@ -79,7 +79,7 @@ TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
 }
 
 // This needs a journal of version 1, in which a crash could fall within a turn.
-TEST_F(JobAttentionTest, ATornTurnOfTheNewOwnerStillVoidsThePlanOfTheOldOwner) {
+TEST_F(JobOwnershipTest, ANewOwnersTornJournalEntryStillVoidsThePlannedKillOfTheOldOwner) {
   StartAs(kFirstClaim);
   Kill({.if_owner = kFirstClaim.owner, .due = In(5000)});
   const CoreStepResult turn = driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
@@ -91,7 +91,7 @@ TEST_F(JobAttentionTest, ATornTurnOfTheNewOwnerStillVoidsThePlanOfTheOldOwner) {
   EXPECT_THAT(Names(driver_.Pass(Duration(10'000))), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobAttentionTest, ActivityOfAnotherWatcherDoesNotWakeWatchers) {
+TEST_F(JobOwnershipTest, ActivityOfAnotherWatcherDoesNotNotifyWaitingWatchers) {
   StartAs(kFirstClaim);
   driver_.Observe(ClientSeen{{"w1"}});
   const int64_t seq = driver_.job().seq();
@@ -99,7 +99,7 @@ TEST_F(JobAttentionTest, ActivityOfAnotherWatcherDoesNotWakeWatchers) {
   EXPECT_EQ(driver_.job().seq(), seq) << "two watchers would wake each other for ever";
 }
 
-TEST_F(JobAttentionTest, AJobWithoutClientActivityIsEndedAsAbandoned) {
+TEST_F(JobOwnershipTest, AJobWithoutClientActivityIsEndedAsAbandoned) {
   StartAs(kWatched);
   driver_.Wait(kTimeout - Duration(1));
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
@@ -112,7 +112,7 @@ TEST_F(JobAttentionTest, AJobWithoutClientActivityIsEndedAsAbandoned) {
   EXPECT_EQ(driver_.job().verdict()->state, FinalState::kKilled);
 }
 
-TEST_F(JobAttentionTest, ANewAmCountsTheWatchTimeoutFromItsStart) {
+TEST_F(JobOwnershipTest, ANewMasterRestartsTheWatchTimeout) {
   StartAs(kWatched);
   driver_.Wait(kTimeout - Duration(1));
   driver_.Replay();
@@ -121,14 +121,14 @@ TEST_F(JobAttentionTest, ANewAmCountsTheWatchTimeoutFromItsStart) {
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobAttentionTest, AnAmThatStoodStillRestartsTheWatchTimeout) {
+TEST_F(JobOwnershipTest, AMasterWhoseLeaseHadLapsedRestartsTheWatchTimeout) {
   StartAs(kWatched);
   driver_.WaitWithoutRenewal(kTimeout * 3);
   driver_.Observe(LeaseRenewed{});
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobAttentionTest, AClientMayAttachToASuccessfulJobUntilItsEnd) {
+TEST_F(JobOwnershipTest, AClientCanAttachToASucceededJobUntilAllTasksHaveStopped) {
   StartAs(kFirstClaim);
   driver_.Report("worker:0", Success());
   driver_.Report("worker:1", Success());

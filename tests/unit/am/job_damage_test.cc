@@ -14,28 +14,28 @@ const TaskId kFirst{"worker", 0}, kSecond{"worker", 1}, kStrange{"ps", 0};
 const AttemptId kOne{kFirst, 1}, kTwo{kSecond, 1};
 const ContainerId kOnes = ContainerOf("worker:0"), kTwos = ContainerOf("worker:1"), kNobodys{"unknown"};
 
-TEST(JobDamageTest, TheErrorNamesTheDecisionByNumberAndKind) { ExpectDamaged(kTwoTasks, "running", {GangAllocated{}}); }
+TEST(JobDamageTest, ReplayErrorsNameTheImpossibleDecision) { ExpectDamaged(kTwoTasks, "running", {GangAllocated{}}); }
 
-TEST(JobDamageTest, AJobIsAcceptedOnce) { ExpectDamaged(kTwoTasks, "start", {JobAccepted{}}); }
+TEST(JobDamageTest, ASecondAcceptanceOfTheJobIsRejectedAsDamage) { ExpectDamaged(kTwoTasks, "start", {JobAccepted{}}); }
 
-TEST(JobDamageTest, OnlyFirstAttemptsOfTheJobsTasksAreRequestedFirst) {
+TEST(JobDamageTest, AFirstRequestForAnUnknownTaskOrASecondAttemptIsRejectedAsDamage) {
   ExpectDamaged(kTwoTasks, "start, replay 2",
                 {ContainersRequested{{{kStrange, 1}}}, ContainersRequested{{{{"worker", 2}, 1}}},
                  ContainersRequested{{{kFirst, 2}}}});
 }
 
-TEST(JobDamageTest, NoTaskIsRequestedTwice) {
+TEST(JobDamageTest, ATaskRequestedTwiceIsRejectedAsDamage) {
   ExpectDamaged(kTwoTasks, "start, replay 2", {ContainersRequested{{kOne, kOne}}});
 }
 
-TEST(JobDamageTest, AContainerHasOneAttempt) {
+TEST(JobDamageTest, AContainerAssignedToTwoAttemptsIsRejectedAsDamage) {
   ExpectDamaged(kTwoTasks, "start, grant worker:0", {ContainerAssigned{kTwo, kOnes, "node"}});
 }
 
-TEST(JobDamageTest, GenerationsAreFormedInOrder) { ExpectDamaged(kTwoTasks, "gathering", {GenerationFormed{{2}}}); }
+TEST(JobDamageTest, ASkippedGenerationIsRejected) { ExpectDamaged(kTwoTasks, "gathering", {GenerationFormed{{2}}}); }
 
 // This check runs in a process of its own, because a wrong implementation would end the process.
-TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRefused) {
+TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRejectedAsDamage) {
   JobDriver driver = DriverAfter(kTwoTasks, "start, replay 2");
   ASSERT_TRUE(driver.job().Evolve({driver.now(), ContainersRequested{{kOne}}}).ok());
   ASSERT_TRUE(driver.job().Evolve({driver.now(), GangAllocated{}}).ok());
@@ -43,18 +43,18 @@ TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRefused) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST(JobDamageTest, OnlyHeldContainersAreKilledOrEnd) {
+TEST(JobDamageTest, AKillOrEndOfAContainerThatIsUnknownOrGoneIsRejectedAsDamage) {
   ExpectDamaged(kTwoTasks, "running, report worker:0 success, deadline",
                 {ContainerKillOrdered{kOnes}, ContainerKillOrdered{kNobodys}, ContainerEnded{kNobodys}});
   ExpectDamaged(kTwoTasks, "running, report worker:0 success, deadline, exit worker:0",
                 {ContainerEnded{kOnes}, ContainerKillOrdered{kOnes}});
 }
 
-TEST(JobDamageTest, OnlyKnownAttemptsAreSuspectedOrCleared) {
+TEST(JobDamageTest, MissedOrReturnedHeartbeatsOfAnUnknownAttemptAreRejectedAsDamage) {
   ExpectDamaged(kTwoTasks, "running", {AttemptSuspected{{kStrange, 1}}, HeartbeatsReturned{{{"worker", 2}, 1}}});
 }
 
-TEST(JobDamageTest, OnlyAStoppingJobShortensItsGraceOrEnds) {
+TEST(JobDamageTest, AShortenedGraceOrEndOfAJobThatIsNotStoppingIsRejectedAsDamage) {
   ExpectDamaged(kTwoTasks, "running", {GraceShortened{Duration(1)}, JobEnded{}});
 }
 
@@ -76,7 +76,7 @@ void ExpectNoCrashInDisorder(const char* job_words, const JobDriver& driver, boo
   }
 }
 
-TEST(JobDamageTest, DecisionsInDisorderAreRefusedOrAcceptedButNeverCrash) {
+TEST(JobDamageTest, ReorderedDecisionsAreAppliedOrRejectedWithoutACrash) {
   const JobDriver driver = DriverAfter(
       kTwoTasks, "running, report worker:0 success, deadline, report worker:1 fails 1, exit worker:0 worker:1");
   ASSERT_TRUE(driver.job().Ended());
@@ -95,29 +95,29 @@ RestartDecided Decided(int number, std::vector<TaskId> tasks, const AttemptId& c
   return {.number = number, .scope = scope, .cause = cause, .tasks = std::move(tasks)};
 }
 
-TEST(JobRestartDamageTest, RestartsAreNumberedInOrderAndConcernTasksOfTheJob) {
+TEST(JobRestartDamageTest, ARestartWithAWrongNumberOrUnknownTasksIsRejectedAsDamage) {
   ExpectDamaged(kCheckpointed, "running",
                 {Decided(0, {kFirst}), Decided(2, {kFirst}), Decided(1, {}), Decided(1, {kStrange}),
                  Decided(1, {{"worker", 2}})});
   ExpectDamaged(kCheckpointed, kToRestart, {Decided(1, {kFirst})});
 }
 
-TEST(JobRestartDamageTest, ARestartIsCausedByAKnownAttempt) {
+TEST(JobRestartDamageTest, ARestartCausedByAnUnknownAttemptIsRejectedAsDamage) {
   ExpectDamaged(kCheckpointed, "running", {Decided(1, {kFirst}, {kFirst, 2}), Decided(1, {kFirst}, {kStrange, 1})});
 }
 
-TEST(JobRestartDamageTest, NoTaskRestartsBeforeItsRequestOrWhileTheJobStops) {
+TEST(JobRestartDamageTest, ARestartBeforeTheFirstRequestOrWhileTheJobStopsIsRejectedAsDamage) {
   ExpectDamaged(kCheckpointed, "start, replay 2", {Decided(1, {kFirst})});
   ExpectDamaged(kCheckpointed, "running, kill", {Decided(1, {kFirst, kSecond}, kOne, RestartScope::kGang)});
 }
 
-TEST(JobRestartDamageTest, OnlyAnOpenRestartSearchesForACheckpoint) {
+TEST(JobRestartDamageTest, ACheckpointSearchThatBelongsToNoOpenRestartIsRejectedAsDamage) {
   ExpectDamaged(kCheckpointed, "running", {CheckpointSearchStarted{1}});
   ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSearchStarted{2}, CheckpointNoted{1, {}}});
   ExpectDamaged(kCheckpointed, kToLook, {CheckpointNoted{2, {}}});
 }
 
-TEST(JobRestartDamageTest, ARestartBeginsOnceAfterAllOfItsTasksHaveEnded) {
+TEST(JobRestartDamageTest, ARestartThatBeginsTooEarlyOrWithTheWrongTasksIsRejectedAsDamage) {
   const std::vector<RenewedAttempt> both = {{{kFirst, 2}, kOnes}, {{kSecond, 2}, kTwos}};
   ASSERT_TRUE(DriverAfter(kCheckpointed, kToLook).job().Evolve({JobDriver::kStart, RestartBegan{1, both, {}}}).ok());
   ExpectDamaged(kCheckpointed, "running", {RestartBegan{1, both, {}}});
@@ -127,7 +127,7 @@ TEST(JobRestartDamageTest, ARestartBeginsOnceAfterAllOfItsTasksHaveEnded) {
                  RestartBegan{1, {both[0], both[0]}, {}}});
 }
 
-TEST(JobRestartDamageTest, OnlyTheNextAttemptIsRenewedAndOnlyInItsOwnContainer) {
+TEST(JobRestartDamageTest, ARenewedAttemptWithAWrongNumberOrContainerIsRejectedAsDamage) {
   const RenewedAttempt fine = {{kSecond, 2}, kTwos};
   ExpectDamaged(
       kCheckpointed, kToLook,
@@ -138,7 +138,7 @@ TEST(JobRestartDamageTest, OnlyTheNextAttemptIsRenewedAndOnlyInItsOwnContainer) 
                 {RestartBegan{1, {{{kFirst, 2}, kOnes}, fine}, {}}});
 }
 
-TEST(JobRestartDamageTest, OnlyAWorkingAttemptIsStopped) {
+TEST(JobRestartDamageTest, AStopOfAnUnknownEndedOrAlreadyStoppingAttemptIsRejectedAsDamage) {
   ExpectDamaged(
       kCheckpointed, "running",
       {AttemptStopping{{kFirst, 2}, Killed(), Duration(0)}, AttemptStopping{{kStrange, 1}, Killed(), Duration(0)}});
@@ -146,7 +146,7 @@ TEST(JobRestartDamageTest, OnlyAWorkingAttemptIsStopped) {
                 {AttemptStopping{kOne, Killed(), Duration(0)}, AttemptStopping{kTwo, Killed(), Duration(0)}});
 }
 
-TEST(JobRestartDamageTest, DecisionsInDisorderAreRefusedOrAcceptedButNeverCrash) {
+TEST(JobRestartDamageTest, ReorderedDecisionsAreAppliedOrRejectedWithoutACrash) {
   // The job of this test has every kind of event that concerns restarts.
   const JobDriver driver = DriverAfter(
       kCheckpointed,

@@ -45,7 +45,7 @@ RestartDecided RestartInScope(RestartScope scope, bool charged) {
 const std::vector<Damage>& Damages() {
   static const auto& damages = *new std::vector<Damage>{
       {"AProcessRanWithoutAStart", "!attempt.started || was_told_to_run", kUntilRegistered, {AttemptRan{kDamaged, 7}}},
-      {"ValuesCameBeforeTheStart",
+      {"ValuesArePublishedBeforeTheStart",
        "attempt.values.empty() || was_told_to_run",
        kUntilRegistered,
        {ValuesPublished{kDamaged, {{"ADDRESS", "here:1"}}}}},
@@ -69,7 +69,7 @@ const std::vector<Damage>& Damages() {
        "!left_.contains(role.name) || !role.outlives.empty()",
        kUntilRunning,
        {RoleDetached{"worker", "A"}}},
-      {"ARequestIsOpenAfterTheJobsStop",
+      {"AContainerRequestIsOpenAfterTheJobStops",
        "epoch_.value == 0 || !containers_.NextWithdrawn()",
        kUntilAccepted,
        {kStopDecided}},
@@ -85,12 +85,12 @@ const std::vector<Damage>& Damages() {
        "charged[static_cast<size_t>(scope)] <= budget.most",
        kUntilOneSucceeded,
        {RestartInScope(RestartScope::kGang, /*charged=*/true)}},
-      {"FreeRestartsAreBeyondTheirBudget",
+      {"FreeRestartsExceedTheirBudget",
        "free <= spec.restart.lost.most",
        kUntilOneSucceeded,
        {RestartInScope(RestartScope::kTask, /*charged=*/false)},
        JobBuilder().Role("worker", 2).LostRestarts(0, Duration(0)).Build()},
-      {"ACheckpointIsSoughtWhileTasksRun",
+      {"ACheckpointSearchStartsWhileTasksRun",
        "!restart.sought || restart.ending.empty()",
        kUntilRunning,
        {RestartInScope(RestartScope::kTask, /*charged=*/false), CheckpointSearchStarted{1}}},
@@ -117,7 +117,7 @@ class JobInvariantsTest : public testing::TestWithParam<Damage> {
   void TearDown() override { OnFailedCheck(nullptr); }
 };
 
-TEST_P(JobInvariantsTest, AContradictionIsFound) {
+TEST_P(JobInvariantsTest, CheckInvariantsDetectsAnImpossibleState) {
   JobDriver driver(GetParam().spec);
   GetParam().before(driver);
   driver.job().CheckInvariants();

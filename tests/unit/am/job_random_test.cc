@@ -100,7 +100,7 @@ void ExpectSoundDeadline(const Job& job, Instant now) {
 
 std::string SnapshotText(const Job& job) { return ToJson(job.Snapshot("alice", {})); }
 
-TEST(JobRandomTest, EveryJobEnds) {
+TEST(JobRandomTest, EveryRandomJobEnds) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun run(RandomScript(seed));
@@ -113,7 +113,7 @@ TEST(JobRandomTest, EveryJobEnds) {
   }
 }
 
-TEST(JobRandomTest, ItsTimersNeitherSpinNorOversleep) {
+TEST(JobRandomTest, TimersOfRandomJobsNeitherSpinNorOversleep) {
   for (uint32_t seed = 0; seed < kSeeds / 2; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun::Script script = RandomScript(seed);
@@ -123,7 +123,7 @@ TEST(JobRandomTest, ItsTimersNeitherSpinNorOversleep) {
   }
 }
 
-TEST(JobRandomTest, RandomJobsHaveChargedAndFreeRestartsOfEveryScope) {
+TEST(JobRandomTest, RandomJobsCoverChargedRestartsOfEveryScopeAndFreeTaskAndGangRestarts) {
   std::set<std::pair<RestartScope, bool>> begun;
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     GangRun run(RandomScript(seed));
@@ -140,7 +140,7 @@ TEST(JobRandomTest, RandomJobsHaveChargedAndFreeRestartsOfEveryScope) {
   EXPECT_TRUE(begun.contains({RestartScope::kGang, false}));
 }
 
-TEST(JobRandomTest, ItsJournalReplaysToTheSameState) {
+TEST(JobRandomTest, JournalsOfRandomJobsReplayToTheSameState) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun run(RandomScript(seed));
@@ -153,7 +153,7 @@ TEST(JobRandomTest, ItsJournalReplaysToTheSameState) {
   }
 }
 
-TEST(JobRandomTest, ItsJournalSurvivesTheWayThroughJson) {
+TEST(JobRandomTest, JournalsOfRandomJobsSurviveARoundTripThroughJson) {
   for (uint32_t seed = 0; seed < kSeeds / 5; ++seed) {
     GangRun run(RandomScript(seed));
     run.ToTheEnd();

@@ -12,36 +12,36 @@ namespace {
 
 const TestRow kRecovering[] = {
     // ---- orders that are repeated
-    {"ANewMasterRepeatsRequestsThatWereNotGranted",
+    {"ANewMasterRepeatsContainerRequestsThatWereNotGranted",
      {{"start, grant worker:1, master 2", "epoch_began; orders launch worker:1#1 in c-worker-1, request worker:0#1"}}},
     {"ANewMasterDoesNotRepeatOrdersThatWerePerformed",
      {{"running, master 2", "no orders; epoch 2; worker:0 told start 1"}}},
-    {"ANewMasterRepeatsTheStopOfUnregisteredExecutors",
+    {"ANewMasterRepeatsTheStopOrderForUnregisteredExecutors",
      {{"gathering, register worker:1, kill, master 2", "orders term c-worker-0; worker:1 told stop"}}},
-    {"ANewMasterRepeatsTheKillOfRunningContainers",
+    {"ANewMasterRepeatsTheKillOrderOfContainersThatStillRun",
      {{"running, report worker:0 success, deadline, master 2", "orders kill c-worker-0"}}},
-    {"ANewMasterOfAnEndedJobOnlyEndsItAgain",
+    {"ANewMasterOfAnEndedJobOnlyRepeatsTheEndOrder",
      {{"start, kill enough, master 2", "epoch_began; orders end job; verdict says `enough`"}}},
     {"ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain",
      {{"gathering, reach c-worker-1", "nothing; orders launch worker:0#1 in c-worker-0"}}},
-    {"AReachedSchedulerGetsNoOrdersForRegisteredExecutors", {{"running, reach", "no orders"}}},
+    {"AReconnectedSchedulerReceivesNoLaunchOrdersForRegisteredExecutors", {{"running, reach", "no orders"}}},
     // ---- state that executors report again
-    {"AnExecutorThatRegistersWithTheNewMasterChangesNothing",
+    {"AnExecutorThatRegistersAgainWithANewMasterChangesNothing",
      {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
-    {"ARegistrationReportsThatTheTaskHasStarted",
+    {"ARegistrationWithANewMasterReportsThatTheTaskIsRunning",
      {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
-    {"AnUnreceivedOutcomeIsReportedToTheNewMaster",
+    {"AnOutcomeThatTheOldMasterMissedIsReportedToTheNewMaster",
      {{"job worker*1: running, master 2, register worker:0 ended, report worker:0 fails 3",
        "attempt_ended job_stopping; verdict exit 3"}}},
-    {"TheCommandOfAFormedGangIsTheSameUnderEveryMaster",
+    {"TheStartCommandOfAFormedGangIsTheSameUnderANewMaster",
      {{"running, note worker:0, master 2", "worker:0 told as noted"}}},
-    {"AnUnjudgedEndIsJudgedByTheNewMaster",
+    {"ANewMasterDecidesTheVerdictOnAFailureThatTheOldMasterOnlyRecorded",
      {{"running, report worker:0 fails 3", "attempt_ended job_stopping"},
       {"replay -1, start 2", "epoch_began job_stopping; verdict of worker:0"}}},
 };
 TABLE_TEST(JobRecoveryTest, kRecovering, Script("worker*2"));
 
-TEST(JobRecoveryTest, AnOldEpochCannotBeginAgain) {
+TEST(JobRecoveryTest, AJournalInWhichAnOldEpochBeginsAgainIsRejected) {
   JobDriver driver(TwoWorkers());
   driver.Start({2});
 
@@ -70,11 +70,11 @@ struct Story {
 
 const std::vector<Story>& Stories() {
   static const std::vector<Story> stories = {
-      {"Succeeds", {{{"worker", 0}, Success()}, {{"worker", 1}, Success()}}, {}},
-      {"Fails", {{{"worker", 1}, Failure(3)}, {{"board", 0}, Failure(1)}}, {}},
-      {"IsKilled", {}, JobState::kRunning},
-      {"IsKilledWhileItGathers", {}, JobState::kGathering},
-      {"IsKilledWhileItAllocates", {}, JobState::kAllocating},
+      {"TheJobSucceeds", {{{"worker", 0}, Success()}, {{"worker", 1}, Success()}}, {}},
+      {"TheJobFails", {{{"worker", 1}, Failure(3)}, {{"board", 0}, Failure(1)}}, {}},
+      {"TheJobIsKilled", {}, JobState::kRunning},
+      {"TheJobIsKilledWhileExecutorsRegister", {}, JobState::kGathering},
+      {"TheJobIsKilledWhileContainersAreAllocated", {}, JobState::kAllocating},
   };
   return stories;
 }
@@ -132,7 +132,7 @@ class StillToBeDone {
   bool stopping_ = false, ended_ = false;
 };
 
-TEST_P(EveryPrefix, LeadsToTheSameVerdict) {
+TEST_P(EveryPrefix, AMasterThatDiesAfterAnyDecisionLeadsToTheSameVerdict) {
   GangRun whole(ScriptOf({}));
   whole.ToTheEnd();
   ASSERT_TRUE(whole.job().Ended());
@@ -147,7 +147,7 @@ TEST_P(EveryPrefix, LeadsToTheSameVerdict) {
   }
 }
 
-TEST_P(EveryPrefix, IsFollowedByTheOrdersThatWereNotPerformed) {
+TEST_P(EveryPrefix, ANewMasterRepeatsTheOrdersThatWereNotPerformed) {
   GangRun whole(ScriptOf({}));
   whole.ToTheEnd();
 
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(JobRecoveryTest, EveryPrefix,
 
 const TestRow kRestartingAgain[] = {
     // ---- orders of a new master
-    {"ANewMasterKeepsHoldingHeldExecutors",
+    {"ANewMasterKeepsExecutorsWaitingForTheirNextAttempt",
      {{"job worker*2 board*1:sidecar pytorch gang=1: running, report worker:0 fails 1, master 2",
        "no orders; worker:0 told none; worker:1 told stop"},
       {"register worker:0 ended, report worker:1 board:0 killed", "worker:0 told next 2"}}},
@@ -188,15 +188,15 @@ const TestRow kRestartingAgain[] = {
      {{"+task=1: running, report worker:0 fails 1, master 2", "no orders"},
       {"register worker:0 ended", "worker:0 told next 2"},
       {"register worker:0#2", "attempt_registered; worker:0#2 told start 1"}}},
-    {"ANewMasterRequestsTheContainerOfARestartAgain",
+    {"ANewMasterRepeatsTheContainerRequestOfARestart",
      {{"running, exit worker:0, master 2", "orders request worker:0#2"}}},
-    {"ANewMasterDoesNotSendSignalsToARenewedExecutorThatStops",
+    {"ANewMasterOfAKilledJobSendsNoSignalToAnExecutorBetweenAttempts",
      {{"+task=1: running, report worker:0 fails 1, kill, master 2", "no orders; worker:0 told next 2"}}},
-    {"AFailureThatWasNotJudgedIsJudgedByTheNewMaster",
+    {"ANewMasterDecidesTheRestartAfterAFailureThatTheOldMasterOnlyRecorded",
      {{"+task=1: running, report worker:0 fails 1", "attempt_ended restart_decided restart_began"},
       {"replay -2, start 2", "epoch_began restart_decided restart_began"}}},
     // ---- budgets and back-off
-    {"BudgetsSurviveTheMaster",
+    {"ANewMasterRestoresTheUsedRestartBudget",
      {{"+task=1: running, report worker:0 fails 1, register worker:0#2, master 2, report worker:0#2 fails 1",
        "attempt_ended job_stopping"}}},
     {"ABackOffEndsAtTheSameTimeUnderANewMaster",
@@ -204,7 +204,7 @@ const TestRow kRestartingAgain[] = {
        "standstill 1500ms, master 2",
        "deadline noted"},
       {"deadline", "has restart_began"}}},
-    {"ABackOffThatEndedWithoutAMasterIsOverAtOnce",
+    {"ANewMasterRestartsATaskAtOnceWhoseBackOffHasEnded",
      {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, standstill 5s, "
        "master 2",
        "epoch_began restart_began"}}},
@@ -296,7 +296,7 @@ std::vector<std::string> RestartsOf(const std::vector<Decision>& journal) {
   return restarts;
 }
 
-TEST_P(EveryPrefixOfARestart, LeadsToTheSameEnd) {
+TEST_P(EveryPrefixOfARestart, AMasterThatDiesAfterAnyDecisionLeadsToTheSameRestartsAndVerdict) {
   GangRun whole = Run({});
   whole.ToTheEnd();
   ASSERT_TRUE(whole.job().Ended()) << ToJson(whole.job().Snapshot("", {}));

@@ -17,7 +17,7 @@ namespace {
 using AS = AttemptState;
 using JS = JobState;
 
-TEST(StatesTest, AnEndIsFinal) {
+TEST(StatesTest, FinalStatesHaveNoTransitionsExceptTheRestartOfADoneTask) {
   for (const AttemptState state : kAttemptStates) {
     const bool leads_on = std::ranges::any_of(kAttemptSteps, [&](AttemptStep s) { return Next(state, s).has_value(); });
     EXPECT_EQ(leads_on, !IsFinal(state)) << ToString(state);
@@ -39,7 +39,7 @@ TEST(StatesTest, NoTransitionIsListedTwice) {
   for (const auto& row : JobTransitions()) EXPECT_TRUE(job.emplace(row.from, row.step).second);
 }
 
-TEST(StatesTest, NamesAreUnique) {
+TEST(StatesTest, StateNamesAreUnique) {
   std::set<std::string_view> names;
   for (const AttemptState state : kAttemptStates) names.insert(ToString(state));
   for (const JobState state : kJobStates) names.insert(ToString(state));
@@ -134,7 +134,7 @@ void ExpectRefusedUnchanged(JobDriver& driver, const DecisionBody& body) {
   EXPECT_EQ(EveryState(driver), before);
 }
 
-TEST(AttemptStatesTest, EveryTransitionOfAnAttemptFollowsItsEvent) {
+TEST(AttemptStatesTest, EveryListedAttemptTransitionIsTakenAfterItsEvent) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     const bool renews = step == AttemptStep::kRenew;
@@ -147,7 +147,7 @@ TEST(AttemptStatesTest, EveryTransitionOfAnAttemptFollowsItsEvent) {
   }
 }
 
-TEST(AttemptStatesTest, AnAttemptMakesNoOtherTransition) {
+TEST(AttemptStatesTest, AnUnlistedAttemptTransitionIsRejected) {
   for (const AS from : kAttemptStates) {
     for (const AttemptStep step : kAttemptSteps) {
       const std::optional<DecisionBody> claim = ClaimOfStep(from, step);
@@ -220,7 +220,7 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
   return JobEnded{};
 }
 
-TEST(JobStatesTest, EveryEventMovesTheJobToTheExpectedState) {
+TEST(JobStatesTest, EveryListedJobTransitionIsTakenAfterItsEvent) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     // The same failure fails a job without a budget, and restarts a job with one. The verdict of a stopping job was
@@ -233,7 +233,7 @@ TEST(JobStatesTest, EveryEventMovesTheJobToTheExpectedState) {
   }
 }
 
-TEST(JobStatesTest, TheJobMakesNoOtherTransition) {
+TEST(JobStatesTest, AnUnlistedJobTransitionIsRejected) {
   for (const JS from : kJobStates) {
     for (const JobStep step : kJobSteps) {
       SCOPED_TRACE(ToString(from));
@@ -291,7 +291,7 @@ std::set<TaskChange> EverythingThatHappensToATask() {
   return changes;
 }
 
-TEST(JobStatesTest, EveryTransitionOfATaskFollowsItsDecision) {
+TEST(JobStatesTest, EveryListedTaskTransitionIsTakenByItsDecision) {
   const std::set<TaskChange> changes = EverythingThatHappensToATask();
   for (const auto& [from, step, to] : TaskTransitions()) {
     bool taken = false;

@@ -86,15 +86,15 @@ class CorpusTest : public testing::TestWithParam<std::string> {
   std::string events_;
 };
 
-TEST_P(CorpusTest, AJournalReplaysToTheStatesThatWereReported) {
+TEST_P(CorpusTest, ARecordedJournalReplaysToTheStatusThatTheJobReported) {
   EXPECT_EQ(StatusOf(*Replay(spec_, decisions_.size())), ToJson(told_));
 }
 
-TEST_P(CorpusTest, AnotherPolicyReplaysToTheSameStates) {
+TEST_P(CorpusTest, ARecordedJournalReplaysToTheSameStatusUnderAnotherRestartPolicy) {
   EXPECT_EQ(StatusOf(*Replay(UnderAnotherPolicy(), decisions_.size())), ToJson(told_));
 }
 
-TEST_P(CorpusTest, EventsOfOldJournalsReadTheSame) {
+TEST_P(CorpusTest, TheEventListOfARecordedJournalIsUnchanged) {
   std::string text;
   for (const Decision& decision : decisions_) text += EventLine(decision, decisions_.front().time) + "\n";
   EXPECT_EQ(text, events_);
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Journals, CorpusTest, testing::ValuesIn(Recorded()), []
 // Shows that the other policy really differs: it would not have decided the restart that it replays.
 class PolicyTest : public CorpusTest {};
 
-TEST_P(PolicyTest, TheOtherPolicyWouldHaveDecidedDifferently) {
+TEST_P(PolicyTest, APolicyWithoutRestartBudgetsWouldStopTheJobInsteadOfRestartingIt) {
   const auto restart = std::ranges::find_if(
       decisions_, [](const Decision& d) { return std::holds_alternative<RestartDecided>(d.body); });
   ASSERT_NE(restart, decisions_.end());

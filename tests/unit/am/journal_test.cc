@@ -63,7 +63,7 @@ class JournalTest : public testing::Test {
   size_t expected_ = 0;
 };
 
-TEST_F(JournalTest, ANewJournalIsEmptyAndPrivate) {
+TEST_F(JournalTest, ANewJournalIsEmptyAndAccessibleOnlyToItsOwner) {
   const auto journal = Opened();
 
   EXPECT_THAT(read_, IsEmpty());
@@ -86,7 +86,7 @@ TEST_F(JournalTest, AppendedDecisionsAreReadAfterReopening) {
   EXPECT_THAT(troubles_, IsEmpty());
 }
 
-TEST_F(JournalTest, AnsweredAppendsAreInTheFile) {
+TEST_F(JournalTest, ConfirmedAppendsAreInTheFile) {
   const auto journal = Opened();
 
   AppendAndWait(*journal, OneOfEachKind());
@@ -96,7 +96,7 @@ TEST_F(JournalTest, AnsweredAppendsAreInTheFile) {
   EXPECT_EQ(Json(decoded->decisions), Json(OneOfEachKind()));
 }
 
-TEST_F(JournalTest, ATornTailIsCutOffAndAppendedAfter) {
+TEST_F(JournalTest, ATornTailIsIgnoredAndReplacedByTheNextAppend) {
   const std::vector<Decision> decisions = OneOfEachKind();
   {
     const auto journal = Opened();
@@ -145,7 +145,7 @@ TEST_F(JournalTest, AJournalWithATornHeaderStartsEmpty) {
   EXPECT_EQ(read_.size(), 1U);
 }
 
-TEST_F(JournalTest, ADamagedJournalIsRefusedWithItsPathAndStaysUnchanged) {
+TEST_F(JournalTest, ADamagedJournalIsRejectedWithThePathAndLeftUnchanged) {
   {
     const auto journal = Opened();
     AppendAndWait(*journal, OneOfEachKind());
@@ -162,7 +162,7 @@ TEST_F(JournalTest, ADamagedJournalIsRefusedWithItsPathAndStaysUnchanged) {
   EXPECT_EQ(Bytes(path_), bytes);
 }
 
-TEST_F(JournalTest, AFolderThatIsNotThereIsAnError) {
+TEST_F(JournalTest, OpeningAJournalInAMissingFolderFailsWithThePath) {
   path_ = (folder_.path() / "no such folder" / "journal").string();
 
   const auto journal = LocalJournal::Open(loop_, path_);
@@ -172,7 +172,7 @@ TEST_F(JournalTest, AFolderThatIsNotThereIsAnError) {
   EXPECT_THAT(journal.error().message, HasSubstr(path_));
 }
 
-TEST_F(JournalTest, AnswersComeInOrderOnTheLoop) {
+TEST_F(JournalTest, AppendsAreConfirmedInOrderOnTheEventLoop) {
   const auto journal = Opened();
   std::vector<int> order;
   constexpr int kAppends = 200;
@@ -189,7 +189,7 @@ TEST_F(JournalTest, AnswersComeInOrderOnTheLoop) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_F(JournalTest, OnlyTheEndOfTheJobIsSynced) {
+TEST_F(JournalTest, OnlyTheDecisionThatEndsTheJobIsSynced) {
   const auto journal = Opened();
 
   for (const Decision& decision : OneOfEachKind()) {
@@ -201,7 +201,7 @@ TEST_F(JournalTest, OnlyTheEndOfTheJobIsSynced) {
   EXPECT_EQ(DecodeJournal(Bytes(path_))->decisions.size(), OneOfEachKind().size());
 }
 
-TEST_F(JournalTest, AnEmptyAppendIsAnsweredInOrder) {
+TEST_F(JournalTest, AnEmptyAppendIsConfirmed) {
   const auto journal = Opened();
 
   Append(*journal, OneOfEachKind());
@@ -211,7 +211,7 @@ TEST_F(JournalTest, AnEmptyAppendIsAnsweredInOrder) {
   EXPECT_EQ(answers_, 2U);
 }
 
-TEST_F(JournalTest, ADestroyedJournalWritesItsAppendsAndAnswersNone) {
+TEST_F(JournalTest, ADestroyedJournalWritesPendingAppendsWithoutConfirmingThem) {
   bool answered = false;
   {
     const auto journal = Opened();
@@ -226,7 +226,7 @@ TEST_F(JournalTest, ADestroyedJournalWritesItsAppendsAndAnswersNone) {
   EXPECT_EQ(read_.size(), OneOfEachKind().size());
 }
 
-TEST_F(JournalTest, AnAnswerMayEndTheJournal) {
+TEST_F(JournalTest, AConfirmationCallbackCanDestroyTheJournal) {
   auto journal = Opened();
   for (int i = 0; i < 2; ++i) {
     journal->Append(OneOfEachKind(), [&] {
@@ -238,7 +238,7 @@ TEST_F(JournalTest, AnAnswerMayEndTheJournal) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return journal == nullptr; }));
 }
 
-TEST_F(JournalTest, AJournalThatLostItsEndIsRefused) {
+TEST_F(JournalTest, AJournalShorterThanItsRecordedSizeIsRejected) {
   {
     const auto journal = Opened();
     AppendAndWait(*journal, OneOfEachKind());
@@ -256,7 +256,7 @@ TEST_F(JournalTest, AJournalThatLostItsEndIsRefused) {
   }
 }
 
-TEST_F(JournalTest, AnUnfinishedAppendIsNotALoss) {
+TEST_F(JournalTest, AJournalThatEndsWithinAnUnfinishedAppendIsOpened) {
   const std::vector<Decision> decisions = OneOfEachKind();
   {
     const auto journal = Opened();
@@ -271,7 +271,7 @@ TEST_F(JournalTest, AnUnfinishedAppendIsNotALoss) {
   EXPECT_EQ(opened->torn_bytes, record.size() - 1);
 }
 
-TEST_F(JournalTest, AFlippedBitIsFoundAndTheFileStaysUnchanged) {
+TEST_F(JournalTest, AFlippedBitIsDetectedAndTheFileIsLeftUnchanged) {
   {
     const auto journal = Opened();
     AppendAndWait(*journal, {OneOfEachKind()[0], OneOfEachKind()[3]});
@@ -292,7 +292,7 @@ TEST_F(JournalTest, AFlippedBitIsFoundAndTheFileStaysUnchanged) {
 }
 
 // Decisions are also written to the log, and the last output of a program may be long.
-TEST(DecisionLogTest, ADecisionIsShownUpToFourHundredCharacters) {
+TEST(DecisionLogTest, ADecisionIsLoggedUpTo400Characters) {
   const auto logged = [](size_t size) {
     AttemptEnded ended = {.attempt = {{"worker", 0}, 1}, .outcome = {.message = "x"}};
     ended.outcome.message.append(size - ToJson(Decision{{}, ended}).size(), 'x');

@@ -114,7 +114,7 @@ class JournalTroubleTest : public testing::Test {
   std::unique_ptr<LocalJournal> journal_;
 };
 
-TEST_F(JournalTroubleTest, AFullDiskIsReportedOnceAndAllIsWrittenWhenItHasRoom) {
+TEST_F(JournalTroubleTest, AFullDiskIsReportedOnceAndAllAppendsAreWrittenWhenItHasRoom) {
   Append({kSome[0]});
   RunUntilWritten();
   disk_.room = 10;
@@ -130,7 +130,7 @@ TEST_F(JournalTroubleTest, AFullDiskIsReportedOnceAndAllIsWrittenWhenItHasRoom) 
 }
 
 // Appends that come while the disk is busy are written together.
-TEST_F(JournalTroubleTest, ManyAppendsShareASync) {
+TEST_F(JournalTroubleTest, AppendsThatWaitForTheDiskShareOneSync) {
   disk_.room = 0;
   Append({kSome[0]});
   RunUntil(loop_, [this] { return !told_.empty(); });
@@ -142,7 +142,7 @@ TEST_F(JournalTroubleTest, ManyAppendsShareASync) {
   EXPECT_EQ(journal_->counts().syncs, 1);
 }
 
-TEST_F(JournalTroubleTest, AnEndIsAlwaysSynced) {
+TEST_F(JournalTroubleTest, TheEndOfTheJobIsSyncedEvenIfWrittenTogetherWithOtherDecisions) {
   disk_.room = 0;
   Append({kSome[0]});
   RunUntil(loop_, [this] { return !told_.empty(); });
@@ -168,7 +168,7 @@ TEST_F(JournalTroubleTest, APartialWriteIsCutOffBeforeItIsRepeated) {
   EXPECT_EQ(Bytes(path_), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
 }
 
-TEST_F(JournalTroubleTest, TheNextMasterFindsExactlyTheAnsweredAppends) {
+TEST_F(JournalTroubleTest, TheNextMasterReadsExactlyTheConfirmedAppends) {
   Append({kSome[0]});
   RunUntilWritten();
   disk_.room = 10;
@@ -187,7 +187,7 @@ TEST_F(JournalTroubleTest, TheNextMasterFindsExactlyTheAnsweredAppends) {
   EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[2]}));
 }
 
-TEST_F(JournalTroubleTest, ANewJournalWaitsForRoomForItsHeader) {
+TEST_F(JournalTroubleTest, ANewJournalWaitsUntilTheDiskHasRoomForTheHeader) {
   disk_.room = 3;
   Append({kSome[0]});
   RunUntilTold("no space left on device");
@@ -237,7 +237,7 @@ TEST_F(JournalTroubleTest, ARewrittenJournalIsANewFileAtTheSamePath) {
   EXPECT_EQ(read_.size(), 3U);
 }
 
-TEST_F(JournalTroubleTest, ADestroyedJournalDoesNotWaitForRoom) {
+TEST_F(JournalTroubleTest, DestroyingAJournalDoesNotWaitForRoomOnTheDisk) {
   disk_.room = 0;
   Append({kSome[0]});
   RunUntilTold("no space left on device");
@@ -276,7 +276,7 @@ TEST_F(JournalTroubleTest, AFileSizeLimitIsTreatedLikeAFullDisk) {
 }
 
 // Starts a thousand tasks turn by turn, as the shell does it.
-TEST_F(JournalTroubleTest, AStartOfAThousandTasksNeedsFewSyncs) {
+TEST_F(JournalTroubleTest, StartingAThousandTasksNeedsAtMost50Syncs) {
   JobDriver driver(JobBuilder().Role("worker", 1000).Build());
   driver.Start();
   size_t appended = 0, turns = 0;

@@ -43,7 +43,7 @@ class LogRelayTest : public testing::Test {
       loop_, {[this](const TaskId& task) { told_.push_back(task); }, [this](const AttemptId&) { return has_ended_; }}};
 };
 
-TEST_F(LogRelayTest, AnExecutorIsQueriedOnceAndItsTextIsTheAnswer) {
+TEST_F(LogRelayTest, ALogQueryIsSentToTheExecutorOnceAndAnsweredWithTheExecutorsText) {
   const auto answer = Read({Want(kFirst, 7)});
   ASSERT_TRUE(RunUntil(loop_, [&] { return !told_.empty(); }));
   EXPECT_THAT(told_, ElementsAre(kFirst));
@@ -55,7 +55,7 @@ TEST_F(LogRelayTest, AnExecutorIsQueriedOnceAndItsTextIsTheAnswer) {
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(0, Text("line\n"))));
 }
 
-TEST_F(LogRelayTest, WithoutAWaitAllExecutorsAreWaitedFor) {
+TEST_F(LogRelayTest, ALogReadWithZeroWaitIsAnsweredWhenAllExecutorsHaveReplied) {
   const auto answer = Read({Want(kFirst), Want(kSecond)});
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
   EXPECT_TRUE(answer->open());
@@ -64,7 +64,7 @@ TEST_F(LogRelayTest, WithoutAWaitAllExecutorsAreWaitedFor) {
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(1, Text("b")), std::pair(0, Text("a"))));
 }
 
-TEST_F(LogRelayTest, WithAWaitTheFirstTextEndsTheWait) {
+TEST_F(LogRelayTest, ALogReadWithAWaitIsAnsweredAtTheFirstTextOfAnyExecutor) {
   const auto answer = Read({Want(kFirst), Want(kSecond)}, Duration(10'000));
   Taken(kFirst);
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -72,7 +72,7 @@ TEST_F(LogRelayTest, WithAWaitTheFirstTextEndsTheWait) {
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(1, Text("b"))));
 }
 
-TEST_F(LogRelayTest, AnOpenQueryServesTheNextCallAndOtherReaders) {
+TEST_F(LogRelayTest, AnOpenLogQueryIsSharedByLaterReadsAndOtherReaders) {
   const auto first = Read({Want(kFirst), Want(kSecond)}, Duration(10'000));
   const LogAsk open = Taken(kFirst);
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -87,7 +87,7 @@ TEST_F(LogRelayTest, AnOpenQueryServesTheNextCallAndOtherReaders) {
   EXPECT_EQ(*other->value, *next->value);
 }
 
-TEST_F(LogRelayTest, AMissingExecutorIsAProblemOnlyOfItsLogs) {
+TEST_F(LogRelayTest, AMissingExecutorIsReportedOnlyForTheLogsOfItsTask) {
   has_ended_ = true;  // otherwise the relay would wait longer
   const auto answer = Read({Want(kFirst), Want(kSecond)});
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -97,14 +97,14 @@ TEST_F(LogRelayTest, AMissingExecutorIsAProblemOnlyOfItsLogs) {
   EXPECT_EQ(answer->value->back().second.problem, "no executor of worker:0 is connected to the application master");
 }
 
-TEST_F(LogRelayTest, AnExecutorThatDoesNotAnswerIsAProblemToo) {
+TEST_F(LogRelayTest, AnExecutorThatDoesNotReplyIsReportedForTheLogsOfItsTask) {
   const auto answer = Read({Want(kFirst)});
   Taken(kFirst);
   ASSERT_TRUE(IsAnswered(answer));
   EXPECT_EQ(answer->value->front().second.problem, "the executor of worker:0 does not answer");
 }
 
-TEST_F(LogRelayTest, AnAnswerOfAnotherTaskOrOfAnotherSizeIsIgnored) {
+TEST_F(LogRelayTest, ALogReplyWithAWrongTaskQueryIdOrNumberOfTextsIsIgnored) {
   const auto answer = Read({Want(kFirst)});
   const LogAsk ask = Taken(kFirst);
   relay_.Take(kSecond, ask.id, {Text("x")});
@@ -113,7 +113,7 @@ TEST_F(LogRelayTest, AnAnswerOfAnotherTaskOrOfAnotherSizeIsIgnored) {
   EXPECT_TRUE(answer->open());
 }
 
-TEST_F(LogRelayTest, OpenQueriesToAnExecutorAreLimited) {
+TEST_F(LogRelayTest, ALogQueryBeyondTheLimitPerExecutorIsRejected) {
   for (size_t i = 0; i < LogRelay::kMostAsksOfTask; ++i) Read({Want(kFirst, static_cast<int64_t>(i))});
   const auto more = Read({Want(kFirst, 99)});
   EXPECT_THAT(relay_.TakeAsks(kFirst), SizeIs(LogRelay::kMostAsksOfTask));
@@ -121,14 +121,14 @@ TEST_F(LogRelayTest, OpenQueriesToAnExecutorAreLimited) {
   EXPECT_THAT(more->value->front().second.problem, HasSubstr("other clients are reading the logs of worker:0"));
 }
 
-TEST_F(LogRelayTest, TheNumberOfWaitingReadersIsLimited) {
+TEST_F(LogRelayTest, ALogReadBeyondTheLimitOfWaitingReadersIsRejected) {
   for (size_t i = 0; i < LogRelay::kMostCalls; ++i) Read({Want({"worker", static_cast<int>(i)})});
   const auto more = Read({Want({"worker", 99})});
   ASSERT_TRUE(more->value);
   EXPECT_THAT(more->value->front().second.problem, HasSubstr("other clients are reading logs"));
 }
 
-TEST_F(LogRelayTest, AReleaseWaitsForAReaderUntilItHasAllOfWhatWasWritten) {
+TEST_F(LogRelayTest, TheReleaseOfATaskWaitsUntilItsLogReaderHasTheWholeLog) {
   EXPECT_FALSE(relay_.DelaysRelease({kFirst, 1})) << "nobody reads it";
   Read({Want(kFirst)}, Duration(10'000));
   EXPECT_TRUE(relay_.DelaysRelease({kFirst, 1}));
@@ -144,7 +144,7 @@ TEST_F(LogRelayTest, AReleaseWaitsForAReaderUntilItHasAllOfWhatWasWritten) {
   EXPECT_FALSE(relay_.DelaysRelease({kFirst, 1}));
 }
 
-TEST_F(LogRelayTest, AReaderThatIsTooSlowDelaysNoReleaseForLong) {
+TEST_F(LogRelayTest, ASlowLogReaderDelaysTheReleaseOfATaskOnlyForALimitedTime) {
   Read({Want(kFirst)}, Duration(20'000));
   Taken(kFirst);
   EXPECT_TRUE(relay_.DelaysRelease({kFirst, 1}));
@@ -152,7 +152,7 @@ TEST_F(LogRelayTest, AReaderThatIsTooSlowDelaysNoReleaseForLong) {
   EXPECT_TRUE(relay_.DelaysRelease({kFirst, 2})) << "another attempt has its own time";
 }
 
-TEST_F(LogRelayTest, AReaderThatHasLeftDelaysNoReleaseForLong) {
+TEST_F(LogRelayTest, ALogReaderThatStoppedReadingDelaysTheReleaseOnlyForALimitedTime) {
   const auto answer = Read({Want(kFirst)});
   relay_.Take(kFirst, Taken(kFirst).id, {Text("a")});
   EXPECT_TRUE(RunUntil(loop_, [&] { return !relay_.DelaysRelease({kFirst, 1}); }));

@@ -11,7 +11,7 @@ namespace {
 using testing::Contains;
 using testing::Not;
 
-class MasterAttentionTest : public ApplicationMasterTest {
+class MasterOwnershipTest : public ApplicationMasterTest {
  protected:
   std::shared_ptr<Answered<AttachReply>> Attach(const std::string& owner, Duration timeout = Duration(0)) {
     auto answer = std::make_shared<Answered<AttachReply>>();
@@ -21,7 +21,7 @@ class MasterAttentionTest : public ApplicationMasterTest {
   Instant In(int64_t ms) const { return loop_.Now() + Duration(ms); }
 };
 
-TEST_F(MasterAttentionTest, AttachIsAnsweredWhenItIsWritten) {
+TEST_F(MasterOwnershipTest, AnAttachIsAnsweredOnceTheNewOwnerIsInTheJournal) {
   journal_.WriteAll();
   const auto attached = Attach("o1");
   EXPECT_TRUE(attached->open());
@@ -31,7 +31,7 @@ TEST_F(MasterAttentionTest, AttachIsAnsweredWhenItIsWritten) {
   EXPECT_NE(attached->value->status.status_json.find(R"("owner":"o1")"), std::string::npos);
 }
 
-TEST_F(MasterAttentionTest, AttachToAJobThatIsBeingKilledIsRefused) {
+TEST_F(MasterOwnershipTest, AttachToAJobThatIsBeingKilledIsRefused) {
   Kill();
   const auto attached = Attach("o1");
   journal_.WriteAll();
@@ -39,7 +39,7 @@ TEST_F(MasterAttentionTest, AttachToAJobThatIsBeingKilledIsRefused) {
   EXPECT_FALSE(attached->value->attached);
 }
 
-TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
+TEST_F(MasterOwnershipTest, AKillOfAReplacedOwnerIsAnsweredAsFencedAndDoesNothing) {
   Attach("o2");
   const auto killed = Kill({.reason = "late", .if_owner = {"o1"}});
   journal_.WriteAll();
@@ -48,7 +48,7 @@ TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
   EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
 }
 
-TEST_F(MasterAttentionTest, APlannedKillIsAnsweredWhenItIsWritten) {
+TEST_F(MasterOwnershipTest, APlannedKillIsAnsweredOnceItIsInTheJournal) {
   Attach("o1");
   journal_.WriteAll();
   const auto planned = Kill({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)});
@@ -59,7 +59,7 @@ TEST_F(MasterAttentionTest, APlannedKillIsAnsweredWhenItIsWritten) {
 }
 
 // The requester's clock may be hours ahead or behind. The delay until the kill is the same by both clocks.
-TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
+TEST_F(MasterOwnershipTest, TheDelayOfAPlannedKillIsMeasuredByTheMastersClock) {
   Attach("o1");
   journal_.WriteAll();
   const auto planned =
@@ -69,7 +69,7 @@ TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
   EXPECT_EQ(planned->value->answer, KillAnswer::kPlanned);
 }
 
-TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
+TEST_F(MasterOwnershipTest, AConditionalKillFileIsRemovedOnceTheKillIsFencedOrPlanned) {
   Attach("o1");
   journal_.WriteAll();
   // An AM that becomes leader again checks the folder at once.
@@ -88,7 +88,7 @@ TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   EXPECT_TRUE(records_.ReadKills()->empty());
 }
 
-TEST_F(MasterAttentionTest, AFencedKillIsNotAppliedFromTheFolderLater) {
+TEST_F(MasterOwnershipTest, AFencedKillIsNotAppliedLaterFromItsRequestFile) {
   const KillRequest kill = {.reason = "late", .if_owner = {"o1"}};
   Attach("o2");
   ASSERT_TRUE(records_.WriteKill(kill).ok());
@@ -104,7 +104,7 @@ TEST_F(MasterAttentionTest, AFencedKillIsNotAppliedFromTheFolderLater) {
   EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
 }
 
-TEST_F(MasterAttentionTest, AnAcceptedConditionalKillKeepsItsRequestFile) {
+TEST_F(MasterOwnershipTest, TheRequestFileOfAnAcceptedConditionalKillIsNotRemoved) {
   Attach("o1");
   journal_.WriteAll();
   ASSERT_TRUE(records_.WriteKill({.reason = "enough", .if_owner = {"o1"}}).ok());
@@ -115,7 +115,7 @@ TEST_F(MasterAttentionTest, AnAcceptedConditionalKillKeepsItsRequestFile) {
   EXPECT_EQ(records_.ReadKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
 }
 
-TEST_F(MasterAttentionTest, AWaitingWatcherKeepsTheJobFromBeingAbandoned) {
+TEST_F(MasterOwnershipTest, AWaitingWatcherKeepsTheJobFromBeingAbandoned) {
   Attach("o1", Duration(60));
   journal_.WriteAll();
   const auto watch = Watch(/*since=*/1'000'000);
@@ -126,7 +126,7 @@ TEST_F(MasterAttentionTest, AWaitingWatcherKeepsTheJobFromBeingAbandoned) {
   EXPECT_TRUE(watch->open());
 }
 
-TEST_F(MasterAttentionTest, AJobWithoutClientActivityIsEnded) {
+TEST_F(MasterOwnershipTest, AJobWithoutClientActivityIsStoppedAfterTheWatchTimeout) {
   Attach("o1", Duration(30));
   journal_.WriteAll();
   EventLoop::Timer look;

@@ -16,7 +16,7 @@ class MasterEdgeTest : public ApplicationMasterTest {
   using ApplicationMasterTest::ApplicationMasterTest;
 };
 
-TEST_F(MasterEdgeTest, ATokenWithOneWrongDigitIsWrong) {
+TEST_F(MasterEdgeTest, ATokenWithOneWrongDigitIsRejected) {
   Grant("worker:0");
   journal_.WriteAll();
   for (size_t i = 0; i < std::string(kToken).size(); ++i) {
@@ -30,7 +30,7 @@ TEST_F(MasterEdgeTest, ATokenWithOneWrongDigitIsWrong) {
   }
 }
 
-TEST_F(MasterEdgeTest, AWatchIsAnsweredAtItsLimitWithoutNews) {
+TEST_F(MasterEdgeTest, AWatchWithoutAChangeIsAnsweredWhenItsWaitTimesOut) {
   journal_.WriteAll();
   auto answer = std::make_shared<Answered<StatusAnswer>>();
   master_.Watch(kToken, /*since=*/1'000'000, Duration(20), {}, Reply<StatusAnswer>(answer));
@@ -55,7 +55,7 @@ TEST_F(MasterEdgeTest, AWatcherWithTheNewestStatusDoesNotReceiveItAgain) {
   EXPECT_TRUE(second->open());
 }
 
-TEST_F(MasterEdgeTest, WatchersReceiveOnlyWrittenChanges) {
+TEST_F(MasterEdgeTest, WatchersReceiveOnlyChangesThatAreInTheJournal) {
   journal_.WriteAll();
   // News that was held back is sent meanwhile.
   Pass(Duration(100));
@@ -71,7 +71,7 @@ TEST_F(MasterEdgeTest, WatchersReceiveOnlyWrittenChanges) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return second->value.has_value(); }));
 }
 
-TEST_F(MasterEdgeTest, ACommandDoesNotWaitForUnwrittenTurnsOfOtherTasks) {
+TEST_F(MasterEdgeTest, ACommandDoesNotWaitForJournalWritesOfOtherTasks) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -84,7 +84,7 @@ TEST_F(MasterEdgeTest, ACommandDoesNotWaitForUnwrittenTurnsOfOtherTasks) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
 }
 
-TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
+TEST_F(MasterEdgeTest, AKillIsAnsweredOnceItIsInTheJournal) {
   GrantBothAndRegisterOne();
   // News that was held back is sent meanwhile.
   Pass(Duration(100));
@@ -97,7 +97,7 @@ TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return killed->value.has_value(); }));
 }
 
-TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
+TEST_F(MasterEdgeTest, AContainerExitIsJudgedByTheOutcomeThatTheExecutorLeftOnDisk) {
   GrantBothAndRegisterOne();
   EXPECT_EQ(master_.UnendedIn(ContainerOf("worker:0")), AttemptOf("worker:0"));
 
@@ -111,7 +111,7 @@ TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   EXPECT_THAT(status->value->status_json, testing::HasSubstr("\"exit_code\":3"));
 }
 
-TEST_F(MasterEdgeTest, AnEndWithoutAWrittenStatusIsNotReported) {
+TEST_F(MasterEdgeTest, TheEndOfAJobIsNotReportedUntilTheFinalStatusIsWritten) {
   GrantBothAndRegisterOne();
   const auto watch = Watch(1'000'000);
   Kill();
@@ -141,7 +141,7 @@ class ShortLeaseTest : public MasterEdgeTest {
 };
 
 // The executors of such a master may not be able to see that it is leader.
-TEST_F(ShortLeaseTest, AMasterThatCannotRenewSuspectsNoExecutor) {
+TEST_F(ShortLeaseTest, AMasterThatCannotRenewItsLeaseSuspectsNoExecutor) {
   GrantBothAndRegisterOne();
   std::filesystem::remove_all(records_.place());
 
@@ -150,7 +150,7 @@ TEST_F(ShortLeaseTest, AMasterThatCannotRenewSuspectsNoExecutor) {
   EXPECT_THAT(journal_.appended, testing::Not(testing::Contains("attempt_suspected")));
 }
 
-TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
+TEST(LeaseEdgeTest, AFailedWriteOfTheLeaseRecordIsRetriedWithinSeconds) {
   const TempFolder temp;
   const JobRecords records = LocalJobRecords(temp.path() / "not-there-yet");
   EventLoop loop;

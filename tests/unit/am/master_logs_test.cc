@@ -59,7 +59,7 @@ class MasterLogsTest : public ReportedLogsTest {
   }
 };
 
-TEST_F(MasterLogsTest, ALogQueryReachesTheExecutorInTheAnswerToItsAwait) {
+TEST_F(MasterLogsTest, AnExecutorReceivesALogQueryInTheAnswerToItsAwaitCall) {
   const auto answer = ReadLogs("worker:1");
   const auto asks = AwaitAsks("worker:1");
   ASSERT_EQ(asks.size(), 1u);
@@ -69,7 +69,7 @@ TEST_F(MasterLogsTest, ALogQueryReachesTheExecutorInTheAnswerToItsAwait) {
   EXPECT_EQ(answer->value->front().second.text, "hello\n");
 }
 
-TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsReaderHasTheWholeLog) {
+TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsLogReaderHasTheWholeLog) {
   ReadLogs("worker:1");
   const auto asks = AwaitAsks("worker:1");
   ASSERT_EQ(asks.size(), 1u);
@@ -84,7 +84,7 @@ TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsReaderHasTheWholeLog) {
   EXPECT_EQ(await->value->kind, Command::Kind::kRelease);
 }
 
-TEST_F(MasterLogsTest, AnExecutorWithoutReadersIsReleasedAtOnce) {
+TEST_F(MasterLogsTest, AnExecutorWithoutLogReadersIsReleasedAtOnce) {
   Report("worker:1", {.exit = ExitStatus{}});
   journal_.WriteAll();
   const auto await = Await("worker:1");
@@ -93,19 +93,19 @@ TEST_F(MasterLogsTest, AnExecutorWithoutReadersIsReleasedAtOnce) {
   EXPECT_EQ(await->value->kind, Command::Kind::kRelease);
 }
 
-TEST_F(MasterLogsTest, ALogQueryIsNeitherADecisionNorClientActivity) {
+TEST_F(MasterLogsTest, ALogQueryWritesNothingToTheJournal) {
   const size_t appended = journal_.appended.size();
   ReadLogs("worker:1");
   AwaitAsks("worker:1");
   EXPECT_EQ(journal_.appended.size(), appended);
 }
 
-TEST_F(MasterLogsTest, AReaderIsRefusedWithoutTheTokenOrWithoutSuchATask) {
+TEST_F(MasterLogsTest, ALogReadWithAWrongTokenOrAnUnknownTaskIsRejected) {
   EXPECT_EQ(ReadLogs("worker:1", std::string(64, 'x'))->refusal->reason, RefusalReason::kBadToken);
   EXPECT_EQ(ReadLogs("worker:2")->refusal->message, "the job has no task worker:2");
 }
 
-TEST_F(MasterLogsTest, LogsThatComeWithAnOutcomeBecomeARecord) {
+TEST_F(MasterLogsTest, LogExcerptsReportedWithAnOutcomeAreStoredInTheJobRecords) {
   ReportWith("worker:1", Failure(3));
   const auto kept = ReadKeptLogs(records_, AttemptOf("worker:1"));
   ASSERT_TRUE(kept.ok() && *kept);
@@ -113,12 +113,12 @@ TEST_F(MasterLogsTest, LogsThatComeWithAnOutcomeBecomeARecord) {
   EXPECT_THAT(*ListKeptLogs(records_), ElementsAre(AttemptOf("worker:1")));
 }
 
-TEST_F(MasterLogsTest, AnOutcomeCountsEvenIfItsLogsCannotBeKept) {
+TEST_F(MasterLogsTest, AnOutcomeIsAcceptedEvenIfItsLogsCannotBeStored) {
   ASSERT_TRUE(WriteNewFile(records_.place() / "logs", "in the way", false).ok());
   EXPECT_TRUE(ReportWith("worker:1", Failure(3))->value);
 }
 
-TEST_F(ReportedLogsTest, TheStatusHasTheNodesAddressOfTheLogs) {
+TEST_F(ReportedLogsTest, TheStatusShowsTheLogUrlThatCameWithTheContainer) {
   master_.OnScheduler(ContainerGranted{{{"worker", 0}, 1}, ContainerOf("worker:0"), "node", "http://node:8042/x"});
   Grant("worker:1");
   journal_.WriteAll();
@@ -143,7 +143,7 @@ class ManyLogsTest : public ReportedLogsTest {
   std::vector<AttemptId> Kept() const { return *ListKeptLogs(records_); }
 };
 
-TEST_F(ManyLogsTest, LogsOfTheLastFailuresAreKept) {
+TEST_F(ManyLogsTest, OnlyTheLogsOfTheLast64FailuresAreKept) {
   Fail(0, 64);
   EXPECT_THAT(Kept(), SizeIs(64));
   Fail(64, 66);
@@ -151,7 +151,7 @@ TEST_F(ManyLogsTest, LogsOfTheLastFailuresAreKept) {
   EXPECT_THAT(Kept(), Not(Contains(AttemptOf("worker:1"))));
 }
 
-TEST_F(ManyLogsTest, LogsOfManyFailuresAreKeptWhileThereIsRoom) {
+TEST_F(ManyLogsTest, LogsBeyondEightUnfinishedWritesAreDropped) {
   calls_.at_once = false;
   Fail(0, 9);
   EXPECT_THAT(Kept(), SizeIs(8));

@@ -41,7 +41,7 @@ TEST_F(MasterOutputsTest, OutputsAreWrittenBeforeTheOutcomeIsJournalled) {
   EXPECT_EQ(seen, "chief:0#1 {\"loss\":1}");
 }
 
-TEST_F(MasterOutputsTest, OnlyOutputsOfASuccessfulChiefCount) {
+TEST_F(MasterOutputsTest, OnlyOutputsOfASuccessfulChiefAreRecorded) {
   ReportWith("worker:0", success_, "{}");
   EXPECT_EQ(Recorded(), "nothing") << "not the chief";
   ReportWith("chief:0", Failure(3), "{}");
@@ -55,7 +55,7 @@ TEST_F(MasterOutputsTest, AnEndedAttemptCannotChangeTheOutputs) {
   EXPECT_EQ(Recorded(), "chief:0#1 {\"first\":1}");
 }
 
-TEST_F(MasterOutputsTest, AnOutcomeCountsEvenIfItsOutputsCannotBeWritten) {
+TEST_F(MasterOutputsTest, AnOutcomeIsAcceptedEvenIfItsOutputsCannotBeWritten) {
   std::filesystem::create_directory(records_.place() / "outputs");
   const auto answer = ReportWith("chief:0", success_, "{}");
   journal_.WriteAll();

@@ -28,7 +28,7 @@ class MasterPaceTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(MasterPaceTest, ClientsReceiveSeveralChangesAtOnce) {
+TEST_F(MasterPaceTest, AClientReceivesTheFirstChangeAtOnceAndLaterChangesAfterADelay) {
   journal_.WriteAll();
   // The news of the start is sent meanwhile.
   Pass(Duration(50));
@@ -46,7 +46,7 @@ TEST_F(MasterPaceTest, ClientsReceiveSeveralChangesAtOnce) {
   EXPECT_GE(loop_.Now() - began, Duration(15));
 }
 
-TEST_F(MasterPaceTest, TheStatusIsNotWrittenForEachChange) {
+TEST_F(MasterPaceTest, TheStatusFileIsWrittenAboutHalfASecondAfterAChange) {
   const Instant began = loop_.Now();
   journal_.WriteAll();
   EXPECT_TRUE(RunUntil(loop_, [this] { return records_.ReadStatus()->has_value(); }));
@@ -55,7 +55,7 @@ TEST_F(MasterPaceTest, TheStatusIsNotWrittenForEachChange) {
 
 // The end of a problem has no sequence number. A client that asks a moment too late would otherwise wait for the next
 // numbered news.
-TEST_F(MasterPaceTest, AClientLearnsSoonThatAProblemIsOver) {
+TEST_F(MasterPaceTest, AWaitingClientIsNotifiedSoonAfterAJournalProblemEnds) {
   journal_.WriteAll();
   Pass(Duration(50));
   journal_.trouble("no space left on device");
@@ -80,7 +80,7 @@ class LargeGangTest : public ApplicationMasterTest {
   LargeGangTest() : ApplicationMasterTest(JobBuilder().Role("worker", kTasks).Build()) {}
 };
 
-TEST_F(LargeGangTest, OtherCallsAreHandledWhileALargeGangStarts) {
+TEST_F(LargeGangTest, StartCommandsOfALargeGangAreSentInSeveralBatches) {
   std::vector<std::shared_ptr<Answered<Command>>> commands;
   for (int i = 0; i < kTasks; ++i) {
     const std::string task = StrCat("worker:", i);

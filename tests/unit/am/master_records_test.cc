@@ -27,7 +27,7 @@ class MasterRecordsTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(MasterRecordsTest, AHangingStoreDoesNotDisturbTasks) {
+TEST_F(MasterRecordsTest, AHangingRecordStoreDoesNotDelayCommandsAndHeartbeats) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   const auto command = Await("worker:1");
@@ -39,7 +39,7 @@ TEST_F(MasterRecordsTest, AHangingStoreDoesNotDisturbTasks) {
   EXPECT_FALSE(Heartbeat("worker:0")->open());
 }
 
-TEST_F(MasterRecordsTest, AHangingStoreIsNotCalledRepeatedly) {
+TEST_F(MasterRecordsTest, AHangingRecordStoreReceivesAtMostThreeCalls) {
   for (const char* task : {"worker:0", "worker:1"}) {
     Grant(task);
     Register(task);
@@ -55,7 +55,7 @@ TEST_F(MasterRecordsTest, AHangingStoreIsNotCalledRepeatedly) {
   EXPECT_EQ((*records_.ReadStatus())->state, "RUNNING") << "what changed meanwhile is written";
 }
 
-TEST_F(MasterRecordsTest, AnOutcomeWaitsForItsOutputs) {
+TEST_F(MasterRecordsTest, AnOutcomeIsJournalledOnlyAfterItsOutputsAreStored) {
   GrantBothAndRegisterOne();
   auto reported = std::make_shared<Answered<std::monostate>>();
   master_.ReportOutcome(CallerOf("worker:0"), {Success(), KeptOutputs{.text = "{}"}}, Reply<std::monostate>(reported));
@@ -69,7 +69,7 @@ TEST_F(MasterRecordsTest, AnOutcomeWaitsForItsOutputs) {
   EXPECT_TRUE(ReadJobOutputs(records_)->has_value());
 }
 
-TEST_F(MasterRecordsTest, AnEndIsReportedOnceItsStatusIsInTheStore) {
+TEST_F(MasterRecordsTest, TheEndOfAJobIsReportedOnceTheFinalStatusIsStored) {
   Kill();
   journal_.WriteAll();
   const auto watch = Watch(-1);
@@ -82,7 +82,7 @@ TEST_F(MasterRecordsTest, AnEndIsReportedOnceItsStatusIsInTheStore) {
   EXPECT_THAT(scheduler_.orders, Contains("finish KILLED"));
 }
 
-TEST_F(MasterRecordsTest, AMasterThatLosesTheSchedulerDuringASlowCallDecidesNothing) {
+TEST_F(MasterRecordsTest, AMasterThatLosesTheSchedulerDuringASlowStoreCallDecidesNothing) {
   const auto killed = KillIf("o1");
   auto reported = std::make_shared<Answered<std::monostate>>();
   GrantBothAndRegisterOne();
@@ -108,7 +108,7 @@ class RecordThreadTest : public testing::Test {
   EventLoop loop_;
 };
 
-TEST_F(RecordThreadTest, CallsAndAnswersKeepTheirOrder) {
+TEST_F(RecordThreadTest, StoreCallsAndTheirAnswersKeepTheirOrder) {
   RecordThread calls(loop_, records_);
   const auto here = std::this_thread::get_id();
   std::vector<int> called, answered;
@@ -130,7 +130,7 @@ TEST_F(RecordThreadTest, CallsAndAnswersKeepTheirOrder) {
   EXPECT_EQ(answered, called);
 }
 
-TEST_F(RecordThreadTest, ADestroyedThreadAnswersNoCall) {
+TEST_F(RecordThreadTest, ADestroyedRecordThreadAnswersNoCall) {
   bool answered = false;
   int called = 0;
   {

@@ -40,7 +40,7 @@ class TroubleTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(TroubleTest, LaunchesWaitUntilTheDiskHasRoom) {
+TEST_F(TroubleTest, LaunchesWaitUntilTheJournalCanBeWritten) {
   journal_.WriteAll();
   scheduler_.orders.clear();
   BeginTrouble();
@@ -53,7 +53,7 @@ TEST_F(TroubleTest, LaunchesWaitUntilTheDiskHasRoom) {
   EXPECT_FALSE(ended_);
 }
 
-TEST_F(TroubleTest, TheStatusShowsTheProblemWhileItLasts) {
+TEST_F(TroubleTest, TheStatusShowsAJournalProblemWhileItLasts) {
   journal_.WriteAll();
   BeginTrouble();
   EXPECT_EQ(StatusNow().trouble,
@@ -63,7 +63,7 @@ TEST_F(TroubleTest, TheStatusShowsTheProblemWhileItLasts) {
   EXPECT_EQ(StatusNow().trouble, "");
 }
 
-TEST_F(TroubleTest, WatchersReceiveTheBeginningAndTheEndOfTheProblem) {
+TEST_F(TroubleTest, WatchersAreNotifiedWhenAJournalProblemBeginsAndEnds) {
   journal_.WriteAll();
   const auto first = Watch(StatusNow().seq);
   ASSERT_TRUE(first->open());
@@ -75,7 +75,7 @@ TEST_F(TroubleTest, WatchersReceiveTheBeginningAndTheEndOfTheProblem) {
   EXPECT_EQ(StatusIn(second).trouble, "");
 }
 
-TEST_F(TroubleTest, AKillStopsAllRunningTasksAtOnce) {
+TEST_F(TroubleTest, AKillStopsRunningTasksEvenIfTheJournalCannotBeWritten) {
   GrantBothAndRegisterOne();
   const auto command = Await("worker:0");
   journal_.WriteAll();
@@ -93,7 +93,7 @@ TEST_F(TroubleTest, AKillStopsAllRunningTasksAtOnce) {
   EXPECT_THAT(status->trouble, HasSubstr(kFull));
 }
 
-TEST_F(TroubleTest, AStopThatIsWaitingWhenTheProblemBeginsIsSent) {
+TEST_F(TroubleTest, AStopThatWaitsForTheJournalIsSentWhenTheJournalFails) {
   GrantBothAndRegisterOne();
   scheduler_.orders.clear();
   Kill();
@@ -104,7 +104,7 @@ TEST_F(TroubleTest, AStopThatIsWaitingWhenTheProblemBeginsIsSent) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("term c-worker-1"));
 }
 
-TEST_F(TroubleTest, AnAwaitDuringTheProblemReceivesTheStop) {
+TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemReceivesTheStopOfAKill) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Kill();
@@ -115,7 +115,7 @@ TEST_F(TroubleTest, AnAwaitDuringTheProblemReceivesTheStop) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStop);
 }
 
-TEST_F(TroubleTest, AnAwaitDuringTheProblemDoesNotReceiveUnwrittenDecisions) {
+TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemDoesNotReceiveAnUnwrittenStart) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   ASSERT_EQ(journal_.appended.back(), "generation_formed");
@@ -129,7 +129,7 @@ TEST_F(TroubleTest, AnAwaitDuringTheProblemDoesNotReceiveUnwrittenDecisions) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
 }
 
-TEST_F(TroubleTest, AnAwaitDuringTheProblemReceivesWrittenDecisions) {
+TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemReceivesAnAlreadyWrittenStart) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -138,7 +138,7 @@ TEST_F(TroubleTest, AnAwaitDuringTheProblemReceivesWrittenDecisions) {
   EXPECT_TRUE(Await("worker:0")->value);
 }
 
-TEST_F(TroubleTest, AStopDoesNotOvertakeItsLaunch) {
+TEST_F(TroubleTest, AStopIsNotSentBeforeTheLaunchOfTheSameContainer) {
   journal_.WriteAll();
   scheduler_.orders.clear();
   Grant("worker:0");
@@ -151,7 +151,7 @@ TEST_F(TroubleTest, AStopDoesNotOvertakeItsLaunch) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0", "withdraw worker:1#1"));
 }
 
-TEST_F(TroubleTest, AReportIsAcknowledgedOnlyWhenItIsWritten) {
+TEST_F(TroubleTest, AReportIsAcknowledgedOnlyOnceItIsInTheJournal) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   const auto command = Await("worker:0");
@@ -165,7 +165,7 @@ TEST_F(TroubleTest, AReportIsAcknowledgedOnlyWhenItIsWritten) {
   EXPECT_TRUE(reported->value);
 }
 
-TEST_F(TroubleTest, HeartbeatsAreAnsweredAndRegistrationsRefused) {
+TEST_F(TroubleTest, DuringAJournalProblemHeartbeatsAreAnsweredAndRegistrationsRefused) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Report("worker:0", Failure(3));  // This turn waits for the journal.
@@ -177,7 +177,7 @@ TEST_F(TroubleTest, HeartbeatsAreAnsweredAndRegistrationsRefused) {
   EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotLeader);
 }
 
-TEST_F(TroubleTest, IfTheEndCannotBeWrittenOnlyTheProblemIsReported) {
+TEST_F(TroubleTest, AnEndThatCannotBeJournalledIsShownAsStoppingWithTheJournalProblem) {
   journal_.WriteAll();
   BeginTrouble();
   // Nothing runs, so the job has ended except for the journal.
@@ -197,7 +197,7 @@ TEST_F(TroubleTest, IfTheEndCannotBeWrittenOnlyTheProblemIsReported) {
   EXPECT_EQ(StatusIn(watch).trouble, "");
 }
 
-TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
+TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsRetriedUntilItIs) {
   journal_.WriteAll();
   const auto blocked = records_.place() / "status.json" / "in the way";
   std::filesystem::create_directories(blocked);
@@ -226,7 +226,7 @@ class DeadJournalTest : public TroubleTest {
   }
 };
 
-TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEnds) {
+TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEndsAsSucceededWithoutAJournal) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -247,7 +247,7 @@ TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEnds) {
   EXPECT_EQ(std::ranges::count(scheduler_.orders, "finish SUCCEEDED"), 1) << "a disk that comes back changes nothing";
 }
 
-TEST_F(DeadJournalTest, AKilledJobEnds) {
+TEST_F(DeadJournalTest, AKilledJobEndsAsKilledWithoutAJournal) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   std::filesystem::remove_all(records_.place());
@@ -257,7 +257,7 @@ TEST_F(DeadJournalTest, AKilledJobEnds) {
   EXPECT_TRUE(IsFinished("finish KILLED"));
 }
 
-TEST_F(DeadJournalTest, ADiskThatRecoversInTimeHasTheWholeJournal) {
+TEST_F(DeadJournalTest, ReportsWaitForTheJournalAgainAfterTheDiskRecovers) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Kill();
@@ -274,7 +274,7 @@ class TroubleAfterSuccessTest : public TroubleTest {
 };
 
 // A later AM that did not know of the success would count the stopped parameter server as the failure.
-TEST_F(TroubleAfterSuccessTest, AStopAfterASuccessWaitsForTheJournal) {
+TEST_F(TroubleAfterSuccessTest, TheStopOfUntrackedTasksAfterASuccessWaitsForTheJournal) {
   for (const char* task : {"ps:0", "worker:0"}) Grant(task);
   for (const char* task : {"ps:0", "worker:0"}) Register(task);
   const auto start = Await("ps:0");
@@ -299,7 +299,7 @@ class SuspectInTroubleTest : public TroubleTest {
 };
 
 // The executor cannot register meanwhile, and continues its task.
-TEST_F(SuspectInTroubleTest, ARefusedRegistrationIsNotAMissedHeartbeat) {
+TEST_F(SuspectInTroubleTest, ARegistrationRefusedDuringAJournalProblemCountsAsAHeartbeat) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();

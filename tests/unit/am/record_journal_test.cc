@@ -132,7 +132,7 @@ class RecordJournalTest : public testing::Test {
   std::unique_ptr<RecordJournal> journal_;
 };
 
-TEST_F(RecordJournalTest, AnsweredAppendsAreStoredWithTheBytesOfALocalJournal) {
+TEST_F(RecordJournalTest, ConfirmedAppendsAreStoredWithTheSameBytesAsInALocalJournal) {
   Open(1);
   Append({kSome[0], kSome[1]});
   EXPECT_THAT(told_, IsEmpty()) << "never from within Append";
@@ -159,7 +159,7 @@ TEST_F(RecordJournalTest, TheNextMasterReadsAllRecordsAndContinues) {
   EXPECT_EQ(Json(read_), Json(kSome));
 }
 
-TEST_F(RecordJournalTest, TurnsThatWaitAreStoredTogether) {
+TEST_F(RecordJournalTest, AppendsThatWaitForTheStoreAreStoredInOneRecord) {
   Open(1);
   store_->Hold(true);
   for (int i = 0; i < 20; ++i) Append({kSome[0]});
@@ -170,7 +170,7 @@ TEST_F(RecordJournalTest, TurnsThatWaitAreStoredTogether) {
 }
 
 // Several records that are each stored at once are better than one that takes half a second.
-TEST_F(RecordJournalTest, RecordsHaveTheirUsualSizeUnlessVeryManyTurnsWait) {
+TEST_F(RecordJournalTest, RecordsStayBelow12000BytesUnlessVeryManyAppendsWait) {
   Open(1);
   const size_t turn = EncodeTurn(kSome).size();
   store_->Hold(true);
@@ -191,7 +191,7 @@ TEST_F(RecordJournalTest, RecordsHaveTheirUsualSizeUnlessVeryManyTurnsWait) {
   EXPECT_EQ(store_->records().size(), records + 2);
 }
 
-TEST_F(RecordJournalTest, AnEmptyAppendIsAnsweredInOrderAndStoresNothing) {
+TEST_F(RecordJournalTest, AnEmptyAppendIsConfirmedInOrderAndStoresNoRecord) {
   Open(1);
   Append({});
   RunUntilTold("written 0");
@@ -203,7 +203,7 @@ TEST_F(RecordJournalTest, AnEmptyAppendIsAnsweredInOrderAndStoresNothing) {
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, AFailingStoreIsReportedOnceAndRetried) {
+TEST_F(RecordJournalTest, AppendsToAFailingStoreAreRetriedUntilTheyAreStored) {
   Open(1);
   store_->fate = [count = 0]() mutable {
     return ++count <= 2 ? Fate::kNotDone : count == 3 ? Fate::kUnheard : Fate::kAnswered;
@@ -214,7 +214,7 @@ TEST_F(RecordJournalTest, AFailingStoreIsReportedOnceAndRetried) {
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, ASealedJournalAnswersNoAppend) {
+TEST_F(RecordJournalTest, ASealedJournalConfirmsNoAppend) {
   Open(1);
   Append({kSome[0]});
   RunUntilTold("written 0");
@@ -229,7 +229,7 @@ TEST_F(RecordJournalTest, ASealedJournalAnswersNoAppend) {
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, AnOldMasterLearnsOfItsSealAtItsNextTurn) {
+TEST_F(RecordJournalTest, AReplacedMasterLearnsThatItsJournalIsSealedAtTheNextAppend) {
   Open(1);
   const auto old = std::move(journal_);
   Open(2);
@@ -243,7 +243,7 @@ TEST_F(RecordJournalTest, AnOldMasterLearnsOfItsSealAtItsNextTurn) {
   EXPECT_EQ(OpenError(2).code, ErrorCode::kNotPermitted);
 }
 
-TEST_F(RecordJournalTest, AnAnswerOrASealMayEndTheJournal) {
+TEST_F(RecordJournalTest, AConfirmationOrSealCallbackCanDestroyTheJournal) {
   Open(1);
   store_->Hold(true);
   for (int i = 0; i < 3; ++i) {
@@ -270,7 +270,7 @@ TEST_F(RecordJournalTest, ADestroyedJournalDoesNotWaitForAFailingStore) {
   EXPECT_THAT(store_->records(), IsEmpty());
 }
 
-TEST_F(RecordJournalTest, DamageIsRefusedAndItsRecordNamed) {
+TEST_F(RecordJournalTest, TheErrorOnOpeningAJournalNamesADamagedOrMissingRecord) {
   Open(1);
   for (int i = 0; i < 3; ++i) {
     Append({kSome[i]});

@@ -65,24 +65,24 @@ TEST(RestartPolicyTest, WithoutABudgetAProgramFailureCausesNoRestart) {
   EXPECT_EQ((Judge{Tasks().Build()}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, LostAndPreemptedTasksRestartFree) {
+TEST(RestartPolicyTest, LostAndPreemptedTasksRestartWithoutCharge) {
   for (const auto cls : {OutcomeClass::kNodeLost, OutcomeClass::kPreempted, OutcomeClass::kInfra})
     EXPECT_EQ((Judge{Tasks().Build()}.Say("worker:0", Of(cls))), "task free") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, ProgramFailuresAreCharged) {
+TEST(RestartPolicyTest, RestartsAfterProgramFailuresAreCharged) {
   for (const auto cls : {OutcomeClass::kUserError, OutcomeClass::kHung, OutcomeClass::kTimeout})
     EXPECT_EQ((Judge{Tasks().Restarts(kTask, 1).Build()}.Say("worker:0", Of(cls))), "task") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, FailuresThatWouldRepeatAreNotRestartedWhateverTheBudget) {
+TEST(RestartPolicyTest, OomConfigurationErrorsAndKillsAreNotRestartedWhateverTheBudget) {
   const Judge judge{Tasks().Restarts(kTask, 9).Restarts(kGang, 9).Build()};
   for (const auto cls :
        {OutcomeClass::kUserConfig, OutcomeClass::kOom, OutcomeClass::kKilled, OutcomeClass::kAbandoned})
     EXPECT_EQ(judge.Say("worker:0", Of(cls)), "no") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, TheProgramsOwnAdviceCounts) {
+TEST(RestartPolicyTest, AFailureAdvisedAsTransientRestartsWithoutChargeAndAsPermanentNever) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build()};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kUserError, Advice::kTransient)), "task free");
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kUserError, Advice::kPermanent)), "no");
@@ -91,7 +91,7 @@ TEST(RestartPolicyTest, TheProgramsOwnAdviceCounts) {
 
 // ---- the budget for lost tasks
 
-TEST(RestartPolicyTest, LostTasksAreCountedForTheWholeJob) {
+TEST(RestartPolicyTest, TheBudgetForLostTasksIsSharedByTheWholeJob) {
   Judge judge{Tasks().LostRestarts(2).Build(), {Free("worker:0"), Free("reader:0")}};
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "no");
   judge.past.pop_back();
@@ -107,12 +107,12 @@ TEST(RestartPolicyTest, ChargedAndLostRestartsHaveSeparateBudgets) {
   EXPECT_EQ(after_charged.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, WhenTheLostBudgetIsUsedUpTheScopeBudgetsPay) {
+TEST(RestartPolicyTest, ALostTaskIsChargedToTheTaskBudgetOnceTheLostBudgetIsUsedUp) {
   const Judge judge{Tasks().LostRestarts(1).Restarts(kTask, 1).Build(), {Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task");
 }
 
-TEST(RestartPolicyTest, LostTasksOutsideTheWindowDoNotCount) {
+TEST(RestartPolicyTest, LostTasksOlderThanTheWindowDoNotUseUpTheBudget) {
   Judge judge{Tasks().LostRestarts(1, kMinute).Build(), {Free("worker:0", kMinute - Duration(1))}};
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kInfra)), "no");
   judge.past = {Free("worker:0", kMinute)};
@@ -121,19 +121,19 @@ TEST(RestartPolicyTest, LostTasksOutsideTheWindowDoNotCount) {
 
 // ---- budgets per task, role, gang and job
 
-TEST(RestartPolicyTest, EachTaskHasItsOwnBudget) {
+TEST(RestartPolicyTest, EachTaskHasItsOwnRestartBudget) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
   EXPECT_EQ(judge.Say("worker:1", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, EachRoleHasItsOwnBudget) {
+TEST(RestartPolicyTest, EachRoleHasItsOwnRestartBudget) {
   const Judge judge{Tasks().Restarts(kRole, 1).Build(), {Charged(kRole, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:1", Failure(1)), "restarts used up: role 1 of 1");
   EXPECT_EQ(judge.Say("reader:0", Failure(1)), "role");
 }
 
-TEST(RestartPolicyTest, GangAndJobHaveOneBudgetForAll) {
+TEST(RestartPolicyTest, GangAndJobRestartBudgetsAreSharedByAllTasks) {
   for (const RestartScope level : {kGang, kJob}) {
     const Judge judge{Tasks().Restarts(level, 1).Build(), {Charged(level, "worker:0")}};
     EXPECT_EQ(judge.Say("reader:1", Failure(1)), "restarts used up: " + std::string(ToString(level)) + " 1 of 1");
@@ -149,52 +149,52 @@ TEST(RestartPolicyTest, RestartsEscalateFromTaskToRoleToGangToJob) {
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1, role 1 of 1, gang 1 of 1, job 1 of 1");
 }
 
-TEST(RestartPolicyTest, ALevelWithoutABudgetIsSkippedAndNotNamed) {
+TEST(RestartPolicyTest, AScopeWithoutARestartBudgetIsSkippedAndNotNamedInTheVerdict) {
   Judge judge{Tasks().Restarts(kTask, 1).Restarts(kJob, 1).Build(), {Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "job");
   judge.past.push_back(Charged(kJob, "worker:0"));
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1, job 1 of 1");
 }
 
-TEST(RestartPolicyTest, ABudgetBelowTheSmallestScopeIsOfNoUse) {
+TEST(RestartPolicyTest, ABudgetForAScopeSmallerThanTheFrameworksScopeIsIgnored) {
   const JobSpec collective = Tasks().Framework(FrameworkKind::kPytorch).Restarts(kTask, 9).Build();
   EXPECT_EQ((Judge{collective}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, TheWindowOfALevelEndsToTheMillisecond) {
+TEST(RestartPolicyTest, ARestartUsesUpTheBudgetUntilTheExactEndOfTheWindow) {
   Judge judge{Tasks().Restarts(kTask, 1, kMinute).Build(), {Charged(kTask, "worker:0", kMinute - Duration(1))}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
   judge.past = {Charged(kTask, "worker:0", kMinute)};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, WithoutAWindowEveryRestartCounts) {
+TEST(RestartPolicyTest, WithoutAWindowARestartUsesUpTheBudgetForEver) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0", 1'000'000 * kMinute)}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
 }
 
 // ---- scopes
 
-TEST(RestartPolicyTest, TheFrameworkNamesTheSmallestScope) {
+TEST(RestartPolicyTest, TheFrameworkSetsTheSmallestRestartScope) {
   const JobSpec spec = Tasks().Framework(FrameworkKind::kPytorch).Restarts(kTask, 1).Restarts(kGang, 1).Build();
   EXPECT_EQ((Judge{spec}.Say("worker:0", Failure(1))), "gang");
   EXPECT_EQ((Judge{spec}.Say("worker:0", Of(OutcomeClass::kNodeLost))), "gang free");
 }
 
-TEST(RestartPolicyTest, ARolesOwnScopeGoesBeforeTheFrameworks) {
+TEST(RestartPolicyTest, TheRestartScopeOfARoleOverridesTheFrameworks) {
   const JobSpec pytorch = Tasks().Framework(FrameworkKind::kPytorch).Build();
   EXPECT_EQ((Judge{With(pytorch, "worker", kRole, {})}.Say("worker:0", Of(OutcomeClass::kNodeLost))), "role free");
   EXPECT_EQ((Judge{With(pytorch, "worker", kJob, {})}.Say("worker:0", Of(OutcomeClass::kNodeLost))), "job free");
   EXPECT_EQ((Judge{With(pytorch, "worker", kRole, {})}.Say("reader:0", Of(OutcomeClass::kNodeLost))), "gang free");
 }
 
-TEST(RestartPolicyTest, AnAsynchronousWorkerThatLosesItsAddressRestartsTheGang) {
+TEST(RestartPolicyTest, AWorkerWithParameterServersRestartsTheGangIfItsAddressChanges) {
   const JobSpec spec = JobBuilder().Role("worker", 2).Role("ps", 1, Completion::kUntracked).Build();
   EXPECT_EQ((Judge{.spec = spec, .same_address = true}.Say("worker:0", Of(OutcomeClass::kInfra))), "task free");
   EXPECT_EQ((Judge{.spec = spec, .same_address = false}.Say("worker:0", Of(OutcomeClass::kInfra))), "gang free");
 }
 
-TEST(RestartPolicyTest, BeforeTheGangHasFormedATaskIsReplacedAlone) {
+TEST(RestartPolicyTest, ATaskLostBeforeTheGangHasFormedRestartsAlone) {
   const JobSpec spec = With(Tasks().Framework(FrameworkKind::kPytorch).Build(), "worker", kJob, {});
   EXPECT_EQ((Judge{.spec = spec, .gang_has_formed = false}.Say("worker:0", Of(OutcomeClass::kInfra))), "task free");
 }
@@ -204,7 +204,7 @@ TEST(RestartPolicyTest, ASidecarRestartsAlone) {
   EXPECT_EQ((Judge{spec}.Say("board:0", Failure(1))), "task");
 }
 
-TEST(RestartPolicyTest, AnIgnoredFailureRestartsNoOtherTask) {
+TEST(RestartPolicyTest, AFailedSidecarRestartsNoOtherTaskByDefault) {
   const JobBuilder builder = JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar);
   const JobSpec spec = JobBuilder(builder).Restarts(kTask, 1).Restarts(kGang, 5).Restarts(kJob, 5).Build();
   EXPECT_EQ((Judge{spec, {Charged(kTask, "board:0")}}.Say("board:0", Failure(1))), "restarts used up: task 1 of 1");
@@ -214,7 +214,7 @@ TEST(RestartPolicyTest, AnIgnoredFailureRestartsNoOtherTask) {
   EXPECT_EQ((Judge{.spec = none, .gang_has_formed = false}.Say("board:0", Failure(1))), "gang") << "it is missed";
 }
 
-TEST(RestartPolicyTest, ATaskThatOutlivesGangRestartsCausesNone) {
+TEST(RestartPolicyTest, AFailedSidecarThatOutlivesGangRestartsRestartsOnlyItsRole) {
   JobSpec spec =
       JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar).OutlivesRestarts("board").Build();
   spec = With(spec, "board", kGang, {});
@@ -223,7 +223,7 @@ TEST(RestartPolicyTest, ATaskThatOutlivesGangRestartsCausesNone) {
 
 // ---- a role's own budget
 
-TEST(RestartPolicyTest, ARolesOwnBudgetIsThatOfItsSmallestScope) {
+TEST(RestartPolicyTest, ARolesOwnBudgetAppliesToTheSmallestScopeOfTheRole) {
   const JobSpec spec = With(Tasks().Restarts(kTask, 9).Build(), "worker", {}, 1);
   const Judge judge{spec, {Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
@@ -231,19 +231,19 @@ TEST(RestartPolicyTest, ARolesOwnBudgetIsThatOfItsSmallestScope) {
   EXPECT_EQ(judge.Say("reader:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, ARolesGangBudgetCountsRestartsCausedByItsOwnTasks) {
+TEST(RestartPolicyTest, ARolesGangBudgetIsUsedUpOnlyByRestartsThatItsTasksCaused) {
   const JobSpec spec = With(Tasks().Framework(FrameworkKind::kPytorch).Build(), "worker", {}, 1);
   EXPECT_EQ((Judge{spec, {Charged(kGang, "reader:0")}}.Say("worker:0", Failure(1))), "gang");
   EXPECT_EQ((Judge{spec, {Charged(kGang, "worker:1")}}.Say("worker:0", Failure(1))), "restarts used up: gang 1 of 1");
   EXPECT_EQ((Judge{spec}.Say("reader:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, ARoleMayHaveNoRestartsWhereOthersDo) {
+TEST(RestartPolicyTest, ARoleWithARestartBudgetOfZeroIsNotRestarted) {
   const JobSpec spec = With(Tasks().Restarts(kTask, 3).Build(), "worker", {}, 0);
   EXPECT_EQ((Judge{spec}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, ARolesOwnBudgetKeepsTheWindowOfItsLevel) {
+TEST(RestartPolicyTest, ARolesOwnBudgetInheritsTheWindowOfItsScope) {
   const JobSpec spec = With(Tasks().Restarts(kTask, 5, kMinute).Build(), "worker", {}, 1);
   EXPECT_EQ((Judge{spec, {Charged(kTask, "worker:0", kMinute)}}.Say("worker:0", Failure(1))), "task");
 }
@@ -259,13 +259,13 @@ TEST(RestartPolicyTest, TheBackOffDoublesAfterTheFirstRestartUpToALimit) {
   }
 }
 
-TEST(RestartPolicyTest, ALimitBetweenTwoStepsIsKept) {
+TEST(RestartPolicyTest, TheBackOffIsCappedAtALimitBetweenTwoDoublings) {
   Judge judge{Tasks().Restarts(kTask, 9).Backoff(Duration(1000), Duration(3000)).Build()};
   judge.past.assign(3, Charged(kTask, "worker:0"));
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task after 3000");
 }
 
-TEST(RestartPolicyTest, ABackOffAboveItsLimitIsTheLimit) {
+TEST(RestartPolicyTest, AnInitialBackOffAboveTheLimitIsCappedAtTheLimit) {
   const Judge judge{Tasks().Restarts(kTask, 9).Backoff(Duration(5000), Duration(3000)).Build(),
                     {Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task after 3000");
@@ -283,7 +283,7 @@ TEST(RestartPolicyTest, EachScopeHasItsOwnBackOff) {
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "gang");
 }
 
-TEST(RestartPolicyTest, LostTasksBackOffPerTask) {
+TEST(RestartPolicyTest, TheBackOffOfLostTasksGrowsPerTask) {
   const Judge judge{Tasks().Build(), {Free("worker:0"), Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free after 2000");
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "task free");

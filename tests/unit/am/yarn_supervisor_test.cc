@@ -26,7 +26,7 @@ std::string TextOf(const Next& next) {
                 next.end_job.empty() ? "" : " to end the job: ", next.end_job);
 }
 
-TEST(DeathRuleTest, FiveDeathsInARowBeforeLeadingEndTheJob) {
+TEST(DeathRuleTest, FiveDeathsOfTheMasterBeforeItLeadsEndTheJob) {
   DeathRule rule;
   for (const char* after : {"100", "200", "400", "800"})
     EXPECT_EQ(TextOf(rule.Ended(kKilled, /*led=*/false, "", false)), StrCat("start after ", after));
@@ -36,27 +36,27 @@ TEST(DeathRuleTest, FiveDeathsInARowBeforeLeadingEndTheJob) {
   EXPECT_EQ(TextOf(rule.Ended(Exited(70), false, "", /*ended_job=*/true)), "leave 70");
 }
 
-TEST(DeathRuleTest, ADeathAfterLeadingNeverCounts) {
+TEST(DeathRuleTest, AMasterThatDiesAfterLeadingIsRestartedWithoutLimit) {
   DeathRule rule;
   for (int i = 0; i < 4; ++i) (void)rule.Ended(kKilled, false, "", false);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(TextOf(rule.Ended(kKilled, /*led=*/true, "", false)), "start after 0");
   EXPECT_EQ(TextOf(rule.Ended(kKilled, false, "", false)), "start after 100");
 }
 
-TEST(DeathRuleTest, ALackThatMayEndIsWaitedFor) {
+TEST(DeathRuleTest, AMasterThatExitsAsUnavailableIsRestartedEvery5SecondsWithoutLimit) {
   DeathRule rule;
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(TextOf(rule.Ended(Exited(static_cast<int>(ErrorCode::kUnavailable)), false, "HDFS is away", false)),
               "start after 5000");
 }
 
-TEST(DeathRuleTest, AFinalExitCodeIsTheContainers) {
+TEST(DeathRuleTest, AFinalExitCodeOfTheMasterBecomesTheExitCodeOfTheContainer) {
   for (const int code : {0, 65, 66, 77, kAttemptIsOver, kFailedCheck})
     for (const bool led : {false, true})
       EXPECT_EQ(TextOf(DeathRule().Ended(Exited(code), led, "", false)), StrCat("leave ", code));
 }
 
-TEST(DeathRuleTest, TheLastErrorIsTheReason) {
+TEST(DeathRuleTest, TheReasonForEndingTheJobNamesTheMastersLastError) {
   DeathRule rule;
   for (int i = 0; i < 4; ++i) (void)rule.Ended(Exited(70), false, "x", false);
   EXPECT_TRUE(rule.Ended(Exited(70), false, "files.json: no such record", false)
@@ -77,7 +77,7 @@ int RunSupervisor(const std::function<int(SupervisedProcess&)>& body, Duration s
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST(SupervisorTest, EachDeadProcessIsReplacedByTheNextNumber) {
+TEST(SupervisorTest, EachDeadMasterProcessIsReplacedByOneWithTheNextNumber) {
   EXPECT_EQ(RunSupervisor([](SupervisedProcess& process) {
               process.ShowLife();
               process.ReportLeader();
@@ -87,7 +87,7 @@ TEST(SupervisorTest, EachDeadProcessIsReplacedByTheNextNumber) {
             0);
 }
 
-TEST(SupervisorTest, TheProcessThatEndsTheJobGetsTheLastError) {
+TEST(SupervisorTest, TheMasterProcessThatEndsTheJobReceivesTheLastErrorOfEarlierProcesses) {
   EXPECT_EQ(RunSupervisor([](SupervisedProcess& process) {
               process.ReportError("Expected. L and . are letters");
               if (process.number() <= DeathRule::kMostInARow) return 70;
@@ -96,7 +96,7 @@ TEST(SupervisorTest, TheProcessThatEndsTheJobGetsTheLastError) {
             65);
 }
 
-TEST(SupervisorTest, AHungProcessIsReplaced) {
+TEST(SupervisorTest, AHungMasterProcessIsReplaced) {
   EXPECT_EQ(RunSupervisor(
                 [](SupervisedProcess& process) {
                   if (process.number() == 2) return 0;
@@ -108,7 +108,7 @@ TEST(SupervisorTest, AHungProcessIsReplaced) {
             0);
 }
 
-TEST(SupervisorTest, TheProcessDiesWithItsSupervisor) {
+TEST(SupervisorTest, TheMasterProcessDiesWithItsSupervisor) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   EXPECT_EQ(RunSupervisor([&](SupervisedProcess&) {

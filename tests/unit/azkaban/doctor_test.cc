@@ -61,15 +61,15 @@ const std::string kProcessJob = "server: jobtype.class=azkaban.jobExecutor.Proce
                   kNoCheck = kProcessJob + "memCheck.enabled=false\n";
 
 const TestRow kDoctorProperties[] = {
-    {"TheClassThatRunsTheStepIsNamed",
+    {"AMissingOrForeignJobtypeClassIsReported",
      {{"server: ", "~fail jobtype.class: not set"},
       {"server: jobtype.class=com.example.Own\nmemCheck.enabled=false", "~warn jobtype.class: com.example.Own"}}},
-    {"AMemoryCheckThatHoldsStepsBackIsNamed",
+    {"AnEnabledMemoryCheckIsReportedWith2000MbOfFreeMemory",
      {{kProcessJob, "~warn memCheck.enabled: on, and 2000 MB are free"}, {kNoCheck, "ok"}}},
-    {"SecretsAreNamedWithoutTheirValue",
+    {"KeysThatLookLikeSecretsAreReported",
      {{kNoCheck + "db.password=hunter2", "~warn private.properties: db.password: looks like a secret"},
       {"plugin: env.API_TOKEN=x", "~warn plugin.properties: env.API_TOKEN: looks like a secret"}}},
-    {"KeysWithoutEffectAreNamed",
+    {"KeysWithoutEffectAreReported",
      {{"plugin: retries=3\nuser.to.proxy=x\njob.notification.success.1.url=y\ntony.a=b",
        "~warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"},
       {"plugin: execute.as.user=false", "~-> move the key to private.properties"},
@@ -79,7 +79,7 @@ const TestRow kDoctorProperties[] = {
       {"plugin: tony.a=${b.c}/x", "~tony.a (${b.c}): a job that does not define this variable"},
       {"plugin: tony.a=${b}${plugin.dir}${azkaban.link.job.url}${not-a-key}\nb=1", "ok"},
       {"plugin: command.1=rm", "~command.1: Azkaban runs this command after the step"}}},
-    {"SiteDefaultsAreReadAsAStepReadsThem",
+    {"SiteDefaultsAreCheckedLikeTheSettingsOfAStep",
      {{"defaults: tony.worker.memory=4g\ntony.ps.memory=1g\ntony.application.framework=pytorch", "ok"},
       {"defaults: tony.worker.memory=4q", "~fail site defaults: tony.worker.memory: \"4q\""},
       {"defaults: tony.worker.memroy=4g", "~warn site defaults: tony.worker.memroy"},
@@ -88,19 +88,19 @@ const TestRow kDoctorProperties[] = {
 };
 TABLE_TEST(DoctorPropertiesTest, kDoctorProperties, CheckFile);
 
-TEST(DoctorPropertiesTest, TheInstalledFilesPassEveryCheck) {
+TEST(DoctorPropertiesTest, TheInitiallyInstalledPropertiesPassEveryCheck) {
   EXPECT_EQ(OfServer(FirstPrivateText(), 0), "ok");
   EXPECT_EQ(OfPlugin(FirstPluginText("/opt/tony-azkaban")), "ok");
   EXPECT_EQ(OfDefaults(FirstPluginText("/opt/tony-azkaban")), "ok");
 }
 
-TEST(DoctorPropertiesTest, SecretsAreHiddenAndEnoughMemoryIsNotReported) {
+TEST(DoctorPropertiesTest, SecretValuesAreNotPrintedAndAMemoryCheckWith100GbFreeIsHealthy) {
   const std::string type = "jobtype.class=azkaban.jobExecutor.ProcessJob\n";
   EXPECT_THAT(OfServer(type + "db.password=hunter2"), testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(OfServer(type, kMuchMemory), "ok");
 }
 
-TEST(DoctorPropertiesTest, FreeMemoryIsWhatAzkabanCounts) {
+TEST(DoctorPropertiesTest, FreeMemoryIncludesBuffersCacheAndFreeSwapAsInAzkaban) {
   EXPECT_EQ(FreeMemoryMb("MemTotal: 9999999 kB\nMemFree:  1024 kB\nBuffers: 1024 kB\nCached: 2048 kB\nSwapCached: "
                          "999999 kB\nSwapFree: 4096 kB\n"),
             8);
@@ -149,7 +149,7 @@ class DoctorFilesTest : public testing::Test {
   PluginFiles files_;
 };
 
-TEST_F(DoctorFilesTest, PrivatePropertiesOverrideCommonOnes) {
+TEST_F(DoctorFilesTest, PrivatePropertiesOverrideCommonPrivateProperties) {
   WriteBoth();
   Write("jobtypes/commonprivate.properties", "execute.as.user=false\nmemCheck.enabled=true\n");
   EXPECT_EQ(OfFiles(), "ok");
@@ -158,7 +158,7 @@ TEST_F(DoctorFilesTest, PrivatePropertiesOverrideCommonOnes) {
   EXPECT_EQ(files_.ServerValue("memCheck.enabled", ""), "false");
 }
 
-TEST_F(DoctorFilesTest, AMissingAnUnreadableAndABrokenFileFail) {
+TEST_F(DoctorFilesTest, AMissingUnreadableOrMalformedPropertiesFileFailsTheCheck) {
   EXPECT_THAT(OfFiles(), HasSubstr("fail private.properties: "));
   WriteBoth();
   chmod((installation_.folder() / "private.properties").c_str(), 0600);
@@ -197,7 +197,7 @@ TEST_F(DoctorFilesTest, AFileThatTheDoctorMayNotReadIsNotReportedAsMissing_Needs
   EXPECT_THAT(own_files, HasSubstr("cannot be reached by azkaban: " + closed));
 }
 
-TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
+TEST_F(DoctorFilesTest, TheCommandMustBeASingleExecutableWithAnAbsolutePath) {
   EXPECT_THAT(OfCommand(""), HasSubstr("fail command: not set"));
   EXPECT_THAT(OfCommand("command=tony-azkaban"), HasSubstr("is not an absolute path"));
   EXPECT_THAT(OfCommand("command=/x/tony-azkaban run"), HasSubstr("needs no arguments"));
@@ -208,7 +208,7 @@ TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
   EXPECT_THAT(OfCommand("command=${plugin.dir}/bin/tony-azkaban"), HasSubstr("cannot be run by azkaban"));
 }
 
-TEST_F(DoctorFilesTest, WithoutExecuteAsUserOnlyTheServersUserMustRunTheCommand) {
+TEST_F(DoctorFilesTest, WithoutExecuteAsUserOnlyTheServersUserNeedsToRunTheCommand) {
   Write("jobtypes/tony/bin/tony-azkaban", "", 0700);
   struct stat status = {};
   ASSERT_EQ(stat((folder_.path() / "jobtypes/tony/bin/tony-azkaban").c_str(), &status), 0);
@@ -220,7 +220,7 @@ TEST_F(DoctorFilesTest, WithoutExecuteAsUserOnlyTheServersUserMustRunTheCommand)
   EXPECT_THAT(OfCommand(command), HasSubstr("warn command: "));
 }
 
-TEST_F(DoctorFilesTest, AStepOnYarnNeedsAReadableArchiveOfTheMaster) {
+TEST_F(DoctorFilesTest, StepsOnYarnNeedAReadableArchiveOfTheApplicationMaster) {
   const std::string command = "command=${plugin.dir}/bin/tony-azkaban\n", on_yarn = command + "tony.scheduler=yarn\n";
   for (const std::string_view name : kPrograms) Write("jobtypes/tony/bin/" + std::string(name), "", 0755);
   Write("jobtypes/tony/bin/tony-azkaban", "", 0755);
@@ -234,7 +234,7 @@ TEST_F(DoctorFilesTest, AStepOnYarnNeedsAReadableArchiveOfTheMaster) {
   EXPECT_THAT(OfCommand(on_yarn), testing::Not(HasSubstr("programs")));
 }
 
-TEST_F(DoctorFilesTest, AStepOnYarnFindsItsCluster) {
+TEST_F(DoctorFilesTest, StepsOnYarnNeedAReadableHadoopConfDir) {
   const auto of = [&](const std::string& plugin) {
     return Worst(CheckHadoop(installation_, Files("execute.as.user=false", plugin)));
   };
@@ -254,7 +254,7 @@ TEST_F(DoctorFilesTest, AStepOnYarnFindsItsCluster) {
   EXPECT_EQ(of("tony.scheduler=yarn"), "ok") << "steps inherit the server's";
 }
 
-TEST_F(DoctorFilesTest, ExecuteAsUserNeedsItsSetuidProgram) {
+TEST_F(DoctorFilesTest, ExecuteAsUserNeedsASetuidRootProgram) {
   EXPECT_EQ(OfHelper("execute.as.user=false"), "ok");
   EXPECT_THAT(OfHelper(""), HasSubstr("azkaban.native.lib is not set: every step fails"));
   EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("native/execute-as-user: no such file"));
@@ -270,7 +270,7 @@ TEST_F(DoctorFilesTest, ASetuidProgramThatTheServerMayNotRunIsReported_NeedsRoot
   EXPECT_EQ(OfHelper("azkaban.native.lib=native"), "ok");
 }
 
-TEST_F(DoctorFilesTest, MissingAliasesUnusedFoldersAndLeftoversAreReported) {
+TEST_F(DoctorFilesTest, MissingJobTypeAliasesUnusedFoldersAndInstallationLeftoversAreReported) {
   WriteBoth();
   EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("warn type TonyJob: no such job type"));
   fs::create_symlink("tony", installation_.jobtypes / "TonyJob");
@@ -288,7 +288,7 @@ TEST_F(DoctorFilesTest, MissingAliasesUnusedFoldersAndLeftoversAreReported) {
   EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("is another job type"));
 }
 
-TEST_F(DoctorFilesTest, TheServersProcessIsJudgedByItsPathAndItsCommandLine) {
+TEST_F(DoctorFilesTest, AServerWithoutKillInPathOrWithoutAzkabanInItsCommandLineIsReported) {
   ExecutorServer server;
   server.pid = 7;
   server.user = installation_.server.user;
@@ -318,12 +318,12 @@ class DoctorHomeTest : public ::testing::Test {
   const fs::path home_ = temp_.path() / "home";
 };
 
-TEST_F(DoctorHomeTest, AHomeThatEveryUserMayUseIsHealthy_NeedsRoot) {
+TEST_F(DoctorHomeTest, ASharedHomeOfRootWithMode1777IsHealthy_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "a folder of root's needs root";
   EXPECT_EQ(Found(), "ok");
 }
 
-TEST_F(DoctorHomeTest, AHomeThatOthersCannotUseIsReportedWithTheFix) {
+TEST_F(DoctorHomeTest, ASharedHomeThatIsMissingOrHasWrongPermissionsIsReportedWithTheFix) {
   for (const mode_t mode : {0700, 0755, 0775}) {
     chmod(home_.c_str(), mode);
     EXPECT_THAT(Found(), HasSubstr("fail home: not every user can have a folder in " + home_.string()));
@@ -364,7 +364,7 @@ TEST_F(DoctorHomeTest, UnknownUsersAndUsersThatAzkabanRefusesAreReported) {
   EXPECT_THAT(OfUser("nobody", {}, "azkaban.server.blacklist.users=root,nobody"), HasSubstr("runs no step as this"));
 }
 
-TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsReportedWithTheFix) {
+TEST_F(DoctorHomeTest, AUserWhoCannotCreateAFolderInTheSharedHomeIsReportedWithTheFix) {
   EXPECT_THAT(OfUser("nobody", "/none/of/all"), HasSubstr("cannot have jobs in /none/of/all: / has mode "));
   chmod(home_.c_str(), 0755);
   EXPECT_THAT(OfUser("nobody", home_), HasSubstr("fail user nobody: home " + home_.string()));
@@ -373,7 +373,7 @@ TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsReportedWithTheFix) {
   EXPECT_THAT(OfUser("nobody", home_), HasSubstr("mode 0755 for the folders above"));
 }
 
-TEST_F(DoctorHomeTest, AUserWhoMayMakeAFolderInTheSharedHomeIsHealthy) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
+TEST_F(DoctorHomeTest, AUserWhoCanCreateAFolderInTheSharedHomeIsHealthy) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
 
 // ---- the executor server
 
@@ -408,7 +408,7 @@ class ExecutorServerTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(ExecutorServerTest, IsReadFromProc) {
+TEST_F(ExecutorServerTest, TheServersUserFolderAndEnvironmentAreReadFromProc) {
   const ExecutorServer server = Server("/usr/bin/java\0-cp\0x\0azkaban.execapp.AzkabanExecutorServer\0"s);
   EXPECT_EQ(server.pid, kPid);
   EXPECT_EQ(server.user.uid, kStranger);
@@ -423,7 +423,7 @@ TEST_F(ExecutorServerTest, IsReadFromProc) {
   EXPECT_EQ(server.cgroups, "0::/system.slice/azkaban-executor.service\n");
 }
 
-TEST_F(ExecutorServerTest, AShellIsNotJavaAndAnUnknownPidIsAnError) {
+TEST_F(ExecutorServerTest, ABashProcessIsNotRecognizedAsJavaAndAnUnknownPidIsNotFound) {
   EXPECT_FALSE(Server("/bin/bash\0/opt/java/run.sh\0"s).IsJava());
   const auto dead = ReadExecutorServer(12, folder_.path() / "proc");
   ASSERT_FALSE(dead.ok());
@@ -431,7 +431,7 @@ TEST_F(ExecutorServerTest, AShellIsNotJavaAndAnUnknownPidIsAnError) {
   EXPECT_THAT(dead.error().message, testing::StartsWith("--executor 12: no such process"));
 }
 
-TEST_F(ExecutorServerTest, TheFolderOfJobTypesComesFromTheConfiguration) {
+TEST_F(ExecutorServerTest, TheJobTypesFolderIsReadFromAzkabanProperties) {
   const ExecutorServer usual = Server("java\0"s);
   EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/plugins/jobtypes");
   Write("az/conf/azkaban.properties", "azkaban.jobtype.plugin.dir=/opt/types\n");
@@ -442,7 +442,7 @@ TEST_F(ExecutorServerTest, TheFolderOfJobTypesComesFromTheConfiguration) {
   EXPECT_EQ(JobtypesOf(usual), folder_.path() / "az/plugins/jobtypes");
 }
 
-TEST_F(ExecutorServerTest, TheConfigurationIsTheOneOnTheCommandLine) {
+TEST_F(ExecutorServerTest, AzkabanPropertiesAreReadFromTheConfFolderOnTheCommandLine) {
   Write("elsewhere/azkaban.properties", "azkaban.jobtype.plugin.dir=/opt/types\n");
   const std::string conf = (folder_.path() / "elsewhere").string();
   EXPECT_EQ(JobtypesOf(Server("java\0Main\0-conf\0"s + conf + "\0"s)), "/opt/types");
@@ -462,7 +462,7 @@ TEST_F(ExecutorServerTest, ObstacleNamesTheFolderOrFileThatBlocksAUser) {
   EXPECT_THAT(*StrangersObstacle("a/none", R_OK), testing::HasSubstr("a/none: no such file"));
 }
 
-TEST_F(ExecutorServerTest, TheOwnerTheGroupAndRootAreJudgedByTheirOwnBits) {
+TEST_F(ExecutorServerTest, ObstacleChecksGroupBitsForMembersOtherBitsForOthersAndOnlyExecuteBitsForRoot) {
   Write("file", "");
   const fs::path file = folder_.path() / "file";
   chmod(folder_.path().c_str(), 0755);

@@ -44,22 +44,22 @@ std::string Left(const std::string& given) {
 }
 
 const TestRow kOutputs[] = {
-    {"AnOutputHasAShortAndALongName",
+    {"EachOutputIsPassedOnUnderItsNameAndATonyOutputName",
      {{"accuracy=0.97 | data.rows=1500",
        "accuracy=0.97 | data.rows=1500 | tony.output.accuracy=0.97 | tony.output.data.rows=1500"}}},
-    {"ANameThatOnlyBeginsLikeAReservedOneIsAllowed",
+    {"ANameThatOnlyStartsLikeAReservedNameIsAllowed",
      {{"commander=1", "commander=1 | tony.output.commander=1"},
       {"types=1", "tony.output.types=1 | types=1"},
       {"environment=1", "environment=1 | tony.output.environment=1"},
       {"retriesX=1", "retriesX=1 | tony.output.retriesX=1"},
       {"tonyx=1", "tony.output.tonyx=1 | tonyx=1"},
       {"names=1", "names=1 | tony.output.names=1"}}},
-    {"NullAndAnEmptyNameAreLeftOut", {{"a | =x", ""}}},
-    {"AValueThatAzkabanWouldEvaluateIsLeftOutWithANote",
+    {"OutputsWithANullValueOrAnEmptyNameAreLeftOut", {{"a | =x", ""}}},
+    {"AnOutputThatAzkabanWouldEvaluateIsLeftOutAndReported",
      {{"path={${x}|a $(date) b|/models/${run}}", "^; 1 notes: "},
       {"path=${x} | model=${x}", "^; 2 notes: "},
       {"price=5 $", "price=5 $ | tony.output.price=5 $"}}},
-    {"TheModelsPathComesFromTheMostSpecificOutput",
+    {"TonyModelPathIsTakenFromTheMostSpecificModelOutput",
      {{"model=/a", "model=/a | tony.model.path=/a | tony.output.model=/a"},
       {"model=/a | model.path=/b", "~ | tony.model.path=/b | "},
       {"model.path=/b | tony.model.path=/c",
@@ -67,7 +67,7 @@ const TestRow kOutputs[] = {
 };
 TABLE_TEST(OutputPropertiesTest, kOutputs, Gives(Left));
 
-TEST(OutputPropertiesTest, AReservedNameGetsOnlyItsLongName) {
+TEST(OutputPropertiesTest, AnOutputWithAReservedNameGetsOnlyItsTonyOutputName) {
   for (const std::string& name : Alternatives(
            "{command|command.1|type|env.PATH|working.dir|retries|retry.backoff|user.to.proxy|dependencies|"
            "tony.worker.instances|azkaban.flow.execid|executes|src_dir|worker_env.X|main.args|jvm.args|classpath|"
@@ -80,7 +80,7 @@ TEST(OutputPropertiesTest, AReservedNameGetsOnlyItsLongName) {
   }
 }
 
-TEST(OutputPropertiesTest, WithoutOutputsTheStepLeavesTheJobIdAndTheLogLocation) {
+TEST(OutputPropertiesTest, AStepWithoutOutputsPassesOnTheJobIdAndTheLogLocation) {
   const auto made = PropertiesForNextSteps({"local-1"}, "/home/logs", "http://here/page/", {});
   EXPECT_THAT(made.values,
               ElementsAre(testing::Pair("tony.job.id", "local-1"), testing::Pair("tony.job.logs", "/home/logs"),
@@ -88,13 +88,13 @@ TEST(OutputPropertiesTest, WithoutOutputsTheStepLeavesTheJobIdAndTheLogLocation)
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
-TEST(OutputPropertiesTest, IfTheLogsAreNotInAFolderTheUrlIsTheJobsPage) {
+TEST(OutputPropertiesTest, TonyJobUrlIsTheJobsPageIfTheLogsAreNotInAFolder) {
   auto made = PropertiesForNextSteps({"application_1_2"}, "yarn logs", "http://rm/proxy/application_1_2/", {});
   EXPECT_EQ(made.values["tony.job.logs"], "yarn logs");
   EXPECT_EQ(made.values["tony.job.url"], "http://rm/proxy/application_1_2/");
 }
 
-TEST(OutputPropertiesTest, TheFileHoldsStringsOnly) {
+TEST(OutputPropertiesTest, TheOutputFileIsAJsonObjectOfStrings) {
   EXPECT_EQ(ToJson({{"a", "1"}, {"b\"", "\xC3\xA9\n"}}), "{\"a\":\"1\",\"b\\\"\":\"\xC3\xA9\\n\"}");
   EXPECT_EQ(ToJson({}), "{}");
 }
@@ -108,7 +108,7 @@ std::string ValueOf(const std::string& text, const std::string& key) {
   return found == nullptr ? "(none)" : found->value;
 }
 
-TEST(PluginFolderTest, TheFirstFilesHoldThePropertiesThatAzkabanNeeds) {
+TEST(PluginFolderTest, NewlyInstalledPropertiesFilesHaveTheKeysThatAzkabanNeeds) {
   EXPECT_EQ(ValueOf(FirstPrivateText(), "jobtype.class"), "azkaban.jobExecutor.ProcessJob");
   EXPECT_EQ(ValueOf(FirstPrivateText(), "memCheck.enabled"), "false");
   EXPECT_EQ(ValueOf(FirstPrivateText(), "execute.as.user"), "(none)");
@@ -118,24 +118,24 @@ TEST(PluginFolderTest, TheFirstFilesHoldThePropertiesThatAzkabanNeeds) {
   EXPECT_EQ(plugin->Find("command")->value, "/opt/tony/bin/tony-azkaban");
 }
 
-TEST(PluginFolderTest, AFileIsReadAsJavaReadsIt) {
+TEST(PluginFolderTest, PropertiesFilesAreReadAsLatin1AsInJava) {
   EXPECT_EQ(ValueOf("name=caf\xE9\n", "name"), "caf\u00E9");
   EXPECT_EQ(ValueOf("bad=\\u12\n", "bad"), "file:1: malformed \\u escape: expected four hexadecimal digits");
 }
 
-TEST(PluginFolderTest, AnUpgradeChangesTheOneLineAndNoByteElse) {
+TEST(PluginFolderTest, AnUpgradeReplacesTheCommandPropertyAndNoOtherByte) {
   const std::string before = "# caf\xE9 \\\n!x\n\n  tony.a = 1\\\n   2\r\n", after = "tony.b:3\nenv.X=\xE9";
   EXPECT_EQ(WithValue(before + "command=/old\n" + after, "command", "/new"), before + "command=/new\n" + after);
   EXPECT_EQ(WithValue(before + " command : /old \\\n  more\n" + after, "command", "/new"),
             before + "command=/new\n" + after);
 }
 
-TEST(PluginFolderTest, AnUpgradeToTheSameChangesNothing) {
+TEST(PluginFolderTest, AnUpgradeToTheSameCommandLeavesTheFileUnchanged) {
   const std::string text = "  command : /same\ntony.a=1";
   EXPECT_EQ(WithValue(text, "command", "/same"), text);
 }
 
-TEST(PluginFolderTest, DuplicateLinesOfAKeyBecomeOne) {
+TEST(PluginFolderTest, SettingAKeyReplacesItsDuplicateLinesByOneLine) {
   EXPECT_EQ(WithValue("command=/a\nx=1\ncommand=/b\n", "command", "/c"), "command=/c\nx=1\n");
 }
 
@@ -193,7 +193,7 @@ TEST_F(InstallFilesTest, EveryUserMayReadThePluginWhateverTheUmask) {
   EXPECT_TRUE(IsBuilt(jobtypes_ / "t", content));
 }
 
-TEST_F(InstallFilesTest, APluginWithOtherContentOrModesCountsAsNotBuilt) {
+TEST_F(InstallFilesTest, IsBuiltIsFalseForAPluginWithDifferentContentOrModes) {
   const fs::path program = folder_.path() / "tony-x", built = jobtypes_ / "t";
   Write(program, "program");
   const PluginContent content{"private", "plugin", {program}, {}};
@@ -229,7 +229,7 @@ TEST_F(InstallFilesTest, AdditionalFilesOfTheAdministratorAreKept) {
   EXPECT_FALSE(fs::exists(jobtypes_ / "t/bin"));
 }
 
-TEST_F(InstallFilesTest, TheWorkFolderIsNextToTheJobTypesAndIsRemovedWithItsObject) {
+TEST_F(InstallFilesTest, TheInstallersWorkFolderIsBesideTheJobTypesFolderAndIsRemovedAfterwards) {
   {
     const auto work = WorkFolder::Make(jobtypes_);
     ASSERT_TRUE(work.ok()) << work.error().message;
@@ -250,7 +250,7 @@ TEST_F(InstallFilesTest, ASecondInstallationAtTheSameTimeIsRefused) {
   EXPECT_EQ(other.error().message, folder_.path().string() + ": another installation is running there");
 }
 
-TEST_F(InstallFilesTest, AnExistingPluginIsExchangedWithTheNewOne) {
+TEST_F(InstallFilesTest, AnExistingPluginIsSwappedWithTheNewPlugin) {
   const fs::path made = folder_.path() / "made", place = jobtypes_ / "t";
   fs::create_directory(made);
   ASSERT_TRUE(PutInPlace(made, place).ok());
@@ -261,7 +261,7 @@ TEST_F(InstallFilesTest, AnExistingPluginIsExchangedWithTheNewOne) {
   EXPECT_EQ(Read(place), "a file");
 }
 
-TEST_F(InstallFilesTest, AReplacedFolderGetsAnUnusedName) {
+TEST_F(InstallFilesTest, AReplacedPluginFolderGetsTheFirstUnusedName) {
   EXPECT_EQ(FreeAside(jobtypes_, "TonyJob"), folder_.path() / "TonyJob.replaced-1");
   fs::create_symlink("nowhere", folder_.path() / "TonyJob.replaced-1");
   EXPECT_EQ(FreeAside(jobtypes_, "TonyJob"), folder_.path() / "TonyJob.replaced-2");
@@ -269,13 +269,13 @@ TEST_F(InstallFilesTest, AReplacedFolderGetsAnUnusedName) {
 
 // ---- help
 
-TEST(VerbHelpTest, HelpIsRequestedByTheUsualOptions) {
+TEST(VerbHelpTest, HelpIsRequestedByTheOptionsHelpAndH) {
   for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(RequestsHelp({"/jobtypes", word})) << word;
   EXPECT_FALSE(RequestsHelp({}));
   EXPECT_FALSE(RequestsHelp({"help", "--json"}));
 }
 
-TEST(VerbHelpTest, NamesEachOptionOfAVerb) {
+TEST(VerbHelpTest, TheHelpOfAVerbListsEachOptionWithItsText) {
   EXPECT_THAT(HelpOf("tony-azkaban", InstallVerb()),
               testing::StartsWith("tony-azkaban install JOBTYPES_FOLDER [OPTIONS]\n  install the job type tony"));
   for (const VerbSpec& verb : {InstallVerb(), DoctorVerb()}) {

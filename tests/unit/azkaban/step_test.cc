@@ -99,66 +99,66 @@ const std::string kNames = "azkaban.flow.uuid=u | azkaban.flow.projectname=p/q |
 const std::string kStart = "azkaban.flow.start.timestamp=2026-11-22T";
 
 const TestRow kRequests[] = {
-    {"TheRequestHasTheFactsThatEachAzkabanVersionProvides",
+    {"TheRequestIdIsBuiltFromTheFactsThatEachAzkabanVersionProvides",
      {{"2.5", "id azkaban://HOST/3/0f8c-25/nightly/train"},
       {"3.58", "id azkaban://HOST/ranking/0f8c-358/nightly/train"},
       {"{3.90|4}", kIdOf390}}},
-    {"ANoteNamesTheFactsThatAnAzkabanVersionOmits",
+    {"AMessageListsTheFactsThatAnAzkabanVersionOmits",
      {{"2.5",
        "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname; its executions are "
        "distinguished by azkaban.flow.uuid alone"},
       {"3.58", "note ~does not pass to a step: azkaban.url;"},
       {"{3.90|4}", "no notes"}}},
-    {"AllAttemptsOfAnExecutionHaveOneId",
+    {"AllAttemptsOfAStepHaveTheSameRequestId",
      {{"3.58 | azkaban.job.attempt={0|}", "id azkaban://HOST/ranking/0f8c-358/nightly/train | first"},
       {"3.58 | azkaban.job.attempt=1", "id azkaban://HOST/ranking/0f8c-358/nightly/train | later"}}},
-    {"ARepeatedExecutionNumberIsAnotherExecutionIfItsUuidDiffers",
+    {"ExecutionsWithDifferentUuidsHaveDifferentRequestIdsDespiteTheSameNumber",
      {{"2.5 | azkaban.flow.uuid=1a2b", "id azkaban://HOST/3/1a2b/nightly/train"},
       {"3.58 | azkaban.flow.uuid=1a2b", "id azkaban://HOST/ranking/1a2b/nightly/train"},
       {"{3.90|4} | azkaban.flow.uuid=1a2b", "id " + kRanking + "1a2b/nightly/train"}}},
-    {"AnotherProjectOrServerHasAnotherId",
+    {"StepsOfDifferentProjectsOrServersHaveDifferentRequestIds",
      {{"3.90 | azkaban.flow.projectname=staging", "id azkaban://az.example:8443/staging/0f8c-358/nightly/train"},
       {"3.90 | azkaban.url=https://az.example:8444", "id azkaban://az.example:8444/ranking/0f8c-358/nightly/train"}}},
-    {"TheServerIsNamedByItsAddressOrElseByItsHost",
+    {"TheRequestIdNamesTheServerByAzkabanUrlOrElseByWebserverhost",
      {{"3.58 | azkaban.url=http://ann:pw@[::1]:8081/x?y", "id ^azkaban://[::1]:8081/"},
       {"3.58 | azkaban.url=http://az.example | azkaban.webserverhost=other", "id ^azkaban://az.example/"},
       {"3.58 | azkaban.webserverhost=az.example", "id ^azkaban://az.example/"}}},
-    {"WithoutAUuidTheIdHasTheExecutionNumberAndANoteWarns",
+    {"AnExecutionWithoutAUuidHasItsNumberInTheRequestIdAndCausesAWarning",
      {{"3.90 | azkaban.flow.uuid=",
        "id " + kRanking + "7/nightly/train | note ~warning: azkaban.flow.uuid is missing"}}},
-    {"AStepOfAnEmbeddedFlowIsNamedByItsPath",
+    {"AStepOfAnEmbeddedFlowHasItsNestedPathInTheRequestId",
      {{"3.90 | azkaban.flow.nested.path=sub:train", "id " + kRanking + "0f8c-358/nightly/sub/train"}}},
-    {"StepsWithDifferentNamesNeverShareAnId",
+    {"StepsWithDifferentNamesNeverShareARequestId",
      {{"3.90 | " + kNames + "a/b | azkaban.job.id=c", "id azkaban://az.example:8443/p%2Fq/u/a%2Fb/c"},
       {"3.90 | " + kNames + "a | azkaban.job.id=b/c", "id azkaban://az.example:8443/p%2Fq/u/a/b%2Fc"},
       {"3.90 | " + kNames + "a | azkaban.job.id=\u00e9", "id azkaban://az.example:8443/p%2Fq/u/a/%C3%A9"}}},
-    {"AMissingMandatoryPropertyIsNamed",
+    {"AMissingMandatoryPropertyIsNamedInTheError",
      {{"3.90 | azkaban.flow.execid=", "id ~azkaban.flow.execid: missing"},
       {"3.90 | azkaban.flow.flowid=", "id ~azkaban.flow.flowid: missing"},
       {"3.90 | azkaban.job.id=", "id ~azkaban.job.id: missing"}}},
     // ---- tony.azkaban.replace-older
-    {"ExecutionsThatReplaceEachOtherShareAnIdThatNoOtherStepHas",
+    {"WithReplaceOlderAllExecutionsOfAStepShareOneRequestId",
      {{"replacing", "id " + kRanking + "-/nightly/train | replaces | no notes"},
       {"replacing | azkaban.flow.uuid=u2 | azkaban.flow.execid=8", "id " + kRanking + "-/nightly/train"}}},
     {"SubmissionNumbersFollowTheStartTimesOfExecutions",
      {{"replacing | azkaban.flow.execid=9000", "submission 1795383600123000"},
       {"replacing | azkaban.flow.execid=9000 | azkaban.job.attempt=2", "submission 1795383600123000"},
       {"replacing | azkaban.flow.execid=1 | " + kStart + "21:40:00.124Z", "submission 1795383600124001"}}},
-    {"ExecutionsOfTheSameMillisecondGetDifferentNumbers",
+    {"ExecutionsStartedInTheSameMillisecondGetDifferentSubmissionNumbers",
      {{"replacing", "submission 1795383600123007"},
       {"replacing | azkaban.flow.execid=8", "submission 1795383600123008"}}},
-    {"AStartTimeIsReadWithItsTimeZone",
+    {"TheStartTimeOfAFlowIsReadWithItsTimeZone",
      {{"replacing | " + kStart + "{22:40:00.123+01:00|16:10:00.123-05:30}", "submission 1795383600123007"}}},
-    {"AStartThatIsNotATimeIsReported",
+    {"AnInvalidFlowStartTimestampIsReported",
      {{"replacing | azkaban.flow.start.timestamp={yesterday|2026-11-22T21:40:00.123|2026-11-22T21:40:00.123+0100|"
        "2026-13-22T21:40:00.123Z|2026-11-22T21:40:00.123+-1:00}",
        "id ~azkaban.flow.start.timestamp: \" | id ~expected a time"}}},
-    {"WithoutInstallationOrProjectNothingIsReplaced",
+    {"ReplaceOlderNeedsAzkabanUrlAndProjectName",
      {{"replacing | azkaban.url=",
        "id ~tony.azkaban.replace-older: \"true\" (from the step's properties): needs azkaban.url | id "
        "~azkaban.webserver.url"},
       {"replacing | azkaban.flow.projectname=", "id ~needs azkaban.flow.projectname"}}},
-    {"ReplaceOlderIsTrueOrFalse",
+    {"ReplaceOlderAcceptsOnlyTrueOrFalse",
      {{"3.90 | tony.azkaban.replace-older= False ", kIdOf390},
       {"3.90 | tony.azkaban.replace-older=yes",
        "id tony.azkaban.replace-older: \"yes\" (from the step's properties): expected true or false"}}},
@@ -177,7 +177,7 @@ class StepPropertiesTest : public testing::Test {
   const TempFolder folder_;
 };
 
-TEST_F(StepPropertiesTest, TheRequestAndTheAttachmentAreReadWithTheJob) {
+TEST_F(StepPropertiesTest, TheRequestIdTheAttachmentPathAndTheJobAreReadFromTheProperties) {
   const auto step = Read(
       "executes=true\ntony.worker.instances=2\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n"
       "azkaban.flow.projectname=p\nazkaban.flow.uuid=u\nazkaban.url=http\\://az\\:8081\n"
@@ -188,7 +188,7 @@ TEST_F(StepPropertiesTest, TheRequestAndTheAttachmentAreReadWithTheJob) {
   EXPECT_EQ(step->job.spec.TotalTasks(), 2);
 }
 
-TEST_F(StepPropertiesTest, AJobSurvivesAnHourWithoutAzkaban) {
+TEST_F(StepPropertiesTest, TheDefaultWatchTimeoutOfAStepsJobIsLongerThanAnHour) {
   const auto step = Read("executes=true\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
   ASSERT_TRUE(step.ok()) << step.error().message;
   EXPECT_GT(step->job.watch_timeout, std::chrono::hours(1));
@@ -200,7 +200,7 @@ TEST_F(StepPropertiesTest, APropertiesFileThatIsAPipeIsRefused) {
   EXPECT_THAT(ReadStep(pipe, folder_.path()).error().message, HasSubstr("not a file"));
 }
 
-TEST_F(StepPropertiesTest, AWrongValueIsNamedWithTheStepAsItsOrigin) {
+TEST_F(StepPropertiesTest, AnInvalidValueIsReportedWithTheStepsPropertiesAsItsOrigin) {
   const auto step = Read(
       "executes=true\ntony.worker.instances=two\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
   EXPECT_EQ(step.error().code, ErrorCode::kInvalid);
@@ -221,7 +221,7 @@ RoleSpec Role(const std::string& name, int instances, int gpus = 0) {
   return role;
 }
 
-TEST(WhatAsksTest, EachRolesPropertiesAreNamedWithValueAndOrigin) {
+TEST(RequestedResourcesTest, AResourceErrorListsTheSettingsOfEachRoleWithValueAndOrigin) {
   JobSpec spec;
   spec.roles = {Role("ps", 1), Role("worker", 4, 2)};
   const Configuration configuration = {
@@ -236,7 +236,7 @@ TEST(WhatAsksTest, EachRolesPropertiesAreNamedWithValueAndOrigin) {
                               "(main.args), tony.worker.gpus=2 (the step's properties)");
 }
 
-TEST(WhatAsksTest, AJobWithoutRolesHasTheKeysOfItsOnlyTask) {
+TEST(RequestedResourcesTest, AResourceErrorOfAJobWithoutRolesListsItsTonyAmSettings) {
   JobSpec spec;
   spec.roles = {Role("driver", 1)};
   spec.roles[0].key_prefix = "tony.am";
@@ -244,7 +244,7 @@ TEST(WhatAsksTest, AJobWithoutRolesHasTheKeysOfItsOnlyTask) {
             kRefused.message + "; these settings request it: tony.am.memory=36g (the step's properties)");
 }
 
-TEST(WhatAsksTest, OtherErrorsStayAsTheyAre) {
+TEST(RequestedResourcesTest, AnErrorAboutOpenFilesIsLeftUnchanged) {
   const Error other = {ErrorCode::kUnavailable, "at most 64 open files are allowed here"};
   EXPECT_EQ(WithRequestedResources(other, {}, {}).message, other.message);
 }

@@ -19,14 +19,14 @@ std::string Read(const std::string& given) {
 }
 
 const TestRow kAmounts[] = {
-    {"ANumberMayHaveAUnit",
+    {"AnAmountIsAWholeNumberWithAnOptionalUnit",
      {{"2", "2 of unit ''"},
       {"0", "0 of unit ''"},
       {"500M", "500 of unit 'M'"},
       {"4 Gi", "4 of unit 'Gi'"},
       {"3m", "3 of unit 'm'"},
       {"9223372036854775807", "9223372036854775807 of unit ''"}}},
-    {"AnotherFormIsRefused",
+    {"TextThatIsNotAWholeNumberWithAKnownUnitIsRefused",
      {{"", "not an amount"},
       {"M", "not an amount"},
       {"-1", "not an amount"},
@@ -37,7 +37,7 @@ const TestRow kAmounts[] = {
       {"2 ", "not an amount"},
       {"+2", "not an amount"},
       {"9223372036854775808", "not an amount"}}},
-    {"AnAmountIsConvertedExactly",
+    {"AnAmountIsConvertedOnlyIfTheResultIsAWholeNumber",
      {{"2G in M", "2000"},
       {"2Gi in Mi", "2048"},
       {"2k in ", "2000"},

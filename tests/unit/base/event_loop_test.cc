@@ -26,7 +26,7 @@ TEST_F(EventLoopTest, PostedFunctionsRunInOrderAndNeverInsidePost) {
   EXPECT_THAT(order, ElementsAre(1, 2));
 }
 
-TEST_F(EventLoopTest, PostWorksFromAnotherThread) {
+TEST_F(EventLoopTest, AFunctionPostedFromAnotherThreadRunsInTheThreadOfTheLoop) {
   std::thread::id ran_in;
   std::thread other([&] {
     loop.Post([&] {
@@ -39,7 +39,7 @@ TEST_F(EventLoopTest, PostWorksFromAnotherThread) {
   EXPECT_EQ(ran_in, std::this_thread::get_id());
 }
 
-TEST_F(EventLoopTest, StopReturnsAfterTheCurrentCallbackAndRunMayBeCalledAgain) {
+TEST_F(EventLoopTest, StopEndsRunAfterTheCurrentCallbackAndRunMayBeCalledAgain) {
   int ran = 0;
   loop.Post([&] {
     loop.Stop();
@@ -56,7 +56,7 @@ TEST_F(EventLoopTest, StopReturnsAfterTheCurrentCallbackAndRunMayBeCalledAgain) 
   EXPECT_EQ(ran, 2);
 }
 
-TEST_F(EventLoopTest, StopBeforeRunHolds) {
+TEST_F(EventLoopTest, StopBeforeRunMakesRunReturnAtOnce) {
   loop.Stop();
   loop.Run();
 }
@@ -74,14 +74,14 @@ TEST_F(EventLoopTest, TimersFireInOrderAndNotEarly) {
   EXPECT_THAT(order, ElementsAre(1, 2));
 }
 
-TEST_F(EventLoopTest, ATimeInThePastFiresSoonAndNotInsideAt) {
+TEST_F(EventLoopTest, ATimerSetInThePastFiresInTheLoopAndNotInsideTheCallThatSetsIt) {
   bool fired = false;
   const auto timer = loop.At(Instant::min(), [&] { fired = true, loop.Stop(); });
   EXPECT_FALSE(fired);
   Run();
 }
 
-TEST_F(EventLoopTest, ATimeThatNeverComesDoesNotFire) {
+TEST_F(EventLoopTest, ATimerAtTheLatestPossibleTimeDoesNotFire) {
   const auto never = loop.At(Instant::max(), [] { FAIL(); });
   Settle();
 }
@@ -146,7 +146,7 @@ TEST_F(SignalTest, EachSignalArrivesWithItsNumber) {
   EXPECT_THAT(arrived, ElementsAre(SIGUSR1, SIGUSR2));
 }
 
-TEST_F(SignalTest, ASignalThatComesLaterAgainArrivesAgain) {
+TEST_F(SignalTest, ASignalThatIsSentThreeTimesIsReportedThreeTimes) {
   int arrived = 0;
   const auto watch = loop.OnSignals({SIGUSR1}, [&](int) {
     ++arrived;

@@ -51,7 +51,7 @@ TEST_F(FdWatchTest, AReadableDescriptorIsReportedUntilItHasBeenRead) {
   Run();
 }
 
-TEST_F(FdWatchTest, TheEndOfAStreamIsReadable) {
+TEST_F(FdWatchTest, ASocketClosedByItsPeerIsReportedAsReadable) {
   SocketPair pair;
   const auto watch = loop.WhenReadable(pair.near.get(), [&] { loop.Stop(); });
   pair.far.Reset();
@@ -70,7 +70,7 @@ TEST_F(FdWatchTest, AFullDescriptorIsWritableWhenThePeerHasRead) {
   EXPECT_TRUE(writable);
 }
 
-TEST_F(FdWatchTest, ADescriptorMayBeWatchedBothWays) {
+TEST_F(FdWatchTest, ADescriptorMayBeWatchedForReadingAndWritingAtTheSameTime) {
   SocketPair pair;
   bool readable = false, writable = false;
   const auto reads = loop.WhenReadable(pair.near.get(), [&] { SocketPair::Drain(pair.near), readable = true; });
@@ -106,7 +106,7 @@ TEST_F(FdWatchTest, AnEventOfAReplacedWatchIsDropped) {
   EXPECT_TRUE(replaced);
 }
 
-TEST_F(FdWatchTest, DestroyingOneWatchLosesNoEventOfTheOther) {
+TEST_F(FdWatchTest, DestroyingTheWriteWatchLosesNoEventOfTheReadWatch) {
   SocketPair pair;
   int read = 0;
   const auto reads = loop.WhenReadable(pair.near.get(), [&] { SocketPair::Drain(pair.near), ++read; });
@@ -145,7 +145,7 @@ TEST_F(FdWatchTest, AWatchMayDestroyItselfInItsCallbackAndKeepsWhatItCaptured) {
   EXPECT_THAT(seen, ElementsAre(std::string(100, 'c')));
 }
 
-TEST_F(FdWatchTest, AWatchMayCloseItsDescriptorInItsCallbackAndTheNumberMayBeUsedAgain) {
+TEST_F(FdWatchTest, AWatchMayCloseItsDescriptorInItsCallbackAndReuseTheDescriptorNumber) {
   SocketPair first;
   ASSERT_TRUE(SocketPair::Write(first.far));
   const int number = first.near.get();

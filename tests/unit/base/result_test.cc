@@ -25,7 +25,7 @@ Result<int> Sum(bool first_ok, int a, int b) {
   return *left + *right;
 }
 
-TEST(ResultTest, AValueComesThrough) {
+TEST(ResultTest, TryAssignReturnsTheValueOfASuccessfulResult) {
   const auto sum = Sum(true, 2, 3);
   ASSERT_TRUE(sum.ok());
   EXPECT_EQ(*sum, 5);
@@ -48,7 +48,7 @@ TEST(ResultTest, TryEvaluatesItsExpressionOnce) {
   EXPECT_EQ(evaluated, 2);
 }
 
-TEST(ResultTest, TryStandsAloneInAnIf) {
+TEST(ResultTest, TryMayBeTheOnlyStatementOfAnIfBranch) {
   const auto run = [](bool first) -> Status {
     if (first)
       TRY(StatusOf(false));
@@ -69,7 +69,7 @@ TEST(ResultTest, AValueThatCannotBeCopiedIsMovedOut) {
   EXPECT_EQ(*result->get(), 9);
 }
 
-TEST(ResultTest, AnnotateKeepsTheCode) {
+TEST(ResultTest, AnnotateAddsContextToTheMessageAndKeepsTheErrorCode) {
   const Error error = Annotate({ErrorCode::kCannotWrite, "disk full"}, "write /x/journal");
   EXPECT_EQ(error.code, ErrorCode::kCannotWrite);
   EXPECT_EQ(error.message, "write /x/journal: disk full");

@@ -9,7 +9,7 @@ namespace {
 
 const std::string kSecret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-TEST(SecretTest, EveryCharacterCounts) {
+TEST(SecretTest, SecretsThatDifferInAnyOneCharacterDoNotMatch) {
   EXPECT_TRUE(SameSecret(kSecret, kSecret));
   for (size_t i = 0; i < kSecret.size(); ++i) {
     std::string other = kSecret;
@@ -18,7 +18,7 @@ TEST(SecretTest, EveryCharacterCounts) {
   }
 }
 
-TEST(SecretTest, APrefixDoesNotMatch) {
+TEST(SecretTest, APrefixOfASecretDoesNotMatchTheSecret) {
   for (size_t size = 0; size < kSecret.size(); ++size) {
     EXPECT_FALSE(SameSecret(kSecret.substr(0, size), kSecret)) << size;
     EXPECT_FALSE(SameSecret(kSecret, kSecret.substr(0, size))) << size;

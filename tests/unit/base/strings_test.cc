@@ -34,9 +34,9 @@ TEST(StringsTest, TrimTakesBlanksFromTheEndsOnly) {
   EXPECT_EQ(Trim(""), "");
 }
 
-TEST(StringsTest, ToLowerLeavesOtherBytesAlone) { EXPECT_EQ(ToLower("Worker-3 \xC3\x96"), "worker-3 \xC3\x96"); }
+TEST(StringsTest, ToLowerChangesOnlyAsciiLetters) { EXPECT_EQ(ToLower("Worker-3 \xC3\x96"), "worker-3 \xC3\x96"); }
 
-TEST(StringsTest, ParseIntTakesTheWholeTextOrNothing) {
+TEST(StringsTest, ParseIntRejectsTextThatIsNotEntirelyAWholeNumber) {
   EXPECT_EQ(ParseInt("0"), 0);
   EXPECT_EQ(ParseInt("-42"), -42);
   EXPECT_EQ(ParseInt("9223372036854775807"), INT64_MAX);

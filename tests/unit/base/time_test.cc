@@ -21,9 +21,9 @@ TEST(TimeTest, Iso8601HasTheSameFormForEveryInstant) {
   EXPECT_EQ(ToIso8601(Instant::min()), "0000-01-01T00:00:00.000Z");
 }
 
-TEST(TimeTest, MillisComeBack) { EXPECT_EQ(ToMillis(FromMillis(1795253415123)), 1795253415123); }
+TEST(TimeTest, ToMillisInvertsFromMillis) { EXPECT_EQ(ToMillis(FromMillis(1795253415123)), 1795253415123); }
 
-TEST(TimeTest, TheRealClockIsNearTheSystemsAndNeverGoesBack) {
+TEST(TimeTest, TheRealClockIsWithin10SecondsOfTheSystemClockAndNeverGoesBack) {
   const RealClock clock;
   const auto system = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   EXPECT_LT(std::chrono::abs(clock.Now() - system), std::chrono::seconds(10));

@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-TEST(Utf8Test, EveryCharacterThatMayBeEncodedIsAcceptedAsEncoded) {
+TEST(Utf8Test, TheSmallestAndLargestCharactersOfEachEncodedLengthAreAccepted) {
   for (const uint32_t c : {0x1u, 0x7Fu, 0x80u, 0x7FFu, 0x800u, 0xD7FFu, 0xE000u, 0xFFFFu, 0x10000u, 0x10FFFFu}) {
     std::string text;
     AppendUtf8(text, c);
@@ -14,7 +14,7 @@ TEST(Utf8Test, EveryCharacterThatMayBeEncodedIsAcceptedAsEncoded) {
   }
 }
 
-TEST(Utf8Test, AKnownCharacterHasItsKnownBytes) {
+TEST(Utf8Test, TheEuroSignAndAnEmojiAreEncodedAsTheirUtf8Bytes) {
   std::string text;
   AppendUtf8(text, 0x20AC);   // euro sign
   AppendUtf8(text, 0x1F600);  // a face

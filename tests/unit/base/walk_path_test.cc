@@ -44,7 +44,7 @@ TEST_F(WalkPathTest, AFolderOfTheUserIsOpenedAndOnlyTheUserCanReplaceIt) {
   EXPECT_EQ(walked_.info.st_dev, info.st_dev);
 }
 
-TEST_F(WalkPathTest, LinksAreFollowedFromTheirFolderOrFromTheRoot) {
+TEST_F(WalkPathTest, RelativeAndAbsoluteLinksInAPathAreFollowed) {
   struct stat info {};
   ASSERT_EQ(stat(home_.c_str(), &info), 0);
   fs::create_directory_symlink("../a/./home/", At("a/near"));
@@ -53,12 +53,12 @@ TEST_F(WalkPathTest, LinksAreFollowedFromTheirFolderOrFromTheRoot) {
   EXPECT_EQ(walked_.info.st_ino, info.st_ino);
 }
 
-TEST_F(WalkPathTest, AMissingPartIsReportedWithoutAnError) {
+TEST_F(WalkPathTest, AMissingPartOfAPathIsNotAnErrorAndNoFolderIsOpened) {
   EXPECT_EQ(Risk(home_ / "none/at/all", getuid()), nullptr);
   EXPECT_FALSE(walked_.folder.valid());
 }
 
-TEST_F(WalkPathTest, AFileOrALinkToItselfIsRefused) {
+TEST_F(WalkPathTest, APathThroughAFileOrALinkToItselfIsRefused) {
   std::ofstream(At("file")) << "x";
   fs::create_symlink(At("loop"), At("loop"));
   EXPECT_EQ(WalkPath(At("file/x")).error().code, ErrorCode::kCannotWrite);
@@ -76,7 +76,7 @@ TEST_F(WalkPathTest, AWorldWritableFolderIsARiskUnlessItIsSticky) {
   EXPECT_NE(Risk(At("a/none"), getuid()), nullptr) << "everybody can make what is not there";
 }
 
-TEST_F(WalkPathTest, TheOwnerOfAParentFolderCanReplaceItsEntries_RootOnly) {
+TEST_F(WalkPathTest, TheOwnerOfAParentFolderIsReportedAsARisk_RootOnly) {
   Give(At("a"), kAda);
   const PathRisk* const risk = Risk(home_, 0);
   ASSERT_NE(risk, nullptr);
@@ -86,7 +86,7 @@ TEST_F(WalkPathTest, TheOwnerOfAParentFolderCanReplaceItsEntries_RootOnly) {
   EXPECT_NE(Risk(home_, kBob), nullptr);
 }
 
-TEST_F(WalkPathTest, TheOwnerOfALinkOrAStickyEntryCanReplaceIt_RootOnly) {
+TEST_F(WalkPathTest, TheOwnerOfALinkOrOfAnEntryInAStickyFolderIsReportedAsARisk_RootOnly) {
   fs::permissions(temp_.path(), fs::perms::all | fs::perms::sticky_bit);
   fs::create_directory_symlink(home_, At("link"));
   EXPECT_EQ(Risk(At("link"), 0), nullptr);

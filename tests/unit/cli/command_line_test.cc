@@ -37,7 +37,7 @@ std::string Refused(const Words& arguments) {
   return line.error().message;
 }
 
-TEST(CommandLineTest, AllFormsOfAnOptionAreTheSame) {
+TEST(CommandLineTest, AnOptionMayHaveASingleOrDoubleDashAndAnEqualsSignOrSpaceBeforeItsValue) {
   for (const Words& form : {Words{"-executes", "a b"}, {"--executes", "a b"}, {"--executes=a b"}, {"-executes=a b"}})
     EXPECT_EQ(Parsed(form).Value("executes"), "a b");
 }
@@ -52,7 +52,7 @@ TEST(CommandLineTest, RepeatedOptionsKeepTheirOrder) {
   EXPECT_THAT(Parsed({"-conf", "a=1", "--json", "--conf=b=2"}).Values("conf"), ElementsAre("a=1", "b=2"));
 }
 
-TEST(CommandLineTest, AFlagTakesNoWord) {
+TEST(CommandLineTest, AFlagTakesNoValue) {
   const CommandLine line = Parsed({"--json", "spec.xml", "-f"});
   EXPECT_TRUE(line.Has("json"));
   EXPECT_TRUE(line.Has("f"));
@@ -60,19 +60,19 @@ TEST(CommandLineTest, AFlagTakesNoWord) {
   EXPECT_THAT(Refused({"--json=yes"}), HasSubstr("takes no value"));
 }
 
-TEST(CommandLineTest, AfterTwoDashesEverythingIsAWord) { EXPECT_THAT(Parsed({"--", "-f"}).words(), ElementsAre("-f")); }
+TEST(CommandLineTest, TextAfterTwoDashesIsPositional) { EXPECT_THAT(Parsed({"--", "-f"}).words(), ElementsAre("-f")); }
 
-TEST(CommandLineTest, ALoneDashIsAWord) { EXPECT_THAT(Parsed({"-"}).words(), ElementsAre("-")); }
+TEST(CommandLineTest, ALoneDashIsAPositionalArgument) { EXPECT_THAT(Parsed({"-"}).words(), ElementsAre("-")); }
 
-TEST(CommandLineTest, ANumberBelowZeroIsAWord) { EXPECT_THAT(Parsed({"-100"}).words(), ElementsAre("-100")); }
+TEST(CommandLineTest, ANegativeNumberIsPositional) { EXPECT_THAT(Parsed({"-100"}).words(), ElementsAre("-100")); }
 
-TEST(CommandLineTest, AnUnknownOptionIsNamedWithTheNearestKnownOne) {
+TEST(CommandLineTest, AnUnknownOptionIsRefusedWithTheNearestKnownOption) {
   EXPECT_THAT(Refused({"-exectes", "x"}), HasSubstr("\"-exectes\"; did you mean --executes?"));
   EXPECT_THAT(Refused({"--zzzzzzz"}), HasSubstr("tony help run"));
   EXPECT_THAT(Refused({"---json"}), HasSubstr("---json"));
 }
 
-TEST(CommandLineTest, AStrayWordIsNamed) { EXPECT_THAT(Refused({"spec.xml", "train.py"}), HasSubstr("\"train.py\"")); }
+TEST(CommandLineTest, ExtraWordIsRefused) { EXPECT_THAT(Refused({"spec.xml", "train.py"}), HasSubstr("\"train.py\"")); }
 
 TEST(CommandLineTest, AnOptionWithoutItsValueIsRefused) {
   EXPECT_THAT(Refused({"-executes"}), HasSubstr("needs a value: COMMAND"));
@@ -82,7 +82,7 @@ TEST(CommandLineTest, ASingleOptionGivenTwiceIsRefused) {
   EXPECT_THAT(Refused({"-executes", "a", "--executes=b"}), HasSubstr("given twice"));
 }
 
-TEST(CommandLineTest, TheFirstOfRepeatedTonyOptionsCountsAndALaterOneIsNoted) {
+TEST(CommandLineTest, ARepeatedTonyOptionKeepsTheFirstValueAndTheRepetitionIsReported) {
   const VerbSpec verb{.name = "run", .options = {{"src_dir", OptionSpec::Kind::kFirst, "PATH", "text"}}};
   const auto line = CommandLine::Parse(verb, {"-src_dir", "a", "--src_dir=b", "-src_dir", "c"});
   ASSERT_TRUE(line.ok());
@@ -113,7 +113,7 @@ TEST(NearestTest, AnUnrelatedWordHasNoNearestOption) {
 const VerbSpec kNumbers = {
     "n", "", 0, 0, "", {{"limit", OptionSpec::Kind::kValue, "S", ""}, {"since", OptionSpec::Kind::kValue, "N", ""}}};
 
-TEST(NumbersTest, SecondsMayHaveAFraction) {
+TEST(NumbersTest, SecondsOptionsAcceptFractionsAndUnits) {
   const auto seconds = [](const std::string& text) {
     return SecondsOption(*CommandLine::Parse(kNumbers, {"--limit", text}), "limit");
   };
@@ -124,7 +124,7 @@ TEST(NumbersTest, SecondsMayHaveAFraction) {
   EXPECT_FALSE(SecondsOption(*CommandLine::Parse(kNumbers, {}), "limit")->has_value());
 }
 
-TEST(NumbersTest, NumbersAreNotNegative) {
+TEST(NumbersTest, NumberOptionsRefuseNegativeNumbersAndFractions) {
   const auto number = [](const std::string& text) {
     return NumberOption(*CommandLine::Parse(kNumbers, {"--since", text}), "since");
   };

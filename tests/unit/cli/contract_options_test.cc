@@ -38,13 +38,13 @@ std::string RefusedOrder(const Words& arguments) {
   return order.error().message;
 }
 
-TEST(ContractOptionsTest, ASubmitWithoutContractOptionsHasAnEmptyRequest) {
+TEST(ContractOptionsTest, ASubmitWithoutOptionsHasNoRequestIdAndNoOwner) {
   const SubmitOrder order = Order({});
   EXPECT_EQ(order.request, RequestId());
   EXPECT_EQ(order.claim, Claim());
 }
 
-TEST(ContractOptionsTest, ASubmitTakesAllContractOptions) {
+TEST(ContractOptionsTest, ASubmitReadsRequestIdOwnerSubmissionPolicyAndWatchTimeout) {
   const SubmitOrder order = Order({"--request-id", "airflow://dag/run 1/t\u00e4sk/-1", "--owner", "o1", "--submission",
                                    "3", "--on-existing=attach", "--watch-timeout", "1.5"});
   EXPECT_EQ(order.request.value, "airflow://dag/run 1/t\u00e4sk/-1");
@@ -53,13 +53,13 @@ TEST(ContractOptionsTest, ASubmitTakesAllContractOptions) {
   EXPECT_EQ(order.claim, (Claim{{"o1"}, Duration(1500)}));
 }
 
-TEST(ContractOptionsTest, SubmissionAndPolicyNeedARequestIdAndAnOwnerDoesNot) {
+TEST(ContractOptionsTest, SubmissionAndOnExistingRequireARequestIdButOwnerDoesNot) {
   EXPECT_EQ(Order({"--owner", "o1"}).claim.owner.value, "o1");
   EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission needs --request-id"));
   EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing needs --request-id"));
 }
 
-TEST(ContractOptionsTest, InvalidValuesAreReportedWithTheirOption) {
+TEST(ContractOptionsTest, InvalidOptionValuesAreRefusedWithTheNameOfTheOption) {
   const Words request = {"--request-id", "k"};
   const auto with = [&](Words more) {
     more.insert(more.begin(), request.begin(), request.end());
@@ -83,7 +83,7 @@ TEST(ContractOptionsTest, ARequestIdIsALineOfTextOfUpTo4096Bytes) {
     EXPECT_THAT(RefusedOrder({"--request-id", bad}), HasSubstr("expected 1 to 4096 bytes of UTF-8 without a line end"));
 }
 
-TEST(ContractOptionsTest, AKillIsPlainUntilItHasAConditionOrADelay) {
+TEST(ContractOptionsTest, KillOptionsIfOwnerIfWatcherDelayAndReasonAreReadIntoTheRequest) {
   const auto read = [](const Words& words) { return *ReadKillRequest(LineOf("kill", words), FromMillis(1000)); };
   EXPECT_TRUE(read({"job"}).IsPlain());
   EXPECT_TRUE(read({"job", "--delay", "0"}).IsPlain());
@@ -97,12 +97,12 @@ TEST(ContractOptionsTest, AKillIsPlainUntilItHasAConditionOrADelay) {
                                   .delay = Duration(15'000)}));
 }
 
-TEST(ContractOptionsTest, AKillThatCannotBeReadIsRefused) {
+TEST(ContractOptionsTest, AKillWithAnInvalidOwnerWatcherOrDelayIsRefused) {
   for (const Words& words : {Words{"job", "--if-owner", "\x01"}, {"job", "--if-watcher", ""}, {"job", "--delay", "-1"}})
     EXPECT_EQ(ReadKillRequest(LineOf("kill", words), FromMillis(0)).error().code, ErrorCode::kUsage) << words[1];
 }
 
-TEST(ContractOptionsTest, ASubmitComesFromAPersonAFirstTryOrALaterTry) {
+TEST(ContractOptionsTest, ASubmitWithAnOwnerIsARetryUnlessTheOptionFirstTryIsGiven) {
   const auto asker = [](Words words) {
     words.insert(words.begin(), {"--request-id", "r"});
     return ReadSubmitOrder(LineOf("submit", words))->ask.asker;
@@ -114,7 +114,7 @@ TEST(ContractOptionsTest, ASubmitComesFromAPersonAFirstTryOrALaterTry) {
   EXPECT_EQ(ReadSubmitOrder(LineOf("submit", {"--first-try"})).error().code, ErrorCode::kUsage) << "without a request";
 }
 
-TEST(SubmitStepsTest, ASubmitClassifiesAnExistingJobByItsStateAndItsKill) {
+TEST(SubmitStepsTest, AnExistingJobThatFailedOrIsBeingKilledIsClassifiedAsEnding) {
   JobStatus status;
   EXPECT_EQ(ToExisting(status, false), ExistingJob::kActive);
   EXPECT_EQ(ToExisting(status, true), ExistingJob::kEnding);
@@ -126,7 +126,7 @@ TEST(SubmitStepsTest, ASubmitClassifiesAnExistingJobByItsStateAndItsKill) {
   }
 }
 
-TEST(SubmitRequestTest, TheAnswerTellsDecisionAndWarningsAsJson) {
+TEST(SubmitRequestTest, TheJsonAnswerOfASubmitHasDecisionSpecDifferencesAndWarnings) {
   const SubmittedJob job = {.end = SubmitEnd::kAttached, .spec_differs = true, .differs_in = {"files", "roles"}};
   const auto fields = DecisionFields(job, {"say \"no\"", "b"});
   EXPECT_EQ(fields.at("decision"), "\"attached\"");

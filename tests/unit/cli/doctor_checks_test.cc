@@ -13,7 +13,7 @@
 namespace tony {
 namespace {
 
-TEST(DoctorOldJobsTest, JobsThatEndedLongAgoAreCountedWithTheCommandThatRemovesThem) {
+TEST(DoctorOldJobsTest, JobsThatEndedOver14DaysAgoAreCountedAndTheGcCommandIsAdvised) {
   namespace fs = std::filesystem;
   const TempFolder home;
   setenv("TONY_HOME", home.path().c_str(), 1);
@@ -31,7 +31,7 @@ TEST(DoctorOldJobsTest, JobsThatEndedLongAgoAreCountedWithTheCommandThatRemovesT
   EXPECT_THAT(check.advice, testing::StartsWith("tony gc --older-than 14d"));
 }
 
-TEST(DoctorHomeTest, AHomeThatOthersCouldReplaceIsReported) {
+TEST(DoctorHomeTest, ATonyHomeThatOtherUsersCouldReplaceIsReported) {
   namespace fs = std::filesystem;
   const TempFolder folder;
   const fs::path shared = folder.path() / "shared", home = shared / "home";
@@ -50,12 +50,12 @@ TEST(DoctorHomeTest, AHomeThatOthersCouldReplaceIsReported) {
             home.string() + " is reached through " + home.string() + ", which others can replace");
 }
 
-TEST(DoctorServiceTest, AServiceOfTheSystemIsFoundInBothVersionsOfCgroups) {
+TEST(DoctorServiceTest, ASystemServiceIsFoundInCgroupsV1AndV2) {
   EXPECT_EQ(ServiceIn("0::/system.slice/airflow-worker.service\n"), "airflow-worker.service");
   EXPECT_EQ(ServiceIn("5:memory:/x\n1:name=systemd:/system.slice/azkaban.service/sub\n"), "azkaban.service");
 }
 
-TEST(DoctorServiceTest, TheUserManagerIsNotAServiceAndAServiceThatItStartsIs) {
+TEST(DoctorServiceTest, AServiceStartedByTheUserManagerIsFoundButNotTheManagerItself) {
   const std::string manager = "0::/user.slice/user-1000.slice/user@1000.service/";
   EXPECT_EQ(ServiceIn(manager + "app.slice/notebook.service\n"), "notebook.service");
   EXPECT_EQ(ServiceIn(manager + "app.slice/run-u1.scope\n"), "");

@@ -9,7 +9,7 @@ namespace {
 
 using enum ErrorCode;
 
-TEST(ErrorJsonTest, TheExitCodeHasTheContractsClass) {
+TEST(ErrorJsonTest, EachErrorCodeHasItsDocumentedClassName) {
   const std::pair<ErrorCode, std::string_view> rows[] = {
       {kUsage, "usage"},       {kInvalid, "spec_invalid"},     {kNotFound, "not_found"}, {kUnavailable, "unavailable"},
       {kInternal, "internal"}, {kCannotWrite, "cannot_write"}, {kNotPermitted, "auth"}};
@@ -25,7 +25,7 @@ TEST(ErrorJsonTest, OnlyAnUnavailableErrorIsRetryable) {
   }
 }
 
-TEST(ErrorJsonTest, AFailedVerbPrintsOneJsonObjectAndOneLineOnStandardError) {
+TEST(ErrorJsonTest, AFailedCommandPrintsOneJsonObjectAndOneLineOnStandardError) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(FailWith({kCannotWrite, "not all"}, R"({"schema":1,"jobs":[]})"), 73);
@@ -35,7 +35,7 @@ TEST(ErrorJsonTest, AFailedVerbPrintsOneJsonObjectAndOneLineOnStandardError) {
   EXPECT_EQ(answer.at("error").at("class"), "cannot_write");
 }
 
-TEST(ErrorJsonTest, WithoutJsonStandardOutputStaysEmpty) {
+TEST(ErrorJsonTest, AFailureWithoutTheJsonOptionPrintsNothingOnStandardOutput) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(Fail({kNotFound, "no job x"}, false), 66);

@@ -25,7 +25,7 @@ std::vector<std::string> NamesAbout(std::string_view word, const std::vector<Fai
 
 std::string Described(std::string_view word) { return DescribeAsked(*ParseAskedExit(word)); }
 
-TEST(ExitMeaningTest, AnExitIsACodeASignalOrASchedulerStatus) {
+TEST(ExitMeaningTest, AnExitIsReadAsAnExitCodeASignalNameOrASchedulerStatus) {
   EXPECT_EQ(Described("3"), "exit code 3");
   EXPECT_EQ(Described("137"), "exit code 137 (as shells report SIGKILL)");
   EXPECT_EQ(Described("SIGTERM"), "signal 15 (SIGTERM)");
@@ -45,20 +45,20 @@ TEST(ExitMeaningTest, OnlyRulesThatMayMatchTheExitAreListed) {
   EXPECT_THAT(NamesAbout("154"), ElementsAre("yarn-node-manager-lost-it", "failed"));
 }
 
-TEST(ExitMeaningTest, TheJobsOwnRulesGoFirst) {
+TEST(ExitMeaningTest, ARuleOfTheJobForAnExitCodeHidesTheBuiltInRules) {
   const std::vector<FailureRule> extra = {{.name = "pattern.x", .pattern = "x"},
                                           {.name = "exit.137", .exit_code = 137, .cls = OutcomeClass::kInfra}};
   EXPECT_THAT(NamesAbout("137", extra), ElementsAre("exit.137"));
   EXPECT_THAT(NamesAbout("SIGKILL", extra), testing::SizeIs(4));
 }
 
-TEST(ExitMeaningTest, StderrMayDecideOnlyForUnspecificExits) {
+TEST(ExitMeaningTest, StderrCanDecideTheCauseOfExit1Or137ButNotOfExit0Or193) {
   const auto may_decide = [](std::string_view word) { return StderrMayDecide(RulesAbout(*ParseAskedExit(word), {})); };
   for (const char* word : {"1", "137", "127", "SIGABRT"}) EXPECT_TRUE(may_decide(word)) << word;
   for (const char* word : {"0", "193", "194", "-100"}) EXPECT_FALSE(may_decide(word)) << word;
 }
 
-TEST(ExitMeaningTest, AnInvalidExitIsRefused) {
+TEST(ExitMeaningTest, AnInvalidExitArgumentIsRefused) {
   for (const char* word : {"", "256", "-1001", "SIGFOO", "1.5", "99999999999999999999", "9 ", "worker:0"}) {
     const auto asked = ParseAskedExit(word);
     ASSERT_FALSE(asked.ok()) << word;
@@ -67,7 +67,7 @@ TEST(ExitMeaningTest, AnInvalidExitIsRefused) {
   }
 }
 
-TEST(ExitMeaningTest, TheTextHasClassRestartAndAdvice) {
+TEST(ExitMeaningTest, TheExplanationShowsClassRestartPolicyAndAdvice) {
   const std::string text = ExplainText(RulesAbout({.exit_code = 124}, {}));
   EXPECT_EQ(text,
             "\nthe command timeout(1) ended the task at its limit\n"
@@ -83,20 +83,20 @@ TEST(ExitMeaningTest, TheTextHasClassRestartAndAdvice) {
   EXPECT_EQ(ExplainText({}), "success\n");
 }
 
-TEST(ExitMeaningTest, TheTableHasALineForEveryRule) {
+TEST(ExitMeaningTest, TheRuleTableHasALineForEveryBuiltInRule) {
   const std::vector<FailureRule> all(BuiltInRules().begin(), BuiltInRules().end());
   const std::string table = RuleTable(all);
   EXPECT_EQ(std::ranges::count(table, '\n'), static_cast<long>(all.size()) + 1);
   for (const auto& rule : all) EXPECT_THAT(table, HasSubstr("\n" + rule.name + "  "));
 }
 
-TEST(ExitMeaningTest, TheManualHasTheTableAsItIsPrinted) {
+TEST(ExitMeaningTest, FailuresMdContainsTheRuleTableAsPrinted) {
   std::stringstream manual;
   manual << std::ifstream(SourceFolder() + "/runtime/job/FAILURES.md").rdbuf();
   EXPECT_THAT(manual.str(), HasSubstr(RuleTable({BuiltInRules().begin(), BuiltInRules().end()})));
 }
 
-TEST(ExitMeaningTest, JsonHasTheWholeRule) {
+TEST(ExitMeaningTest, TheJsonExplanationHasClassAdviceRestartAndRetryable) {
   const auto value = boost::json::parse(ExplainJson(RulesAbout({.exit_code = 193}, {})));
   ASSERT_EQ(value.as_array().size(), 1u);
   const auto& rule = value.at(0).as_object();

@@ -21,13 +21,13 @@ TEST(KeyListTest, AKeyIsListedWithTypeDefaultMeaningAndRemarks) {
   EXPECT_THAT(KeyList(""), HasSubstr("\n    refused: TonY in C++ would run the tasks without their image\n"));
 }
 
-TEST(KeyListTest, APartOfANameSelectsKeys) {
+TEST(KeyListTest, APartOfAKeyNameSelectsTheMatchingKeys) {
   EXPECT_THAT(KeyList("docker"), HasSubstr("tony.docker.enabled"));
   EXPECT_THAT(KeyList("docker"), Not(HasSubstr("tony.application.name")));
   EXPECT_EQ(KeyList("no.such.part"), "");
 }
 
-TEST(KeyListTest, ThePageHasTheRowsAsTheyArePrinted) {
+TEST(KeyListTest, KeysMdContainsTheRowsThatHelpKeysPrints) {
   std::stringstream page;
   page << std::ifstream(SourceFolder() + "/runtime/config/KEYS.md").rdbuf();
   EXPECT_TRUE(page.str().ends_with(KeyRowsInMarkdown()))

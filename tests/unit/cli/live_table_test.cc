@@ -49,7 +49,7 @@ std::string Table(const JobStatus& status, int rows = 24, int columns = 80, bool
   return text;
 }
 
-TEST(LiveTableTest, ThreeTasks) {
+TEST(LiveTableTest, EachTaskIsShownWithStateAttemptTimeMemoryCpuAndHost) {
   JobStatus status = Job({Task("ps", 0, "running"), Task("worker", 0, "running"), Task("worker", 1, "registered")});
   status.tasks[2].usage.reset();
   status.tasks[2].started.reset();
@@ -63,7 +63,7 @@ TEST(LiveTableTest, ThreeTasks) {
             "worker:1  registered        1      -           -     -  node-7\n");
 }
 
-TEST(LiveTableTest, AThousandTasksAreShownByImportanceAndTheRestIsCounted) {
+TEST(LiveTableTest, FailedAndSilentTasksAreShownFirstAndTasksThatDoNotFitAreCounted) {
   std::vector<TaskStatus> tasks = {Task("ps", 0, "running")};
   for (int i = 0; i < 999; ++i) tasks.push_back(Task("worker", i, i < 900 ? "running" : "launching"));
   tasks[500].attempt_state = "failed";
@@ -86,7 +86,7 @@ TEST(LiveTableTest, AThousandTasksAreShownByImportanceAndTheRestIsCounted) {
   EXPECT_EQ(std::ranges::count(Table(Job(tasks)), '\n'), 23);
 }
 
-TEST(LiveTableTest, AGangThatStartsAgain) {
+TEST(LiveTableTest, ARestartingGangIsShownWithItsGenerationRestartsAndLastFailure) {
   JobStatus status = Job({Task("worker", 0, "failed"), Task("worker", 1, "killed")});
   status.state = "RESTARTING";
   status.generation = {2};
@@ -103,7 +103,7 @@ TEST(LiveTableTest, AGangThatStartsAgain) {
             "worker:1  backoff           1   1:00  340/512 MB    0%  node-7\n");
 }
 
-TEST(LiveTableTest, AJobThatWaitsForContainersSaysWhatFor) {
+TEST(LiveTableTest, AJobThatWaitsForContainersShowsThePendingReason) {
   JobStatus status = Job({{.id = {"worker", 0}, .state = "active", .attempt = 1, .attempt_state = "requested"}});
   status.state = "ALLOCATING";
   status.delay = "waits for 8192 MB of memory: 2 jobs are before it";
@@ -119,7 +119,7 @@ TEST(LiveTableTest, AJobThatWaitsForContainersSaysWhatFor) {
   EXPECT_THAT(Table(status), Not(HasSubstr("waits for"))) << "it is over";
 }
 
-TEST(LiveTableTest, FortyColumnsShowOnlyTheMostImportantOnes) {
+TEST(LiveTableTest, ATerminalOf40ColumnsShowsOnlyTaskStateTimeAndMemory) {
   JobStatus status = Job({Task("worker", 0, "running"), Task("worker", 1, "running")});
   status.delay = "waits for 8192 MB of memory: 2 jobs are before it";
   EXPECT_EQ(Table(status, 24, 40),
@@ -131,7 +131,7 @@ TEST(LiveTableTest, FortyColumnsShowOnlyTheMostImportantOnes) {
             "worker:1  running      1:15  312/512 MB\n");
 }
 
-TEST(LiveTableTest, AnyTerminalGetsATableThatFits) {
+TEST(LiveTableTest, TheTableFitsIntoATerminalOfAnySize) {
   std::vector<TaskStatus> tasks;
   for (int i = 0; i < 40; ++i) tasks.push_back(Task("role" + std::to_string(i / 2), i % 2, "running"));
   for (const int rows : {2, 3, 4, 5, 6, 10, 24}) {
@@ -140,7 +140,7 @@ TEST(LiveTableTest, AnyTerminalGetsATableThatFits) {
   EXPECT_THAT(Table(Job(tasks), 12), HasSubstr("  ... and 16 more roles\n"));
 }
 
-TEST(LiveTableTest, NamesAndMessagesCannotReachTheTerminalRaw) {
+TEST(LiveTableTest, ControlCharactersInNamesAndMessagesAreNotPrinted) {
   JobStatus status = Job({Task("worker", 0, "failed")});
   status.name = "\x1b]0;owned\x07\xE6\x97\xA5\xE6\x9C\xAC";
   status.tasks[0].host = "ho\x1b[2Jst";
@@ -152,13 +152,13 @@ TEST(LiveTableTest, NamesAndMessagesCannotReachTheTerminalRaw) {
   EXPECT_THAT(table, HasSubstr("\xE6\x97\xA5\xE6\x9C\xAC"));
 }
 
-TEST(LiveTableTest, ColoursTellGoodFromBad) {
+TEST(LiveTableTest, FailedTasksAreRedAndSucceededTasksAreGreen) {
   const std::string table = Table(Job({Task("worker", 0, "failed"), Task("worker", 1, "succeeded")}), 24, 80, true);
   EXPECT_THAT(table, HasSubstr("\n\x1b[31mworker:0  failed            1 "));
   EXPECT_THAT(table, HasSubstr("\x1b[32msucceeded \x1b[0m"));
 }
 
-TEST(LiveTableTest, GpusHaveAColumnWhereThereAreAny) {
+TEST(LiveTableTest, TheGpuColumnIsShownOnlyIfATaskHasAGpu) {
   JobStatus status = Job({Task("worker", 0, "running")});
   EXPECT_THAT(Table(status), Not(HasSubstr("GPU")));
   status.tasks[0].usage->gpu = GpuUsage{.percent = 87};

@@ -32,7 +32,7 @@ TEST_F(LogLinesTest, EachMatchingLineIsReportedWithItsEndOffset) {
   EXPECT_THAT(told_, ElementsAre("bcd\n@108", "x d\n@112"));
 }
 
-TEST_F(LogLinesTest, ALineIsSearchedWhenItHasEnded) {
+TEST_F(LogLinesTest, AnUnfinishedLineIsSearchedOnlyWhenItIsComplete) {
   LogLines lines = Search("one two");
   lines(Text("one ", 4));
   lines(Text("one two of the other\n", 21, "stderr"));
@@ -45,14 +45,14 @@ TEST_F(LogLinesTest, ALineIsSearchedWhenItHasEnded) {
   EXPECT_EQ(told_.size(), 3u);
 }
 
-TEST_F(LogLinesTest, ALineOfManyMegabytesIsNotKept) {
+TEST_F(LogLinesTest, AnEndlessLineIsSearchedInPiecesOfAMegabyteInsteadOfBeingBuffered) {
   LogLines lines = Search("x{3}");
   const std::string part(600'000, 'x');
   for (uint64_t i = 1; i <= 4; ++i) lines(Text(part, i * part.size()));
   EXPECT_EQ(told_.size(), 2u);
 }
 
-TEST_F(LogLinesTest, AnInvalidExpressionIsReportedWithItsPosition) {
+TEST_F(LogLinesTest, AnInvalidRegularExpressionIsReportedWithThePositionOfTheError) {
   const auto wrong = LogPattern::Parse("loss [0-9");
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, ErrorCode::kUsage);
@@ -60,13 +60,13 @@ TEST_F(LogLinesTest, AnInvalidExpressionIsReportedWithItsPosition) {
   EXPECT_THAT(wrong.error().message, HasSubstr("from character 6 on"));
 }
 
-TEST_F(LogLinesTest, AnExpressionWithCatastrophicBacktrackingElsewhereIsFast) {
+TEST_F(LogLinesTest, AnExpressionThatIsExponentialInBacktrackingEnginesIsMatchedFast) {
   const auto slow = LogPattern::Parse("(a*)*(a*)*b");
   ASSERT_TRUE(slow.ok());
   EXPECT_FALSE(slow->IsIn(std::string(100'000, 'a')));
 }
 
-TEST_F(LogLinesTest, TheLastOfEachStreamAreKeptInTheOrderOfTheStreams) {
+TEST_F(LogLinesTest, TheLastLinesOfEachStreamAreReportedStreamByStream) {
   LastLinesPerStream last(2);
   for (int i = 1; i <= 5; ++i) {
     const std::string line = StrCat("line ", i, "\n");

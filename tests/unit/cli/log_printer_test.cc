@@ -14,7 +14,7 @@ class LogPrinterTest : public testing::Test {
   std::string out_;
 };
 
-TEST_F(LogPrinterTest, EachLineNamesItsTaskAlignedAndMarksStandardError) {
+TEST_F(LogPrinterTest, EachLineIsPrefixedWithItsTaskAndStderrLinesAreMarked) {
   LogPrinter print = Printer({.prefixed = true, .label_width = 9});
   print({Worker(0), "stdout", "one\ntwo\n"});
   print({Worker(10), "stderr", "bad\n"});
@@ -28,7 +28,7 @@ TEST_F(LogPrinterTest, EachLineNamesItsTaskAlignedAndMarksStandardError) {
             "worker:0   | late\n");
 }
 
-TEST_F(LogPrinterTest, EachLineNamesItsProcessWhereThatIsNotTheFirst) {
+TEST_F(LogPrinterTest, LinesOfProcessesOtherThanTheFirstShowTheProcessNumber) {
   LogPrinter print = Printer({.prefixed = true});
   print({Worker(0), "stdout", "one\n"});
   print({Worker(0), "stdout", "two", 1});
@@ -51,20 +51,20 @@ TEST_F(LogPrinterTest, LinesOfTwoTasksAreNeverMixed) {
   EXPECT_EQ(out_, "worker:0 | no end yet\nworker:1 | whole\nworker:0 | rest\n");
 }
 
-TEST_F(LogPrinterTest, TheBytesOfASingleTaskAreUnchanged) {
+TEST_F(LogPrinterTest, OutputOfASingleTaskIsPrintedUnchanged) {
   LogPrinter print = Printer({});
   print({Worker(0), "stdout", "a\x1b[31m\n\xFF no end"});
   print({Worker(0, 2), "stdout", "next\n"});
   EXPECT_EQ(out_, "a\x1b[31m\n\xFF no end\n==> worker:0#2 <==\nnext\n");
 }
 
-TEST_F(LogPrinterTest, OnATerminalTextCannotLeaveItsLine) {
+TEST_F(LogPrinterTest, EscapeSequencesAndOverwrittenTextAreRemovedOnATerminal) {
   LogPrinter print = Printer({.prefixed = true, .is_terminal = true, .colour = false});
   print({Worker(0), "stdout", "\x1b[2J\x1b[31mred\n 10%\r 50%\r100%\r\n"});
   EXPECT_EQ(out_, "worker:0 | red\nworker:0 | 100%\n");
 }
 
-TEST_F(LogPrinterTest, EachLineBeginsWithItsTimeAndOneOfAnUnknownTimeSaysSo) {
+TEST_F(LogPrinterTest, EachLineBeginsWithItsTimeOrADashIfTheTimeIsUnknown) {
   const Instant when = FromMillis(1'764'166'740'123);
   LogPrinter several = Printer({.prefixed = true, .timestamps = true});
   several({Worker(0), "stdout", "one\n", 0, 4, when});

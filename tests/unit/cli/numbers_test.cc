@@ -16,7 +16,7 @@ Result<std::optional<Instant>> Since(const std::string& text) {
   return TimeOption(*line, "since", kNow);
 }
 
-TEST(TimeOptionTest, TakesAnAgeOrATimeAsExactAsItIsGiven) {
+TEST(TimeOptionTest, ATimeOptionAcceptsAgesAndIsoTimesOfAnyPrecision) {
   EXPECT_EQ(**Since("30m"), kNow - std::chrono::minutes(30));
   EXPECT_EQ(**Since("2d"), kNow - std::chrono::hours(48));
   EXPECT_EQ(ToIso8601(**Since("2026-11-21")), "2026-11-21T00:00:00.000Z");
@@ -26,7 +26,7 @@ TEST(TimeOptionTest, TakesAnAgeOrATimeAsExactAsItIsGiven) {
   EXPECT_EQ(ToIso8601(**Since("2026-11-21T09:30:15.123Z")), "2026-11-21T09:30:15.123Z");
 }
 
-TEST(TimeOptionTest, RefusesOtherTextWithOptionAndValue) {
+TEST(TimeOptionTest, ATimeOptionRefusesOtherTextAndNamesTheOptionAndTheValue) {
   for (const char* text : {"", "d", "-1d", "3w", "yesterday", "2026-11-31", "2026-11-21 09:30", "2026", "Z"}) {
     const auto time = Since(text);
     ASSERT_FALSE(time.ok()) << text;

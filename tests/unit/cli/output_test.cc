@@ -24,7 +24,7 @@ TEST(OutputTest, FieldsAreAddedAtTheEndOfAnObject) {
   EXPECT_EQ(WithFields("{}", {{"b", "2"}}), R"({"b":2})");
 }
 
-TEST(OutputTest, DurationsArePrintedInAFittingUnit) {
+TEST(OutputTest, DurationsArePrintedInSecondsMinutesHoursOrDays) {
   EXPECT_EQ(HumanDuration(Duration(432)), "0.4 s");
   EXPECT_EQ(HumanDuration(Duration(200'000)), "3 min 20 s");
   EXPECT_EQ(HumanDuration(Duration(7'500'000)), "2 h 5 min");

@@ -35,30 +35,30 @@ TEST(ProgressTest, AStartedTaskIsReportedWithHostAndPid) {
               ElementsAre("worker:0 running on 127.0.0.1 (pid 77)"));
 }
 
-TEST(ProgressTest, NothingIsReportedTwice) {
+TEST(ProgressTest, AnUnchangedTaskIsNotReportedAgain) {
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), Running({Worker(0, "running", 77)})), IsEmpty());
 }
 
-TEST(ProgressTest, StatesBetweenStartAndEndAreNotReported) {
+TEST(ProgressTest, TheStatesLaunchingAndStoppingOfATaskAreNotReported) {
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 7)}), Running({Worker(0, "stopping", 7)})), IsEmpty());
   EXPECT_THAT(ChangeLines(Running({Worker(0, "new")}), Running({Worker(0, "launching")})), IsEmpty());
 }
 
-TEST(ProgressTest, AFailureIsReportedWithItsCause) {
+TEST(ProgressTest, ATaskFailureIsReportedWithItsExitCode) {
   TaskStatus failed = Worker(0, "failed");
   failed.outcome = Outcome{.cls = OutcomeClass::kUserError, .exit = ExitStatus{ExitStatus::Kind::kExited, 3}};
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 7)}), Running({failed})),
               ElementsAre("worker:0 failed: exit code 3"));
 }
 
-TEST(ProgressTest, ANewApplicationMasterIsOneLine) {
+TEST(ProgressTest, ARestartedApplicationMasterIsReportedInOneLine) {
   JobStatus after = Running({Worker(0, "running", 77)});
   after.epoch = {2};
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), after),
               ElementsAre("application master restarted (epoch 2); tasks kept running"));
 }
 
-TEST(ProgressTest, ThePageIsReportedFirstAndAgainAfterItMoved) {
+TEST(ProgressTest, TheTrackingPageIsReportedFirstAndAgainWhenItsUrlChanges) {
   JobStatus first = Running({Worker(0, "running", 77)});
   first.tracking_url = "http://127.0.0.1:4711/t/";
   EXPECT_THAT(ChangeLines(std::nullopt, first), Contains("page: http://127.0.0.1:4711/t/"));
@@ -69,7 +69,7 @@ TEST(ProgressTest, ThePageIsReportedFirstAndAgainAfterItMoved) {
   EXPECT_THAT(ChangeLines(first, moved), ElementsAre("page: http://127.0.0.1:4712/t/"));
 }
 
-TEST(ProgressTest, TensorBoardIsReportedWhenItRuns) {
+TEST(ProgressTest, TheTensorBoardUrlIsReportedOnceWhenItIsKnown) {
   const JobStatus before = Running({Worker(0, "running", 77)});
   JobStatus after = before;
   after.tensorboard_url = "http://127.0.0.1:6006/";
@@ -77,7 +77,7 @@ TEST(ProgressTest, TensorBoardIsReportedWhenItRuns) {
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
 }
 
-TEST(ProgressTest, MissingHeartbeatsAreReportedAndSoIsTheirReturn) {
+TEST(ProgressTest, MissingAndResumedHeartbeatsOfATaskAreReported) {
   TaskStatus silent = Worker(0, "running", 77);
   silent.suspect = true;
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), Running({silent})),
@@ -86,7 +86,7 @@ TEST(ProgressTest, MissingHeartbeatsAreReportedAndSoIsTheirReturn) {
               ElementsAre("worker:0 sends heartbeats again"));
 }
 
-TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
+TEST(ProgressTest, TheVerdictShowsTheFirstCauseTheStderrTailAndTheLogsCommand) {
   JobStatus status = Running({Worker(1, "failed")});
   status.state = "FAILED";
   status.submitted = FromMillis(1'000'000);
@@ -113,7 +113,7 @@ TEST(ProgressTest, AJobWithoutAMasterIsReportedWithTheRestartCommand) {
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
 
-TEST(ProgressTest, AToleratedFailureIsReportedAndTheSuccessMentionsIt) {
+TEST(ProgressTest, AToleratedTaskFailureIsReportedAndMentionedInTheVerdict) {
   const JobStatus before = Running({Worker(0, "running", 77)});
   JobStatus after = before;
   after.tolerated_failures = 1;
@@ -141,7 +141,7 @@ JobStatus Restarted(const std::string& state, Generation generation) {
   return status;
 }
 
-TEST(ProgressTest, ARestartIsOneLine) {
+TEST(ProgressTest, AGangRestartIsReportedInOneLine) {
   JobStatus before = Running({Worker(0, "running", 77)});
   before.generation = {1};
   JobStatus after = Restarted("RESTARTING", {1});
@@ -152,7 +152,7 @@ TEST(ProgressTest, ARestartIsOneLine) {
               testing::Not(testing::Contains(HasSubstr("restart 1"))));
 }
 
-TEST(ProgressTest, AReformedGangIsReportedEvenIfTheRestartingStateWasMissed) {
+TEST(ProgressTest, ARestartedGangIsReportedEvenIfTheRestartingStateWasMissed) {
   JobStatus before = Running({Worker(0, "running", 77)});
   before.generation = {1};
   const JobStatus after = Restarted("RUNNING", {2});
@@ -162,7 +162,7 @@ TEST(ProgressTest, AReformedGangIsReportedEvenIfTheRestartingStateWasMissed) {
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
 }
 
-TEST(ProgressTest, NextToATableOnlyImportantChangesAreReported) {
+TEST(ProgressTest, OnlyLostTasksAndMasterRestartsAreReportedNextToALiveTable) {
   JobStatus before = Running({Worker(0, "registered"), Worker(1, "running", 7), Worker(2, "running", 8)});
   before.generation = {1};
   JobStatus after = Running({Worker(0, "running", 77), Worker(1, "succeeded"), Worker(2, "lost")});
@@ -184,7 +184,7 @@ TEST(ProgressTest, ThePendingReasonIsReportedOnce) {
   EXPECT_EQ(NewsLine(Running({})), "-");
 }
 
-TEST(ProgressTest, DegradedOperationIsReportedAndSoIsItsEnd) {
+TEST(ProgressTest, TheBeginningAndTheEndOfDegradedOperationAreReported) {
   JobStatus troubled = Running({});
   troubled.trouble = "journal: no space left on device";
   EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("degraded: journal: no space left on device"));
@@ -224,7 +224,7 @@ TEST(ProgressTest, StatusShowsTheCheckpointResumedFromAndItsWriter) {
   EXPECT_THAT(text(), HasSubstr("  the writer of the checkpoints in /c is unknown: it is gone\n"));
 }
 
-TEST(ProgressTest, TagsAreOneLine) {
+TEST(ProgressTest, StatusShowsTheTagsOfTheJobInOneLine) {
   JobStatus status = Running({Worker(0, "running", 77)});
   const KnownStatus untagged = {.status = status, .am_reachable = true};
   EXPECT_THAT(StatusText(untagged, LocalJobRecords("/j"), FromMillis(0)), Not(HasSubstr("tags")));

@@ -9,7 +9,7 @@ namespace {
 using Lines = std::vector<std::string>;
 constexpr TerminalSize kSize = {6, 20};
 
-TEST(ScreenTest, ABlockIsOverwrittenInPlace) {
+TEST(ScreenTest, ARedrawnBlockOverwritesTheFormerBlockInPlace) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({}, {"job RUNNING", "worker:0 waiting"}, kSize));
@@ -17,7 +17,7 @@ TEST(ScreenTest, ABlockIsOverwrittenInPlace) {
   EXPECT_EQ(reader.Text(), "job RUNNING\nworker:0 up\n");
 }
 
-TEST(ScreenTest, LinesAboveScrollAndStay) {
+TEST(ScreenTest, LinesAboveTheBlockScrollAwayAndAreNotOverwritten) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({"logs: /x"}, {"a long first line", "second"}, kSize));
@@ -36,7 +36,7 @@ TEST(ScreenTest, ABlockThatShrinksLeavesNothingBehind) {
   EXPECT_EQ(reader.Text(), "x\n");
 }
 
-TEST(ScreenTest, ATerminalThatBecomesNarrowerKeepsOneBlock) {
+TEST(ScreenTest, ANarrowedTerminalShowsTheBlockOnlyOnce) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({"above"}, {"job RUNNING 0:01", "worker 3 running"}, kSize));
@@ -46,7 +46,7 @@ TEST(ScreenTest, ATerminalThatBecomesNarrowerKeepsOneBlock) {
   EXPECT_EQ(reader.Text(), "above\njob RUN..\nworker ..\n");
 }
 
-TEST(ScreenTest, ALongLineAboveIsBrokenAtBlanks) {
+TEST(ScreenTest, ALongLineAboveTheBlockIsWrappedAtBlanks) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({}, {"job RUNNING 0:01", "worker 3 running", "worker 4 running"}, kSize));
@@ -54,7 +54,7 @@ TEST(ScreenTest, ALongLineAboveIsBrokenAtBlanks) {
   EXPECT_EQ(reader.Text(), "restart 1 (task):\n    worker:0 failed\njob RUNNING\n");
 }
 
-TEST(ScreenTest, AWordThatIsLongerThanARowStaysWholeAndTheBlockInPlace) {
+TEST(ScreenTest, AWordLongerThanARowStaysWholeAndTheBlockStaysInPlace) {
   for (const size_t length : {19, 20, 21, 40, 41}) {
     ScreenReader reader({9, 20});
     Screen screen;
@@ -75,7 +75,7 @@ TEST(ScreenTest, RowsOfWideCharactersAreCountedAsATerminalWrapsThem) {
   EXPECT_EQ(screen.Draw({}, {}, {6, 5}), "\r\x1b[3A\x1b[J");
 }
 
-TEST(ScreenTest, StylesTakeNoColumns) { EXPECT_EQ(StyledWidth(Styled("abc", Style::kBad, true) + "d"), 4u); }
+TEST(ScreenTest, ColourCodesTakeNoColumns) { EXPECT_EQ(StyledWidth(Styled("abc", Style::kBad, true) + "d"), 4u); }
 
 }  // namespace
 }  // namespace tony

@@ -20,7 +20,7 @@ TextTable Jobs() {
   return table;
 }
 
-TEST(TextTableTest, WithoutATerminalNothingIsCut) {
+TEST(TextTableTest, CellsAreNotCutWithoutATerminal) {
   EXPECT_EQ(Jobs().Text({}),
             "JOB       STATE    AGE    CPU  NAME             NEWS\n"
             "local-1   RUNNING  3 min  98%  resnet           -\n"
@@ -51,12 +51,12 @@ TEST(TextTableTest, NoLineIsEverWiderThanTheTerminal) {
   }
 }
 
-TEST(TextTableTest, CellsHaveTheirStylesWhereColoursAreWanted) {
+TEST(TextTableTest, CellsAreColouredOnlyIfColoursAreEnabled) {
   EXPECT_EQ(Jobs().Text({80, false}).find('\x1b'), std::string::npos);
   EXPECT_NE(Jobs().Text({80, true}).find("  \x1b[31mFAILED \x1b[0m  1 h"), std::string::npos);
 }
 
-TEST(TextTableTest, TextIsBrokenAtBlanksAndAWordThatIsLongerStaysWhole) {
+TEST(TextTableTest, TextIsWrappedAtBlanksAndLongWordsAreNotSplit) {
   EXPECT_EQ(Wrapped("one two three four", 0, 2), "one two three four");
   EXPECT_EQ(Wrapped("one two three four", 9, 2), "one two\n  three\n  four");
   EXPECT_EQ(Wrapped("  --option    what it does", 20, 14), "  --option    what\n              it\n              does");

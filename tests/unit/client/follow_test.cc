@@ -119,7 +119,7 @@ class FollowTest : public testing::Test {
   std::optional<Result<JobStatus>> end_;
 };
 
-TEST_F(FollowTest, AJobWhoseMasterTheClusterDoesNotStartInTimeIsEnded) {
+TEST_F(FollowTest, AJobWhoseMasterDoesNotStartWithinTheStartupTimeoutIsEnded) {
   const JobRecords late = NewJob(Duration(60'000));
   launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, late, launcher_, Sink());
@@ -132,7 +132,7 @@ TEST_F(FollowTest, AJobWhoseMasterTheClusterDoesNotStartInTimeIsEnded) {
   EXPECT_EQ(notes_, std::vector<std::string>{why});
 }
 
-TEST_F(FollowTest, ASilentKeeperIsReportedAndAKillDoesNotWaitForAHopelessOne) {
+TEST_F(FollowTest, ASilentKeeperIsReportedAndAKillReturnsUnavailableWhenTheKeeperHangs) {
   launcher_.waits = "a keeper that hangs";
   launcher_.pulse = {.silent = true, .note = "waits for the keeper"};
   Follower follower(loop_, records_, launcher_, Sink());
@@ -147,7 +147,7 @@ TEST_F(FollowTest, ASilentKeeperIsReportedAndAKillDoesNotWaitForAHopelessOne) {
   EXPECT_NE(end_->error().message.find("does not respond"), std::string::npos) << end_->error().message;
 }
 
-TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {
+TEST_F(FollowTest, AJobWhoseMasterIsQueuedIsNotEndedBeforeTheStartupTimeout) {
   const JobRecords in_time = NewJob(Duration(600'000), RealClock().Now());
   launcher_.waits = "waits for its application master: the queue is full";
   Follower follower(loop_, in_time, launcher_, Sink());
@@ -169,7 +169,7 @@ TEST_F(FollowTest, AFollowerDestroyedBeforeItsFirstCheckLeavesNoCallbackOnTheLoo
   EXPECT_TRUE(end_->ok());
 }
 
-TEST_F(FollowTest, ASlowKeeperIsNotStartedTwice) {
+TEST_F(FollowTest, AKeeperThatIsSlowToStartIsNotStartedTwice) {
   launcher_.on_start = [this](const JobRecords&) {
     launcher_.up = true;
     return Ok();
@@ -185,7 +185,7 @@ TEST_F(FollowTest, ASlowKeeperIsNotStartedTwice) {
   EXPECT_EQ(launcher_.starts, 1);
 }
 
-TEST_F(FollowTest, AKeeperThatAnotherProcessStartedIsNotReported) {
+TEST_F(FollowTest, NoRestartIsReportedWhenAnotherProcessHasStartedTheKeeper) {
   launcher_.on_start = BeOver;
   launcher_.someone_else_does = true;
   Follower follower(loop_, records_, launcher_, Sink());
@@ -211,7 +211,7 @@ TEST_F(FollowTest, EachChangeOfThePendingReasonIsReported) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, WithoutAnAmTheArbiterExecutesAKill) {
+TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheArbiter) {
   launcher_.up = true;
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -224,7 +224,7 @@ TEST_F(FollowTest, WithoutAnAmTheArbiterExecutesAKill) {
 }
 
 // No process listens at the address of the lease, as after the death of an AM.
-TEST_F(FollowTest, AKillThatNoAmTakesIsExecutedByTheSchedulerWhenItsConditionHolds) {
+TEST_F(FollowTest, AKillWithIfOwnerIsExecutedByTheSchedulerWhenNoMasterRunsAndTheOwnerMatches) {
   launcher_.waits =
       "has no application master; YARN starts number 2: the container of the application master is being started";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
@@ -253,7 +253,7 @@ TEST_F(FollowTest, AKillThatNoAmTakesIsExecutedByTheSchedulerWhenItsConditionHol
   EXPECT_FALSE(end_) << "the records are read again for the verdict";
 }
 
-TEST_F(FollowTest, AnUnrecordedKillEndsWithTheVerdictOfTheScheduler) {
+TEST_F(FollowTest, AKillThatCouldNotBeRecordedReturnsTheVerdictOfTheScheduler) {
   launcher_.waits = "its store is away";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
   Follower follower(loop_, records_, launcher_, Sink());
@@ -272,7 +272,7 @@ TEST_F(FollowTest, AnUnrecordedKillEndsWithTheVerdictOfTheScheduler) {
   EXPECT_EQ((*end_)->verdict->message, "ours");
 }
 
-TEST_F(FollowTest, AnAmThatTheSchedulerHasReplacedIsNotCalled) {
+TEST_F(FollowTest, AMasterThatTheSchedulerHasReplacedIsNotContacted) {
   launcher_.waits =
       "has no application master; YARN starts number 2: the container of the application master is being started";
   launcher_.oldest_epoch = {2000};
@@ -284,7 +284,7 @@ TEST_F(FollowTest, AnAmThatTheSchedulerHasReplacedIsNotCalled) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, FollowingAnEndedJobStartsNothing) {
+TEST_F(FollowTest, FollowingAnEndedJobStartsNoKeeper) {
   ASSERT_TRUE(BeOver(records_).ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -294,7 +294,7 @@ TEST_F(FollowTest, FollowingAnEndedJobStartsNothing) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, AJobWithoutAMasterIsRestartedOnce) {
+TEST_F(FollowTest, TheKeeperOfAJobWithoutAMasterIsRestartedOnce) {
   launcher_.on_start = BeOver;
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -304,7 +304,7 @@ TEST_F(FollowTest, AJobWithoutAMasterIsRestartedOnce) {
   EXPECT_EQ(notes_.size(), 1u);
 }
 
-TEST_F(FollowTest, AKeeperThatCannotBeStartedIsAnError) {
+TEST_F(FollowTest, FollowingFailsWhenTheKeeperCannotBeStarted) {
   launcher_.on_start = [](const JobRecords&) { return Status(Error{ErrorCode::kUnavailable, "no keeper"}); };
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -312,7 +312,7 @@ TEST_F(FollowTest, AKeeperThatCannotBeStartedIsAnError) {
   EXPECT_EQ(end_->error().message, "no keeper");
 }
 
-TEST_F(FollowTest, TheEndIsReportedAfterTheKeeperHasExited) {
+TEST_F(FollowTest, TheEndOfAJobIsReportedAfterItsKeeperHasExited) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   ASSERT_TRUE(BeOver(records_).ok());
@@ -325,7 +325,7 @@ TEST_F(FollowTest, TheEndIsReportedAfterTheKeeperHasExited) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, ANewKeeperCleansUpIfKeeperAndAmDiedAfterTheVerdict) {
+TEST_F(FollowTest, ANewKeeperIsStartedToCleanUpIfKeeperAndMasterDiedAfterTheVerdict) {
   ASSERT_TRUE(records_.WriteStatus(Ended(), Durability::kLostWithPower).ok());
   launcher_.on_start = BeOver;
   Follower follower(loop_, records_, launcher_, Sink());
@@ -335,7 +335,7 @@ TEST_F(FollowTest, ANewKeeperCleansUpIfKeeperAndAmDiedAfterTheVerdict) {
   EXPECT_EQ(launcher_.starts, 1);
 }
 
-TEST_F(FollowTest, AJobWhoseMachineWasRestartedHasEndedAndNothingIsStartedForIt) {
+TEST_F(FollowTest, AJobWhoseMachineWasRebootedEndsAsNodeLostAndNoKeeperIsStarted) {
   ASSERT_TRUE(JobFolder(records_).WriteBoot("another").ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -347,7 +347,7 @@ TEST_F(FollowTest, AJobWhoseMachineWasRestartedHasEndedAndNothingIsStartedForIt)
 }
 
 // Another process may have the port by now, and would get the job's token.
-TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesWithOneNote) {
+TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedThroughItsFilesWithoutConnectingToItsMaster) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
@@ -376,7 +376,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesWithOneNote) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_F(FollowTest, AJobOfAnEarlierReleaseCannotGetANewOwner) {
+TEST_F(FollowTest, ChangingTheOwnerOfAJobOfAnEarlierReleaseReturnsUnavailable) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   ASSERT_TRUE(records_.WriteLease({{1}, {Endpoint{"127.0.0.1", 1}}, 1}).ok());
@@ -405,7 +405,7 @@ TEST_F(FollowTest, AKeepersErrorIsReportedOnceAndTheWaitContinues) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, AKillThatTheKeeperOfAJobWithoutAMasterRefusesIsAnError) {
+TEST_F(FollowTest, AKillRefusedByTheKeeperOfAJobWithoutAMasterReturnsUnavailable) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(records_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
   ASSERT_TRUE(records_.WriteStatus(*DegradedStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());

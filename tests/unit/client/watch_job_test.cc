@@ -44,7 +44,7 @@ void BlockForEver() {
   for (;;) pause();
 }
 
-TEST(InterruptsDeathTest, AProcessWithABlockedLoopEndsAfterTheSignalThatMustEndIt) {
+TEST(InterruptsDeathTest, AProcessWithABlockedEventLoopExitsAfterItsLimitOfTwoSignals) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -59,7 +59,7 @@ TEST(InterruptsDeathTest, AProcessWithABlockedLoopEndsAfterTheSignalThatMustEndI
       EndedBySignal, "^interrupted; job x continues after (2|15)\n$");
 }
 
-TEST(InterruptsDeathTest, ALimitThatNoLongerHoldsIsDropped) {
+TEST(InterruptsDeathTest, TheFirstSignalDoesNotEndAProcessWhoseLimitWasRaisedToTwoSignals) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -82,7 +82,7 @@ TEST(InterruptsDeathTest, ALimitThatNoLongerHoldsIsDropped) {
       testing::ExitedWithCode(SIGHUP), "^$");
 }
 
-TEST(LastKillTest, TheSchedulerEndsTheJobIfTheConditionHoldsAsFarAsIsKnown) {
+TEST(LastKillTest, TheSchedulerEndsTheJobIfTheLastKnownOwnerMatchesTheConditionOfTheKill) {
   FakeArbiter arbiter;
   const JobId job{"application_1_0001"};
   JobStatus known;

@@ -43,11 +43,11 @@ const TestRow kShown[] = {
      {{"user.to.proxy=ann | tony.worker.instances=2",
        "tony.worker.instances=2 from job:3 | user.to.proxy=ann from job:3"}}},
     // A role that is switched off has no defaults.
-    {"UnsetKeysAreMarkedAsDefaults",
+    {"UnsetKeysAreShownWithTheirDefaults",
      {{"tony.worker.instances=2 | tony.ps.instances=0",
        "tony.worker.memory=2g from default | tony.application.framework=tensorflow from default | "
        "tony.ps.memory=none"}}},
-    {"ADefaultNeverReplacesAValue",
+    {"ADefaultNeverReplacesAnEmptyValue",
      {{"tony.worker.instances=2 | tony.worker.memory=", "tony.worker.memory= from job:3"}}},
     {"SecretsAreMasked",
      {{"tony.execution.env.API_KEY=s1 | tony.https.keystore.password=s2 | azkaban.Password=s3 | "
@@ -56,29 +56,29 @@ const TestRow kShown[] = {
        "azkaban.Password=******** from job:3 | tony.execution.envs=A=1,HF_TOKEN=********,B=2 from job:3 | "
        "tony.containers.envs=DB_SECRET=******** from job:3"}}},
     // A path is not secret, whatever its key is called.
-    {"TheTableOfKeysDecidesWhatIsSecret",
+    {"TheTableOfKeysDecidesWhichTonyKeysAreSecret",
      {{"tony.secret.key=s1 | tony.keytab.location=/etc/tony.keytab",
        "tony.secret.key=******** from job:3 | tony.keytab.location=/etc/tony.keytab from job:3"}}},
-    {"ADefaultHoldsOnItsSchedulerAlone",
+    {"ADefaultIsShownOnlyForTheSchedulerThatUsesTheKey",
      {{"tony.worker.instances=1", "tony.local.memory-limits=auto from default | tony.yarn.queue=none"},
       {"tony.scheduler=YARN | tony.worker.instances=1",
        "tony.local.memory-limits=none | tony.yarn.queue=default from default"}}},
-    {"ARoleNameThatLooksSecretIsNotMasked",
+    {"ARoleNameThatContainsTheWordKeyDoesNotMaskItsSettings",
      {{"tony.monkey.instances=2 | tony.monkey.memory=4g",
        "tony.monkey.memory=4g from job:3 | tony.monkey.gpus=0 from default"}}},
-    {"MainArgsAreMaskedAsTheyMayHoldVariables",
+    {"MainArgsAreMaskedBecauseTheyCanHoldSecrets",
      {{"main.args=-shell_env API_TOKEN=s1", "main.args=******** from job:3"}, {"main.args=", "main.args= from job:3"}}},
 };
 TABLE_TEST(ConfigurationTest, kShown, CheckShown);
 
-TEST(ConfigurationTest, ADefaultWithoutEffectIsNotShown) {
+TEST(ConfigurationTest, TheDefaultOfAKeyWithoutEffectIsNotShown) {
   for (const ConfiguredValue& value : ShownOf("tony.worker.instances=1")) {
     ASSERT_NE(FindKey(value.key), nullptr) << value.key;
     EXPECT_EQ(WhyNoEffect(*FindKey(value.key), "local"), "") << value.key;
   }
 }
 
-TEST(ConfigurationTest, TheRestOfASecretWithACommaIsMaskedToo) {
+TEST(ConfigurationTest, TheTextAfterACommaInASecretIsMaskedToo) {
   EXPECT_EQ(MaskedValue("tony.execution.envs", "A=1,x,DB_PASSWORD=s1,s2,B=3,y"),
             "A=1,x,DB_PASSWORD=********,********,B=3,y");
 }

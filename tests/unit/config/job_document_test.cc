@@ -47,7 +47,7 @@ std::string ErrorOf(const std::string& text) {
   return document.error().message;
 }
 
-TEST(JobDocumentTest, EveryMemberBecomesAKeyOrFlagWithItsOrigin) {
+TEST(JobDocumentTest, EveryMemberOfADocumentSetsAKeyOrFlagAndIsRecordedAsItsOrigin) {
   const auto document = ReadJobDocument(kWhole, "doc");
   ASSERT_TRUE(document.ok()) << document.error().message;
   const SubmitFlags& flags = document->members;
@@ -83,7 +83,7 @@ TEST(JobDocumentTest, EveryMemberBecomesAKeyOrFlagWithItsOrigin) {
   EXPECT_EQ(Text(*document->properties.Find("tony.worker.instances")), "3 from properties:2");
 }
 
-TEST(JobDocumentTest, PropertiesMayBeAJobFileHadoopXmlOrAnObject) {
+TEST(JobDocumentTest, ThePropertiesMemberAcceptsAJobFileHadoopXmlOrAnObject) {
   const auto xml = ReadJobDocument(
       R"({"properties": "\ufeff \n<configuration><property><name>a</name><value>1</value></property></configuration>"})",
       "doc");
@@ -98,7 +98,7 @@ TEST(JobDocumentTest, PropertiesMayBeAJobFileHadoopXmlOrAnObject) {
   EXPECT_EQ(object->properties.Find("none"), nullptr);
 }
 
-TEST(JobDocumentTest, ANumberKeepsItsText) {
+TEST(JobDocumentTest, ANumberIsPassedOnWithItsOriginalText) {
   for (const char* number : {"0", "-0", "1.50", "1e3", "1E+3", "0.1e-7", "9223372036854775808",
                              "123456789012345678901234567890.12345678901234567890e5"}) {
     const auto alone = ReadJobDocument(StrCat(R"({"env": {"N": )", number, "}}"), "doc");
@@ -119,18 +119,18 @@ const std::string kMembersOfSpec =
     "task_params, tasks";
 
 const TestRow kDocumentErrors[] = {
-    {"PropertiesThatCannotBeReadAreRefused",
+    {"AMalformedPropertiesMemberIsRefused",
      {{R"({"properties": ["a=1"]})", "doc: properties: expected a text or an object KEY: value, not a list"},
       {R"({"properties": "a=1\nb=\\uD800"})", "doc: properties:2: half of a surrogate pair in \\u escapes"},
       {R"({"properties": "a=1\n\u0000"})", "doc: properties:2: a NUL character"},
       {R"({"properties": "<a>"})", "^doc: properties:1: malformed XML"}}},
-    {"ANullMemberCountsAsMissing",
+    {"ANullMemberIsTreatedAsMissing",
      {{R"({"properties": null, "spec": null, "name": null, "executes": null, "tags": null, "env": null, "conf": null,
            "tasks": null})",
        "accepted"},
       {R"({"tasks": {"worker": {"instances": null, "completion": null, "resources": null}}})", "accepted"},
       {R"({"tags": [null]})", "doc: tags[0]: " + kText + "null"}}},
-    {"InvalidJsonIsRefusedWithItsPlace",
+    {"InvalidJsonIsRefusedWithItsLineAndByte",
      {{"{\n \"name\": nope}", "doc:2: not JSON: syntax error, at byte 10 of the line"},
       {"{\"name\": \"a\"", "doc:1: not JSON: incomplete JSON, at byte 13 of the line"},
       {"{} {}", "^doc:1: not JSON: "},
@@ -149,10 +149,10 @@ const TestRow kDocumentErrors[] = {
       {R"({"env": {"A": 1, "\u0041": 2}})", "~member \"A\" occurs twice"},
       // Equal names in different objects are allowed.
       {R"({"spec": {"name": 1}, "name": 2})", "accepted"}}},
-    {"DepthAndNumberOfValuesAreBounded",
+    {"AJsonDocumentDeeperThan8LevelsOrWithOver20000ValuesIsRefused",
      {{Repeated(100'000, "{\"tags\":["), "^doc:1: nested deeper than 8 levels"},
       {"{\"tags\":[1" + Repeated(20'000, ",1") + "]}", "^doc:1: more than 20000 values"}}},
-    {"AnUnknownMemberIsNamedWithTheKnownOnes",
+    {"AnUnknownMemberIsReportedWithTheListOfKnownMembers",
      {{R"({"nmae": 1})",
        "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, python_binary_path, "
        "python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks"},
@@ -161,7 +161,7 @@ const TestRow kDocumentErrors[] = {
       {R"({"spec": {"tasks": {"worker": {"memroy": null}}}})",
        "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
        "max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
-    {"AValueOfTheWrongTypeIsNamedByItsMember",
+    {"AValueOfTheWrongTypeIsReportedWithItsMember",
      {{R"({"name": {}})", "doc: name: " + kText + "an object"},
       {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},
       {R"({"tags": ["a", {}]})", "doc: tags[1]: " + kText + "an object"},
@@ -174,7 +174,7 @@ const TestRow kDocumentErrors[] = {
       {R"({"tasks": {"worker": {"completion": "maybe\n"}}})",
        "doc: tasks.worker.completion: \"maybe?\": expected tracked, untracked or sidecar"},
       {R"({"name": "\u0000"})", "doc: name: expected a text without a NUL character"}}},
-    {"RolesAndNamesOfAnotherFormAreRefused",
+    {"InvalidRoleNamesAndMemberNamesAreRefused",
      {{R"({"tasks": {"Worker": {}}})", "doc: tasks: \"Worker\": a role's name has lower-case letters only"},
       {R"({"tasks": {"worker-1": {}}})", "~lower-case letters only"},
       {R"({"tasks": {"worker.x": {}}})", "~lower-case letters only"},
@@ -188,7 +188,7 @@ const TestRow kDocumentErrors[] = {
 };
 TABLE_TEST(JobDocumentTest, kDocumentErrors, Gives(ErrorOf));
 
-TEST(JobDocumentTest, NoMessageShowsTheValueOfAVariableOrKey) {
+TEST(JobDocumentTest, ErrorMessagesNeverShowTheValueOfAVariableOrKey) {
   for (const char* text :
        {R"({"env": "DB_PASSWORD=hush"})", R"({"env": {"API_TOKEN": ["hush"]}})",
         R"({"env": {"API_TOKEN": "hush\u0000"}})", R"({"conf": {"tony.keytab.password": {"a": "hush"}}})",
@@ -199,7 +199,7 @@ TEST(JobDocumentTest, NoMessageShowsTheValueOfAVariableOrKey) {
   }
 }
 
-TEST(JobDocumentTest, AMutatedDocumentIsReadOrRefusedInOneLine) {
+TEST(JobDocumentTest, AMutatedDocumentIsReadOrRefusedWithAOneLineError) {
   std::mt19937 random(20261121);
   const std::vector<std::string> pieces = {"{",    "}",     "[",     "]",       ":",    ",",         "\"",   "null",
                                            "true", "1e999", "\\u00", "\\ud83d", "\xFF", "\"spec\":", "-1.5", "\n"};
@@ -254,11 +254,11 @@ const TestRow kYaml[] = {
        R"("command": "python train.py --lr 0.1"}}, "env": {"NO": "no", "URL": "http://h:1/"}})"},
       {"\xEF\xBB\xBF{\"a\": [1, null, true, \"\\u00e4\"]}", "{\"a\": [1, null, true, \"\xC3\xA4\"]}"},
       {"--- {}\n...\n", "{}"}}},
-    {"NullTrueAndFalseAreReadAsByOtherReaders",
+    {"NullTrueAndFalseAreReadAsInYaml12AndYesNoOnOffAreRefused",
      {{"{~|null|Null|NULL|--- \n}", "null"},
       {"{true|True|TRUE}", "true"},
       {"{yes|No|ON|off}", "~write true or false"}}},
-    {"AnAliasStandsForItsAnchor",
+    {"AnAliasIsReplacedByTheValueOfItsAnchor",
      {{"a: &x {m: 1g, l: [&y t]}\nb: *x\nc: *y",
        R"({"a": {"m": "1g", "l": ["t"]}, "b": {"m": "1g", "l": ["t"]}, "c": "t"})"},
       {"a: *x", "error: 1: *x: this alias has no earlier anchor &x"},
@@ -266,13 +266,13 @@ const TestRow kYaml[] = {
       {"a: &x {}\nb:\n  <<: *x",
        "error: 3: << is a merge key, which YAML 1.2 does not have; write the members out, or use an anchor & and an "
        "alias *"}}},
-    {"YamlHasTheLimitsOfAnyJobDocument",
+    {"AYamlDocumentDeeperThan8LevelsOrWithOver20000ValuesIsRefused",
      {{Laughs(), "error: 5: the document has more than 20000 values"},
       {"a: &a [[[[[[1]]]]]]\nb: [*a]", "{\"a\": [[[[[[1]]]]]], \"b\": [[[[[[[1]]]]]]]}"},
       {"a: &a [[[[[[1]]]]]]\nb: [[*a]]", "error: 2: nested deeper than 8 levels"},
       {std::string(100'000, '['), "error: 1: nested deeper than 8 levels"},
       {"[[[[[[[[[1]]]]]]]]]", "error: 1: nested deeper than 8 levels"}}},
-    {"AnErrorIsReportedWithItsLine",
+    {"AYamlErrorIsReportedWithItsLine",
      {{"a: 1\nb: 2\na: 3", "error: 3: member \"a\" occurs twice"},
       {"a: 1\n[b]: 2", "error: 2: a member's name must be a text"},
       {"a: !!int 1", "error: 1: the tag \"tag:yaml.org,2002:int\": only !!str, for a text, is accepted"},
@@ -288,7 +288,7 @@ const TestRow kYaml[] = {
 };
 TABLE_TEST(DocumentYamlTest, kYaml, Gives(Read));
 
-TEST(DocumentYamlTest, AnUnquotedWordIsReadAsByOtherReadersOrRefused) {
+TEST(DocumentYamlTest, AnUnquotedTextThatYamlReadersInterpretDifferentlyIsRefused) {
   for (const char* text :
        {"2g", "10.0.0.1", "a:b", "1-2", "-x", "y", "e5", "trueish", "yEs", "tRue", "0xg", ".", "..", "1_a"})
     EXPECT_EQ(Read(text), StrCat('"', text, '"'));

@@ -33,7 +33,7 @@ const TestRow kNames[] = {
        "tony.application.dependency.<role>.timeout.after.<group>"},
       {"tony.application.dependency.worker.timeout.after.A.ignored",
        "tony.application.dependency.<role>.timeout.after.<group>.ignored"}}},
-    {"AKeyWithoutARowIsUnknown",
+    {"AKeyThatMatchesNoRowOfTheKeyTableIsUnknown",
      {{"tony.{worker2.memory|.memory|Worker.memory|worker.memory.x||execution.env.|container.command|<role>.memory}",
        "none"},
       {"{worker.memory|}", "none"}}},
@@ -41,13 +41,13 @@ const TestRow kNames[] = {
 TABLE_TEST(KeysTest, kNames, Gives(RowOf));
 
 const TestRow kNearest[] = {
-    {"TheNearestKeyCorrectsASlip",
+    {"TheNearestKeyIsSuggestedForAMisspelledKey",
      {{"tony.worker.memroy", "tony.worker.memory"},
       {"tony.worker.instance", "tony.worker.instances"},
       {"tony.aplication.name", "tony.application.name"},
       {"tony.container.command", "tony.containers.command"},
       {"tony.application.frame-work", "tony.application.framework"}}},
-    {"ADifferentNameHasNoNearestKey",
+    {"AVeryDifferentNameHasNoNearestKey",
      {{"tony.something.entirely.different.from.all", ""}, {std::string(100'000, 'x'), ""}}},
 };
 TABLE_TEST(KeysTest, kNearest, Gives([](const std::string& name) { return std::string(NearestKey(name)); }));
@@ -59,7 +59,7 @@ std::string WhyNone(const std::string& given) {
 }
 
 const TestRow kEffects[] = {
-    {"AKeyMayHaveAnEffectOnOneSchedulerAlone",
+    {"AKeyOfOneSchedulerHasNoEffectOnTheOtherScheduler",
      {{"yarn tony.application.name", ""},
       {"yarn tony.yarn.queue", ""},
       {"local tony.yarn.queue", "no effect without tony.scheduler=yarn"},
@@ -76,7 +76,7 @@ std::string IsTheDefault(const std::string& given) {
 }
 
 const TestRow kDefaults[] = {
-    {"ADefaultIsRecognizedInAnyForm",
+    {"ADefaultValueIsRecognizedInAnySpelling",
      {{"{tony.task.gpu-metrics.enabled= TRUE "
        "|tony.application.timeout=00|tony.task.suspect-after-ms=|tony.worker.memory=2G}",
        "yes"},
@@ -86,7 +86,7 @@ const TestRow kDefaults[] = {
 };
 TABLE_TEST(KeysTest, kDefaults, Gives(IsTheDefault));
 
-TEST(KeysTest, TheTableHasEachKeyOnceWithAText) {
+TEST(KeysTest, TheKeyTableHasEachKeyOnceWithADescription) {
   std::set<std::string_view> names;
   for (const auto& key : AllKeys()) {
     EXPECT_TRUE(key.name.starts_with("tony.")) << key.name;
@@ -100,7 +100,7 @@ TEST(KeysTest, TheTableHasEachKeyOnceWithAText) {
   }
 }
 
-TEST(KeysTest, EveryRowIsFoundByAKeyOfItsPattern) {
+TEST(KeysTest, EveryRowOfTheKeyTableIsFoundByAKeyThatMatchesItsPattern) {
   for (const auto& key : AllKeys()) {
     std::string name(key.name);
     for (size_t at = name.find('<'); at != std::string::npos; at = name.find('<')) {
@@ -110,7 +110,7 @@ TEST(KeysTest, EveryRowIsFoundByAKeyOfItsPattern) {
   }
 }
 
-TEST(KeysTest, KeysWithoutEffectHaveAReason) {
+TEST(KeysTest, EveryUnneededOrRefusedKeyHasAReason) {
   for (const Key& key : AllKeys()) {
     EXPECT_FALSE(key.reason.ends_with('.')) << key.name;
     const bool needs_reason = key.effect == KeyEffect::kNotNeeded || key.effect == KeyEffect::kRefused;

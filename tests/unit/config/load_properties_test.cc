@@ -113,10 +113,10 @@ void CheckLoad(const RowCase& row) {
 }
 
 const TestRow kLoads[] = {
-    {"TonyXmlOfTheFolderIsReadIfNoFileIsNamed",
+    {"TonyXmlOfTheCurrentFolderIsReadIfNoConfFileIsGiven",
      {{"tony.xml: tony.worker.instances=2", "tony.worker.instances=2 from tony.xml:1"},
       {"tony.xml: tony.worker.instances=2 | other.xml:  | -conf_file other.xml", "tony.worker.instances=not set"}}},
-    {"TheSiteFileOverridesTheUsersAndFlagsOverrideBoth",
+    {"TheSiteFileOverridesTheUsersFileAndFlagsOverrideBothFiles",
      {{"tony.xml: tony.worker.instances=1;tony.yarn.queue=u | site/tony-site.xml: "
        "tony.worker.instances=2;tony.worker.memory=3g",
        "tony.worker.instances=2 from @/site/tony-site.xml:1 | tony.yarn.queue=u from tony.xml:1"},
@@ -131,12 +131,12 @@ const TestRow kLoads[] = {
        "k=x from a.conf:2"},
       {"b.conf: k=p", "k=p from b.conf:1"},
       {"c.job: k: j", "k=j from c.job:1"}}},
-    {"FilesThatCannotBeReadAreNamed",
+    {"AnUnreadableConfFileIsNamedInTheError",
      {{"-conf_file tony2.xml", "error conf file @/tony2.xml: no such file"},
       {"-conf_file /nowhere/a.properties", "error conf file /nowhere/a.properties: no such file"},
       {"-conf_file @", "error conf file @: a folder, not a file"},
       {"-conf_file hdfs://nn/job.xml", "error conf file hdfs://nn/job.xml: only files of this machine are read"}}},
-    {"AYamlFileIsAJobDocument",
+    {"AYamlFileIsReadAsAJobDocument",
      {{"job.yaml: tasks:\n  worker: {instances: 2}\nconf:\n  tony.worker.memory: 1g\n",
        "tony.worker.instances=2 from tasks.worker.instances | tony.worker.memory=1g from conf"},
       {"job.yml: tasks:\n  worker: {instances: 2}\n", "tony.worker.instances=2 from tasks.worker.instances"},
@@ -148,32 +148,32 @@ const TestRow kLoads[] = {
       {"job.properties: main.args=-conf_file job.yaml | job.yaml: a: b",
        "error main.args (from job.properties:1), -conf_file: conf file @/job.yaml: this is a job document; main.args "
        "must name a tony.xml or a job file"}}},
-    {"AFileUrlIsALocalFile", {{"a/a.xml: k=x | -conf_file file://@/a/a.xml", "k=x from @/a/a.xml:1"}}},
-    {"AnOversizedFileIsRefused",
+    {"AFileUrlIsReadAsALocalFile", {{"a/a.xml: k=x | -conf_file file://@/a/a.xml", "k=x from @/a/a.xml:1"}}},
+    {"AJobFileLargerThan16MibIsRefused",
      {{"big.properties: a=" + std::string((16u << 20) + 1, 'x'),
        "error job file @/big.properties: larger than 16 MiB"}}},
-    {"ErrorsInFilesNameFileAndLine",
+    {"AParseErrorNamesItsFileAndLine",
      {{"tony.xml: <configuration>\n<property>\n</configuration>",
        "error tony.xml:3: malformed XML: start-end tags mismatch"}}},
-    {"TwoFilesAreAUsageError",
+    {"AJobFileTogetherWithConfFileIsAUsageError",
      {{"a.xml:  | -conf_file b.xml",
        "usage both a.xml and -conf_file b.xml: give only one of them, because a job has one file"}}},
-    {"AConfValueMayHoldEqualsSigns",
+    {"TheValueOfAConfFlagMayContainEqualsSigns",
      {{"-conf 'tony.worker.command=A=1 ./run --x=y'", "tony.worker.command=A=1 ./run --x=y from -conf"}}},
-    {"ListValuesOfFlagsAreAddedToTheFiles",
+    {"ListValuesOfConfFlagsAreAppendedToTheListsInFiles",
      {{"tony.xml: tony.execution.envs=A=1;tony.containers.resources= | -conf tony.execution.envs=B=2 -conf "
        "tony.execution.envs=C=3 -conf tony.containers.resources=x",
        "tony.execution.envs=A=1,B=2,C=3 from tony.xml:1 and -conf | tony.containers.resources=x from -conf"}}},
-    {"AnEnvironmentFlagWithOtherTextIsOneVariable",
+    {"AnEnvironmentFlagWithCommasInItsValueSetsOneVariable",
      {{"-shell_env A=1,2,B=3 -shell_env E= -shell_env A=x=y,z -container_env 'P=/a:/b,\n c'",
        "tony.execution.env.A=x=y,z from -shell_env | tony.execution.env.E= from -shell_env | "
        "tony.containers.env.P=/a:/b,\n c from -container_env"}}},
-    {"TheCommandIsBuiltAsTonyBuiltIt",
+    {"TheCommandIsBuiltFromInterpreterExecutesAndTaskParams",
      {{"-executes train.py", "tony.containers.command=train.py from -executes"},
       {"-executes train.py -task_params '--steps 5' -python_binary_path venv/bin/python -conf "
        "tony.containers.command=other -src_dir src",
        "tony.containers.command=venv/bin/python train.py --steps 5 from -executes | tony.src-dir=src from -src_dir"}}},
-    {"ARelativeInterpreterIsThatOfThePythonEnvironment",
+    {"ARelativePythonPathIsResolvedInTheVenvIfTheJobHasAVenv",
      {{"-executes train.py -python_binary_path bin/python",
        "tony.containers.command=bin/python train.py from -executes"},
       {"-executes train.py -python_binary_path bin/python -conf tony.python-venv=env.zip",
@@ -184,11 +184,11 @@ const TestRow kLoads[] = {
        "tony.containers.command=venv/bin/python train.py from -executes | tony.python-venv=env.zip from -python_venv"},
       {"-executes train.py -python_binary_path /usr/bin/python3 -python_venv env.zip",
        "tony.containers.command=/usr/bin/python3 train.py from -executes"}}},
-    {"TonysOtherFlagsAreItsKeys",
+    {"HdfsClasspathAndTensorboardLogDirFlagsSetTheirKeys",
      {{"-hdfs_classpath /lib/a.jar,/lib/b.jar -sidecar_tensorboard_log_dir /logs",
        "tony.hdfs-classpath=/lib/a.jar,/lib/b.jar from -hdfs_classpath | tony.application.tensorboard-log-dir=/logs "
        "from -sidecar_tensorboard_log_dir"}}},
-    {"AJobFileMayCarryTheFlagsOfTheAzkabanType",
+    {"AJobFileMaySetFlagsWithThePropertiesOfTheAzkabanJobType",
      {{"train.job: type=tony\ndependencies=prep\nexecutes=train.py\nsrc_dir=code\ntask_params=--a 1\n"
        "python_binary_path=/usr/bin/python3\nworker_env.A=1,2\nazkaban.input.dataset=x,y\nhdfs_classpath=/lib\n"
        "python_venv=venv.zip\ntony.worker.instances=2\n",
@@ -196,19 +196,19 @@ const TestRow kLoads[] = {
        "| tony.execution.env.A=1,2 from train.job:7 | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:8 | "
        "tony.hdfs-classpath=/lib from train.job:9 | tony.python-venv=venv.zip from train.job:10 | "
        "tony.worker.instances=2 from train.job:11"}}},
-    {"CommandLineFlagsOverrideTheJobFileWhichOverridesTheSite",
+    {"CommandLineFlagsOverrideTheJobFileWhichOverridesTheSiteFile",
      {{"train.job: executes=train.py\ntask_params=--a 1\n | site/tony-site.xml: tony.containers.command=site",
        "tony.containers.command=train.py --a 1 from train.job:1"},
       {"train.job: executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n | site/tony-site.xml: "
        "tony.containers.command=site | -task_params '--a 2' -shell_env A=9",
        "tony.containers.command=train.py --a 2 from train.job:1 | tony.execution.env.A=9 from -shell_env | "
        "tony.execution.env.B=2 from train.job:4"}}},
-    {"AnXmlFileDoesNotCarryFlags", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
+    {"ExecutesInAnXmlFileIsIgnored", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
     {"AnAzkabanStepUsesSrcAsItsDefaultSourceFolder",
      {{"train.job: type=tony\nexecutes=x\n", "tony.src-dir=not set"},
       {"train.job: type=tony\nexecutes=x\n | src/", "tony.src-dir=src from train.job:1"},
       {"train.job: executes=x\n | src/", "tony.src-dir=not set"}}},
-    {"ParametersWithoutACommandAreAnError",
+    {"TaskParamsWithoutExecutesAreAnError",
      {{"train.job: task_params=--x\n",
        "error task_params (from train.job:1) needs executes: the job has no command to which the parameters could be added"}}},
     {"VariablesAreExpandedAfterAllFilesAndFlagsAreRead",
@@ -217,7 +217,7 @@ const TestRow kLoads[] = {
 };
 TABLE_TEST(LoadPropertiesTest, kLoads, CheckLoad);
 
-TEST(LoadPropertiesTest, WithoutFilesAndFlagsThereIsNothing) {
+TEST(LoadPropertiesTest, WithoutFilesAndFlagsNoPropertyIsSet) {
   const LoadBed bed;
   EXPECT_TRUE(bed.Load()->all().empty());
 }
@@ -228,7 +228,7 @@ TEST(LoadPropertiesTest, AMissingSiteFileIsNotAnError) {
   EXPECT_TRUE(bed.Load().ok());
 }
 
-TEST(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
+TEST(LoadPropertiesTest, ATildeInAPathIsExpandedToTheHomeFolder) {
   LoadBed bed;
   bed.Take(
       "home/conf/my.xml: tony.worker.instances=2 | home/site/tony-site.xml: tony.yarn.queue=q | -conf_file "
@@ -247,7 +247,7 @@ TEST(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
   EXPECT_EQ(loaded->Find("tony.execution.env.TB_LOG_DIR")->value, here + "/tb");
 }
 
-TEST(LoadPropertiesTest, AFileThatTonyReadMarksTheJobAsTonys) {
+TEST(LoadPropertiesTest, AJobWithTonyXmlOrTheJobTypeTonyIsMarkedAsATonyJob) {
   for (const auto& [given, is_tony_job] :
        std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // no job file, only flags
                                                  {"job.yaml: name: x\nproperties: {a: b}\n", false},
@@ -259,7 +259,7 @@ TEST(LoadPropertiesTest, AFileThatTonyReadMarksTheJobAsTonys) {
   }
 }
 
-TEST(LoadPropertiesTest, AJobFileThatCannotBeReadIsNamed) {
+TEST(LoadPropertiesTest, AnUnreadableJobFileIsNamedInTheError) {
   LoadBed bed;
   for (const auto& [file, message] : std::vector<std::pair<std::string, std::string>>{
            {"/nowhere/job.properties", "/nowhere/job.properties: no such file"},
@@ -270,7 +270,7 @@ TEST(LoadPropertiesTest, AJobFileThatCannotBeReadIsNamed) {
   }
 }
 
-TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
+TEST(LoadPropertiesTest, InvalidFlagsAreUsageErrorsThatNameTheFlag) {
   const std::string no_equals = " (number 1 of its kind): expected NAME=VALUE, but the value has no =";
   for (const auto& [options, message] : std::vector<std::pair<SubmitOptions, std::string>>{
            {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of its kind): expected KEY=VALUE, but the value has no ="},
@@ -289,7 +289,7 @@ TEST(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
   }
 }
 
-TEST(LoadPropertiesTest, AFileInHdfsIsReadByItsUriAndTypedByItsEnding) {
+TEST(LoadPropertiesTest, AConfFileInHdfsIsReadByItsUriAndReadErrorsArePassedOn) {
   const auto read = [](const std::string& source) -> Result<std::string> {
     if (source == "hdfs:///conf/tony.xml") return Xml("tony.worker.instances=3");
     if (source == "hdfs:/conf/job.properties") return std::string("tony.worker.instances=4\n");
@@ -306,7 +306,7 @@ TEST(LoadPropertiesTest, AFileInHdfsIsReadByItsUriAndTypedByItsEnding) {
   EXPECT_EQ(load("hdfs:///other.xml").error().code, ErrorCode::kNotPermitted);
 }
 
-TEST(LoadPropertiesTest, AStepsMainArgumentsMayNameAFileOfACluster) {
+TEST(LoadPropertiesTest, AConfFileNamedInMainArgsCanBeInHdfs) {
   LoadBed bed;
   bed.Take("job.properties: main.args=-conf_file hdfs:///conf/tony.xml\ntony.worker.instances=9\n");
   const auto loaded =
@@ -325,7 +325,7 @@ const std::string kOfStep =
     "| tony.application.tags=mine,azkaban.flow.execid:17 from the step's properties";
 
 const TestRow kJobFiles[] = {
-    {"MainArgsAreTonysArguments",
+    {"MainArgsAreReadAsCommandLineFlagsOfTony",
      {{"train.job: type=tony\nmain.args=-executes 'python x.py' -conf tony.worker.instances=2 -shell_env A=1,2 "
        "-container_env B=3 -sidecar_tensorboard_log_dir /logs\n",
        "tony.containers.command=python x.py from main.args (from train.job:2), -executes | tony.worker.instances=2 "
@@ -334,29 +334,29 @@ const TestRow kJobFiles[] = {
        "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
        "warns main.args (from train.job:2), -shell_env A: the commas are part of the value; TonY would have cut the "
        "value at a comma"}}},
-    {"SingleValuesInMainArgsOverrideTheStepsOwn",
+    {"SingleValueFlagsInMainArgsOverrideTheStepsProperties",
      {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\nmain.args=-executes "
        "args -src_dir args -hdfs_classpath args\n",
        "tony.containers.command=args step from main.args (from train.job:6), -executes | tony.src-dir=args from "
        "main.args (from train.job:6), -src_dir | tony.hdfs-classpath=args from main.args (from train.job:6), "
        "-hdfs_classpath"}}},
-    {"MainArgsGoBeforeTheDefaultSourceFolder",
+    {"SrcDirInMainArgsOverridesTheDefaultSourceFolder",
      {{"train.job: type=tony\nmain.args=-src_dir code\n | src/",
        "tony.src-dir=code from main.args (from train.job:2), -src_dir"},
       {"train.job: type=tony\nmain.args=-executes x\n | src/", "tony.src-dir=src from train.job:1"}}},
-    {"VariablesOfTheStepWinOverThoseInMainArgs",
+    {"EnvironmentVariablesOfTheStepOverrideVariablesInMainArgs",
      {{"train.job: main.args=-shell_env A=args -shell_env B=1 -shell_env B=2 -shell_env AZKABAN_INPUT_DATASET=args\n"
        "worker_env.A=step\nazkaban.input.dataset=x,y\n",
        "tony.execution.env.A=step from train.job:2 | tony.execution.env.B=2 from main.args (from train.job:1), "
        "-shell_env | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:3"}}},
-    {"ConfInMainArgsWinsOverFilesAndTheCommandLineOverAll",
+    {"ConfInMainArgsOverridesFilesAndTheCommandLineOverridesBoth",
      {{"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
        "site/tony-site.xml: tony.ps.memory=9g",
        "tony.ps.memory=3g from main.args (from train.job:2), -conf"},
       {"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
        "site/tony-site.xml: tony.ps.memory=9g | -conf tony.ps.memory=4g -executes mine",
        "tony.ps.memory=4g from -conf | tony.containers.command=mine from -executes"}}},
-    {"WithAConfFileInMainArgsTheStepsTonyPropertiesAreNotRead",
+    {"AConfFileInMainArgsReplacesTheStepsTonyProperties",
      {{"train.job: tony.ps.memory=1g\ntony.ps.vcores=2\nexecutes=x\nmain.args=-conf_file other.xml -conf "
        "tony.ps.gpus=1\ntony.azkaban.watch-timeout=60\ntony.output.a=1\ntony.job.id=local-1\n | other.xml: "
        "tony.ps.memory=9g",
@@ -368,12 +368,12 @@ const TestRow kJobFiles[] = {
       {"train.job: main.args=-conf_file other.xml\ntony.output.a=1\n | other.xml: tony.ps.memory=9g", "quiet"},
       {"train.job: main.args=-conf_file nowhere.xml\n",
        "error main.args (from train.job:1), -conf_file: conf file @/nowhere.xml: no such file"}}},
-    {"MainArgsThatCannotBeReadAreAnErrorOfTheFile",
+    {"MalformedMainArgsAreReportedWithTheJobFileAndLine",
      {{"train.job: type=tony\nmain.args=-executes python train.py\n",
        "error ~main.args (from train.job:2), word 3: expected an option"},
       {"train.job: main.args=-task_params x\n", "error ~"}}},
-    {"MainArgsAreNotReadFromAnXmlFile", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
-    {"AzkabansTagsAreBehindTheUsersOwn",
+    {"MainArgsInAnXmlFileAreNotInterpreted", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
+    {"AzkabansTagsAreAppendedToTheUsersTags",
      {{"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n",
        "tony.application.tags=mine,azkaban.flow.execid:17,azkaban.webserverhost:az from train.job:3 and train.job:1"},
       {"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n | -conf "
@@ -381,20 +381,20 @@ const TestRow kJobFiles[] = {
        "tony.application.tags=other,azkaban.flow.execid:17,azkaban.webserverhost:az from -conf and train.job:1"},
       {"train.job: azkaban.flow.execid=17\n", "tony.application.tags=azkaban.flow.execid:17 from train.job:1"},
       {"train.job: azkaban.job.attempt=0\n", "tony.application.tags=not set"}}},
-    {"AStepsPropertiesAreReadWhateverTheirFileIsCalled",
+    {"AStepsPropertiesFileIsReadWhateverItsFileName",
      {{"step train_props_123_tmp: " + kStep, kOfStep},
       {"step props.xml: " + kStep, kOfStep},
       {"step props.json: " + kStep, kOfStep},
       {"step bad_tmp: a=1\ntony.ps.memory=\\uD800\n",
        "error the step's properties: key tony.ps.memory: half of a surrogate pair in \\u escapes"}}},
-    {"ShellEnvOfAStepIsIgnoredWithAWarning",
+    {"TheShellEnvPropertyOfAStepIsIgnoredWithAWarning",
      {{"train.job: type=tony\nshell_env=A=1\n",
        "warns shell_env (from train.job:2): ignored, as in TonY; set a variable by worker_env.NAME | "
        "tony.execution.env.A=not set"}}},
 };
 TABLE_TEST(JobFileTest, kJobFiles, CheckLoad);
 
-TEST(JobFileTest, AMissingFileOfAStepIsNamed) {
+TEST(JobFileTest, AMissingStepPropertiesFileIsNamedInTheError) {
   LoadBed bed;
   bed.options_.spec_name = "the step's properties";
   bed.options_.spec_file = "nowhere_tmp";
@@ -404,10 +404,10 @@ TEST(JobFileTest, AMissingFileOfAStepIsNamed) {
 // ---- -shell_env and -container_env, whose values TonY cut at commas
 
 const TestRow kShellEnv[] = {
-    {"AListOfPairsIsCutAtItsCommas",
+    {"AListOfNameValuePairsIsSplitAtCommas",
      {{"-shell_env A=1,B=x=y,_c2=",
        "tony.execution.env.A=^1 from | tony.execution.env.B=^x=y from | tony.execution.env._c2=^ from | quiet"}}},
-    {"AValueWithACommaIsOneValueAndAWarning",
+    {"AValueWithCommasSetsOneVariableAndCausesAWarning",
      {{"-shell_env A=x,y",
        "tony.execution.env.A=^x,y from | warns -shell_env A: the commas are part of the value; TonY would have cut the "
        "value at a comma"},
@@ -423,7 +423,7 @@ const TestRow kShellEnv[] = {
       {"-shell_env 'A=1, B=2'",
        "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut "
        "the value at a comma"}}},
-    {"APairBehindABlankIsAWarning",
+    {"ANameValuePairAfterABlankCausesAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
        "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: the blanks are part of the value; to set B2 as "
        "another variable, put it after a comma or into a -shell_env of its own"},
@@ -432,7 +432,7 @@ const TestRow kShellEnv[] = {
       {"-shell_env 'A=a b == c'", "quiet"},
       {"-shell_env 'A=x=y z'", "quiet"},
       {"-shell_env 'A= =b'", "quiet"}}},
-    {"TheLastOfANameCounts",
+    {"TheLastValueOfADuplicateVariableWins",
      {{"-shell_env A=1,B=2 -shell_env B=3", "tony.execution.env.B=^3 from"},
       {"-shell_env B=3 -shell_env A=1,B=2", "tony.execution.env.B=^2 from"}}},
 };
@@ -469,7 +469,7 @@ std::string Completed(const std::string& completion, const std::string& more = "
 }
 
 const TestRow kLayers[] = {
-    {"TheLayersOfAKeyFromTheLowestToTheHighest",
+    {"TheValueOfAKeyComesFromTheHighestLayerThatSetsTheKey",
      {{Doc(kSpecMemory), Memory("1g from spec.tasks.worker.memory")},
       {Doc(R"("spec": {"conf": {"tony.worker.memory": 2}, "tasks": {"worker": {"memory": 1}}})"),
        Memory("2 from spec.conf")},
@@ -481,7 +481,7 @@ const TestRow kLayers[] = {
       {Doc(kStepMemory, R"("tasks": {"worker": {"memory": "6g"}})"), Memory("6g from tasks.worker.memory")},
       {Doc(kAllMemory), Memory("7g from conf")},
       {Doc(kAllMemory) + " | -conf tony.worker.memory=8g", Memory("8g from -conf")}}},
-    {"TheLayersOfAVariable",
+    {"TheValueOfAnEnvironmentVariableComesFromTheHighestLayerThatSetsTheVariable",
      {{Doc(kSpecA), VarA("1 from spec.env.A")},
       {Doc(R"("spec": {"env": {"A": 1}, "conf": {"tony.execution.env.A": 2}})"), VarA("2 from spec.conf")},
       {Doc(kSpecA, R"("properties": {"tony.execution.env.A": 3})"), VarA("3 from properties")},
@@ -492,7 +492,7 @@ const TestRow kLayers[] = {
       {Doc(kAllA) + kSiteA + " | -conf tony.execution.env.A=8", VarA("8 from -conf")},
       {Doc(kStepA, R"("env": {"A": 6})") + kSiteA + " | -conf tony.execution.env.A=8", VarA("8 from -conf")},
       {Doc(kAllA) + kSiteA + " | -conf tony.execution.env.A=8 -shell_env A=9", VarA("9 from -shell_env")}}},
-    {"TheLayersOfTheCommand",
+    {"TheCommandComesFromTheHighestLayerThatSetsACommand",
      {{Doc(kSpecCommand), Command("spec sp from spec.executes")},
       {Doc(kSpecCommand, R"("properties": {"tony.containers.command": "file"})"), Command("file from properties")},
       {Doc(R"("spec": {"executes": "spec", "conf": {"tony.containers.command": "conf"}})"),
@@ -514,20 +514,20 @@ const TestRow kLayers[] = {
        "error task_params (from task_params) needs executes: the job has no command to which the parameters could be added"},
       {Doc(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
        "tony.python-venv=b from properties"}}},
-    {"AStepsDefaultSourceYieldsToEveryNamedSource",
+    {"EveryNamedSourceFolderOverridesTheStepsDefaultSourceFolder",
      {{Doc(kTypeTony) + " | src/", "tony.src-dir=src from properties:1"},
       {Doc(kTypeTony, R"("spec": {"src_dir": "code"})") + " | src/", "tony.src-dir=code from spec.src_dir"},
       {Doc(kTypeTony, R"("src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
       {Doc(kTypeTony, R"("conf": {"tony.src-dir": "code"})") + " | src/", "tony.src-dir=code from conf"},
       {Doc(R"("src_dir": "a", "conf": {"tony.src-dir": "b"})") + " | src/", "tony.src-dir=b from conf"}}},
-    {"ListsAreReplacedAndResourcesAdded",
+    {"TagsReplaceTheTagsOfLowerLayersAndResourcesAreAdded",
      {{Doc(kLists, R"("tags": ["b"])"), "tony.application.tags=b from tags"},
       {Doc(kLists, R"("tags": [])"), "tony.application.tags= from tags"},
       {Doc(kLists, R"("resources": ["y", "z"])"), "tony.containers.resources=x,y,z from properties and resources"},
       {Doc(kLists, R"("resources": [])"), "tony.containers.resources=x from properties"},
       {Doc(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
        "tony.containers.resources=x,y from spec.resources and resources"}}},
-    {"ACompletionChangesTheListsAndLeavesOtherRolesAlone",
+    {"ARolesCompletionChangesOnlyThatRoleInTheUntrackedAndSidecarLists",
      // The default list stays, reduced to roles that the job has. A role that is in the right list already changes
      // nothing.
      {{Completed("untracked"), kUntracked + "ps,worker from tasks.worker.completion"},
@@ -541,13 +541,13 @@ const TestRow kLayers[] = {
       {Completed("untracked", R"(, "conf": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from conf"},
       {Completed("untracked") + " | -conf tony.application.untracked.jobtypes=mine", kUntracked + "mine from -conf"}}},
-    {"ACompletionOfTheSpecYieldsToProperties",
+    {"ARoleListInThePropertiesOverridesACompletionInTheSpec",
      {{Doc(kSpecUntracked), kUntracked + "worker from spec.tasks.worker.completion"},
       {Doc(kSpecUntracked, R"("properties": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from properties"},
       {Doc(kSpecUntracked, R"("tasks": {"worker": {"completion": "tracked"}})"),
        kUntracked + " from spec.tasks.worker.completion and tasks.worker.completion"}}},
-    {"OtherPropertiesOfAStepStillHold",
+    {"StepPropertiesInADocumentApplyMainArgsTagsAndShellEnvAsInAJobFile",
      {{Doc(R"("properties": "tony.ps.memory=1g\nshell_env=A=1\n)"
            R"(main.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
            " | other.xml: tony.ps.memory=9g",
@@ -555,22 +555,22 @@ const TestRow kLayers[] = {
        "main.args (from properties:3), -conf_file: this file replaces the step's own tony.* properties, as "
        "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): ignored, as in TonY; set a variable "
        "by worker_env.NAME"}}},
-    {"ADocumentExcludesOtherJobFiles",
+    {"AJobDocumentReplacesTonyXmlAndExcludesConfFile",
      {{"job.json: {} | tony.xml: a=1", "a=not set"},
       {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},
-    {"AConfFileMayBeADocumentButNotOfMainArgs",
+    {"ConfFileMayBeAJobDocumentOnTheCommandLineButNotInMainArgs",
      {{R"(a/a.json: {"name": "n"} | -conf_file a/a.json)", "tony.application.name=n from name"},
       {Doc(R"("properties": "main.args=-conf_file a.json")") + R"( | a.json: {"name": "n"})",
        "error main.args (from properties:1), -conf_file: conf file @/a.json: this is a job document; main.args must "
        "name a tony.xml or a job file"}}},
-    {"AnEmptyOrBrokenDocumentIsNamed",
+    {"AnEmptyMalformedOrMissingDocumentIsNamedInTheError",
      {{"job.json:  \n", "error job file @/job.json: the document is empty; expected an object"},
       {"job.json: {", "error job.json:1: not JSON: incomplete JSON, at byte 2 of the line"},
       {"-conf_file nowhere.json", "error conf file @/nowhere.json: no such file"}}},
 };
 TABLE_TEST(JobDocumentLayersTest, kLayers, CheckLoad);
 
-TEST(JobDocumentLayersTest, AMissingDocumentIsNamed) {
+TEST(JobDocumentLayersTest, AMissingJobDocumentIsNamedInTheError) {
   LoadBed bed;
   bed.options_.spec_file = "nowhere.json";
   EXPECT_EQ(bed.Load().error().message, "job file " + bed.Folder() + "/nowhere.json: no such file");

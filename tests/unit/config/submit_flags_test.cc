@@ -44,7 +44,7 @@ std::string ArgumentError(const std::string& text) {
 }
 
 const TestRow kArguments[] = {
-    {"WordsThatTonyDroppedAreErrorsWithTheirNumber",
+    {"WordsThatTonyIgnoredSilentlyAreErrorsWithTheirPosition",
      {{"-executes python train.py", "^word 3: expected an option; put a value of several words in"},
       {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},
@@ -53,12 +53,12 @@ const TestRow kArguments[] = {
       {"-shell_env ' =1'", "word 1, -shell_env: expected NAME=VALUE"},
       {"-debug=1", "word 1, -debug: takes no value"},
       {"  ", "accepted"}}},
-    {"AnOptionIsNotTheValueOfAnother",
+    {"AnOptionNameIsNotAcceptedAsTheValueOfAnotherOption",
      {{"-task_params {-src_dir s|--src_dir=s}", "word 1, -task_params: expected a value"}}},
 };
 TABLE_TEST(MainArgsTest, kArguments, Gives(ArgumentError));
 
-TEST(MainArgsTest, OptionsMayBeWrittenInFourWays) {
+TEST(MainArgsTest, OptionsAreAcceptedWithOneOrTwoDashesAndABlankOrAnEqualsSign) {
   const auto options = ParseMainArgs({"-conf a=1 --conf b=2 -conf=c=3 --conf=d=4 --executes='python train.py'", "x"});
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_THAT(options->conf, ElementsAre("a=1", "b=2", "c=3", "d=4"));
@@ -78,16 +78,16 @@ TEST(MainArgsTest, EveryOptionOfTonyIsKnown) {
   EXPECT_THAT(options->shell_env, ElementsAre("S=1"));
 }
 
-TEST(MainArgsTest, TheFirstOfADuplicateOptionCounts) {
+TEST(MainArgsTest, TheFirstValueOfADuplicateOptionWins) {
   EXPECT_EQ(ParseMainArgs({"-executes a -executes b", "x"})->executes, "a");
 }
 
-TEST(MainArgsTest, AValueMayBeginWithADashUnlessItIsAnOption) {
+TEST(MainArgsTest, AnOptionsValueMayStartWithADashUnlessTheValueIsAnOptionName) {
   EXPECT_EQ(ParseMainArgs({"-task_params '--steps 5 --x=1' -src_dir=s", "x"})->task_params, "--steps 5 --x=1");
   EXPECT_EQ(ParseMainArgs({"-task_params --steps", "x"})->task_params, "--steps");
 }
 
-TEST(MainArgsTest, AMessageNeverHoldsAValue) {
+TEST(MainArgsTest, ErrorMessagesNeverShowTheValueOfAnOption) {
   for (const char* text : {"hunter2", "-shell_env hunter2", "-conf =hunter2", "-shell_env A= hunter2", "-x=hunter2",
                            "-shell_env TOKEN= -hunter2", "--hunter2 y", "- hunter2", "-shell_env 'hunter2' --x"}) {
     const std::string message = ArgumentError(text);
@@ -115,13 +115,13 @@ std::string Times(int times, const std::string& text) {
 }
 
 const TestRow kTags[] = {
-    {"ExecutionFlowProjectAndHostAreTagsInThisOrder",
+    {"ExecutionIdFlowIdProjectAndHostBecomeTagsInThisOrder",
      {{"azkaban.webserverhost=az | azkaban.flow.projectname=ml | azkaban.flow.flowid=train | azkaban.flow.execid=17 | "
        "azkaban.flow.uuid=u",
        "azkaban.flow.execid:17,azkaban.flow.flowid:train,azkaban.flow.projectname:ml,azkaban.webserverhost:az"},
       {"azkaban.flow.flowid=train | azkaban.flow.execid= ", "azkaban.flow.flowid:train"},
       {"type=tony", ""}}},
-    {"ATagHasAHundredCharactersAtMostAndNoComma",
+    {"ATagIsCutTo100CharactersAndItsCommasBecomeSemicolons",
      {{"azkaban.flow.flowid=" + Times(200, "x"), "azkaban.flow.flowid:" + Times(80, "x")},
       {"azkaban.flow.flowid=" + Times(100, "ä"), "azkaban.flow.flowid:" + Times(80, "ä")},
       {"azkaban.flow.flowid=a,b", "azkaban.flow.flowid:a;b"}}},
@@ -129,7 +129,7 @@ const TestRow kTags[] = {
 TABLE_TEST(AzkabanTagsTest, kTags, Gives(TagsOf));
 
 const TestRow kHosts[] = {
-    {"TheHostOfOlderServersIsInTheirUrl",
+    {"TheServersHostIsTakenFromAzkabanUrlUnlessWebserverhostIsSet",
      {{"https://az.example.com:8443/x?y", "az.example.com"},
       {"{http://az|az:8081|http://ann:pw@az:1}", "az"},
       {"{http://[::1]:8081/|http://[::1}", "::1"},
@@ -166,23 +166,23 @@ std::string Added(const std::string& python, const std::string& more = "") {
 const TestRow kTensorBoards[] = {
     {"WithoutALogFolderTensorBoardIsNotAdded",
      {{"tony.worker.instances=2", ""}, {"tony.worker.instances=2 | tony.application.tensorboard-log-dir= ", ""}}},
-    {"TensorBoardIsAddedAndAllRolesKnowTheFolder", {{kBoard, Added("python3")}}},
-    {"TensorBoardRunsInTheJobsPython",
+    {"ALogFolderAddsATensorBoardTaskAndSetsTbLogDirForAllRoles", {{kBoard, Added("python3")}}},
+    {"TensorBoardRunsWithTheJobsPythonInterpreter",
      {{kBoard + "python=/opt/bin/python", Added("/opt/bin/python")},
       {kBoard + "tony.python-venv=env.zip", Added("venv/bin/python3")}}},
-    {"TensorBoardListensToOtherMachinesOnlyOnACluster",
+    {"TensorBoardListensOnAllAddressesOnlyOnYarn",
      {{kBoard + "tony.scheduler=YARN", Added("python3", " --bind_all")},
       {kBoard + "tony.scheduler=local", Added("python3")}}},
-    {"SettingsOfTheUserStay",
+    {"TensorBoardSettingsOfTheUserAreNotReplaced",
      {{kBoard + "tony.tensorboard.instances=0", kDir},
       {kBoard + "tony.tensorboard.command=board.sh | tony.execution.env.TB_LOG_DIR=/mine", kOne}}},
-    {"TensorBoardIsASidecarEvenIfTheListIsReplaced",
+    {"TensorBoardIsAddedToTheUsersListOfSidecars",
      {{kBoard + "tony.application.sidecar.jobtypes=proxy",
        "tony.application.sidecar.jobtypes=proxy,tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes= ",
        "tony.application.sidecar.jobtypes= tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes=proxy, tensorboard", Added("python3")}}},
-    {"ALoneCommandGetsNoTensorBoard",
+    {"AJobWithoutRolesGetsNoTensorBoardTask",
      {{"{type=x|tony.worker.instances=0} | tony.application.tensorboard-log-dir=/logs", kDir}}},
 };
 TABLE_TEST(TensorBoardTest, kTensorBoards, Gives(AddedTo));

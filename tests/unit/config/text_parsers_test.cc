@@ -49,22 +49,22 @@ const std::string kMalformed = ": malformed \\u escape: expected four hexadecima
 const std::string kHalf = ": half of a surrogate pair in \\u escapes";
 
 const TestRow kJava[] = {
-    {"KeysEndAtTheFirstBlankEqualsOrColon",
+    {"PropertyKeysEndAtTheFirstBlankEqualsSignOrColon",
      {{"a=1\nb:2\nc 3\nd = 4\ne\t:\t5\nf\f6", "a=1|b=2|c=3|d=4|e=5|f=6"},
       {"a==1\nb= =2\nc:=3\nd  x = y", "a==1|b==2|c==3|d=x = y"},
       {"alone\nempty=\n=value", "=value|alone=|empty="}}},
     {"BlankLinesAndCommentsAreSkipped",
      {{"# c\n ! c\n\n \t\f\na=1 # not a comment\n#x=\\\nb=2", "a=1 # not a comment|b=2"}}},
-    {"LeadingBlanksGoAndTrailingOnesStay", {{"  a = 1 \t\n", "a=1 \t"}}},
+    {"LeadingBlanksAreRemovedAndTrailingBlanksAreKept", {{"  a = 1 \t\n", "a=1 \t"}}},
     {"AllLineEndingsAreAccepted", {{"a=1\r\nb=2\rc=3\nd=4", "a=1|b=2|c=3|d=4"}}},
-    {"AnOddBackslashAtTheEndContinuesTheLine",
+    {"AnOddNumberOfBackslashesAtItsEndContinuesALine",
      {{"a=1,\\\n   2,\\\r\n\t3\nb=4", "a=1,2,3|b=4"},
       {"a=1\\\\\nb=2", "a=1\\|b=2"},
       {"a=1\\\\\\\nb=2", "a=1\\b=2"},
       {"a=1\\\n# no comment here\nb=2", "a=1# no comment here|b=2"},
       {"a=1\\\n\nb=2", "a=1|b=2"},
       {"a=1\\", "a=1"}}},
-    {"EscapesAreUndoneInKeysAndValues",
+    {"EscapesAreDecodedInKeysAndValues",
      {{"a\\ b\\=c\\:d=\\t\\n\\r\\f\\x\\\\\\#", "a b=c:d=\t\n\r\fx\\#"}, {"\\#a=1", "#a=1"}}},
     {"UnicodeEscapesIncludeSurrogatePairs",
      {{"a=\\u0041\\u20ac\\u20AC", "a=A€€"}, {"a=\\uD83D\\uDE00!", "a=\xF0\x9F\x98\x80!"}, {"\\u006b=ä", "k=ä"}}},
@@ -98,9 +98,9 @@ TEST(JavaPropertiesTest, AValuesOriginIsTheFirstLineOfItsEntry) {
 }
 
 const TestRow kSteps[] = {
-    {"AnOriginIsOnlyTheName",
+    {"TheOriginOfAStepPropertyHasNoLineNumber",
      {{"#Sat Nov 21 22:00:00 UTC 2026\nb=2\na\\ x=\\u00E4\\\n  b\n", "a x=äb@the step|b=2@the step"}}},
-    {"BytesThatAreNotUtf8AreLatin1",
+    {"AFileThatIsNotUtf8IsReadAsLatin1",
      {{"a=\xE4\xFF", "a=äÿ@the step"},
       {"a=\xC3\xA4", "a=ä@the step"},
       {"a=\xC3\xA4\nb=\xE4", "a=ä@the step|b=ä@the step"}}},  // the whole file has one encoding
@@ -112,7 +112,7 @@ const TestRow kSteps[] = {
 };
 TABLE_TEST(StepPropertiesTest, kSteps, CheckStep);
 
-TEST(StepPropertiesTest, Utf8ThatAzkabanReadAsLatin1IsUtf8Again) {
+TEST(StepPropertiesTest, Utf8ThatAzkabanDecodedAsLatin1IsRepairedWithAWarning) {
   const auto parsed = ParseStepProperties(
       "city=Z\\u00C3\\u00BCrich\nsum=5 \\u00E2\\u0082\\u00AC\ntable=\\u5730\\u7406\nlatin=\\u00FC\\u00C4\n",
       "the step");
@@ -148,23 +148,23 @@ void CheckXml(const RowCase& row) {
 }
 
 const TestRow kXml[] = {
-    {"TheLastOfTwoEqualNamesHoldsUnlessTheFirstWasFinal",
+    {"TheLastOfTwoPropertiesWithTheSameNameWinsUnlessTheFirstIsFinal",
      {{Configured(Set("1") + Set("2")), "2"}, {Configured(Set("1", "a", kFinal) + Set("2")), "1"}}},
     {"AValueKeepsItsBlanksCdataAndTextAroundComments",
      {{Configured(Set(" x <!-- c --><![CDATA[<y>&]]>")), " x <y>&"},
       {Configured(Set(" ")), " "},
       {Configured("<property><name>a</name><value/></property>"), ""}}},
-    {"APropertyWithoutAValueSetsNothing", {{Configured("<property><name>a</name></property>"), "not set"}}},
-    {"AVariableOfTheSameFileIsExpandedAndOthersStay",
+    {"APropertyWithoutAValueElementIsIgnored", {{Configured("<property><name>a</name></property>"), "not set"}}},
+    {"AVariableThatNamesAKeyOfTheFileIsExpandedAndOtherVariablesStay",
      {{Configured(Set("${b}/${HOME}") + Set("/x", "b")), "/x/${HOME}"}}},
-    {"AByteOrderMarkAndWindowsLineEndsAreFine",
+    {"AByteOrderMarkAndWindowsLineEndsAreAccepted",
      {{"\xEF\xBB\xBF" + Configured("\r\n<property><name>a</name>\r\n<value>1\r\n2</value></property>\r\n"), "1\n2"}}},
     {"MalformedXmlIsReportedWithItsLine",
      {{"<configuration>\n<property>\n<name>a</nam>\n</configuration>", "f:3: malformed XML: start-end tags mismatch"},
       {"<configuration>\n", "f:1: malformed XML: start-end tags mismatch"},
       {"", "f:1: expected <configuration>, but the file contains no element"},
       {"hello\nworld", "f:2: expected <configuration>, but the file contains no element"}}},
-    {"AnotherStructureIsReportedWithItsLine",
+    {"UnexpectedXmlElementsAreReportedWithTheirLine",
      {{"<conf/>", "f:1: expected <configuration>, not <conf>"},
       {Configured("\n<prop/>"), "f:2: expected <property>, not <prop>"},
       {Configured("\n<xi:include href='x'/>"), "f:2: include: files cannot be included here"},
@@ -172,7 +172,7 @@ const TestRow kXml[] = {
       {Configured("<property><name>a</name>\n<value>x <b/></value></property>"),
        "f:2: <value> contains <b>; a < in a text is written &lt;"},
       {"<configuration/>\n<configuration><property/></configuration>", "f:2: this <property> has no <name>"}}},
-    {"TheDeclaredEncodingHoldsUnlessTheBytesShowAnother",
+    {"TheDeclaredEncodingIsUsedUnlessTheBytesContradictTheDeclaration",
      {{"\xEF\xBB\xBF" + Encoding("utf8", "中"), "中"},
       {Encoding("UTF-16", "plain bytes"), "plain bytes"},
       {Encoding("no-such", "x"),
@@ -185,7 +185,7 @@ const TestRow kXml[] = {
       {Configured("\n\n\xFF"), "f:3: not valid UTF-8"},
       {Configured("\n" + Set("x{&#0;|&#000;|&#x0;|&#x000;}y")), "f:2: a NUL character"},
       {Configured(Set("&#65;&#x42;&#10;")), "AB\n"}}},
-    {"EntitiesAreNeitherDeclaredNorExpanded",
+    {"DocumentTypeDeclarationsWithEntitiesAreRefused",
      {{"<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a \"x\"><!ENTITY b \"&a;&a;\">]>\n" + Configured(Set("&b;")),
        "f:2: document type declarations are not accepted"},
       {"<!DOCTYPE c SYSTEM \"file:///etc/passwd\"><configuration/>",
@@ -224,14 +224,14 @@ std::string Encoded(const std::string& text, const std::string& encoding) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(HadoopXmlTest, TheDeclaredEncodingIsReadAsJavaReadsIt) {
+TEST(HadoopXmlTest, TextInEachCommonEncodingIsDecodedByItsXmlDeclaration) {
   for (const std::string encoding : {"ISO-8859-1", "latin1", "windows-1252", "UTF-8"})
     CheckXml({Encoded(Encoding(encoding, "café"), encoding), "café"});
   for (const std::string encoding : {"GBK", "gb18030", "Big5", "UTF-16", "UTF-16LE", "UTF-16BE", "UTF-8"})
     CheckXml({Encoded(Encoding(encoding, "中文"), encoding), "中文"});
 }
 
-TEST(LineIndexTest, ALineEndBelongsToTheLineThatItEnds) {
+TEST(LineIndexTest, ANewlineBelongsToTheLineThatItEnds) {
   const LineIndex lines("ab\ncd\n");
   EXPECT_EQ(lines.LineOf(0), 1u);
   EXPECT_EQ(lines.LineOf(2), 1u);
@@ -268,31 +268,31 @@ void CheckInclude(const RowCase& row) {
 }
 
 const TestRow kIncludes[] = {
-    {"AnIncludedFileStandsWhereItIsIncluded",
+    {"AnIncludedFileOverridesEarlierPropertiesAndIsOverriddenByLaterProperties",
      {{"tony.xml: " + Set("1") + Set("1", "b") + Include("parts/more.xml") + "\n" + Set("1", "c") +
            " | parts/more.xml: " + Set("2", "b") + "\n" + Set("2", "c"),
        "a=1 from tony.xml:2 | b=2 from parts/more.xml:2 | c=1 from tony.xml:3"}}},
-    {"AFinalValueOfAnIncludedFileStays",
+    {"AFinalValueOfAnIncludedFileIsNotOverridden",
      {{"tony.xml: " + Include("more.xml") + Set("1") + " | more.xml: " + Set("2", "a", kFinal),
        "a=2 from more.xml:2"}}},
-    {"APathIsRelativeToTheFileThatIncludes",
+    {"AnIncludePathIsRelativeToTheIncludingFile",
      {{"tony.xml: " + Include("parts/one.xml") + " | parts/one.xml: " + Include("two.xml") + Include("../three.xml") +
            " | parts/two.xml: " + Set("2", "two") + " | three.xml: " + Set("3", "three"),
        "two=2 from parts/two.xml:2 | three=3 from parts/../three.xml:2"},
       {"tony.xml: " + Include("file://@/three.xml") + " | three.xml: " + Set("3", "three"),
        "three=3 from @/three.xml:2"}}},
-    {"AMissingFileIsAnErrorUnlessThereIsAFallback",
+    {"AMissingIncludedFileIsAnErrorUnlessAFallbackIsGiven",
      {{"tony.xml: \n" + Include("none.xml"), "tony.xml:3: include none.xml: no such file"},
       {"tony.xml: " + Include("none.xml", "<xi:fallback>" + Set("1") + "</xi:fallback>"), "a=1 from tony.xml:2"}}},
-    {"ABrokenFileIsNamedNotReplacedByItsFallback",
+    {"AMalformedIncludedFileIsAnErrorDespiteItsFallback",
      {{"tony.xml: " + Include("more.xml", "<xi:fallback/>") + " | more.xml: <property>",
        "more.xml:3: malformed XML: start-end tags mismatch"}}},
-    {"ACycleIsNamed",
+    {"AnIncludeCycleIsReportedWithItsFiles",
      {{"tony.xml: " + Include("a.xml") + " | a.xml: " + Include("b.xml") + " | b.xml: " + Include("./a.xml"),
        "b.xml:2: include: a cycle: a.xml > b.xml > ./a.xml"},
       {"tony.xml: " + Include("tony.xml"), "tony.xml:2: include: a cycle: tony.xml > tony.xml"},
       {"tony.xml: " + Include("link.xml"), "tony.xml:2: include: a cycle: tony.xml > link.xml"}}},
-    {"SizeHasALimit",
+    {"IncludedFilesLargerThan32MibInTotalAreRefused",
      {{"tony.xml: " + Include("big.xml") + Include("big.xml") + Include("big.xml") + " | big.xml: <!--" +
            std::string(11u << 20, 'x') + "-->",
        "tony.xml:2: include big.xml: more than 32 MiB in all files"}}},
@@ -305,7 +305,7 @@ const TestRow kIncludes[] = {
 };
 TABLE_TEST(XmlIncludeTest, kIncludes, CheckInclude);
 
-TEST(XmlIncludeTest, DepthHasALimit) {
+TEST(XmlIncludeTest, MoreThan20NestedIncludesAreRefused) {
   std::string files = "tony.xml: " + Include("f1.xml");
   for (int i = 1; i < 40; ++i) files += StrCat(" | f", i, ".xml: ", Include(StrCat("f", i + 1, ".xml")));
   CheckInclude({files, "f20.xml:2: include f21.xml: more than 20 files included in one another"});
@@ -325,21 +325,21 @@ void CheckExpanded(const RowCase& row) {
 }
 
 const TestRow kVariables[] = {
-    {"VariablesThatNameAKeyAreReplacedAndOthersStay",
+    {"VariablesThatNameAKeyAreReplacedAndOtherVariablesStay",
      {{"dir=/data/${user} | user=ann | c=cd ${dir} && echo ${HOME} $PWD ${dir} ${} ${a b} ${",
        "cd /data/ann && echo ${HOME} $PWD /data/ann ${} ${a b} ${"}}},
-    {"TheInnerVariableOfANestedOneIsReplacedOnce", {{"a=b | b=x | c=${${a}}", "${b}"}}},
-    {"AKeyThatRefersToItselfIsAnErrorThatNamesThePlace", {{"b=${a} | a=${b}", "f:1: ${a} refers to itself"}}},
+    {"OnlyTheInnerVariableOfANestedVariableIsReplaced", {{"a=b | b=x | c=${${a}}", "${b}"}}},
+    {"AKeyThatRefersToItselfIsAnErrorWithItsFileAndLine", {{"b=${a} | a=${b}", "f:1: ${a} refers to itself"}}},
 };
 TABLE_TEST(PropertiesTest, kVariables, CheckExpanded);
 
-TEST(PropertiesTest, DeepNestingIsRefusedBeforeItExhaustsTheStack) {
+TEST(PropertiesTest, VariablesNestedMoreThan20DeepAreRefused) {
   std::string all = "k1000=x";
   for (int i = 999; i >= 0; --i) all += StrCat(" | k", i, "=${k", i + 1, "}");
   CheckExpanded({all, "~is nested more than 20 deep"});
 }
 
-TEST(PropertiesTest, ValuesMadeToExplodeAreRefused) {
+TEST(PropertiesTest, ValuesThatGrowExponentiallyByExpansionAreRefused) {
   std::string all = "k0=" + std::string(1000, 'x');
   for (int i = 1; i < 19; ++i) all += StrCat(" | k", i, "=${k", i - 1, "}${k", i - 1, "}");
   CheckExpanded({all, "f:1: the values become too large when ${...} is replaced"});
@@ -367,23 +367,23 @@ TEST(PropertiesTest, AnExpandedValueKeepsItsOrigin) {
 }
 
 const TestRow kSystem[] = {
-    {"SystemPropertiesAreThoseOfTheSubmittingProcess",
+    {"JavaSystemPropertiesHaveTheValuesOfTheSubmittingProcess",
      {{"c=/x/${user.name}", std::string("/x/") + getpwuid(getuid())->pw_name},
       {"c=${user.home}", getpwuid(getuid())->pw_dir},
       {"c=${user.dir}", std::filesystem::current_path().string()},
       {"c=${java.io.tmpdir}${file.separator}a${path.separator}b", "/tmp/a:b"},
       {"c=${os.name}", "Linux"}}},
-    {"ASystemPropertyGoesBeforeAKeyOfItsName", {{"java.io.tmpdir=/other | c=${java.io.tmpdir}", "/tmp"}}},
+    {"AJavaSystemPropertyOverridesAKeyOfTheSameName", {{"java.io.tmpdir=/other | c=${java.io.tmpdir}", "/tmp"}}},
 };
 TABLE_TEST(HadoopVariablesTest, kSystem, CheckExpanded);
 
-TEST(HadoopVariablesTest, TheMachinesArchitectureHasJavasName) {
+TEST(HadoopVariablesTest, OsArchIsExpandedToJavasNameOfTheArchitecture) {
   Properties properties;
   properties.Set("c", "${os.arch}", "f:1");
   EXPECT_EQ(ExpandVariables(properties)->Find("c")->value.find("x86"), std::string::npos);
 }
 
-TEST(HadoopVariablesTest, TheEnvironmentIsReadByItsPrefix) {
+TEST(HadoopVariablesTest, VariablesWithThePrefixEnvAreReadFromTheEnvironment) {
   setenv("TONY_TEST_SET", "v", 1);
   setenv("TONY_TEST_EMPTY", "", 1);
   unsetenv("TONY_TEST_NONE");
@@ -391,7 +391,7 @@ TEST(HadoopVariablesTest, TheEnvironmentIsReadByItsPrefix) {
   CheckExpanded({"c=${env.TONY_TEST_NONE}", "${env.TONY_TEST_NONE}"});
 }
 
-TEST(HadoopVariablesTest, UnknownVariablesStayAndWarnUnlessAShellMayKnowThem) {
+TEST(HadoopVariablesTest, UnknownVariablesStayAndCauseAWarningUnlessTheyAreShellSyntax) {
   const auto warnings = [](const std::string& value, const std::string& key = "tony.worker.command") {
     Properties properties;
     properties.Set(key, value, "tony.xml:3");

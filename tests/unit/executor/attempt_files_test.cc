@@ -27,7 +27,7 @@ class AttemptFilesTest : public testing::Test {
   const AttemptFolder folder_{records_.place(), {{"worker", 0}, 1}};
 };
 
-TEST_F(AttemptFilesTest, AnAttemptIsLockedByOneExecutor) {
+TEST_F(AttemptFilesTest, OnlyOneExecutorAtATimeCanLockAnAttempt) {
   auto first = Must(LockAttempt(folder_));
   const auto second = LockAttempt(folder_);
   ASSERT_FALSE(second.ok());
@@ -36,12 +36,12 @@ TEST_F(AttemptFilesTest, AnAttemptIsLockedByOneExecutor) {
   EXPECT_TRUE(LockAttempt(folder_).ok());
 }
 
-TEST_F(AttemptFilesTest, AnotherAttemptOfTheTaskHasItsOwnLock) {
+TEST_F(AttemptFilesTest, TwoAttemptsOfATaskCanBeLockedAtTheSameTime) {
   const auto first = LockAttempt(folder_);
   EXPECT_TRUE(LockAttempt(AttemptFolder(records_.place(), {{"worker", 0}, 2})).ok());
 }
 
-TEST_F(AttemptFilesTest, StagedFilesOfTheRoleGoBeforeTheJobs) {
+TEST_F(AttemptFilesTest, AStagedFileOfTheRoleOverridesTheStagedFileOfTheJobWithTheSameName) {
   const auto store = temp_.path() / "staged";
   for (const char* name : {"role", "job", "tree"}) ASSERT_TRUE(MakeFolder(store / name).ok());
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(WriteNewFile(store / "tree" / name, "tree", false).ok());
@@ -58,7 +58,7 @@ TEST_F(AttemptFilesTest, StagedFilesOfTheRoleGoBeforeTheJobs) {
   EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(work / "c")));
 }
 
-TEST_F(AttemptFilesTest, AMissingStagedEntryIsNamed) {
+TEST_F(AttemptFilesTest, AMissingStagedFileIsNamedInTheError) {
   ASSERT_TRUE(MakeFolder(records_.place()).ok());
   const StagedFiles staged = {.job = {{"a", temp_.path() / "gone"}}};
   ASSERT_TRUE(WriteNewFile(records_.place() / "staged.json", ToJson(staged), false).ok());
@@ -67,7 +67,7 @@ TEST_F(AttemptFilesTest, AMissingStagedEntryIsNamed) {
   EXPECT_NE(made.error().message.find("gone"), std::string::npos) << made.error().message;
 }
 
-TEST_F(AttemptFilesTest, AJobOfAnEarlierReleaseHasLinksToItsSource) {
+TEST_F(AttemptFilesTest, TheWorkFolderOfAJobOfAnEarlierReleaseLinksToTheJobsSourceFiles) {
   ASSERT_TRUE(MakeFolder(records_.place() / "src" / "model").ok());
   ASSERT_TRUE(WriteNewFile(records_.place() / "src" / "train.py", "print()", false).ok());
   const Status made = PrepareWorkFolder(records_, "worker", folder_, {});
@@ -77,7 +77,7 @@ TEST_F(AttemptFilesTest, AJobOfAnEarlierReleaseHasLinksToItsSource) {
   EXPECT_EQ(std::filesystem::read_symlink(work / "model"), records_.place() / "src" / "model");
 }
 
-TEST_F(AttemptFilesTest, AJobWithoutSourceHasAnEmptyWorkFolderThatIsPrivate) {
+TEST_F(AttemptFilesTest, TheWorkFolderOfAJobWithoutSourceFilesIsEmptyAndPrivate) {
   ASSERT_TRUE(PrepareWorkFolder(records_, "worker", folder_, {}).ok());
   const auto work = folder_.work;
   EXPECT_TRUE(std::filesystem::is_empty(work));
@@ -86,14 +86,14 @@ TEST_F(AttemptFilesTest, AJobWithoutSourceHasAnEmptyWorkFolderThatIsPrivate) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(AttemptFilesTest, GivenFilesAreWrittenToTheWorkFolder) {
+TEST_F(AttemptFilesTest, FilesPassedToPrepareWorkFolderAreWrittenToTheWorkFolder) {
   const auto file = folder_.work / "tony-tf_config";
   ASSERT_TRUE(PrepareWorkFolder(records_, "worker", folder_, {{file, "{}"}}).ok());
   const auto content = Must(ReadFile(file));
   EXPECT_EQ(content, "{}");
 }
 
-TEST_F(AttemptFilesTest, AFolderThatCannotBeMadeIsNamed) {
+TEST_F(AttemptFilesTest, AWorkFolderThatCannotBeMadeIsNamedInTheError) {
   ASSERT_TRUE(MakeFolder(records_.place()).ok());
   ASSERT_TRUE(WriteNewFile(records_.place() / "work", "in the way", false).ok());
   const Status made = PrepareWorkFolder(records_, "worker", folder_, {});
@@ -114,7 +114,7 @@ class ModelParametersTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(ModelParametersTest, TheFirstLineWithModelParametersCounts) {
+TEST_F(ModelParametersTest, ModelParametersAreReadFromTheFirstLineOfStdoutThatContainsThem) {
   EXPECT_EQ(Of("INFO Model parameters: a=1 b=2\nModel parameters: c\n"), "a=1 b=2");
   EXPECT_EQ(Of("Model parameters: \n"), "");
   EXPECT_EQ(Of("Model parameters: without an end"), "without an end");
@@ -128,11 +128,11 @@ TEST_F(ModelParametersTest, ModelParametersAreFoundAtAnyOffset) {
     EXPECT_EQ(Of(std::string(before, 'x') + "Model parameters: a\n"), "a") << before;
 }
 
-TEST_F(ModelParametersTest, ModelParametersAreReadUpToTheirLimit) {
+TEST_F(ModelParametersTest, AtMostOneByteAboveThe32KibLimitOfModelParametersIsRead) {
   EXPECT_EQ(Of("Model parameters: " + std::string(100'000, 'x'))->size(), kLongestModelParams + 1);
 }
 
-TEST_F(ModelParametersTest, LinksAreNotFollowed) {
+TEST_F(ModelParametersTest, NoModelParametersAreReadFromALinkOrAMissingFile) {
   std::ofstream(folder_.path() / "other") << "Model parameters: a\n";
   std::filesystem::create_symlink(folder_.path() / "other", folder_.path() / "link");
   EXPECT_EQ(ReadModelParameters(folder_.path() / "link"), std::nullopt);
@@ -156,7 +156,7 @@ TEST_F(OutputWatchTest, ATaskThatNeverWroteIsSilentSinceItsStart) {
   EXPECT_EQ(watch_.Quiet(kStart + Duration(9000)), Duration(9000));
 }
 
-TEST_F(OutputWatchTest, SilenceCountsFromTheTimeOfTheLastWrite) {
+TEST_F(OutputWatchTest, SilenceOfATaskIsMeasuredFromTheLastWriteToStdoutOrStderr) {
   for (const char* name : {"stdout", "stderr"}) {
     Write(name);
     const Instant look = kStart + Duration(name[3] == 'o' ? 60'000 : 120'000);
@@ -166,7 +166,7 @@ TEST_F(OutputWatchTest, SilenceCountsFromTheTimeOfTheLastWrite) {
   }
 }
 
-TEST_F(OutputWatchTest, AWriteCountsAsNewerThanTheLastCheckWhateverTheFileTime) {
+TEST_F(OutputWatchTest, AWriteWithAFileTimeInThePastIsDatedToThePreviousCheck) {
   watch_.Quiet(kStart + Duration(50'000));
   Write("stdout");
   std::filesystem::last_write_time(temp_.path() / "stdout",
@@ -193,7 +193,7 @@ class PublishWatchTest : public testing::Test {
   std::vector<PublishedValues> told_;
 };
 
-TEST_F(PublishWatchTest, EachValueIsReportedOnceWhenItAppears) {
+TEST_F(PublishWatchTest, EachNewlyPublishedValueCausesOneReportOfAllValuesSoFar) {
   const auto watch = Watch();
   Append("ADDRESS=he");
   Append("re:1\n");
@@ -207,7 +207,7 @@ TEST_F(PublishWatchTest, EachValueIsReportedOnceWhenItAppears) {
                                  PublishedValues{{"ADDRESS", "here:1"}, {"TOKEN", "t"}}));
 }
 
-TEST_F(PublishWatchTest, ValuesFromBeforeTheWatchAreReported) {
+TEST_F(PublishWatchTest, ValuesPublishedBeforeTheWatchStartsAreReported) {
   Append("ADDRESS=here:1\n");
   const auto watch = Watch();
   EXPECT_TRUE(Told(1));
@@ -220,7 +220,7 @@ TEST_F(PublishWatchTest, AnExplicitCheckReportsValuesThatTheWatchHasNotYetReport
   EXPECT_EQ(told_.size(), 1u);
 }
 
-TEST_F(PublishWatchTest, OnlyTheBeginningOfARegularFileIsRead) {
+TEST_F(PublishWatchTest, PublishedValuesAreReadOnlyFromTheFirst64KibOfARegularFile) {
   const std::vector<std::string> names{"ADDRESS"};
   EXPECT_TRUE(ReadPublished(file_, names).empty());
   Append(std::string(64 << 10, '\n') + "ADDRESS=late\n");

@@ -117,7 +117,7 @@ class ContainerProgramTest : public testing::Test {
   pid_t launched_ = 0;
 };
 
-TEST_F(ContainerProgramTest, ATaskFindsItsFilesAndItsLogsAreTheContainers) {
+TEST_F(ContainerProgramTest, ATaskReadsItsStagedFilesAndWritesItsLogsToTheContainersLogFolder) {
   Localize("cat data; . ./train.sh; pwd -P; echo words >&2; exit 3");
   ScriptedAm am({1});
   Rule(am);
@@ -171,7 +171,7 @@ class RestartingAm : public ScriptedAm {
 };
 
 // A node moves only the files directly in the log folder.
-TEST_F(ContainerProgramTest, LogsOfLaterAttemptsAreFilesOfTheLogFolder) {
+TEST_F(ContainerProgramTest, LogsOfLaterAttemptsAreRegularFilesDirectlyInTheContainersLogFolder) {
   Localize("echo out $TONY_ATTEMPT; echo err $TONY_ATTEMPT >&2; exit 3");
   RestartingAm am({1});
   Rule(am);
@@ -190,7 +190,7 @@ TEST_F(ContainerProgramTest, LogsOfLaterAttemptsAreFilesOfTheLogFolder) {
   EXPECT_TRUE(fs::equivalent(logs_ / "executor.log", logs_ / "attempts/2/executor.log"));
 }
 
-TEST_F(ContainerProgramTest, TheNodesDiagnosticsHaveTheReasonWhyAnExecutorCannotStart) {
+TEST_F(ContainerProgramTest, StderrOfTheContainerContainsTheReasonWhyTheExecutorCannotStart) {
   Localize("true");
   fs::remove(cache_ / "tony-executor");
   Cache("tony-executor", "not executable");
@@ -200,7 +200,7 @@ TEST_F(ContainerProgramTest, TheNodesDiagnosticsHaveTheReasonWhyAnExecutorCannot
   EXPECT_THAT(Text(logs_ / "stderr"), HasSubstr("/tony-executor: Permission denied"));
 }
 
-TEST_F(ContainerProgramTest, ATaskHasItsOwnVariablesAndNoneOfTheExecutors) {
+TEST_F(ContainerProgramTest, TheEnvironmentOfATaskHasTheJobsVariablesAndNoTokenOrKeyOfTheExecutor) {
   job_.spec.container_env = {{"OF_CONTAINER", "c"}};
   job_.spec.execution_env = {{"OF_EXECUTION", "e $HOME"}};
   Localize("env -0");
@@ -226,7 +226,7 @@ TEST_F(ContainerProgramTest, ATaskHasItsOwnVariablesAndNoneOfTheExecutors) {
   }
 }
 
-TEST_F(ContainerProgramTest, TheTasksFolderIsPrivateAndItsLogsAreForTheNodesGroup) {
+TEST_F(ContainerProgramTest, JobRecordsInTheContainerArePrivateAndTaskLogsAreReadableByTheGroup) {
   Localize("true");
   ScriptedAm am({1});
   Rule(am);
@@ -244,7 +244,7 @@ TEST_F(ContainerProgramTest, TheTasksFolderIsPrivateAndItsLogsAreForTheNodesGrou
   EXPECT_EQ(mode(logs_ / "stderr"), 0640u);
 }
 
-TEST_F(ContainerProgramTest, ALargeSpecIsReadFromItsFile) {
+TEST_F(ContainerProgramTest, ALargeJobSpecIsReadFromALocalizedFile) {
   job_.files[kSpecFile] = {};
   job_.spec.execution_env["LARGE"] = std::string(100'000, 'x');
   Localize("echo ${#LARGE}");
@@ -256,7 +256,7 @@ TEST_F(ContainerProgramTest, ALargeSpecIsReadFromItsFile) {
   EXPECT_EQ(Text(logs_ / "stdout"), "100000\n");
 }
 
-TEST_F(ContainerProgramTest, AStartedContainerMayBeStartedAgain) {
+TEST_F(ContainerProgramTest, AContainerCanBeLaunchedASecondTimeInTheSameFolder) {
   Localize("true");
   ScriptedAm first({1});
   Rule(first);
@@ -271,7 +271,7 @@ TEST_F(ContainerProgramTest, AStartedContainerMayBeStartedAgain) {
   EXPECT_EQ(second.outcomes.size(), 1u);
 }
 
-TEST_F(ContainerProgramTest, ATaskWhoseMasterIsSilentIsStoppedBeforeItIsReplaced) {
+TEST_F(ContainerProgramTest, ATaskIsStoppedAndReportedAsNodeLostAfterItsMasterWasSilentForTheCutOffTime) {
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
   Localize("touch started; sleep 1000");
@@ -325,7 +325,7 @@ class ContainerTakeoverTest : public ContainerProgramTest {
   std::shared_ptr<std::optional<ExitStatus>> exit_;
 };
 
-TEST_F(ContainerTakeoverTest, ATaskGoesOnUnderAnAmAtAnotherAddress) {
+TEST_F(ContainerTakeoverTest, ARunningTaskContinuesUnderANewAmAtAnotherAddress) {
   LoseMaster();
   const Endpoint other = FreePort();
   RuleAt(other, second_);
@@ -333,14 +333,14 @@ TEST_F(ContainerTakeoverTest, ATaskGoesOnUnderAnAmAtAnotherAddress) {
   ExpectGoesOn(second_);
 }
 
-TEST_F(ContainerTakeoverTest, ATaskGoesOnUnderAnAmAtTheSameAddressWithoutHdfs) {
+TEST_F(ContainerTakeoverTest, ARunningTaskContinuesUnderANewAmAtTheSameAddressThoughHdfsFails) {
   name_node_.does_not_do = "GETXATTRS";
   LoseMaster();
   Rule(second_);
   ExpectGoesOn(second_);
 }
 
-TEST_F(ContainerTakeoverTest, AnExecutorWithAnAmDoesNotReadTheRecord) {
+TEST_F(ContainerTakeoverTest, AnExecutorThatReachesItsAmDoesNotReadTheLeaseInHdfs) {
   Localize("exit 3");
   Rule(first_);
   exit_ = Launch();
@@ -348,7 +348,7 @@ TEST_F(ContainerTakeoverTest, AnExecutorWithAnAmDoesNotReadTheRecord) {
   EXPECT_TRUE(name_node_.server().requests().empty());
 }
 
-TEST_F(ContainerTakeoverTest, ATaskWhoseAmAndHdfsAreGoneIsStoppedBeforeItIsReplaced) {
+TEST_F(ContainerTakeoverTest, ATaskIsStoppedAtTheCutOffWhenNeitherItsAmNorHdfsCanBeReached) {
   name_node_.does_not_do = "GETXATTRS";
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
@@ -359,7 +359,7 @@ TEST_F(ContainerTakeoverTest, ATaskWhoseAmAndHdfsAreGoneIsStoppedBeforeItIsRepla
   EXPECT_THAT(Text(logs_ / "executor.log"), HasSubstr("the lease record cannot be read"));
 }
 
-TEST_F(ContainerTakeoverTest, ATaskOfARemovedJobIsStopped) {
+TEST_F(ContainerTakeoverTest, ATaskWithoutAnAmIsStoppedWhenTheJobsFolderInHdfsIsMissing) {
   name_node_.files.clear();
   name_node_.folders.clear();
   job_.spec.timers.record_fresh = Duration(3'000);
@@ -395,7 +395,7 @@ class ContainerEndTest : public ContainerProgramTest {
   ScriptedAm am_{{1}};
 };
 
-TEST_F(ContainerEndTest, ATaskThatIgnoresTheNodesTermIsKilledLongBeforeItsGrace) {
+TEST_F(ContainerEndTest, ATaskThatIgnoresSigtermIsKilledWithin5SecondsOfTheNodeManagersSigterm) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
@@ -407,7 +407,7 @@ TEST_F(ContainerEndTest, ATaskThatIgnoresTheNodesTermIsKilledLongBeforeItsGrace)
   EXPECT_EQ(Descendants(getpid()), std::vector<pid_t>());
 }
 
-TEST_F(ContainerEndTest, AnExecutorEndsWithItsParent) {
+TEST_F(ContainerEndTest, ATaskIsKilledWhenTheParentOfItsContainerScriptIsKilled) {
   StartStubborn();
   const auto exit = Run({"/bin/bash", "-c", "/bin/bash launch_container.sh & wait"});
   ASSERT_TRUE(IsStarted());
@@ -425,7 +425,7 @@ TEST_F(ContainerEndTest, AnExecutorThatIsKilledLeavesNoTaskBehind) {
   EXPECT_EQ(**exit, Exited(137)) << "what the NodeManager tells";
 }
 
-TEST_F(ContainerEndTest, AGuardThatIsKilledLeavesNoTaskBehind) {
+TEST_F(ContainerEndTest, ATaskIsKilledWhenTheGuardProcessAboveItsExecutorIsKilled) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
@@ -433,14 +433,14 @@ TEST_F(ContainerEndTest, AGuardThatIsKilledLeavesNoTaskBehind) {
 }
 
 // A NodeManager sends this KILL if its TERM had no effect in time.
-TEST_F(ContainerEndTest, AProcessGroupThatIsKilledLeavesNoTaskBehind) {
+TEST_F(ContainerEndTest, ATaskIsKilledWhenTheProcessGroupOfItsContainerIsKilled) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
   NothingIsLeftOnceKilled(-launched_);
 }
 
-TEST_F(ContainerEndTest, ASuspendedExecutorIsWokenToEnd) {
+TEST_F(ContainerEndTest, ATaskWithASuspendedExecutorIsKilledWhenTheProcessGroupIsKilled) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
@@ -448,14 +448,14 @@ TEST_F(ContainerEndTest, ASuspendedExecutorIsWokenToEnd) {
   NothingIsLeftOnceKilled(-launched_);
 }
 
-TEST_F(ContainerProgramTest, StartingOutsideOfAContainerIsAUsageError) {
+TEST_F(ContainerProgramTest, StartingTheExecutorOutsideOfAContainerIsAUsageError) {
   const auto exit = Run({ProgramFolder() + "/tony-executor", "--container", logs_});
   ASSERT_TRUE(Until([&] { return exit->has_value(); }));
   EXPECT_EQ(**exit, Exited(64));
   EXPECT_THAT(Text(logs_ / "prelaunch.err"), HasSubstr("HADOOP_TOKEN_FILE_LOCATION is not set"));
 }
 
-TEST_F(ContainerProgramTest, DamagedCredentialsAreRefused) {
+TEST_F(ContainerProgramTest, TheExecutorRefusesADamagedCredentialsFile) {
   Localize("true");
   std::ofstream(container_ / "container_tokens") << "HDTS";
   const auto exit = Launch();

@@ -41,7 +41,7 @@ class EvidenceTest : public testing::Test {
   TempFolder temp_;
 };
 
-TEST_F(EvidenceTest, TheSecondCgroupVersionCountsInMemoryEvents) {
+TEST_F(EvidenceTest, OomKillsOfCgroupV2AreReadFromMemoryEvents) {
   Write("proc/self/cgroup", "0::/user.slice/job\n");
   Write("sys/fs/cgroup/user.slice/job/memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 0\n");
   Write("proc/vmstat", "nr_free_pages 7\noom_kill 5\n");
@@ -50,20 +50,20 @@ TEST_F(EvidenceTest, TheSecondCgroupVersionCountsInMemoryEvents) {
   EXPECT_EQ(kills.machine, 5);
 }
 
-TEST_F(EvidenceTest, TheFirstCgroupVersionCountsInOomControl) {
+TEST_F(EvidenceTest, OomKillsOfCgroupV1AreReadFromMemoryOomControl) {
   Write("proc/self/cgroup", "12:cpu,cpuacct:/a\n4:memory:/docker/7\n0::/\n");
   Write("sys/fs/cgroup/memory/docker/7/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
   EXPECT_EQ(CountOomKills(temp_.path()).machine, std::nullopt);
 }
 
-TEST_F(EvidenceTest, AContainerSeesItsCgroupAsTheMountsRoot) {
+TEST_F(EvidenceTest, OomKillsInAContainerAreReadFromTheRootOfTheCgroupMount) {
   Write("proc/self/cgroup", "0::/kubepods/pod7\n");
   Write("sys/fs/cgroup/memory.events", "oom_kill 1\n");
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 1);
 }
 
-TEST_F(EvidenceTest, UnreadableFilesLeaveTheCountsUnknown) {
+TEST_F(EvidenceTest, OomKillCountsAreUnknownIfTheKernelsFilesAreMissingOrMalformed) {
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, std::nullopt);
   Write("proc/self/cgroup", "garbage\n:\n0::\n");
   Write("proc/vmstat", "oom_kill many\noom_kill\n");
@@ -71,14 +71,14 @@ TEST_F(EvidenceTest, UnreadableFilesLeaveTheCountsUnknown) {
   EXPECT_EQ(CountOomKills(temp_.path()).machine, std::nullopt);
 }
 
-TEST_F(EvidenceTest, ACgroupWithoutMemoryEventsUsesTheCountOfItsParent) {
+TEST_F(EvidenceTest, OomKillsAreReadFromTheNearestParentCgroupThatCountsThem) {
   Write("proc/self/cgroup", "0::/user/x/tony-job-1-1\n");
   Write("sys/fs/cgroup/user/x/tony-job-1-1/cgroup.procs", "");
   Write("sys/fs/cgroup/user/memory.events", "low 0\noom_kill 4\n");
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
 }
 
-TEST_F(EvidenceTest, TheCountsShowWhyAnAttemptWasKilled) {
+TEST_F(EvidenceTest, AnIncreasedOomKillCountShowsIfTheCgroupOrTheMachineRanOutOfMemory) {
   EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
   EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
   EXPECT_EQ(Compare({{}, 5}, {{}, 6}), OomEvidence::kMachine);
@@ -89,7 +89,7 @@ TEST_F(EvidenceTest, TheCountsShowWhyAnAttemptWasKilled) {
   EXPECT_EQ(Compare({9, 9}, {1, 1}), OomEvidence::kNone) << "counted in another cgroup";
 }
 
-TEST_F(EvidenceTest, AnOomKillIsDescribedWithTheNumbersOfTheCgroup) {
+TEST_F(EvidenceTest, AnOomKillIsDescribedWithTheMemoryLimitAndPeakOfTheCgroup) {
   Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
   Write("sys/fs/cgroup/u/tony-job-1-1/memory.max", "2147483648\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
@@ -102,7 +102,7 @@ TEST_F(EvidenceTest, AnOomKillIsDescribedWithTheNumbersOfTheCgroup) {
       "kernel; tony.worker.memory sets it");
 }
 
-TEST_F(EvidenceTest, ALimitOfAnotherCgroupIsNamedAsSuch) {
+TEST_F(EvidenceTest, TheOomMessageNamesTheCgroupsLimitIfTonyDidNotMakeTheCgroup) {
   Write("proc/self/cgroup", "4:memory:/docker/7\n");
   Write("sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()), "");
@@ -118,7 +118,7 @@ TEST_F(EvidenceTest, ALimitOfAnotherCgroupIsNamedAsSuch) {
 }
 
 // With pages of 4 KiB, 1280 pages are 5 MB.
-TEST_F(EvidenceTest, ATasksProcessesAreKilledBeforeTheirExecutorWhenMemoryRunsOut) {
+TEST_F(EvidenceTest, TheOomScoreForATaskIsHigherThanTheScoreOfItsExecutor) {
   if (sysconf(_SC_PAGESIZE) != 4096) GTEST_SKIP() << "pages of another size";
   EXPECT_EQ(OomScoreOfTask(temp_.path()), "");
   Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
@@ -139,13 +139,13 @@ TEST_F(EvidenceTest, ATasksProcessesAreKilledBeforeTheirExecutorWhenMemoryRunsOu
   EXPECT_EQ(with_limit(2048), "-995") << "or nothing in the cgroup could be killed";
 }
 
-TEST_F(EvidenceTest, WithoutALimitTheScoreDependsOnTheMachinesMemory) {
+TEST_F(EvidenceTest, TheOomScoreForATaskWithoutAMemoryLimitIsBasedOnTheMachinesMemory) {
   Write("proc/self/oom_score_adj", "0\n");
   Write("proc/self/statm", "2000 1 900 1 0 300 0\n");
   EXPECT_EQ(OomScoreOfTask(temp_.path()), "1");
 }
 
-TEST_F(EvidenceTest, EvidenceOfAFailureHasTheErrorReportAndTheLastLines) {
+TEST_F(EvidenceTest, EvidenceOfAFailureContainsTheErrorReportAndTheLastLinesOfStderr) {
   Write("stderr", "boom\n");
   Write("error.json", R"({"class":"infra","advice":"transient","message":"the store\nis \u001b[31mdown"})");
   const Evidence seen = Gathered();
@@ -156,14 +156,14 @@ TEST_F(EvidenceTest, EvidenceOfAFailureHasTheErrorReportAndTheLastLines) {
   EXPECT_EQ(seen.report_problem, "");
 }
 
-TEST_F(EvidenceTest, EvidenceHasStdoutAndNamesNoFullDiskIfThereIsRoom) {
+TEST_F(EvidenceTest, EvidenceContainsTheEndOfStdoutAndNoFullDiskIfTheDiskHasRoom) {
   Write("stdout", "step 7\n");
   EXPECT_EQ(Gathered().stdout_tail, "step 7\n");
   EXPECT_EQ(Gathered().full_disk, "");
   EXPECT_EQ(FullDiskUnder("/no/such/folder"), "");
 }
 
-TEST_F(EvidenceTest, NothingElseIsReadAfterASuccess) {
+TEST_F(EvidenceTest, StderrAndTheErrorFileAreNotReadAfterASuccess) {
   Write("stderr", "boom\n");
   Write("error.json", "{");
   const Evidence seen = Gathered({ExitStatus::Kind::kExited, 0});
@@ -176,7 +176,7 @@ TEST_F(EvidenceTest, AMissingErrorFileIsNotAnError) {
   EXPECT_FALSE(Gathered().report);
 }
 
-TEST_F(EvidenceTest, AnInvalidErrorFileIsNamedAndIgnored) {
+TEST_F(EvidenceTest, AMalformedOrTooLargeErrorFileIsReportedAndIgnored) {
   Write("error.json", "{\"class\":");
   EXPECT_TRUE(Trouble().starts_with("error file: not JSON: ")) << Trouble();
   EXPECT_FALSE(Gathered().report);
@@ -186,7 +186,7 @@ TEST_F(EvidenceTest, AnInvalidErrorFileIsNamedAndIgnored) {
   EXPECT_EQ(Trouble(), "error file: larger than 256 KiB");
 }
 
-TEST_F(EvidenceTest, APipeOrALinkIsNeitherReadNorWaitedFor) {
+TEST_F(EvidenceTest, AnErrorFileThatIsAPipeOrALinkIsReportedAndNotRead) {
   ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
   EXPECT_EQ(Trouble(), "error file: the path is not a regular file");
   RemoveLeftoverFile(In("error.json"));
@@ -252,7 +252,7 @@ std::vector<Recorded> AllRecorded() {
   return all;
 }
 
-TEST(FirstCausesTest, EachVerdictNamesItsCauseAndClassAndNotTheTrap) {
+TEST(FirstCausesTest, VerdictsOnRecordedFailuresNameTheRealCauseAndClassAndNoMisleadingText) {
   const auto all = AllRecorded();
   EXPECT_GE(all.size(), 60u);
   size_t right = 0;
@@ -272,14 +272,14 @@ TEST(FirstCausesTest, EachVerdictNamesItsCauseAndClassAndNotTheTrap) {
 
 std::string Masked(const std::string& secret, const std::string& text) { return SecretMask({secret}).Masked(text); }
 
-TEST(SecretMaskTest, EachPlaceOfAValueIsMasked) {
+TEST(SecretMaskTest, EveryOccurrenceOfASecretIsMasked) {
   EXPECT_EQ(Masked("s3cret", "a s3cret, s3crets3cret"), "a ***, ***");
   EXPECT_EQ(Masked("s3cret", "a secret"), "a secret");
   EXPECT_EQ(SecretMask({"abcdef", "defghi"}).Masked("abcdefghi"), "***") << "secrets that overlap";
   EXPECT_EQ(SecretMask().Masked("text"), "text");
 }
 
-TEST(SecretMaskTest, ShortValuesAreNotMasked) {
+TEST(SecretMaskTest, SecretsShorterThan4CharactersAreNotMasked) {
   EXPECT_EQ(Masked("abc", "abc"), "abc");
   EXPECT_EQ(Masked("abcd", "abcd"), "***");
   EXPECT_EQ(Masked("", "text"), "text");
@@ -287,7 +287,7 @@ TEST(SecretMaskTest, ShortValuesAreNotMasked) {
 
 // The encoded forms are the same value as Python and JavaScript encode it: quote(), quote_plus(), encodeURIComponent(),
 // json.dumps(), repr(), base64.b64encode() and urlsafe_b64encode().
-TEST(SecretMaskTest, TheFormsInUrlsJsonAndBase64AreMasked) {
+TEST(SecretMaskTest, UrlEncodedJsonEscapedAndBase64FormsOfASecretAreMasked) {
   const std::string secret = "p/a s?s\"\\w\xC3\xB6rd!";
   for (const char* form :
        {"p/a%20s%3Fs%22%5Cw%C3%B6rd%21", "p%2Fa+s%3Fs%22%5Cw%C3%B6rd%21", "p%2Fa%20s%3Fs%22%5Cw%C3%B6rd!",
@@ -300,21 +300,21 @@ TEST(SecretMaskTest, TheFormsInUrlsJsonAndBase64AreMasked) {
 
 // Headers hold the base64 form of "user:password", here of train:fdS3cret77, me:fdS3cret77, x:fdS3cret77 and
 // abcd:fdS3cret77.
-TEST(SecretMaskTest, AValueAfterAUserNameInBase64IsMasked) {
+TEST(SecretMaskTest, ASecretThatFollowsAUserNameInBase64IsMasked) {
   EXPECT_EQ(Masked("fdS3cret77", "Basic dHJhaW46ZmRTM2NyZXQ3Nw=="), "Basic dHJhaW46***==");
   EXPECT_THAT(Masked("fdS3cret77", "Basic bWU6ZmRTM2NyZXQ3Nw=="), Not(HasSubstr("TM2NyZX")));
   EXPECT_THAT(Masked("fdS3cret77", "Basic eDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
   EXPECT_THAT(Masked("fdS3cret77", "Basic YWJjZDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
 }
 
-TEST(SecretMaskTest, EachOfSeveralLinesIsASecret) {
+TEST(SecretMaskTest, EachLongLineOfAMultiLineSecretIsMasked) {
   const std::string key = "-----BEGIN KEY-----\r\nMIIEvQIBADAN\r\nab\r\n-----END KEY-----\n";
   EXPECT_EQ(Masked(key, "line MIIEvQIBADAN\nab\n"), "line ***\nab\n");
   EXPECT_EQ(Masked(key, StrCat("<", key, ">")), "<***>");
   EXPECT_EQ(Masked("fdS3\n", "fdS3 x"), "*** x") << "a file's line end";
 }
 
-TEST(SecretMaskTest, ThePasswordOfAUrlIsASecret) {
+TEST(SecretMaskTest, ThePasswordInASecretUrlIsMaskedAlsoOutsideOfTheUrl) {
   const std::string url = "postgresql://train:gu%40ss@db:5432/x?sslmode=on";
   EXPECT_EQ(Masked(url, "no such user: train gu@ss gu%40ss"), "no such user: train *** ***");
   EXPECT_EQ(Masked("https://example.org/a@b", "example.org"), "example.org");
@@ -326,14 +326,14 @@ TEST(SecretMaskTest, MaskingInPlaceKeepsTheLength) {
   EXPECT_EQ(text, "a ****** b");
 }
 
-TEST(SecretMaskTest, AnIncompleteSecretAtTheEndIsHeldBack) {
+TEST(SecretMaskTest, TheLengthOfAnIncompleteSecretAtTheEndOfATextIsFound) {
   const SecretMask mask({"s3cret"});
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cre"), 5u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cret"), 0u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3"), 0u) << "as everything may be";
 }
 
-TEST(SecretMaskTest, VariablesAreSecretByTheirOriginOrTheirName) {
+TEST(SecretMaskTest, VariablesAreSecretIfTheJobDeclaresThemSecretOrTheirNameContainsTokenOrPassword) {
   EXPECT_THAT(SecretValues({"A=x", "B=a=b"}, {"HF_TOKEN=12345678", "API_KEY=1234", "TOKENIZERS_PARALLELISM=falsefalse",
                                               "db_password=longenough", "PATH=/usr/bin:/bin"}),
               ElementsAre("x", "a=b", "12345678", "longenough"));

@@ -135,7 +135,7 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
   BoostProcessRunner processes_{loop_};
 };
 
-TEST_P(ExecutorDaemonsTest, NoneLivesWhenTheNextAttemptBegins) {
+TEST_P(ExecutorDaemonsTest, NoDaemonOfAnEarlierAttemptIsAliveWhenTheNextAttemptBegins) {
   const int attempts = GetParam() == "refork" ? Rounds(100) : 10;
   Make(GetParam());
   RepeatingAm am(attempts);

@@ -85,7 +85,7 @@ struct ProcessWorld : Subreaper {
 };
 
 const TestRow kProcesses[] = {
-    {"OpenFilesInSharedMemoryAreRemovedWithAStoppedTask",
+    {"FilesInDevShmThatAStoppedTaskHasOpenAreRemoved",
      {{"run echo a > FILE-closed; exec 3> FILE; touch ready; exec sleep 1000 | stop 10000 | outcome", "^killed"},
       {"remove-shared | remove-shared -closed", "was gone | was there"}}},
     {"ATaskThatIgnoresTermIsKilledAfterTheGrace",
@@ -93,7 +93,7 @@ const TestRow kProcesses[] = {
        "^killed KILL | so long"},
       {"runs pid", "ended"}}},
     // Process 0 ignores SIGTERM, process 1 fails, and process 2 has a child in a session of its own.
-    {"AFailedProcessLeavesNoOtherProcessOfTheTask",
+    {"TheFailureOfOneProcessEndsAllOtherProcessesOfTheTask",
      {{"run-three echo $$ > pid-$TONY_PROCESS_INDEX; case $TONY_PROCESS_INDEX in "
        "0) trap '' TERM; while :; do sleep 0.02; done;; "
        "1) until [ -e child -a -e pid-0 ]; do sleep 0.02; done; touch ready; until [ -e fail ]; do sleep 0.02; done; "
@@ -101,27 +101,27 @@ const TestRow kProcesses[] = {
        "2) setsid sleep 1000 & echo $! > child.new; mv child.new child; wait;; esac | write fail | outcome",
        "user_error 3, because: its last line: boom, stderr: boom\n, process 1."},
       {"runs pid-0 | runs pid-2 | runs child", "ended | ended | ended"}}},
-    {"ATaskThatEndsOnTermKeepsItsExitCode",
+    {"ATaskThatExitsOnSigtermIsReportedWithItsOwnExitCode",
      {{"run trap 'exit 5' TERM; touch ready; while :; do sleep 0.02; done | stop 10000 | outcome", "^killed 5"}}},
-    {"AProgramMaySaveAfterTermAlthoughItsShellDiesAtOnce",
+    {"AProgramHasTimeToSaveAfterSigtermAlthoughItsShellDiesAtOnce",
      {{"run sh -c 'trap \"sleep 0.3 && echo x > saved; exit\" TERM; touch ready; while :; do sleep 0.02; done'; echo "
        "after"
        " | stop 10000 | outcome | text saved",
        "^killed TERM | x,"}}},
-    {"AProcessThatFledIntoItsOwnSessionIsEnded",
+    {"AProcessInASessionOfItsOwnIsKilledWhenTheTaskIsStopped",
      {{"run setsid bash -c 'echo $$ > fled; touch ready; sleep 1000' & wait | stop 10000 | outcome | runs fled",
        "^killed | ended"}}},
-    {"ADaemonThatIgnoresTermIsKilledAfterItsParentHasExited",
+    {"AnOrphanedDaemonThatIgnoresSigtermIsKilledWhenTheTaskIsStopped",
      {{"run (setsid bash -c 'trap \"\" TERM; echo $$ > daemon; touch ready; while :; do sleep 0.02; done' &); sleep "
        "1000"
        " | stop 200 | outcome | runs daemon",
        "^killed | ended"}}},
-    {"BackgroundProcessesEndWithTheTask",
+    {"BackgroundProcessesAreKilledAtTheEndOfTheTaskIfTonyTaskBackgroundIsEnd",
      {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
        "outcome",
        "^success 0 | ~running in the background, and the executor ended it"},
       {"runs left | left", "ended | 0 left"}}},
-    {"AFailureBringsTheLastLinesOfStderr",
+    {"AFailureIsReportedWithTheLastLinesOfStderr",
      {{"run echo first >&2; touch ready; echo boom >&2; exit 3 | outcome",
        "user_error 3, because: its last line: boom, stderr: first\nboom\n."}}},
     {"AMissingCommandIsAUserConfigError",
@@ -131,12 +131,12 @@ TABLE_TEST(ExecutorProcessTest, kProcesses, ScriptIn<ProcessWorld>());
 
 class ExecutorNoticeTest : public testing::Test, protected ProcessWorld {};
 
-TEST_F(ExecutorNoticeTest, ATasksProcessesAreKilledBeforeItsExecutorWhenMemoryRunsOut) {
+TEST_F(ExecutorNoticeTest, ProcessesOfATaskHaveAHigherOomScoreThanTheirExecutor) {
   RunTask("(cat /proc/self/oom_score_adj > score); touch ready; exec sleep 1000");
   EXPECT_GT(ParseInt(Trim(Content(bed->InWork("score")))), ParseInt(Trim(Content("/proc/self/oom_score_adj"))));
 }
 
-TEST_F(ExecutorNoticeTest, TheNoticeIsWrittenBeforeTheSignal) {
+TEST_F(ExecutorNoticeTest, TheStopNoticeWithReasonAndDeadlineIsWrittenBeforeSigtermIsSent) {
   RunTask(
       "test ! -e $TONY_NOTICE_FILE || exit 9; trap 'cat $TONY_NOTICE_FILE > seen; exit 5' TERM; touch ready; "
       "while :; do sleep 0.02; done");
@@ -151,7 +151,7 @@ TEST_F(ExecutorNoticeTest, TheNoticeIsWrittenBeforeTheSignal) {
   EXPECT_LE(*deadline, bed->loop.Now() + Duration{10'000});
 }
 
-TEST_F(ExecutorNoticeTest, OrphansAreReapedAndNeverTakeTheTasksExitStatus) {
+TEST_F(ExecutorNoticeTest, OrphanedProcessesAreReapedAndDoNotChangeTheExitStatusOfTheTask) {
   RunTask("for i in $(seq 30); do (true &); done; touch ready; exit 7");
   EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kExited, 7}));
   ASSERT_TRUE(bed->Until([] {
@@ -197,26 +197,26 @@ std::string FailureOf(const std::string& command) {
 }
 
 const TestRow kFailures[] = {
-    {"ExitCodesMeanTransientOrPermanent", {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
-    {"AnErrorFileAddsToTheOutcome",
+    {"Exit193IsTransient194IsPermanent", {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
+    {"TheErrorFileSetsClassMessageAndAdviceOfTheOutcome",
      {{R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)",
        "^infra 4, because: no license, permanent."}}},
-    {"TorchsErrorFileIsRead",
+    {"TheErrorFileOfPyTorchSetsTheCauseOfTheOutcome",
      {{R"(@TORCH echo '{"message":{"message":"RuntimeError: CUDA out of memory.","extraInfo":{}}}' > )"
        "$TORCHELASTIC_ERROR_FILE; exit 1",
        "^oom 1, because: RuntimeError: CUDA out of memory.: out of GPU memory."}}},
-    {"ABrokenErrorFileIsNamed",
+    {"AMalformedErrorFileIsReportedInTheOutcome",
      {{"echo oops > $TONY_ERROR_FILE; exit 5", "^user_error 5, because: error file: not JSON: "}}},
     {"TheLastLinesOfStderrDecideTheClass",
      {{"echo 'ModuleNotFoundError: No module named x' >&2; exit 1",
        "^user_config 1, because: ModuleNotFoundError: No module named x: a Python module is missing or broken in the "
        "task's environment, stderr: ModuleNotFoundError: No module named x\n"}}},
-    {"TheOutcomeHasTheEndOfStdout",
+    {"TheOutcomeOfAFailureContainsTheEndOfStdout",
      {{"echo no rows; exit 1", "user_error 1, because: its last line: no rows (on stdout). stdout: no rows\n"}}},
-    {"TheJobsOwnRulesDecideTheClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
-    {"AKillWithoutEvidenceIsNotCalledOutOfMemory",
+    {"FailureRulesOfTheJobDecideTheFailureClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
+    {"ASigkillWithoutOomEvidenceIsNotReportedAsOutOfMemory",
      {{"kill -9 $$", "^infra KILL, because: killed by something outside of the job"}}},
-    {"ASuccessCountsWhateverWasWritten",
+    {"ExitCode0IsASuccessDespiteAnErrorFileAndAnErrorOnStderr",
      {{"echo '{\"class\":\"infra\"}' > $TONY_ERROR_FILE; echo MemoryError >&2; exit 0", "success 0. Never."}}},
 };
 TABLE_TEST(ExecutorFailureTest, kFailures, Gives(FailureOf));
@@ -285,7 +285,7 @@ class BackgroundTest : public testing::Test, protected Subreaper {
 
 constexpr const char* kTrain = "sh -c './train 0.2; touch done'";
 
-TEST_F(BackgroundTest, WorkInTheBackgroundOfAShellIsWaitedFor) {
+TEST_F(BackgroundTest, TheTaskWaitsForWorkThatItsShellLeftInTheBackground) {
   const std::string train = kTrain;
   ExpectWaits(train + " &");
   ExpectWaits("nohup " + train + " >train.log 2>&1 & echo started");
@@ -300,7 +300,7 @@ TEST_F(BackgroundTest, WorkInTheBackgroundOfAShellIsWaitedFor) {
   ExpectWaits("./tensorboard 1000 & " + train + " &");
 }
 
-TEST_F(BackgroundTest, HelpersAreKilledAndNamedWhenTheProgramHasEnded) {
+TEST_F(BackgroundTest, BackgroundHelpersAreKilledAndNamedWhenTheMainProgramHasEnded) {
   ExpectEnds("./train 1000 & ./work 0.2", "train");
   ExpectEnds("./train 1000 & ./work 0.2 | cat; true", "train");
   ExpectEnds("sleep 1000 & ./work 0.2", "sleep");
@@ -310,15 +310,15 @@ TEST_F(BackgroundTest, HelpersAreKilledAndNamedWhenTheProgramHasEnded) {
   ExpectEnds("perl -e 'system \"./train 1000 &\"; select undef, undef, undef, 0.2'; true", "train");
 }
 
-TEST_F(BackgroundTest, AServiceIsWaitedForIfItIsTheOnlyProcess) {
+TEST_F(BackgroundTest, TheTaskWaitsForABackgroundServiceIfTheServiceIsTheOnlyProcess) {
   EXPECT_THAT(Run("./tensorboard 0.2 &").message, HasSubstr("waited for"));
 }
 
-TEST_F(BackgroundTest, ProcessesThatEndAtTheSameTimeAreNotReported) {
+TEST_F(BackgroundTest, BackgroundProcessesThatEndTogetherWithTheCommandAreNotReported) {
   EXPECT_EQ(Run("true & ./work 0.1 | tee log").message, "");
 }
 
-TEST_F(BackgroundTest, TheFirstFailureCountsAfterAllBackgroundWorkHasEnded) {
+TEST_F(BackgroundTest, TheFirstBackgroundFailureIsTheOutcomeAfterAllBackgroundWorkHasEnded) {
   const Outcome outcome =
       Run("sh -c './train 0.1; echo boom >&2; exit 3' & sh -c './train 0.2; touch done; exit 4' & true");
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
@@ -327,7 +327,7 @@ TEST_F(BackgroundTest, TheFirstFailureCountsAfterAllBackgroundWorkHasEnded) {
   EXPECT_TRUE(IsThere("done"));
 }
 
-TEST_F(BackgroundTest, AStopReachesBackgroundWork) {
+TEST_F(BackgroundTest, StoppingATaskEndsItsBackgroundWork) {
   Start("./train 1000 & touch ready");
   ASSERT_TRUE(bed_->Until([this] { return IsThere("ready") && Descendants(getpid()).size() == 1; }));
   ASSERT_TRUE(bed_->Order({.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = Duration{10'000}}));
@@ -338,7 +338,7 @@ TEST_F(BackgroundTest, AStopReachesBackgroundWork) {
   EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
 }
 
-TEST_F(BackgroundTest, TheJobMayConfigureItsBackgroundWork) {
+TEST_F(BackgroundTest, TonyTaskBackgroundDecidesIfBackgroundWorkIsEndedOrFailsTheTaskOrIsAwaited) {
   const Outcome ended = Run("./train 1000 &", Background::kEnd);
   EXPECT_TRUE(ended.Succeeded());
   EXPECT_THAT(ended.message, HasSubstr("the executor ended it"));
@@ -348,7 +348,7 @@ TEST_F(BackgroundTest, TheJobMayConfigureItsBackgroundWork) {
   EXPECT_THAT(Run("./train 0.2 & ./work 0.1", Background::kWait).message, HasSubstr("waited for"));
 }
 
-TEST(ServiceProgramTest, ServicesAreRecognisedByTheirProgram) {
+TEST(ServiceProgramTest, ServicesSuchAsTensorboardAreRecognisedByTheirProgramName) {
   EXPECT_TRUE(IsService({"/venv/bin/python3", "/venv/bin/tensorboard", "--logdir", "x"}));
   EXPECT_TRUE(IsService({"python", "-m", "tensorboard.main"}));
   EXPECT_TRUE(IsService({"wandb-service(2-71)"}));

@@ -69,7 +69,7 @@ class ExecutorProgramTest : public testing::Test {
   pid_t launched_ = 0;
 };
 
-TEST_F(ExecutorProgramTest, RunsATaskFromRegistrationToRelease) {
+TEST_F(ExecutorProgramTest, TheExecutorRunsATaskFromRegistrationToRelease) {
   Make("echo out; echo $TONY_TASK >&2; exit 3");
   ScriptedAm am({1});
   Rule(am, 1);
@@ -101,7 +101,7 @@ TEST_F(ExecutorProgramTest, TheTaskRunsOnWhenTheAmIsReplaced) {
   EXPECT_EQ(second.outcomes[0].exit, Exited(0));
 }
 
-TEST_F(ExecutorProgramTest, ASecondExecutorOfAnAttemptLeavesAtOnce) {
+TEST_F(ExecutorProgramTest, ASecondExecutorForTheSameAttemptExitsAtOnce) {
   Make("sleep 1000");
   ScriptedAm am({1});
   Rule(am, 1);

@@ -14,13 +14,13 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(VisibleGpusTest, DevicesAreNamedByNumberOrName) {
+TEST(VisibleGpusTest, GpusInCudaVisibleDevicesAreListedByNumberOrName) {
   EXPECT_THAT(VisibleGpus("0"), ElementsAre("0"));
   EXPECT_THAT(VisibleGpus("3,1"), ElementsAre("3", "1"));
   EXPECT_THAT(VisibleGpus("GPU-8932f937, MIG-4b2f"), ElementsAre("GPU-8932f937", "MIG-4b2f"));
 }
 
-TEST(VisibleGpusTest, DevicesAfterAnInvalidOneDoNotCount) {
+TEST(VisibleGpusTest, GpusAfterAnInvalidEntryOfCudaVisibleDevicesAreIgnored) {
   EXPECT_THAT(VisibleGpus(""), IsEmpty());
   EXPECT_THAT(VisibleGpus("-1"), IsEmpty());
   EXPECT_THAT(VisibleGpus("NoDevFiles"), IsEmpty());
@@ -37,7 +37,7 @@ std::optional<GpuUsage> Measured(const std::vector<std::string>& devices) {
   return watch.Newest();
 }
 
-TEST(GpuWatchTest, TheDevicesOfAnAttemptAreMeasuredTogether) {
+TEST(GpuWatchTest, GpuMemoryIsSummedAndGpuLoadAveragedOverTheGpusOfAnAttempt) {
   const auto both = Measured({"0", "1"});
   ASSERT_TRUE(both);
   EXPECT_EQ(both->memory_bytes, 31'000'000'000);
@@ -48,11 +48,11 @@ TEST(GpuWatchTest, TheDevicesOfAnAttemptAreMeasuredTogether) {
   EXPECT_EQ(Measured({"1"})->percent, 90);
 }
 
-TEST(GpuWatchTest, ADeviceThatIsLostDoesNotHideTheOthers) {
+TEST(GpuWatchTest, ALostGpuDoesNotPreventTheMeasurementOfTheOtherGpus) {
   EXPECT_EQ(Measured({"GPU-lost", "7", "GPU-none", "1"})->percent, 90);
 }
 
-TEST(GpuWatchTest, WhereThereIsNoLibraryNothingIsMeasured) {
+TEST(GpuWatchTest, GpuUsageIsNotMeasuredWithoutTheNvmlLibrary) {
   for (const char* library : {"libno-such-nvml.so.1", "libc.so.6", "/etc/passwd", ""}) {
     GpuWatch watch({"0"}, library);
     watch.Stop();

@@ -72,7 +72,7 @@ std::vector<Duration> ReadsOfJob(int tasks, Duration spread, Duration length) {
   return all;
 }
 
-TEST(LeasePaceTest, AThousandOrphansReadAtMostTwoHundredTimesASecond) {
+TEST(LeasePaceTest, AThousandExecutorsWithoutAnAmReadTheLeaseAtMost200TimesASecond) {
   for (const Duration spread : {Duration(0), Duration(6'000)}) {
     const auto reads = ReadsOfJob(1000, spread, seconds{12});
     EXPECT_LE(MostInASecond(reads), 200u) << spread.count();
@@ -80,14 +80,14 @@ TEST(LeasePaceTest, AThousandOrphansReadAtMostTwoHundredTimesASecond) {
   }
 }
 
-TEST(LeasePaceTest, AThousandOrphansReadFirstWithinFiveSeconds) {
+TEST(LeasePaceTest, EachOf1000ExecutorsWithoutAnAmReadsTheLeaseWithin5Seconds) {
   std::vector<Duration> first;
   for (int i = 0; i < 1000; ++i) first.push_back(PaceOf(1000, i).First(kDriverStart) - kDriverStart);
   EXPECT_LT(*std::ranges::max_element(first), seconds{5});
   EXPECT_LE(MostInASecond(first), 200u);
 }
 
-TEST(LeasePaceTest, TheOrphansOfASmallJobReadAtOnceAndThenEveryTwoToTenSeconds) {
+TEST(LeasePaceTest, ExecutorsOfASmallJobWithoutAnAmReadTheLeaseAtOnceAndThenEvery2To10Seconds) {
   for (const double jitter : {0.0, 0.5, 0.99}) {
     for (int i = 0; i < 2; ++i) {
       const auto reads = ReadsOf(PaceOf(2, i), jitter, Duration(0), seconds{100});
@@ -103,7 +103,7 @@ TEST(LeasePaceTest, TheOrphansOfASmallJobReadAtOnceAndThenEveryTwoToTenSeconds) 
 }
 
 // Later reads could not show in time that the executor is cut off.
-TEST(LeasePaceTest, NoJobIsSoLargeThatItsReadsAreMoreThanTenSecondsApart) {
+TEST(LeasePaceTest, LeaseReadsOfAnExecutorAreAtMost10SecondsApartInAJobOf10000Tasks) {
   for (const int index : {0, 1, 9'999}) {
     const auto reads = ReadsOf(PaceOf(10'000, index), 0.5, Duration(0), seconds{60});
     EXPECT_LE(reads[0], seconds{10});
@@ -111,7 +111,7 @@ TEST(LeasePaceTest, NoJobIsSoLargeThatItsReadsAreMoreThanTenSecondsApart) {
   }
 }
 
-TEST(LeasePaceTest, TwoAnswersAreLessThanRecordFreshApart) {
+TEST(LeasePaceTest, TheGapBetweenTwoLeaseReadsIsShorterThanTheRecordFreshTime) {
   for (const Duration fresh : {Duration(1), Duration(300), Duration(3'000), Duration(15'000), Duration(600'000)}) {
     const Timers timers{.record_fresh = fresh};
     const LeasePace pace = PaceOf(4000, 17, timers);
@@ -120,7 +120,7 @@ TEST(LeasePaceTest, TwoAnswersAreLessThanRecordFreshApart) {
   }
 }
 
-TEST(LeasePaceTest, EachTaskHasAMomentOfItsOwn) {
+TEST(LeasePaceTest, EachOf300TasksFirstReadsTheLeaseAtADifferentTime) {
   std::map<Duration, int> moments;
   for (int i = 0; i < 300; ++i) ++moments[PaceOf(300, i).First(kDriverStart) - kDriverStart];
   EXPECT_EQ(moments.size(), 300u);
@@ -129,57 +129,57 @@ TEST(LeasePaceTest, EachTaskHasAMomentOfItsOwn) {
 // ---- what a TaskRun does
 
 const TestRow kSharedStore[] = {
-    {"TheLastAmIsTriedAtOnceWithoutARead",
+    {"AnExecutorThatLosesItsAmRetriesThatAmAtOnceWithoutReadingTheLease",
      {{"running, lose", "use am.example:7001; register running pid 4242; no read; no watch; link Registering"}}},
-    {"TheLastAmIsTriedAgainWithTheBackOff",
+    {"TheLostAmIsRetriedWithABackOffFrom100MillisecondsTo1Second",
      {{"running, lose, lose", "1 use"},
       {"pass 99ms", "no use"},
       {"pass 1ms, lose, pass 199ms", "1 use"},
       {"pass 1ms, lose, pass 400ms, lose, pass 800ms, lose, pass 1s, lose", "4 use; state Running"}}},
-    {"TheRecordIsReadWhileATryHangs", {{"running, lose, pass 5ms", "1 read; 1 use; link Registering"}}},
-    {"ALinkedExecutorDoesNotRead", {{"running, linked 5min", "no read"}}},
-    {"AStartingExecutorReadsAgainOnlyIfItsAmDoesNotAnswer",
+    {"TheLeaseIsReadWhileARetryOfTheLostAmHangs", {{"running, lose, pass 5ms", "1 read; 1 use; link Registering"}}},
+    {"AnExecutorConnectedToItsAmDoesNotReadTheLease", {{"running, linked 5min", "no read"}}},
+    {"AStartingExecutorReadsTheLeaseAgainOnlyIfItsAmDoesNotAnswer",
      {{"lease 1, pass 1900ms", "1 read"}, {"pass 2s", "1 read"}, {"registered, linked 5min", "no read"}}},
-    {"AReconnectedExecutorDoesNotReadAnyMore",
+    {"AReconnectedExecutorStopsReadingTheLease",
      {{"running, lose, pass 4ms, registered, linked 5min", "no read; state Running"}}},
-    {"ANewAmIsTriedAtOnce",
+    {"ANewAmInTheLeaseIsContactedAtOnceDespiteTheBackOff",
      {{"running, lose, lose", ""},
       {"lease 2 7002", "use am.example:7002; register running pid 4242"},
       {"registered 2", "await; state Running"}}},
-    {"ANewAmInterruptsATryThatHangs",
+    {"ANewAmInTheLeaseInterruptsAHangingRetryOfTheLostAm",
      {{"running, lose, lease 2 7002", "2 use; use am.example:7001; use am.example:7002"}}},
     // Another process serves at the same address. It has another epoch.
-    {"ALateAnswerDoesNotBreakTheLinkToTheAmAtTheSameAddress",
+    {"ALateLeaseReadDoesNotBreakTheLinkToANewAmAtTheSameAddress",
      {{"running, lose, pass 5ms, registered 2", "link Linked"}, {"lease 2 7001", "nothing; link Linked"}}},
-    {"ALateAnswerOfAnOlderAmIsIgnored",
+    {"ALateLeaseReadThatNamesAnOlderAmIsIgnored",
      {{"running, lose, lease 2 7002, registered 2", ""}, {"lease 1 7001", "nothing; link Linked"}}},
-    {"ALateAnswerOfANewerAmIsFollowed", {{"running, lose, registered 1", ""}, {"lease 2 7002", "use am.example:7002"}}},
-    {"AMissingRecordIsNotWatchedFor", {{"running, lose, lose, no-lease", "no watch; state Running"}}},
-    {"WithoutItsJobsFolderItStopsItsTaskAndLeaves", {{"running, lose, folder-gone", "state Stopping; signals TERM"}}},
-    {"AnAmThatIsNotLeaderIsTriedAgainWithTheBackOff",
+    {"ALateReadOfANewLeaseIsFollowed", {{"running, lose, registered 1", ""}, {"lease 2 7002", "use am.example:7002"}}},
+    {"NoFileWatchWaitsForAMissingLease", {{"running, lose, lose, no-lease", "no watch; state Running"}}},
+    {"ATaskWithoutAnAmStopsIfTheJobsFolderIsGone", {{"running, lose, folder-gone", "state Stopping; signals TERM"}}},
+    {"AnAmThatAnswersNotLeaderIsRetriedWithTheBackOff",
      {{"running, refuse not leader", "1 use"}, {"refuse not leader", "no use"}, {"pass 100ms", "1 use"}}},
-    {"TheNextAttemptDoesNotRead", {{"ended, NEXT 3, pass 1s, registered, linked 1min", "no read"}}},
+    {"TheNextAttemptRegistersWithoutReadingTheLease", {{"ended, NEXT 3, pass 1s, registered, linked 1min", "no read"}}},
     // ---- cut off or orphaned, with the slowest reads
-    {"WithARenewedRecordTheTaskIsStoppedAtTheCutOff",
+    {"ATaskThatLostItsAmIsStoppedAfter30SecondsIfTheLeaseIsStillRenewed",
      {{"running, lose, reads fresh 29750ms", "state Running"}, {"reads fresh 250ms", "state Stopping"}}},
-    {"WithoutTheStoreTheTaskIsStoppedAtTheCutOff",
+    {"ATaskThatLostItsAmIsStoppedAfter30SecondsIfTheLeaseCannotBeRead",
      {{"running, lose, reads nothing 29750ms", "state Running"}, {"reads nothing 250ms", "state Stopping"}}},
-    {"WithADeadAmTheTaskRunsOn",
+    {"ATaskThatLostItsAmRunsOnFor29MinutesIfTheLeaseIsNotRenewed",
      {{"running, lose, reads stale 29min", "state Running"}, {"reads stale 1min", "state Stopping"}}},
-    {"AnAmThatDiesLaterDoesNotStopTheTask", {{"running, lose, reads fresh 8s, reads stale 29min", "state Running"}}},
-    {"AnAmThatComesBackIsGivenTheFullTimeAgain",
+    {"ATaskRunsOnIfItsLostAmDiesSecondsLater", {{"running, lose, reads fresh 8s, reads stale 29min", "state Running"}}},
+    {"ALeaseThatIsRenewedAgainRestartsTheCutOffTime",
      {{"running, lose, reads stale 1min, reads fresh 29s", "state Running"}, {"reads fresh 17s", "state Stopping"}}},
-    {"ASecondLossCountsFromItsOwnStart",
+    {"TheTimeWithoutAnAmStartsAtZeroAfterASecondLoss",
      {{"running, lose, reads stale 1min, lease 2 7002, registered 2, linked 1min, lose, reads stale 29min",
        "state Running"}}},
-    {"AnExecutorWithoutATaskIsCutOffToo",
+    {"AWaitingExecutorWithoutATaskIsCutOffAsNodeLost",
      {{"lease 1, lose, reads fresh 29s", "state Waiting"}, {"reads fresh 3s", "outcome node_lost"}}},
 };
 TABLE_TEST(SharedStoreTest, kSharedStore, Script({}, 1, PaceOf(2, 1)));
 
 // ---- the cut-off in jobs of any size, and for any moment of the loss
 
-TEST(SharedStoreTest, ACutOffTaskOfALargeJobIsStoppedInTime) {
+TEST(SharedStoreTest, ACutOffTaskIsStoppedWithin35SecondsInJobsOf2To10000Tasks) {
   for (const int tasks : {2, 200, 1000, 2000, 10'000}) {
     for (const int index : {0, tasks / 2, tasks - 1}) {
       TaskRunDriver task = Running(PaceOf(tasks, index), index / static_cast<double>(tasks));
@@ -194,7 +194,7 @@ TEST(SharedStoreTest, ACutOffTaskOfALargeJobIsStoppedInTime) {
 }
 
 // The executor notices the death of a whole node late, by a call without an answer.
-TEST(SharedStoreTest, ATaskOfALargeJobOutlivesItsAm) {
+TEST(SharedStoreTest, ATaskRunsOnAfterItsAmDiesInJobsOf2To10000Tasks) {
   for (const int tasks : {2, 200, 1000, 2000, 10'000}) {
     for (const int index : {0, tasks / 2, tasks - 1}) {
       TaskRunDriver task = Running(PaceOf(tasks, index), index / static_cast<double>(tasks));

@@ -38,7 +38,7 @@ std::string Lines(int64_t from, int64_t size) {
   return text;
 }
 
-TEST(UntilNextCheckTest, FollowsTheSpeedOfTheWriter) {
+TEST(UntilNextCheckTest, TheTimeUntilTheNextSizeCheckShrinksWithTheSpeedOfTheLogWriter) {
   const Duration second(1000);
   EXPECT_EQ(UntilNextCheck(1024 * kMb, 0, second), second);
   EXPECT_EQ(UntilNextCheck(16 * kMb, 0, second), Duration(100)) << "a writer may begin with 100 MiB in that time";
@@ -91,7 +91,7 @@ class LogCapTest : public testing::Test {
   const std::filesystem::path file_ = temp_.path() / "stdout";
 };
 
-TEST_F(LogCapTest, TheBeginningAndTheEndStayAndTheMiddleIsFreed) {
+TEST_F(LogCapTest, OnlyTheMiddleOfALogAboveItsSizeLimitIsFreed) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GE(*cap.Check(), 10 * kMb);
@@ -101,7 +101,7 @@ TEST_F(LogCapTest, TheBeginningAndTheEndStayAndTheMiddleIsFreed) {
   EXPECT_EQ(ReadAll(), all.substr(0, kMb) + StrCat("[cut ", 11 * kMb, "]") + all.substr(12 * kMb));
 }
 
-TEST_F(LogCapTest, NothingIsFreedWithinTheLimit) {
+TEST_F(LogCapTest, ALogOnly1MbAboveItsSizeLimitIsNotCut) {
   Append(5 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_EQ(*cap.Check(), 0);
@@ -120,7 +120,7 @@ TEST_F(LogCapTest, AGrowingLogIsCutAgain) {
   EXPECT_TRUE(ReadAll().ends_with(end));
 }
 
-TEST_F(LogCapTest, ATruncatedLogIsMeasuredFromItsNewBeginning) {
+TEST_F(LogCapTest, ATruncatedLogIsCutAgainOnlyWhenItExceedsTheLimitAgain) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GT(*cap.Check(), 0);
@@ -131,7 +131,7 @@ TEST_F(LogCapTest, ATruncatedLogIsMeasuredFromItsNewBeginning) {
   EXPECT_LE(Room(), 6 * kMb);
 }
 
-TEST_F(LogCapTest, ALogWithHolesIsMeasuredByItsDiskSpace) {
+TEST_F(LogCapTest, ASparseLogIsMeasuredByItsDiskUsage) {
   Append(kMb);
   std::filesystem::resize_file(file_, static_cast<uintmax_t>(kMb) << 20);  // a hole of a terabyte
   LogSizeLimit cap(file_, 4 * kMb);
@@ -139,7 +139,7 @@ TEST_F(LogCapTest, ALogWithHolesIsMeasuredByItsDiskSpace) {
   EXPECT_EQ(ReadAll(), Lines(0, kMb) + StrCat("[cut ", (kMb << 20) - kMb, "]"));
 }
 
-TEST_F(LogCapTest, AFileInPlaceOfTheLogIsNotCut) {
+TEST_F(LogCapTest, ANewFileThatReplacedTheLogIsNotCut) {
   Append(kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   std::filesystem::remove(file_);
@@ -148,7 +148,7 @@ TEST_F(LogCapTest, AFileInPlaceOfTheLogIsNotCut) {
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
 }
 
-TEST_F(LogCapTest, ALinkAPipeAndAMissingFileAreNotCut) {
+TEST_F(LogCapTest, ALogThatIsALinkAPipeAFolderOrMissingIsNotCut) {
   Append(16 * kMb);
   const auto link = temp_.path() / "link", pipe = temp_.path() / "pipe";
   std::filesystem::create_symlink(file_, link);
@@ -160,7 +160,7 @@ TEST_F(LogCapTest, ALinkAPipeAndAMissingFileAreNotCut) {
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
 }
 
-TEST_F(LogCapTest, AFailureToCutIsReportedOnce) {
+TEST_F(LogCapTest, AFailureToCutALogIsReportedOnce) {
   Append(16 * kMb);
   LogSizeLimit cap(UniqueFd(open(file_.c_str(), O_RDONLY | O_CLOEXEC)), 4 * kMb);  // EBADF stands for any error
   const auto first = cap.Check();
@@ -170,7 +170,7 @@ TEST_F(LogCapTest, AFailureToCutIsReportedOnce) {
 }
 
 // A real writer writes as fast as it can while the reader follows it.
-TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
+TEST_F(LogCapTest, AReaderSeesNoNulBytesWhileTheLogOfAFastWriterIsCut) {
   Append(kMb);
   const pid_t writer = fork();
   if (writer == 0) {
@@ -198,7 +198,7 @@ TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
   EXPECT_LE(Room(), 7 * kMb);
 }
 
-TEST_F(LogCapTest, AReaderNeverSeesANulDuringCuts) {
+TEST_F(LogCapTest, AReaderSeesNoNulBytesWhileTheLogIsCutConcurrently) {
   const std::string content(16 * kMb, 'x');
   for (int round = 0; round < 20; ++round) {
     std::ofstream(file_, std::ios::trunc) << content;
@@ -236,7 +236,7 @@ class LogNotesTest : public testing::Test {
   LogGrowthNotes notes_{log_};
 };
 
-TEST_F(LogNotesTest, EachGrowthIsNotedOnce) {
+TEST_F(LogNotesTest, EachGrowthOfALogIsRecordedOnceWithItsTime) {
   notes_.Look(FromMillis(500));
   EXPECT_EQ(Notes(), "") << "there is no log yet";
   Append("one\n");
@@ -247,7 +247,7 @@ TEST_F(LogNotesTest, EachGrowthIsNotedOnce) {
   EXPECT_EQ(Notes(), "1000 4\n3000 8\n");
 }
 
-TEST_F(LogNotesTest, ATruncatedLogIsReported) {
+TEST_F(LogNotesTest, ALogThatTheTaskTruncatedIsReportedInAWarning) {
   Append("a long line\n");
   notes_.Look(FromMillis(1000));
   std::ofstream(log_, std::ios::trunc) << "new\n";
@@ -258,7 +258,7 @@ TEST_F(LogNotesTest, ATruncatedLogIsReported) {
   EXPECT_EQ(Notes(), "1000 12\n2000 4\n");
 }
 
-TEST_F(LogNotesTest, TheNotesOfALongRunHaveBoundedSize) {
+TEST_F(LogNotesTest, TheNumberOfRecordedGrowthTimesOfALongRunIsLimited) {
   std::filesystem::create_directories(temp_.path());
   for (int64_t i = 1; i <= 3 * int64_t{kMostLogNotes}; ++i) {
     std::filesystem::path log = log_;
@@ -273,7 +273,7 @@ TEST_F(LogNotesTest, TheNotesOfALongRunHaveBoundedSize) {
   EXPECT_EQ(kept[kept.size() - 2].size + 1, kept.back().size) << "the newest are as fine as ever";
 }
 
-TEST_F(LogNotesTest, AFileInPlaceOfTheNotesIsNotChanged) {
+TEST_F(LogNotesTest, ALinkOrPipeInPlaceOfTheGrowthTimesFileIsNotWritten) {
   std::ofstream(temp_.path() / "precious") << "mine";
   std::filesystem::create_symlink(temp_.path() / "precious", temp_.path() / "stdout.times");
   Append("one\n");

@@ -24,7 +24,7 @@ using testing::IsEmpty;
 
 TEST(LogFilesTest, AShortTextIsShownWhole) { EXPECT_EQ(LastLines("one\ntwo\n"), "one\ntwo\n"); }
 
-TEST(LogFilesTest, ATextWithoutAFinalLineEndGetsOne) { EXPECT_EQ(LastLines("one\ntwo"), "one\ntwo\n"); }
+TEST(LogFilesTest, AMissingFinalLineBreakIsAddedToTheLastLines) { EXPECT_EQ(LastLines("one\ntwo"), "one\ntwo\n"); }
 
 TEST(LogFilesTest, AnEmptyTextStaysEmpty) {
   EXPECT_EQ(LastLines(""), "");
@@ -80,7 +80,7 @@ TEST(LogFilesTest, TheEndOfALongFileIsRead) {
   EXPECT_TRUE(tail.ends_with("line 99999\n")) << tail;
 }
 
-TEST(LogFilesTest, TheFullTextAlsoHasEarlierLines) {
+TEST(LogFilesTest, TheFullLogTextContainsMoreThanTheLast20Lines) {
   std::string text = "\x1b[31mValueError: x\x1b[0m\n", expected = "ValueError: x\n";
   for (int i = 0; i < 500; ++i) text += "noise\n", expected += "noise\n";
   EXPECT_EQ(LogTailOf(text).text, expected);
@@ -90,7 +90,7 @@ TEST(LogFilesTest, TheFullTextAlsoHasEarlierLines) {
 TEST(LogFilesTest, AFileThatIsNotThereHasNoLastLines) { EXPECT_EQ(ReadLogTail("/nowhere/stderr").lines, ""); }
 
 // Otherwise the content of a file that a task puts in place of its log would get into the outcome.
-TEST(LogFilesTest, AFileThatIsALinkOrAPipeHasNoLastLines) {
+TEST(LogFilesTest, ALogFileThatIsALinkAPipeOrAFolderIsNotRead) {
   const TempFolder folder;
   std::ofstream(folder.path() / "secret") << "secret\n";
   ASSERT_EQ(ReadLogTail(folder.path() / "secret").lines, "secret\n");
@@ -128,7 +128,7 @@ class LogAnswersTest : public testing::Test {
                               [this](int64_t id, const std::vector<LogNews>& news) { sent_[id] = news; }};
 };
 
-TEST_F(LogAnswersTest, APieceIsReadFromItsOffsetOn) {
+TEST_F(LogAnswersTest, ALogQueryReturnsAtMostTheRequestedBytesFromTheRequestedOffset) {
   Write("one\ntwo\n");
   const auto news = AskAtOnce(Stdout(4));
   ASSERT_TRUE(news);
@@ -138,7 +138,7 @@ TEST_F(LogAnswersTest, APieceIsReadFromItsOffsetOn) {
   EXPECT_EQ(AskAtOnce(Stdout(4), 2)->text, "tw") << "no more than was asked for";
 }
 
-TEST_F(LogAnswersTest, SecretsAreStarsWhereverAPieceBeginsOrEnds) {
+TEST_F(LogAnswersTest, SecretsAreMaskedEvenIfALogPieceBeginsOrEndsInsideASecret) {
   PendingLogRequests answers(loop_, {temp_.path(), kTask, LogNames(1), SecretMask({"s3cret"})},
                              [this](int64_t id, const std::vector<LogNews>& news) { sent_[id] = news; });
   const auto read = [&](int64_t offset, int64_t most) {
@@ -158,7 +158,7 @@ TEST_F(LogAnswersTest, SecretsAreStarsWhereverAPieceBeginsOrEnds) {
   EXPECT_EQ(ExcerptsOf(Folder(1), 0, SecretMask({"s3cret"})).front().parts.front().text, "a ****** b\nc ******\n");
 }
 
-TEST_F(LogAnswersTest, AWaitingReaderSoonReceivesAWrittenLine) {
+TEST_F(LogAnswersTest, AWaitingLogQueryIsAnsweredWhenALineIsWritten) {
   Write("one\n");
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(10'000)}});
   EXPECT_THAT(sent_, IsEmpty());
@@ -167,14 +167,14 @@ TEST_F(LogAnswersTest, AWaitingReaderSoonReceivesAWrittenLine) {
   EXPECT_EQ(sent_[7].front().text, "two\n");
 }
 
-TEST_F(LogAnswersTest, AWaitingReaderGetsAnEmptyAnswerAtItsTimeout) {
+TEST_F(LogAnswersTest, AWaitingLogQueryReturnsAnEmptyAnswerAtItsTimeout) {
   Write("one\n");
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(50)}});
   ASSERT_TRUE(RunUntil(loop_, [&] { return !sent_.empty(); }));
   EXPECT_EQ(sent_[7].front().text, "");
 }
 
-TEST_F(LogAnswersTest, TheLogOfAnEndedAttemptIsNotWaitedFor) {
+TEST_F(LogAnswersTest, AQueryForTheLogOfAnEndedAttemptIsAnsweredAtOnce) {
   Write("one\n");
   ASSERT_TRUE(AttemptFolder(temp_.path(), {kTask, 1}).WriteOutcome({}).ok());
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(10'000)}});
@@ -182,7 +182,7 @@ TEST_F(LogAnswersTest, TheLogOfAnEndedAttemptIsNotWaitedFor) {
   EXPECT_TRUE(sent_[7].front().ended);
 }
 
-TEST_F(LogAnswersTest, OnlyLogsOfItsOwnTaskAreRead) {
+TEST_F(LogAnswersTest, AnExecutorReturnsOnlyLogFilesOfItsOwnTask) {
   Write("secret", "token");
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "token", 0})->is_there);
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "../1/stdout", 0})->is_there);
@@ -204,7 +204,7 @@ TEST_F(LogAnswersTest, AQueryWithoutAnOffsetReturnsSizePartsAndAttempts) {
   EXPECT_THAT(AskAtOnce(Stdout(-1, 5))->attempts, ElementsAre(1, 2)) << "also where that attempt is not there";
 }
 
-TEST_F(LogAnswersTest, AnAnswerNamesTheBytesThatTheLimitHasCut) {
+TEST_F(LogAnswersTest, ALogAnswerContainsTheNumberOfBytesThatTheSizeLimitCut) {
   constexpr int64_t kBlock = 1 << 20;
   Write(std::string(kBlock, 'a'));
   std::filesystem::resize_file(Folder(1) / "stdout", 3 * kBlock);  // a hole
@@ -216,7 +216,7 @@ TEST_F(LogAnswersTest, AnAnswerNamesTheBytesThatTheLimitHasCut) {
   EXPECT_THAT(AskAtOnce(Stdout(-1))->parts, ElementsAre(LogSpan{0, kBlock}, LogSpan{3 * kBlock, 3 * kBlock + 4}));
 }
 
-TEST_F(LogAnswersTest, SeveralLogsShareTheSizeOfAnAnswer) {
+TEST_F(LogAnswersTest, TheSizeLimitOfAnAnswerIsTheTotalForAllRequestedLogs) {
   Write("1234");
   Write("5678", "stderr-1");
   answers_.Take({{7, {Stdout(0), {{kTask, 1}, "stderr-1", 0}}, 6, Duration(0)}});
@@ -232,7 +232,7 @@ TEST_F(LogAnswersTest, QueriesOfAnEarlierMasterAreNotAnswered) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-TEST_F(LogAnswersTest, AnExcerptHasTheBeginningAndTheEnd) {
+TEST_F(LogAnswersTest, AnExcerptOfALongLogContainsItsBeginningAndItsEnd) {
   const std::string text(static_cast<size_t>(kExcerptHead + kExcerptTail) + 5, 'x');
   Write("a" + text + "z");
   const auto excerpts = ExcerptsOf(Folder(1), 0);
@@ -264,7 +264,7 @@ class ExecutorLogsTest : public testing::Test {
   FakeProcessRunner processes_{bed_.loop};
 };
 
-TEST_F(ExecutorLogsTest, AnswersALogQueryThatComesInPlaceOfACommand) {
+TEST_F(ExecutorLogsTest, TheExecutorAnswersALogQueryThatArrivesInPlaceOfACommand) {
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
   std::ofstream(processes_.started.front().stdout_file) << "hello\n";
@@ -275,12 +275,12 @@ TEST_F(ExecutorLogsTest, AnswersALogQueryThatComesInPlaceOfACommand) {
   EXPECT_EQ(bed_.am.sent_logs.front().caller.token, "secret");
 }
 
-TEST_F(ExecutorLogsTest, OnOneMachineAnOutcomeIsReportedWithoutLogs) {
+TEST_F(ExecutorLogsTest, AFailureOnASingleMachineIsReportedWithoutLogExcerpts) {
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, IsEmpty());
 }
 
-TEST_F(ExecutorLogsTest, AFailureIsReportedWithItsLogsIfTheyCannotBeReadLater) {
+TEST_F(ExecutorLogsTest, AFailureIsReportedWithLogExcerptsIfTheLogsCannotBeReadLater) {
   bed_.sends_log_excerpts = true;
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, ElementsAre(LogExcerpt{"stdout", 6, {{0, "hello\n"}}}));

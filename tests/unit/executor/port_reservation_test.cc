@@ -107,7 +107,7 @@ class PortReservationTest : public testing::Test {
   Result<PortReservation> port_ = PortReservation::Make();
 };
 
-TEST_F(PortReservationTest, NoOtherServerGetsThePortBeforeTheTaskStarts) {
+TEST_F(PortReservationTest, NoOtherServerCanBindAReservedPortBeforeTheTaskStarts) {
   for (const Place place : Places())
     for (const auto& options : kOptions)
       EXPECT_EQ(Server(options, place).Listen(port_->port()), EADDRINUSE) << static_cast<int>(place);
@@ -124,7 +124,7 @@ TEST_F(PortReservationTest, AServerThatBindsTheReleasedPortGetsAllItsConnections
   }
 }
 
-TEST_F(PortReservationTest, NoOtherExecutorTakesAReleasedPort) {
+TEST_F(PortReservationTest, APortReleasedToItsTaskStaysReservedAgainstOtherExecutors) {
   if (!port_->is_quiet()) GTEST_SKIP() << "the kernel gives away all ports";
   const int port = port_->port();
   port_->LetGo();
@@ -133,7 +133,7 @@ TEST_F(PortReservationTest, NoOtherExecutorTakesAReleasedPort) {
   EXPECT_FALSE(IsNameTaken(port));
 }
 
-TEST_F(PortReservationTest, AQuietPortIsOutsideTheKernelsEphemeralRange) {
+TEST_F(PortReservationTest, AReservedPortIsOutsideTheKernelsEphemeralRange) {
   std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
   int low = 0, high = 0;
   ASSERT_TRUE(range >> low >> high);
@@ -142,7 +142,7 @@ TEST_F(PortReservationTest, AQuietPortIsOutsideTheKernelsEphemeralRange) {
   EXPECT_TRUE(port_->port() < low || port_->port() > high) << port_->port();
 }
 
-TEST_F(PortReservationTest, AnEphemeralPortIsSharedWithAServerThatSetsAnOption) {
+TEST_F(PortReservationTest, AReservedEphemeralPortCanBeBoundByAServerWithReuseAddrOrReusePort) {
   for (const auto& options : kOptions) {
     port_ = PortReservation::MakeEphemeral();
     EXPECT_FALSE(port_->is_quiet());
@@ -153,7 +153,7 @@ TEST_F(PortReservationTest, AnEphemeralPortIsSharedWithAServerThatSetsAnOption) 
   ExpectServes({});
 }
 
-TEST_F(PortReservationTest, TheNextProcessFindsThePortAgain) {
+TEST_F(PortReservationTest, TheNextProcessOfTheTaskGetsTheSamePort) {
   const int first = port_->port();
   ASSERT_TRUE(port_->Renew(true).ok());
   EXPECT_EQ(port_->port(), first);
@@ -163,7 +163,7 @@ TEST_F(PortReservationTest, TheNextProcessFindsThePortAgain) {
   EXPECT_EQ(Server({}).Listen(first), EADDRINUSE);
 }
 
-TEST_F(PortReservationTest, TheNextProcessMayGetAnotherPortIfTheOldOneIsInUse) {
+TEST_F(PortReservationTest, TheNextProcessGetsAnotherPortIfTheOldPortIsInUseAndTheChangeIsAllowed) {
   const int first = port_->port();
   port_->LetGo();
   Server lingers({});
@@ -177,13 +177,13 @@ TEST_F(PortReservationTest, TheNextProcessMayGetAnotherPortIfTheOldOneIsInUse) {
 
 TEST_F(PortReservationTest, ConnectionsAreRefusedBeforeTheTaskListens) { EXPECT_FALSE(Connects(port_->port())); }
 
-TEST_F(PortReservationTest, ThePortIsFreeAfterTheReservation) {
+TEST_F(PortReservationTest, AServerCanBindThePortAfterTheReservationEnds) {
   const int port = port_->port();
   port_ = Error{};
   EXPECT_EQ(Server({}).Listen(port), 0);
 }
 
-TEST_F(PortReservationTest, EachNameHasAPortOfItsOwn) {
+TEST_F(PortReservationTest, EachPortNameGetsADifferentReservedPort) {
   const auto ports = Must(ReservePorts({"control", "data"}));
   ASSERT_EQ(ports.size(), 2u);
   EXPECT_NE(ports.at("control").port(), ports.at("data").port());

@@ -12,71 +12,71 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 const TestRow kStops[] = {
-    {"AStopSendsTermAndAfterTheGraceKillUntilAllHaveExited",
+    {"AStopSendsSigtermAndAfterTheGraceSigkillUntilAllProcessesHaveExited",
      {{"running, STOP 5s", "signals TERM; heartbeat stopping"},
       {"answer, pass 4999ms", "no signal"},
       {"pass 501ms", "only KILL"},
       {"exit KILL, gone", "report killed KILL, because: stopped by the application master."}}},
-    {"AStopReasonIsWrittenBeforeTheSignal",
+    {"TheReasonOfAStopIsWrittenToTheNoticeFileBeforeSigterm",
      {{"running, PREEMPT 5s", "notice by 5000 ms: preempted; signal TERM"},
       {"pass 3s, PREEMPT 5s 12", "notice by 5000 ms"},  // a second stop adds no time
       {"PREEMPT 1s 13", "notice by 4000 ms"}}},
-    {"NoNoticeIsWrittenWithoutAReasonOrAProcess", {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
-    {"AStoppedProcessThatExitsLeavesTheRestOfTheGraceToItsTree",
+    {"NoStopNoticeIsWrittenIfThereIsNoReasonOrNoProcess", {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
+    {"DescendantsKeepTheRestOfTheGraceAfterTheStoppedProcessHasExited",
      {{"running, STOP 5s, exit 0", ""},
       {"pass 4s", "only 0"},
       {"pass 2s", "signal KILL"},
       {"gone", "outcome killed 0, because"}}},
-    {"AnEmptyTreeWithAnUnreapedProcessIsNotTheEnd", {{"running, STOP 5s, gone", "state Stopping"}}},
+    {"AStoppedTaskHasNotEndedBeforeItsProcessIsReaped", {{"running, STOP 5s, gone", "state Stopping"}}},
     {"ASecondStopMayOnlyShortenTheGrace",
      {{"running, STOP 5s 11, STOP 60s 12, STOP 1s 13, pass 999ms", "state Stopping"}, {"pass 1ms", "state Killing"}}},
-    {"AStopBeforeTheStartEndsItWithoutAProcess",
+    {"AStopBeforeTheStartEndsTheAttemptWithoutStartingAProcess",
      {{"register, STOP 5s", "report killed, because"}, {"START 20", "no start"}}},
-    {"AStopWhileTheProcessIsBeingStartedReachesIt",
+    {"AStopDuringTheStartTerminatesTheProcessOnceItHasStarted",
      {{"register, START, STOP 5s", ""}, {"started", "signals TERM; state Stopping"}}},
-    {"AProcessThatAppearsAfterTheGraceIsKilled",
+    {"AProcessWhoseStartEndsAfterTheGraceOfAStopIsKilledAtOnce",
      {{"register, START, STOP 0s, pass 1ms", ""}, {"started", "signals KILL"}}},
-    {"AStopThatComesAfterTheEndKeepsTheRealOutcome", {{"running, exit 3, STOP 5s, gone", "outcome user_error"}}},
-    {"AReleaseOfARunningTaskStopsItAndLeaves",
+    {"AStopAfterTheProcessExitedDoesNotChangeTheOutcome", {{"running, exit 3, STOP 5s, gone", "outcome user_error"}}},
+    {"AReleaseOfARunningTaskStopsTheTaskAndEndsTheExecutor",
      {{"running, RELEASE", "signals TERM"}, {"exit TERM, gone", "1 keep; 1 leave; leave 0"}}},
     // ---- SIGTERM
-    {"OnSigtermItStopsTheTaskKeepsTheOutcomeAndLeaves",
+    {"AnExecutorThatGetsSigtermStopsTheTaskSavesTheOutcomeAndExits",
      {{"running, SIGTERM", "signals TERM"},
       // The scheduler knows the reason for the SIGTERM.
       {"exit TERM, gone", "no report; keep infra TERM, because: the task's executor received SIGTERM.; leave 143"}}},
-    {"OnSigtermAFailureThatCameBeforeIsReported",
+    {"AnExecutorThatGetsSigtermStillReportsAnEarlierFailure",
      {{"running, exit 3, SIGTERM, gone", "1 report; no leave"}, {"acked", "leave 143"}}},
-    {"OnSigtermItTriesToReportForTwoSecondsOnly",
+    {"AnExecutorThatGetsSigtermTriesToReportForAtMost2Seconds",
      {{"running, lose, exit 3, SIGTERM, gone, pass 1999ms", "no leave"}, {"pass 1ms", "1 leave; leave 143"}}},
-    {"OnSigtermAfterTheEndItReportsOnceMoreAndLeaves",
+    {"AnExecutorThatGetsSigtermAfterTheTasksEndReportsOnceMoreAndExits",
      {{"running, exit 0, gone, acked", ""}, {"SIGTERM", "1 report"}, {"acked", "1 leave"}}},
     {"ASecondSigtermChangesNothing", {{"running, SIGTERM", ""}, {"SIGTERM", "nothing"}}},
     // ---- refusals
-    {"ARefusedAttemptStopsAndLeavesWithoutAReport",
+    {"ARunningAttemptThatTheAmRefusesIsStoppedWithoutAReport",
      {{"running, refuse {stale attempt|unknown attempt|bad protocol}", "signals TERM; no report"},
       {"pass 10s", "state Killing; no report"},
       {"exit KILL, gone", "no report; 1 leave; leave 76"}}},
-    {"AWaitingExecutorThatIsRefusedLeavesAtOnce",
+    {"AWaitingExecutorThatTheAmRefusesExitsAtOnce",
      {{"lease 1, refuse {stale attempt|unknown attempt|wrong job|bad token|bad protocol}", "leave 76"}}},
     {"AnotherJobsAmOnTheOldPortDoesNotEndTheTask",
      {{"running, lose, lease 1, refuse {wrong job|bad token}", "state Running; link Searching"}}},
     // ---- process trees that survive SIGKILL
-    {"ATreeThatOutlivesSigkillIsLeftToTheKeeperWithoutAnEnd",
+    {"ProcessesAlive30SecondsAfterSigkillAreLeftToTheKeeperWithoutAReport",
      {{"running, exit 3 boom, linked 29s, lives", "state Sweeping; no report"},
       {"linked 1s", ""},
       // The AM receives no end of the task before the end of the container.
       {"lives",
        "state Left; warn 2 processes, process 4711 for one, still alive 30 s after SIGKILL; no report; "
        "keep user_error 3, because: 2 processes, process 4711 for one, still alive 30 s after SIGKILL; leave 71"}}},
-    {"AStoppedTreeThatOutlivesSigkillIsLeftToTheKeeper",
+    {"ProcessesOfAStoppedTaskThatSurviveSigkillAreLeftToTheKeeper",
      {{"running, STOP 1s, exit TERM, linked 1s", "state Killing"},
       {"linked 30s, lives", "state Left; keep killed TERM, because; leave 71"}}},
-    {"TheNextAttemptHasTheFullTimeToBeKilled",
+    {"ProcessesOfTheNextAttemptAlsoHave30SecondsToDieOfSigkill",
      {{"ended, linked 60s, NEXT 3, registered, START 20, started 4243, exit 3, lives", "state Sweeping"}}},
 };
 TABLE_TEST(TaskRunStopTest, kStops, Script());
 
-TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsWaitedForWithOccasionalWarnings) {
+TEST(TaskRunStopTest, TheExecutorWaitsForProcessesBlockedInTheKernelAndWarnsEvery30Seconds) {
   TaskRunDriver task;
   task.RunTask();
   task.Stop(Duration{1000});
@@ -95,7 +95,7 @@ TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsWaitedForWithOccasionalWarnings) 
   EXPECT_EQ(task.run.state(), State::kEnded);
 }
 
-TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsLeftToTheKeeperAfterFiveMinutes) {
+TEST(TaskRunStopTest, ProcessesBlockedInTheKernelAreLeftToTheKeeperAfterFiveMinutes) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
@@ -116,49 +116,49 @@ TEST(TaskRunStopTest, ATreeBlockedInTheKernelIsLeftToTheKeeperAfterFiveMinutes) 
 // ---- NEXT
 
 const TestRow kNextAttempts[] = {
-    {"AfterTheEndTheNextAttemptBeginsAndRegisters",
+    {"TheCommandNextBeginsAndRegistersTheNextAttemptAfterTheLastHasEnded",
      {{"ended", "state Ended"},
       {"NEXT 3",
        "state Waiting; phase waiting; no outcome; begin worker:3#3; use am.example:7001; register waiting pid 0 at "
        "task.example:4711 from worker:3#3 generation 1 & c-1"}}},  // other tasks may know the address
     {"TheNextAttemptIsLockedBeforeItRegisters",
      {{"ended", ""}, {"NEXT 3", "begin worker:3#3; register; no await"}}},  // Await comes after the registration
-    {"TheNewAttemptAwaitsFromTheBeginning", {{"ended, NEXT 3 1998", ""}, {"registered", "await 0 from worker:3#3"}}},
-    {"TheNewAttemptRunsEndsAndReportsAsAnyOther",
+    {"ANewAttemptAwaitsCommandsFromNumber0", {{"ended, NEXT 3 1998", ""}, {"registered", "await 0 from worker:3#3"}}},
+    {"TheNextAttemptRunsEndsAndReportsLikeTheFirstAttempt",
      {{"ended, NEXT 3, registered, RESUME 5", "start  generation 2 resume /ckpt/step-5"},
       {"started 5353", "heartbeat running pid 5353 & generation 2"},
       {"exit 0, gone", "1 keep; report success & worker:3#3"},
       {"NEXT 4 6", "begin worker:3#4"}}},
-    {"NextIsIgnoredUntilTheAttemptHasEnded",
+    {"TheCommandNextIsIgnoredUntilTheCurrentAttemptHasEnded",
      {{"{register|register, START|running|running, exit 1|running, STOP 1s|running, STOP 0s, pass 1ms}", ""},
       {"NEXT 3 20", "no begin; await 20 from; state {Waiting|Starting|Running|Sweeping|Stopping|Killing}"}}},
-    {"NextWithAnOlderAttemptIsIgnored", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
+    {"TheCommandNextIsIgnoredIfItNamesAnOlderOrTheCurrentAttempt", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
     {"AttemptNumbersMayBeSkipped", {{"ended, NEXT 7", "register & worker:3#7"}}},
-    {"AnExecutorThatIsLeavingBeginsNoOtherAttempt",
+    {"AnExecutorThatGotSigtermBeginsNoFurtherAttempt",
      {{"ended, SIGTERM", "state Ended"}, {"NEXT 3", "no begin"}, {"acked", "leave 143"}}},
-    {"AStopThatEndedTheAttemptIsFollowedByTheNext",
+    {"AStoppedAttemptCanBeFollowedByTheNextAttempt",
      {{"running, STOP 1s, exit TERM, gone, NEXT 3, registered, START 1", "state Starting"}}},
-    {"LateAnswersToTheAttemptBeforeAreIgnored",
+    {"LateAnswersToCallsOfThePreviousAttemptAreIgnored",
      {{"ended, NEXT 3", ""}, {"answers-from-before, gone", "nothing; state Waiting; link Registering"}}},
-    {"NoCallIsSentOnTheOldLink", {{"ended", ""}, {"NEXT 3", "no await; no report"}}},
-    {"AnAttemptWithoutAFolderFailsAndIsReportedOnceLinked",
+    {"TheNextAttemptSendsNoCallBeforeItsRegistrationIsAnswered", {{"ended", ""}, {"NEXT 3", "no await; no report"}}},
+    {"AnAttemptWhoseFolderCannotBeMadeFailsAndIsReportedAfterRegistration",
      {{"ended", ""},
       {"NEXT 3, unbegun", "state Ended; outcome infra; no report"},
       {"registered", "1 report; report infra & worker:3#3"},
       {"START 1", "no start"}}},
-    {"ANewAmIsFoundByTheNewAttempt",
+    {"TheNextAttemptRegistersWithANewAmThatTheLeaseNames",
      {{"ended, NEXT 3, lose", ""}, {"lease 2 7002", "use am.example:7002; register waiting & worker:3#3"}}},
     {"TheNewAttemptIsCutOffIfTheAmDoesNotAnswer", {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
-    {"TheNewAttemptIsOrphanedIfTheAmIsDead",
+    {"AnExecutorWaitingInItsNextAttemptExitsAfter30MinutesIfTheAmIsDead",
      {{"ended, NEXT 3, lose, pass 29min", "state Waiting"}, {"pass 1min", "leave 69"}}},
-    {"AHeldExecutorStaysUntilItsNextCommand",
+    {"AnExecutorWhoseAttemptEndedWaitsForTheNextCommand",
      {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
-    {"ASilentAmWithARenewedRecordCutsOffEvenAfterANotLeaderAnswer",
+    {"ASilentAmThatRenewsItsLeaseCutsOffTheTaskDespiteAnEarlierNotLeaderAnswer",
      {{"running, refuse not leader, cut-off 35s", "state Stopping"}}},
 };
 TABLE_TEST(TaskRunNextTest, kNextAttempts, Script());
 
-TEST(TaskRunNextTest, AnAmThatIsNotLeaderCutsOffNoExecutor) {
+TEST(TaskRunNextTest, NotLeaderAnswersFor5MinutesDoNotCutOffATask) {
   TaskRunDriver task;
   task.RunTask();
   for (int i = 0; i < 300; ++i) {
@@ -173,33 +173,33 @@ TEST(TaskRunNextTest, AnAmThatIsNotLeaderCutsOffNoExecutor) {
 // numbers, two reasons to leave, orders of actions.
 
 const TestRow kLinks[] = {
-    {"AnExecutorThatLostItsAmReadsTheRecordAtOnceAndOnEveryChange",
+    {"AnExecutorThatLostItsAmReadsTheLeaseAtOnceAndWatchesTheLeaseForChanges",
      // The watch precedes the read, because a change in between would otherwise be missed.
      {{"running, lose", "1 read; 1 watch; watch; read; state Running"}}},
-    {"AnExecutorThatIsUpBeforeItsAmWatchesForIt",
+    {"AnExecutorThatFindsNoLeaseWatchesForTheLease",
      // Usually the record exists, so that no watch is needed.
      {{"", "no watch"}, {"no-lease", "1 watch"}}},
-    {"TheRecordIsReadFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
-    {"ARegistrationWithTheNextAmHasTheStateOfTheTask",
+    {"AnExecutorWithoutAnAmReadsTheLeaseFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
+    {"TheRegistrationWithTheNextAmContainsTheStateOfTheTask",
      {{"running, lose", ""},
       {"lease 2 7002", "use am.example:7002; register running pid 4242 & generation 1 epoch 2"},
       // Commands that were carried out are not repeated.
       {"registered 2", "1 unwatch; await 10 from; state Running"}}},
-    {"ANewAmIsTriedAtOnceWhateverTheBackOff",
+    {"ANewAmInTheLeaseIsContactedAtOnceDespiteTheBackOff",
      {{"running, lose, lease 1, lose, lease 1", "1 use"}, {"lease 2", "1 use"}, {"lose, lease 2 7009", "1 use"}}},
-    {"ANewerRecordInterruptsATryThatHangs",
+    {"ANewerLeaseInterruptsAHangingRegistrationWithTheOldAm",
      {{"running, lose, lease 1, lease 2 7002", "2 use; use am.example:7001; use am.example:7002"}}},
-    {"WhileTheStoreCannotBeReadTheLastAmIsTried", {{"running, lose, unreadable", "use am.example:7001"}}},
-    {"AnswersOfAnEarlierLinkAreIgnored",
+    {"TheLastAmIsRetriedWhileTheLeaseCannotBeRead", {{"running, lose, unreadable", "use am.example:7001"}}},
+    {"LateAnswersFromAnEarlierConnectionToAnAmAreIgnored",
      {{"running, lose, lease 2", ""}, {"answers-from-before", "nothing; link Registering; state Running"}}},
-    {"SeveralCallsThatEndWithOneConnectionAreOneLoss", {{"running, lose, lose, lose", "1 read"}}},
+    {"FailedCallsOfOneConnectionCauseOneLeaseRead", {{"running, lose, lose, lose", "1 read"}}},
     {"AnAmOfAnOlderEpochIsNotObeyed",
      {{"register 5, lose", ""},
       {"lease 4 7004", "no use"},
       {"lease 5 7005, registered 4", "link Searching; no await"}}},
-    {"AnAmThatIsNotLeaderCountsAsLost",
+    {"AnAmThatAnswersNotLeaderIsTreatedAsLost",
      {{"running, refuse {not leader|stale epoch|bad request}", "link Searching; state Running; 1 read"}}},
-    {"AnOutcomeIsReportedToEveryAmUntilOneReleases",
+    {"TheOutcomeIsReportedAgainToEachNewAm",
      {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // no AM to report to
       {"register 2", "1 report; no keep"},
       {"lose, register 3", "1 report; register ended; report user_error 3, stderr: boom.; no keep"}}},
@@ -208,7 +208,7 @@ const TestRow kLinks[] = {
 };
 TABLE_TEST(TaskRunLinkTest, kLinks, Script());
 
-TEST(TaskRunLinkTest, JitterSpreadsTheReadsOfManyExecutors) {
+TEST(TaskRunLinkTest, JitterSpreadsTheLeaseReadsOfExecutors) {
   TaskRunDriver early({}, 0), late({}, 0.99);
   EXPECT_LT(*early.run.NextDeadline(), *late.run.NextDeadline());
 }
@@ -236,35 +236,35 @@ TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
 // ---- executors that are cut off, orphaned, or without the job's folder
 
 const TestRow kCutOffs[] = {
-    {"AnExecutorThatIsCutOffStopsItsTaskInTime",
+    {"AnExecutorCutOffFromALivingAmStopsItsTaskAfter30Seconds",
      {{"running, lose, cut-off 29750ms", "state Running"},
       {"cut-off 250ms", "state Stopping; signals TERM"},
       {"exit TERM, gone", "keep node_lost & cut off; no leave"},  // the outcome may still be reported
       {"register 2", "1 report"}}},
-    {"WithADeadAmTheTaskRunsOn", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
-    {"AnAmThatComesBackLateIsGivenTheFullTimeAgain",
+    {"ATaskWithADeadAmRunsOnFor29Minutes", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
+    {"AnAmThatRenewsItsLeaseAgainRestartsTheCutOffTime",
      {{"running, lose, pass 1min, lease 1, pass 4min, cut-off 29s 2", "state Running"},
       {"cut-off 2s 2", "state Stopping"}}},
-    {"TheCutOffCountsFromTheLastAnswer",
+    {"TheCutOffTimeIsCountedFromTheLastAnswerOfTheAm",
      {{"running, standstill 28s, tick, lose, cut-off 1750ms", "state Running"}, {"cut-off 250ms", "state Stopping"}}},
-    {"AfterALongStandstillThereIsOneMoreTry",
+    {"AnExecutorSuspendedFor5MinutesRetriesItsAmBeforeTheCutOff",
      {{"running, standstill 300s, tick, lose, pass 900ms", "state Running"},
       {"register, linked 5min", "state Running"}}},
-    {"AnExecutorWithoutATaskIsCutOffToo", {{"cut-off 31s", "state Ended; outcome node_lost"}}},
-    {"AfterTheOrphanTimeoutItStopsItsTaskAndLeaves",
+    {"AWaitingExecutorWithoutATaskIsCutOffAsNodeLost", {{"cut-off 31s", "state Ended; outcome node_lost"}}},
+    {"AnExecutorStopsItsTaskAndExitsAfter30MinutesWithoutAnAm",
      {{"running, lose, pass 30min", "state Stopping"}, {"exit TERM, gone", "outcome infra; 1 leave; leave 69"}}},
-    {"AnExecutorThatNeverFoundAnAmLeavesAfterTheOrphanTimeout", {{"no-lease, pass 30min", "leave 69"}}},
-    {"WithoutItsJobsFolderItStopsItsTaskAndLeaves",
+    {"AnExecutorThatNeverFoundAnAmExitsAfter30Minutes", {{"no-lease, pass 30min", "leave 69"}}},
+    {"AnExecutorWithoutAnAmStopsItsTaskAndExitsWhenTheJobsFolderIsRemoved",
      {{"running, lose, folder-gone", "state Stopping; signals TERM"},
       {"folder-gone, exit TERM, gone",
        "outcome infra TERM, because: the job's folder was removed.; 1 leave; leave 66"}}},
-    {"WithoutItsJobsFolderAnExecutorThatHasNoTaskLeavesAtOnce", {{"folder-gone", "leave 66"}}},
-    {"AnExecutorWithAnAmIgnoresARemovedFolder", {{"running, folder-gone", "state Running"}}},
-    {"AnOrphanWithAKeptOutcomeLeaves", {{"running, exit 0, gone, lose, pass 30min", "leave 69"}}},
+    {"AnExecutorWithoutATaskExitsAtOnceWhenTheJobsFolderIsRemoved", {{"folder-gone", "leave 66"}}},
+    {"AnExecutorConnectedToItsAmIgnoresARemovedJobFolder", {{"running, folder-gone", "state Running"}}},
+    {"AnExecutorWhoseTaskEndedExitsAfter30MinWithoutAnAm", {{"running, exit 0, gone, lose, pass 30min", "leave 69"}}},
 };
 TABLE_TEST(TaskRunCutOffTest, kCutOffs, Script());
 
-TEST(TaskRunCutOffTest, AnUnreadableStoreWithoutAnAmMeansCutOff) {
+TEST(TaskRunCutOffTest, ATaskIsStoppedAtTheCutOffWhenNeitherTheAmNorTheLeaseCanBeReached) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -276,7 +276,7 @@ TEST(TaskRunCutOffTest, AnUnreadableStoreWithoutAnAmMeansCutOff) {
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunCutOffTest, AnAmWithAFullQueueDoesNotCutOff) {
+TEST(TaskRunCutOffTest, ATaskIsNotCutOffWhileTheConnectionQueueOfItsAmIsFull) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -294,30 +294,30 @@ TEST(TaskRunCutOffTest, AnAmWithAFullQueueDoesNotCutOff) {
 // ---- coincidences of events
 
 const TestRow kEdges[] = {
-    {"ACommandWithAnOldNumberIsNotRepeated",
+    {"ACommandWithAnAlreadyReceivedNumberIsIgnored",
      {{"running, STOP 5s 10", "state Running"}, {"STOP 5s 11", "state Stopping"}}},
-    {"TheCurrentAttemptIsNotTheNext", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
+    {"ARepeatedNextCommandIsIgnored", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
     {"TheNextAttemptIsBegunBeforeItIsRegistered", {{"ended, NEXT 3", "1 register; begin; use; register"}}},
     {"ATaskIsSignalledBeforeTheAmIsNotified", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
-    {"AProcessThatExitsInTheGraceDoesNotEndTheGrace", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
+    {"TheGraceOfAStopContinuesForDescendantsAfterTheProcessExits", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
     {"AFailedStartDuringAStopEndsTheAttempt",
      {{"register, START, STOP {5|0}s, pass 1ms", "state {Stopping|Killing}"},
       {"unstarted", "state Ended; outcome killed; 1 report"}}},  // the task was being stopped anyway
-    {"AnAttemptWithAFailedStartHasEndedAndMayBeReleased",
+    {"AnExecutorCanBeReleasedAfterAFailedProcessStart",
      {{"register, START, unstarted", "state Ended"}, {"RELEASE", "leave 0"}}},
-    {"SigtermAfterAReleaseReportsNothing", {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
-    {"AReleaseAfterSigtermEndsTheReporting", {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
-    {"TheFirstOfTwoReasonsToLeaveDecidesTheExitCode",
+    {"SigtermAfterAReleaseCausesNoReport", {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
+    {"AReleaseAfterSigtermCancelsTheReport", {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
+    {"TheFirstOfTwoReasonsToExitDecidesTheExitCodeOfTheExecutor",
      {{"running, RELEASE, refuse stale attempt, exit TERM, gone", "leave 0"}}},
     {"ASecondSigtermGivesNoMoreTimeToReport",
      {{"ended, lose, SIGTERM, pass 1s, SIGTERM, pass 999ms", "no leave"}, {"pass 1ms", "1 leave"}}},
-    {"ANewAmLearnsAtOnceThatTheProcessRuns", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
-    {"AnAmThatNeverAnswersOrphansTheExecutor",
+    {"ANewAmGetsAHeartbeatOfARunningProcessAtOnce", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
+    {"AnExecutorWhoseAmNeverAnswersStopsItsTaskAfter30Minutes",
      {{"running, lose, lease 1, pass 30min", "link Registering; state Stopping"}}},
 };
 TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
 
-TEST(TaskRunEdgeTest, SurvivorsAreCheckedLessOftenButFourTimesASecond) {
+TEST(TaskRunEdgeTest, LeftoverProcessesAreKilledEvery100MsAtFirstAndThenFourTimesASecond) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
@@ -329,7 +329,7 @@ TEST(TaskRunEdgeTest, SurvivorsAreCheckedLessOftenButFourTimesASecond) {
   EXPECT_EQ(task.Signals().size() - early, 40u);
 }
 
-TEST(TaskRunEdgeTest, AnAmThatAcceptsCallsAndNeverAnswersCutsOff) {
+TEST(TaskRunEdgeTest, ATaskIsCutOffFromAnAmThatAcceptsCallsButNeverAnswers) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -341,7 +341,7 @@ TEST(TaskRunEdgeTest, AnAmThatAcceptsCallsAndNeverAnswersCutsOff) {
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunEdgeTest, ARecordThatIsStaleAtTheCutOffTimeMakesAnOrphan) {
+TEST(TaskRunEdgeTest, ATaskRunsOnIfTheLeaseIsStaleAtTheCutOffTime) {
   const Timers timers;
   for (const Duration late : {Duration{0}, Duration{1}}) {
     TaskRunDriver task;

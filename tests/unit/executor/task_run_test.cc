@@ -14,45 +14,45 @@ using std::chrono::seconds;
 
 const TestRow kAttempts[] = {
     {"TheLeaseRecordIsReadFirst", {{"", "1 read; link Searching"}}},
-    {"AKnownAmReceivesARegistrationWithTheAddress",
+    {"TheAmThatTheLeaseNamesReceivesARegistrationWithTheTasksAddress",
      {{"lease 1", "use am.example:7001; register waiting pid 0 at task.example:4711 from worker:3#2 & secret"}}},
-    {"AwaitStartsFromTheBeginningAfterTheRegistration", {{"register", "link Linked; 1 await; await 0 from"}}},
-    {"AStartRunsTheProcessAndAwaitsTheNextCommand",
+    {"CommandsAreAwaitedFromNumber0AfterTheRegistration", {{"register", "link Linked; 1 await; await 0 from"}}},
+    {"TheCommandStartStartsTheProcessAndTheNextCommandIsAwaited",
      {{"register, START 10", "start {spec} generation 1; await 10 from & generation 1"}}},
-    {"TheProcessIsStartedOnceHoweverOftenItIsOrdered",
+    {"RepeatedStartCommandsStartTheProcessOnlyOnce",
      {{"register, START 10, START 10, started, START 10, START 13", "1 start"}}},
-    {"AnOlderCommandIsNotObeyed", {{"running, STOP 1s 9", "state Running; await 10 from"}}},
-    {"AnEmptyAnswerIsFollowedByAnotherAwait", {{"register", "1 await"}, {"NONE", "1 await; state Waiting"}}},
-    {"TheRunningProcessIsReportedAtOnce",
+    {"ACommandWithAnOlderNumberIsIgnored", {{"running, STOP 1s 9", "state Running; await 10 from"}}},
+    {"AnEmptyAnswerToAwaitIsFollowedByAnotherAwait", {{"register", "1 await"}, {"NONE", "1 await; state Waiting"}}},
+    {"TheStartOfTheProcessIsReportedAtOnceInAHeartbeat",
      {{"register, START", "no heartbeat"}, {"started", "1 heartbeat; heartbeat running pid 4242"}}},
-    {"HeartbeatsComeAtTheirIntervalAndOneAtATime",
+    {"HeartbeatsAreSentEverySecondAndOnlyAfterTheLastWasAnswered",
      {{"running, pass 999ms", "no heartbeat"},
       {"pass 1ms", "1 heartbeat"},
       {"pass 3s", "no heartbeat"},  // the first heartbeat is still unanswered
       {"answer, pass 1s", "1 heartbeat"}}},
-    {"ASuccessIsKeptAndThenReported",
+    {"ASuccessIsSavedAndThenReportedOnceTheProcessTreeIsGone",
      {{"running, exit 0", "no keep"},  // its tree may still run
       {"gone", "state Ended; keep success 0.; report success 0."}}},
     {"AFailureIsReportedWithTheLastLinesOfStderr",
      {{"running, exit 3 Traceback: out of cheese, gone",
        "keep user_error 3, stderr: Traceback: out of cheese.; report user_error 3, stderr: Traceback: out of "
        "cheese."}}},
-    {"TheEvidenceOfAnEndDecidesTheOutcome",
+    {"TheEvidenceOfAFailedProcessDecidesTheOutcome",
      {{"running, judged, gone", "report oom 3, because: judged, stderr: tail, permanent."}}},
-    {"TheEvidenceOfAStoppedTaskIsNotJudged", {{"running, STOP 1s, judged, gone", "report killed"}}},
+    {"AStoppedTaskIsReportedAsKilledWhateverItsEvidence", {{"running, STOP 1s, judged, gone", "report killed"}}},
     {"LeftoverProcessesAreKilledUntilTheyHaveExited",
      {{"running, exit 0, pass 1s", "only KILL"}, {"gone", "outcome success"}}},
-    {"AProcessThatCannotBeStartedIsAnOutcome",
+    {"AProcessThatCannotBeStartedIsReportedAsAnInfraFailure",
      {{"register, START, unstarted", "report infra, because: no such program."}}},
     {"AnExecutorStaysUntilItIsReleased",
      {{"running, exit 0, gone, acked, linked 100s", "no leave"}, {"RELEASE", "1 leave; leave 0; never"}}},
-    {"EventsChangeNothingAfterTheExecutorHasLeft",
+    {"EventsAreIgnoredAfterTheExecutorWasReleased",
      {{"register, RELEASE", "leave 0"}, {"START 20, SIGTERM, tick", "nothing"}}},
 };
 TABLE_TEST(TaskRunTest, kAttempts, Script());
 
 // The first heartbeat may be answered late, or after the second if answers overtake each other.
-TEST(TaskRunTest, TheCutOffCountsFromTheHeartbeatThatWasAnswered) {
+TEST(TaskRunTest, TheCutOffTimeIsCountedFromTheSendTimeOfTheAnsweredHeartbeat) {
   for (const bool second : {false, true}) {
     TaskRunDriver task;
     task.Register();
@@ -77,7 +77,7 @@ TEST(TaskRunTest, TheCutOffCountsFromTheHeartbeatThatWasAnswered) {
 const std::string kLimitText = "ran longer than 20.0 s (tony.task.executor.execution-timeout-ms)";
 
 const TestRow kThreeProcesses[] = {
-    {"TheTaskRunsWhenAllHaveBeenStarted",
+    {"TheTaskIsRunningOnceAllThreeProcessesHaveBeenStarted",
      {{"register, START", "1 start"},
       {"started 4242 0, started 4243 1", "state Starting"},
       {"started 4244 2", "state Running; heartbeat running pid 4242"}}},
@@ -88,25 +88,25 @@ const TestRow kThreeProcesses[] = {
     {"ThePidOfTheFirstProcessIsReportedWhileItRuns",
      {{"running, exit-of 2 0, pass 1s", "heartbeat running pid 4242"},
       {"answer now, exit-of 0 0, pass 1s", "1 heartbeat; heartbeat running pid 0"}}},
-    {"AFailedProcessGivesTheOthersTheGraceBeforeAKill",
+    {"TheFailureOfOneProcessTerminatesTheOthersAndKillsThemAfterTheGrace",
      {{"running, exit-of 1 3", "state Stopping; signals TERM"},
       {"exit-of 0 TERM", "no signal"},
       {"pass 9999ms", "state Stopping"},
       {"pass 1ms", "state Killing; signals KILL; no outcome"}}},  // process 2 still runs
-    {"TheFirstThatFailsIsTheOutcomeOnceNothingIsLeft",
+    {"TheFirstFailedProcessIsTheOutcomeOnceAllProcessesHaveExited",
      {{"running, judged 1, exit-of 0 4, gone", "state Stopping; no report"},  // the third has not been reaped
       {"exit-of 2 TERM, gone",
        "report oom 3, because: judged, stderr: tail, permanent, process 1.; "
        "outcome oom 3, because: judged, stderr: tail, permanent, process 1."}}},
-    {"TheLastRunningProcessMayFailAlone",
+    {"TheFailureOfTheLastRunningProcessFailsTheTask",
      // No process is left to terminate.
      {{"running, exit-of 0 0, exit-of 1 0, exit-of 2 5", "state Sweeping; signals KILL"},
       {"gone", "outcome user_error 5, process 2."}}},
-    {"AStopEndsAllProcessesAndNamesNone",
+    {"AStopEndsAllProcessesAndItsOutcomeNamesNoProcess",
      {{"running, STOP 1s", "signals TERM"},
       {"exit-of 2 TERM, exit-of 0 1, exit-of 1 0, gone",
        "outcome killed TERM, because: stopped by the application master."}}},
-    {"AStopAfterAFailureChangesOnlyTheGrace",
+    {"AStopAfterAFailureShortensTheGraceAndKeepsTheOutcome",
      {{"running, exit-of 1 3, STOP 100ms, pass 100ms", "state Killing"},
       {"exit-of 0 KILL, exit-of 2 KILL, gone", "outcome user_error 3, process 1."}}},
     {"AFailedStartEndsTheStartedProcesses",
@@ -114,11 +114,11 @@ const TestRow kThreeProcesses[] = {
       {"exit-of 0 TERM, gone", "outcome infra, because: no such program, process 1."}}},
     {"AFailedStartOfTheFirstProcessEndsTheAttempt",
      {{"register, START, unstarted 0", "outcome infra, because: no such program."}}},
-    {"AStopDuringTheStartReachesAllProcesses",
+    {"AStopDuringTheStartTerminatesAllProcessesOnceTheyHaveStarted",
      {{"register, START, STOP 1s", ""},
       {"started 4242 0, started 4243 1", "no signal"},
       {"started 4244 2", "signals TERM"}}},
-    {"AStopDuringAFailedStartReachesTheStartedProcesses",
+    {"AStopDuringAFailedStartTerminatesTheProcessesThatHaveStarted",
      {{"register, START, STOP 1s, started 4242 0", ""},
       {"unstarted 1", "signals TERM"},
       {"exit-of 0 TERM, gone", "outcome killed"}}},
@@ -138,20 +138,20 @@ const TestRow kLimits[] = {
       {"exit 0 the last line, gone", "report timeout 0, because: " + kLimitText + ", stderr: the last line."}}},
     {"ATaskAboveItsTimeLimitIsKilledAfterTheGrace",
      {{"running, linked 20s", "signals TERM"}, {"linked 5s, pass 1ms", "signals KILL"}}},
-    {"TheTimeLimitHoldsWithoutAnAm", {{"running, lose, pass 20s", "signals TERM"}}},
+    {"TheTimeLimitStopsATaskThatHasLostItsAm", {{"running, lose, pass 20s", "signals TERM"}}},
     {"EachAttemptHasTheFullTimeLimit",
      {{"running, linked 19s, exit 3, gone, acked, NEXT 3, register, START 14, started 4343", ""},
       {"linked 19s", "no signal"},
       {"linked 1s", "signals TERM"}}},
     {"AnEndedAttemptHasNoTimeLimit", {{"ended 0, linked 40s", "no signal"}}},
-    {"AStopBeforeTheTimeLimitDecidesTheOutcome",
+    {"ATaskStoppedBeforeItsTimeLimitIsReportedAsKilled",
      {{"running, linked 19s, STOP 5s, linked 2s, exit TERM, gone", "report killed"}}},
 };
 const Timers kLimited = {.grace = seconds{5}, .execution_limit = seconds{20}};
 TABLE_TEST(TaskRunLimitTest, kLimits, Script(kLimited));
 
 const TestRow kLimitOfTwo[] = {
-    {"TheTimeLimitCountsFromTheStartOfAllProcesses",
+    {"TheTimeLimitIsCountedFromTheStartOfTheLastProcess",
      {{"register, linked 20s, START, started 4242 0, linked 20s", "no signal"},  // the second has not started yet
       {"started 4243 1, linked 19999ms", "no signal"},
       {"linked 1ms", "signals TERM"}}},
@@ -165,9 +165,9 @@ const TestRow kUsage[] = {
      {{"running, linked 2s, used 1, used 2", "no heartbeat"},  // usage waits for the next heartbeat
       {"pass 2s", "heartbeat running pid 4242 used 2 "}}},
     {"BeforeTheFirstSampleNoUsageIsReported", {{"register, START, started", "heartbeat running pid 4242 unmeasured"}}},
-    {"TheOutcomeHasTheWholeUsage",
+    {"TheOutcomeContainsTheUsageOfTheWholeAttempt",
      {{"running, used 1, exit 3, used 9, gone", "keep user_error 3, used 9.; report user_error 3, used 9."}}},
-    {"AnAttemptThatNeverRanUsedNothing",
+    {"TheOutcomeOfAnAttemptThatNeverRanContainsNoUsage",
      {{"register, STOP 0s", "1 report; report killed, because: stopped by the application master."}}},
     {"TheNextAttemptBeginsWithoutUsage",
      {{"running, used 1, exit 3, gone, acked, NEXT 3, registered", ""},
@@ -178,14 +178,14 @@ TABLE_TEST(TaskRunUsageTest, kUsage, Script());
 // ---- Published values: each value reaches the AM once, whatever happens to the task.
 
 const TestRow kValues[] = {
-    {"AValueIsSentOnceWhenItAppears",
+    {"APublishedValueIsSentToTheAmOnce",
      {{"running, published A=here", "1 values; values A=here from & generation 1"},
       {"published A=here, values-acked, values-acked, published A=here", "no values"}}},
-    {"ValuesThatAppearDuringACallAreSentAfterIt",
+    {"ValuesPublishedDuringASendAreSentAfterItsAcknowledgement",
      {{"running, published A=here, published A=here B=t", "1 values"},
       {"values-acked", "values A=here B=t from"},
       {"values-acked", "no values"}}},
-    {"TheFirstValueOfANameIsKept",
+    {"ALaterValuePublishedUnderTheSameNameIsIgnored",
      {{"running, published A=here, values-acked", ""}, {"published A=there B=t", "values A=here B=t from"}}},
     {"UnacknowledgedValuesAreSentToTheNextAm",
      {{"running, published A=here, lose", ""},
@@ -193,19 +193,19 @@ const TestRow kValues[] = {
       {"values-acked, lose", ""},
       // The second AM has the value in its journal.
       {"register 3", "no values"}}},
-    {"AnAnswerOfAnAmThatWasLostAcknowledgesNothing",
+    {"ALateAnswerOfALostAmDoesNotAcknowledgePublishedValues",
      {{"running, published A=here, lose, register 2, values-acked-before, lose", ""}, {"register 3", "1 values"}}},
-    {"ValuesThatAppearWithoutAnAmAreSentToTheNextAm",
+    {"ValuesPublishedWhileTheAmIsLostAreSentToTheNextAm",
      {{"running, lose, published A=here", "no values"}, {"register 2", "1 values"}}},
     // An AM that knows of the end accepts no more values, and this AM may be the next one.
-    {"TheOutcomeIsReportedAfterTheValues",
+    {"TheOutcomeIsReportedAfterTheAmHasAcknowledgedTheValues",
      {{"running, published A=here, exit 0, gone", "state Ended; no report"},
       {"lose", ""},
       {"register 2", "1 values; no report"},
       {"values-acked", "1 report"}}},
-    {"AnExecutorThatHasToLeaveDoesNotWaitForItsValues",
+    {"AnExecutorThatGetsSigtermWaitsAtMost2SecondsForValuesToBeAcknowledged",
      {{"running, published A=here, SIGTERM, exit TERM, gone, pass 2s", "leave 143"}}},
-    {"TheNextAttemptHasPublishedNothing",
+    {"TheNextAttemptSendsItsOwnValuesOnlyOnceItsProcessRuns",
      {{"running, published A=here, values-acked", "1 values"},
       {"exit 3, gone, acked, NEXT 3, published A=here, registered", "no values"},  // no process runs yet
       {"START, started 4243, published A=here", "1 values; values A=here from worker:3#3"}}},

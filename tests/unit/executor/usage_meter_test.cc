@@ -25,7 +25,7 @@ class UsageMeterTest : public testing::Test {
   UsageMeter meter_{start_};
 };
 
-TEST_F(UsageMeterTest, TheNewestSampleIsShownAndTheMostRemembered) {
+TEST_F(UsageMeterTest, UsageContainsTheNewestAndTheHighestMemorySample) {
   Add(1000, 300, 100);
   Add(2000, 200, 400);
   EXPECT_EQ(usage().samples, 2);
@@ -41,7 +41,7 @@ TEST_F(UsageMeterTest, TheMeanOfMemoryIsWeightedByTime) {
   EXPECT_EQ(usage().mean_memory_bytes, 400 * kMb);
 }
 
-TEST_F(UsageMeterTest, CoresAreMeasuredSinceTheSampleBefore) {
+TEST_F(UsageMeterTest, CpuCoresInUseAreMeasuredSinceThePreviousSample) {
   Add(1000, 1, 2000);
   EXPECT_EQ(usage().millicores, 2000);
   Add(2000, 1, 2500);
@@ -59,7 +59,7 @@ TEST_F(UsageMeterTest, TwoSamplesAtTheSameTimeDoNotDivideByZero) {
   EXPECT_TRUE(meter_.series().points().empty());
 }
 
-TEST_F(UsageMeterTest, ATickOfTheKernelsClockIsNotAPeak) {
+TEST_F(UsageMeterTest, ACpuClockTickBetweenSamples1MillisecondApartIsNotAPeak) {
   Add(1000, 1, 10);
   Add(1001, 1, 20);
   EXPECT_EQ(usage().most_millicores, 10);
@@ -80,7 +80,7 @@ TEST_F(UsageMeterTest, AClockThatGoesBackwardsIsIgnored) {
   EXPECT_EQ(usage().elapsed, Duration(3000));
 }
 
-TEST_F(UsageMeterTest, TheEndAddsTheKernelsFiguresWithoutASample) {
+TEST_F(UsageMeterTest, TheEndOfAnAttemptAddsTheKernelsCpuTimeAndPeakMemory) {
   Add(1000, 100, 500);
   const TreeSample rest{.cpu = Duration(1500), .peak_ended_bytes = 700 * kMb};
   const Usage all = meter_.Ended(rest, At(3000)).usage();
@@ -92,7 +92,7 @@ TEST_F(UsageMeterTest, TheEndAddsTheKernelsFiguresWithoutASample) {
   EXPECT_EQ(usage().elapsed, Duration(1000)) << "it may be asked again";
 }
 
-TEST_F(UsageMeterTest, AnAttemptWithoutASampleHasItsCpuTimeAndItsPeak) {
+TEST_F(UsageMeterTest, AnAttemptThatEndsBeforeItsFirstSampleHasItsCpuTimeAndPeakMemory) {
   const TreeSample rest{.cpu = Duration(60), .peak_ended_bytes = 9 * kMb};
   const Usage all = meter_.Ended(rest, At(120)).usage();
   EXPECT_EQ(all.samples, 0);
@@ -101,7 +101,7 @@ TEST_F(UsageMeterTest, AnAttemptWithoutASampleHasItsCpuTimeAndItsPeak) {
   EXPECT_EQ(all.most_millicores, 500);
 }
 
-TEST_F(UsageMeterTest, TheLargestNumbersThereCouldBeDoNotOverflow) {
+TEST_F(UsageMeterTest, ExtremeMemoryAndCpuValuesDoNotOverflow) {
   const int64_t year = int64_t{365} * 24 * 3600 * 1000;
   const int64_t most = int64_t{1} << 60;
   for (int i = 1; i <= 10; ++i)
@@ -112,7 +112,7 @@ TEST_F(UsageMeterTest, TheLargestNumbersThereCouldBeDoNotOverflow) {
 
 class UsageSeriesTest : public UsageMeterTest {};
 
-TEST_F(UsageSeriesTest, EachSecondIsAPoint) {
+TEST_F(UsageSeriesTest, EachSecondOfUsageIsRecordedAsOnePoint) {
   for (int i = 1; i <= 10; ++i) Add(i * 1000, i, 0);
   const auto& points = meter_.series().points();
   ASSERT_EQ(points.size(), 10u);
@@ -120,7 +120,7 @@ TEST_F(UsageSeriesTest, EachSecondIsAPoint) {
   EXPECT_EQ(points[3].mean_memory_bytes, 4 * kMb);
 }
 
-TEST_F(UsageSeriesTest, SamplesWithinASecondAreOnePoint) {
+TEST_F(UsageSeriesTest, SamplesWithinOneSecondAreMergedIntoOnePoint) {
   Add(200, 100, 200);
   Add(1000, 600, 200);
   const auto& points = meter_.series().points();
@@ -130,7 +130,7 @@ TEST_F(UsageSeriesTest, SamplesWithinASecondAreOnePoint) {
   EXPECT_EQ(points[0].mean_millicores, 200);
 }
 
-TEST_F(UsageSeriesTest, ALongAttemptIsCoveredBySixtyPoints) {
+TEST_F(UsageSeriesTest, TheUsageOfALongAttemptIsCoveredWithoutGapsByAtMost60Points) {
   for (int i = 1; i <= 10'000; ++i) {
     Add(i * 5000, i == 4321 ? 9000 : 100, i * 2500);
     ASSERT_LE(meter_.series().points().size(), 60u);
@@ -154,21 +154,21 @@ constexpr Instant kStart{seconds{1000}};
 
 SeenLease Renewal(int64_t renewal) { return {{1}, SocketName{"am.1.sock"}, renewal}; }
 
-TEST(LeaseSightTest, WithoutARecordTheAmDoesNotCountAsAlive) {
+TEST(LeaseSightTest, AnAmWithoutALeaseIsNotConsideredAlive) {
   LeaseSight sight(seconds{15});
   EXPECT_FALSE(sight.alive());
   sight.Read(std::nullopt, kStart);
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, ARecordThatDoesNotChangeIsStaleAfterItsTime) {
+TEST(LeaseSightTest, AnUnchangedLeaseWithAFreshTimeOf15SecondsIsStale15SecondsAfterTheFirstRead) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{10});
   EXPECT_EQ(sight.alive()->until, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, ARenewedRecordStaysFreshWithoutAGap) {
+TEST(LeaseSightTest, ALeaseRenewedBeforeItIsStaleStaysFreshWithoutAGap) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(2), kStart + seconds{10});
@@ -176,7 +176,7 @@ TEST(LeaseSightTest, ARenewedRecordStaysFreshWithoutAGap) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
-TEST(LeaseSightTest, ARecordThatIsRenewedWhenStaleIsAliveAgain) {
+TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromThatRead) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -184,7 +184,7 @@ TEST(LeaseSightTest, ARecordThatIsRenewedWhenStaleIsAliveAgain) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
 }
 
-TEST(LeaseSightTest, TheGapBeginsWhenTheRecordBecomesStale) {
+TEST(LeaseSightTest, ARenewalAtTheMomentTheLeaseBecomesStaleProvesLifeOnlyFromThenOn) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -192,14 +192,14 @@ TEST(LeaseSightTest, TheGapBeginsWhenTheRecordBecomesStale) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, TimeWithoutReadsIsNotAGap) {
+TEST(LeaseSightTest, TimeWithoutLeaseReadsDoesNotInterruptTheLifeOfTheAm) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Unreadable(kStart + seconds{60});
   EXPECT_EQ(sight.alive()->since, kStart);
 }
 
-TEST(LeaseSightTest, AStoreThatCannotBeReadCountsAsAFreshRecord) {
+TEST(LeaseSightTest, AStoreThatCannotBeReadIsTreatedAsAFreshLease) {
   LeaseSight sight(seconds{15});
   sight.Unreadable(kStart);
   sight.Unreadable(kStart + seconds{10});
@@ -207,7 +207,7 @@ TEST(LeaseSightTest, AStoreThatCannotBeReadCountsAsAFreshRecord) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
-TEST(LeaseSightTest, AnAmThatIsNotLeaderDoesNotCountAsAlive) {
+TEST(LeaseSightTest, AnAmThatAnswersNotLeaderIsNotAliveUntilItsLeaseIsRenewed) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.MarkNotLeader(kStart + seconds{3});
@@ -218,13 +218,13 @@ TEST(LeaseSightTest, AnAmThatIsNotLeaderDoesNotCountAsAlive) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{5}) << "a renewed one is, from then on";
 }
 
-TEST(LeaseSightTest, ANotLeaderAnswerMakesNoAmAlive) {
+TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
   LeaseSight sight(seconds{15});
   sight.MarkNotLeader(kStart);
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, TheFirstRecordAfterALossMayBeOld) {
+TEST(LeaseSightTest, ALeaseFirstReadAfterALossIsDatedToTheLastAnswerOfTheAm) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Heard(kStart + seconds{60}, kStart + seconds{60});
@@ -235,7 +235,7 @@ TEST(LeaseSightTest, TheFirstRecordAfterALossMayBeOld) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{95});
 }
 
-TEST(LeaseSightTest, AnAnswerProvesLifeFromTheCallUntilItsOwnTime) {
+TEST(LeaseSightTest, AnAnswerProvesThatTheAmIsAliveFromTheCallUntil15SecondsAfterTheAnswer) {
   LeaseSight sight(seconds{15});
   sight.Heard(kStart, kStart + seconds{3});
   EXPECT_EQ(sight.alive()->since, kStart);

@@ -95,7 +95,7 @@ TEST_F(UsageSamplerTest, WithoutProcessesTheUsageIsZero) {
   EXPECT_EQ(sample.peak_ended_bytes, 0);
 }
 
-TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
+TEST_F(UsageSamplerTest, AProcessThatUses100MegabytesAddsAtLeast100MegabytesToTheSample) {
   const UsageSampler sampler;
   Start([this] { ReadyAndStay(); });
   AwaitReady();
@@ -112,7 +112,7 @@ TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
   if (!kThreadSanitized) EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMegabyte) << "and not twice";
 }
 
-TEST_F(UsageSamplerTest, SharedMemoryCountsOnce) {
+TEST_F(UsageSamplerTest, MemorySharedByTwoProcessesIsCountedOnce) {
   const UsageSampler sampler;
   constexpr size_t kShared = 64 * kMegabyte;
   void* room = mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -131,7 +131,7 @@ TEST_F(UsageSamplerTest, SharedMemoryCountsOnce) {
   munmap(room, kShared);
 }
 
-TEST_F(UsageSamplerTest, AChildThatSpinsIsSeenWhileItRuns) {
+TEST_F(UsageSamplerTest, CpuTimeOfARunningChildIsMeasured) {
   const UsageSampler sampler;
   Start([this] {
     Spin(Duration(300));
@@ -143,7 +143,7 @@ TEST_F(UsageSamplerTest, AChildThatSpinsIsSeenWhileItRuns) {
   EXPECT_LE(cpu, Duration(2000));
 }
 
-TEST_F(UsageSamplerTest, AProcessThatEndsBetweenTwoSamplesIsCounted) {
+TEST_F(UsageSamplerTest, CpuTimeAndPeakMemoryOfAProcessThatEndsBetweenSamplesAreCounted) {
   const UsageSampler sampler;
   Start([] {
     // No other test here uses this much, because the kernel keeps one figure, that of the largest child.
@@ -157,7 +157,7 @@ TEST_F(UsageSamplerTest, AProcessThatEndsBetweenTwoSamplesIsCounted) {
   EXPECT_GE(sample.peak_ended_bytes, 150 * kMegabyte);
 }
 
-TEST_F(UsageSamplerTest, ChildrenReapedByALivingProcessAreCounted) {
+TEST_F(UsageSamplerTest, CpuTimeOfChildrenReapedByALivingProcessIsCounted) {
   const UsageSampler sampler;
   Start([this] {
     Start([] { Spin(Duration(200)); });
@@ -168,7 +168,7 @@ TEST_F(UsageSamplerTest, ChildrenReapedByALivingProcessAreCounted) {
   EXPECT_GE(sampler.Sample().cpu, Duration(180));
 }
 
-TEST_F(UsageSamplerTest, AZombieIsCountedOnceBeforeAndAfterItIsReaped) {
+TEST_F(UsageSamplerTest, CpuTimeOfAZombieIsCountedOnceBeforeAndAfterTheZombieIsReaped) {
   const UsageSampler sampler;
   const pid_t pid = Start([] { Spin(Duration(200)); });
   siginfo_t info{};
@@ -180,7 +180,7 @@ TEST_F(UsageSamplerTest, AZombieIsCountedOnceBeforeAndAfterItIsReaped) {
   EXPECT_LE(std::chrono::abs(reaped - as_zombie), Duration(30));
 }
 
-TEST_F(UsageSamplerTest, UsageBeforeTheAttemptDoesNotCount) {
+TEST_F(UsageSamplerTest, UsageBeforeTheSamplerIsMadeIsNotCounted) {
   Start([] {
     Use(80 * kMegabyte);
     Spin(Duration(150));
@@ -219,7 +219,7 @@ TEST_F(UsageSamplerTest, ChildrenOfThreadsAreCounted) {
   EXPECT_EQ(sampler.Sample().processes, 2);
 }
 
-TEST_F(UsageSamplerTest, AForkStormOfAThousandIsMeasuredAndDoesNotTakeLong) {
+TEST_F(UsageSamplerTest, ATreeOf1000ProcessesIsSampledWithin5Seconds) {
   const UsageSampler sampler;
   const int out = ready_fd();
   Start([out] {
@@ -264,7 +264,7 @@ class UsageWatchTest : public testing::Test {
   bool ended_ = false;
 };
 
-TEST_F(UsageWatchTest, SamplesAreReportedDuringTheRunAndKeptAtTheEnd) {
+TEST_F(UsageWatchTest, UsageSamplesAreReportedDuringTheRunAndWrittenToUsageJsonAtTheEnd) {
   Watch("while :; do :; done", 0);
   ASSERT_TRUE(Until([&] { return told_.size() >= 2; }));
   EXPECT_GT(told_.back().cpu, Duration(0));
@@ -280,7 +280,7 @@ TEST_F(UsageWatchTest, SamplesAreReportedDuringTheRunAndKeptAtTheEnd) {
   EXPECT_THAT(Kept(), HasSubstr(R"("points":[{"at_ms":)"));
 }
 
-TEST_F(UsageWatchTest, AnAttemptThatEndsAtOnceHasATimeAndNoFile) {
+TEST_F(UsageWatchTest, AnAttemptThatEndsBeforeItsFirstSampleHasNoUsageJson) {
   Watch("true", 0);
   ASSERT_TRUE(Until([&] { return ended_; }));
   const Usage total = watch_->Total();
@@ -298,7 +298,7 @@ TEST_F(UsageWatchTest, AnUnwritableFolderIsNotAnError) {
   watch_->Finish();
 }
 
-TEST_F(UsageWatchTest, ALogThatGrowsFastStaysWithinItsLimit) {
+TEST_F(UsageWatchTest, AFastGrowingLogWithALimitOf2MbOccupiesAtMost5Mb) {
   Watch("head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000", 2);
   const auto room = [&] {
     struct stat info {};
@@ -311,7 +311,7 @@ TEST_F(UsageWatchTest, ALogThatGrowsFastStaysWithinItsLimit) {
   }
 }
 
-TEST(UsageDocumentTest, ThePointsAreInTheOrderOfTime) {
+TEST(UsageDocumentTest, PointsInUsageJsonAreInOrderOfTime) {
   UsageSeries series;
   series.Add({Duration(1000), Duration(1000), 10, 20, 500});
   series.Add({Duration(2000), Duration(1000), 30, 30, 900});

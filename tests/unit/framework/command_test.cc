@@ -41,20 +41,20 @@ class CommandTest : public ::testing::Test {
   const TempFolder folder_;
 };
 
-TEST_F(CommandTest, PlainWordsAreAProgramAndItsArguments) {
+TEST_F(CommandTest, ACommandOfPlainWordsIsSplitIntoAProgramAndArguments) {
   const auto simple = AsSimpleCommand(" train --rate=0.1\t-n 3  a:b,c@d%e+f ", Environment());
   ASSERT_TRUE(simple);
   EXPECT_EQ(simple->program, Path("train"));
   EXPECT_THAT(simple->argv, ElementsAre("train", "--rate=0.1", "-n", "3", "a:b,c@d%e+f"));
 }
 
-TEST_F(CommandTest, AbsolutePathNeedsNoSearch) {
+TEST_F(CommandTest, AProgramWithAnAbsolutePathIsStartedWithoutAPathSearch) {
   const auto simple = AsSimpleCommand(Path("train"), {});
   ASSERT_TRUE(simple);
   EXPECT_EQ(simple->program, Path("train"));
 }
 
-TEST_F(CommandTest, ShellExpansionsAreLeftToBash) {
+TEST_F(CommandTest, ACommandWithShellMetacharactersIsLeftToBash) {
   for (const char* c : {"'", "\"", "\\", "$", "`", "&", ";", "|", "<", ">",  "(",    ")",       "{",
                         "}", "[",  "]",  "*", "?", "~", "#", "!", "^", "\n", "\x7f", "\xc3\xa4"})
     EXPECT_FALSE(IsSimple(StrCat("train a", c))) << c;
@@ -65,20 +65,20 @@ TEST_F(CommandTest, BuiltinsAndAssignmentsAreLeftToBash) {
     EXPECT_FALSE(IsSimple(command)) << command;
 }
 
-TEST_F(CommandTest, OnlyABinaryThatMayRunIsStartedDirectly) {
+TEST_F(CommandTest, OnlyAnExecutableBinaryFoundInPathIsStartedWithoutBash) {
   for (const char* command : {"script", "data", "folder", "missing", "./train"})
     EXPECT_FALSE(IsSimple(command)) << command;
   EXPECT_FALSE(AsSimpleCommand("train", {}));
   EXPECT_FALSE(AsSimpleCommand("train", {StrCat("PATH=:", folder_.path().string())})) << "the work folder comes first";
 }
 
-TEST_F(CommandTest, ConfiguredBashIsStarted) {
+TEST_F(CommandTest, ACommandIsLeftToBashIfEnvironmentVariablesConfigureBash) {
   for (const char* variable :
        {"BASH_ENV=/x", "BASH_FUNC_train%%=() { :; }", "SHELLOPTS=xtrace", "BASHOPTS=expand_aliases"})
     EXPECT_FALSE(IsSimple("train", variable)) << variable;
 }
 
-TEST_F(CommandTest, ADirectlyStartedProgramHasTheEnvironmentOfBash) {
+TEST_F(CommandTest, AProgramStartedWithoutBashHasShlvlAndUnderscoreSetAsByBash) {
   EventLoop loop;
   FakeProcessRunner processes(loop);
   auto environment = Environment("SHLVL=4");
@@ -92,7 +92,7 @@ TEST_F(CommandTest, ADirectlyStartedProgramHasTheEnvironmentOfBash) {
   EXPECT_THAT(processes.started[1].env, Contains("SHLVL=0"));
 }
 
-TEST_F(CommandTest, OtherCommandsAreStartedWithBash) {
+TEST_F(CommandTest, ACommandWithAPipeIsStartedWithBash) {
   EventLoop loop;
   FakeProcessRunner processes(loop);
   ASSERT_TRUE(StartCommand(processes, "train | tee log", {.env = Environment()}, nullptr).ok());

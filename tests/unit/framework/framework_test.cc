@@ -63,7 +63,7 @@ std::string Render(const JobSpec& spec) {
   return out;
 }
 
-TEST(FrameworkTest, OnlyTheStagedFrameworkNamesPorts) {
+TEST(FrameworkTest, OnlyTheStagedFrameworkGivesOrdinaryTasksNamedPorts) {
   for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost})
     EXPECT_TRUE(PortNames(Spec(kind, {Role("worker", 2)}), {"worker", 1}).empty()) << ToString(kind);
   const JobSpec staged = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
@@ -90,7 +90,7 @@ TEST(FrameworkTest, AtMostOneTaskHasATensorBoardPort) {
   EXPECT_EQ(servers(lone), "driver:0");
 }
 
-TEST(FrameworkTest, ATaskKnowsItsOwnNamedPortsAndThoseOfOthers) {
+TEST(FrameworkTest, ATasksEnvironmentHasItsOwnNamedPortsAndThoseOfOtherTasks) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 2)});
   ClusterSpec cluster = ClusterOf(spec);
   cluster.ports = {{{"driver", 0}, {{"control", 1}, {"data", 2}}}, {{"worker", 1}, {{"data", 3}}}};
@@ -110,7 +110,7 @@ JobSpec Prepared(FrameworkKind framework) {
   return spec;
 }
 
-TEST(FrameworkTest, PreparingTasksAreNotInTheTrainingCluster) {
+TEST(FrameworkTest, RolesThatWorkersDependOnAreLeftOutOfTheTrainingCluster) {
   const JobSpec spec = Prepared(kPytorch);
   const ClusterSpec cluster = ClusterOf(spec);
   const Environment worker = FrameworkEnvironment(spec, cluster, {"worker", 1});
@@ -128,7 +128,7 @@ TEST(FrameworkTest, PreparingTasksAreNotInTheTrainingCluster) {
   EXPECT_EQ(Hostfile(with, known), "node-worker slots=2\n");
 }
 
-TEST(FrameworkTest, PreparingTasksGetNoVariablesOfTheFramework) {
+TEST(FrameworkTest, RolesThatWorkersDependOnGetNoFrameworkVariables) {
   JobSpec spec = Spec(kXgboost, {Role("data", 2), Role("tracker", 1), Role("worker", 2)});
   EXPECT_FALSE(CheckFramework(Spec(kXgboost, {Role("data", 2)})).ok());
   spec.roles[1].depends_on = spec.roles[2].depends_on = {{"data"}};
@@ -141,7 +141,7 @@ TEST(FrameworkTest, PreparingTasksGetNoVariablesOfTheFramework) {
   EXPECT_TRUE(CheckFramework(alone).ok());
 }
 
-TEST(FrameworkTest, MembersOfACollectiveMustWaitForTheSameRoles) {
+TEST(FrameworkTest, AllRolesOfACollectiveMustDependOnTheSameRoles) {
   JobSpec spec = Spec(kPytorch, {Role("chief", 1), Role("data", 1), Role("worker", 2)});
   spec.roles[2].depends_on = {{"data"}};
   const Status refused = CheckFramework(spec);
@@ -154,7 +154,7 @@ TEST(FrameworkTest, MembersOfACollectiveMustWaitForTheSameRoles) {
   EXPECT_TRUE(CheckFramework(spec).ok());
 }
 
-TEST(FrameworkTest, AWaitingTaskReceivesTheReadyValueOfTheOther) {
+TEST(FrameworkTest, ADependentTaskReceivesTheReadyValueOfItsDependency) {
   JobSpec spec = Fcfs(Spec(kTensorflow, {Role("head", 1), Role("worker", 2)}));
   spec.roles[1].depends_on = {{"head", kReady}};
   EXPECT_EQ(ValueNames(spec, {"head", 0}), std::vector<std::string>{"READY"});
@@ -171,7 +171,7 @@ TEST(FrameworkTest, AWaitingTaskReceivesTheReadyValueOfTheOther) {
     EXPECT_EQ(std::ranges::count(reserved, name), 1) << name;
 }
 
-TEST(FrameworkTest, ModelParametersOfPreprocessingReachAllTasks) {
+TEST(FrameworkTest, ModelParamsOfThePreprocessingTaskAreSetInTheWorkers) {
   JobSpec spec = Spec(kTensorflow, {Role("preprocess", 1), Role("worker", 1)});
   spec.roles[0].key_prefix = "tony.am";
   spec.roles[1].depends_on = {{"preprocess"}};
@@ -206,7 +206,7 @@ TEST(FrameworkTest, EachProcessOfATaskHasARankAndAPortOfItsOwn) {
   EXPECT_FALSE(driver.contains("STAGED_PROCESS_PORT"));
 }
 
-TEST(FrameworkTest, OnlyTheStagedFrameworkHasStages) {
+TEST(FrameworkTest, OnlyTheStagedFrameworkStartsRolesInStages) {
   for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost}) {
     const JobSpec spec = Spec(kind, {Role("driver", 1), Role("worker", 1)});
     EXPECT_EQ(StageOf(spec, "worker"), 0) << ToString(kind);
@@ -222,13 +222,13 @@ TEST(FrameworkTest, OnlyTheStagedFrameworkHasStages) {
   EXPECT_TRUE(ValueNames(Fcfs(staged), {"driver", 0}).empty());
 }
 
-TEST(FrameworkTest, ValuesOfTheLastStageAreNotAwaited) {
+TEST(FrameworkTest, ValuesPublishedByTheLastStageAreNotAwaited) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("ps", 1)});
   EXPECT_EQ(ValueNames(spec, {"ps", 0}), std::vector<std::string>{"ADDRESS"});
   EXPECT_TRUE(AwaitedValues(spec, {"ps", 0}).empty());
 }
 
-TEST(FrameworkTest, AwaitedValuesAreLimitedAndNotFromSidecars) {
+TEST(FrameworkTest, AJobCanPublishAtMost256ValuesAndNoSidecarCanPublishAwaitedValues) {
   const auto refused = [](const std::vector<RoleSpec>& roles) {
     const Status status = CheckFramework(Spec(kStaged, roles));
     return status.ok() ? "" : status.error().message;
@@ -241,14 +241,14 @@ TEST(FrameworkTest, AwaitedValuesAreLimitedAndNotFromSidecars) {
   EXPECT_EQ(refused({Role("driver", 1), Role("ps", 1, kSidecar)}), "");
 }
 
-TEST(FrameworkTest, ATaskReceivesTheValuesOfEarlierStages) {
+TEST(FrameworkTest, ATaskReceivesTheValuesThatEarlierStagesPublished) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
   ClusterSpec cluster = ClusterOf(spec);
   cluster.values = {{{"driver", 0}, {{"ADDRESS", "here:1"}}}};
   EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 0}).at("STAGED_ADDRESSES"), "driver:0=here:1");
 }
 
-TEST(FrameworkTest, HostsAreListedOnceByRankWithTheSlotsOfTheirTasks) {
+TEST(FrameworkTest, TheHostfileListsEachHostOnceByRankWithTheSlotsOfItsTasks) {
   JobSpec spec = WithProcesses(
       Spec(kPytorch, {Role("actor", 2), Role("chief", 1), Role("ps", 1, kUntracked), Role("worker", 1)}), {3, 1, 1, 2});
   spec.roles[3].resources.gpus = 4;
@@ -303,7 +303,7 @@ TEST_P(GoldenTest, EveryTaskHasTheEnvironmentOfTheGoldenFile) {
   EXPECT_EQ(Render(GetParam().spec), golden.str()) << path;
 }
 
-TEST_P(GoldenTest, EveryVariableIsReservedAndNothingIsReservedTwice) {
+TEST_P(GoldenTest, EveryFrameworkVariableIsReservedExactlyOnce) {
   const JobSpec& spec = GetParam().spec;
   const auto reserved = ReservedVariables(spec);
   EXPECT_TRUE(std::ranges::is_sorted(reserved));
@@ -315,12 +315,12 @@ TEST_P(GoldenTest, EveryVariableIsReservedAndNothingIsReservedTwice) {
   }
 }
 
-TEST_P(GoldenTest, TheFrameworkAcceptsTheSpec) { EXPECT_TRUE(CheckFramework(GetParam().spec).ok()); }
+TEST_P(GoldenTest, TheFrameworkAcceptsTheGoldenSpec) { EXPECT_TRUE(CheckFramework(GetParam().spec).ok()); }
 
 INSTANTIATE_TEST_SUITE_P(Frameworks, GoldenTest, ::testing::ValuesIn(GoldenCases()),
                          [](const auto& golden) { return golden.param.file; });
 
-TEST(FrameworkTest, StandaloneRunsExactlyOneTask) {
+TEST(FrameworkTest, AStandaloneJobWithThreeTasksIsRejected) {
   const auto two = CheckFramework(Spec(kStandalone, {Role("driver", 1), Role("worker", 2)}));
   ASSERT_FALSE(two.ok());
   EXPECT_EQ(two.error().code, ErrorCode::kInvalid);
@@ -329,12 +329,12 @@ TEST(FrameworkTest, StandaloneRunsExactlyOneTask) {
             "set tony.application.distributed-mode=FCFS");
 }
 
-TEST(FrameworkTest, StandaloneMayHaveSidecars) {
+TEST(FrameworkTest, AStandaloneJobCanHaveSidecarsButNoUntrackedRole) {
   EXPECT_TRUE(CheckFramework(Spec(kStandalone, {Role("tensorboard", 1, kSidecar), Role("worker", 1)})).ok());
   EXPECT_FALSE(CheckFramework(Spec(kStandalone, {Role("ps", 1, kUntracked), Role("worker", 1)})).ok());
 }
 
-TEST(FrameworkTest, XgboostNeedsOneTrackerAndAWorker) {
+TEST(FrameworkTest, AnXgboostJobNeedsExactlyOneTrackerAndATrackedWorker) {
   const auto message = [](const std::vector<RoleSpec>& roles) {
     const auto status = CheckFramework(Spec(kXgboost, roles));
     return status.ok() ? "accepted" : status.error().message;
@@ -352,7 +352,7 @@ TEST(FrameworkTest, XgboostNeedsOneTrackerAndAWorker) {
             "framework xgboost needs a tracked role besides tracker, e.g. worker");
 }
 
-TEST(FrameworkTest, OnlyPytorchKnowsOfSeveralProcesses) {
+TEST(FrameworkTest, OnlyPytorchSupportsSeveralProcessesPerTask) {
   for (const auto framework : {kTensorflow, kJax, kLightgbm, kXgboost, kStandalone}) {
     const auto status = CheckFramework(WithProcesses(Spec(framework, {Role("worker", 1)}), {2}));
     ASSERT_FALSE(status.ok());
@@ -362,7 +362,7 @@ TEST(FrameworkTest, OnlyPytorchKnowsOfSeveralProcesses) {
   }
 }
 
-TEST(FrameworkTest, CollectivesCannotBeFirstComeFirstServed) {
+TEST(FrameworkTest, FrameworksWithCollectivesRejectFcfsMode) {
   for (const auto framework : {kPytorch, kJax, kLightgbm, kXgboost}) {
     const auto status = CheckFramework(Fcfs(Spec(framework, {Role("tracker", 1), Role("worker", 2)})));
     ASSERT_FALSE(status.ok());
@@ -373,13 +373,13 @@ TEST(FrameworkTest, CollectivesCannotBeFirstComeFirstServed) {
   }
 }
 
-TEST(FrameworkTest, AnFcfsTaskNeedsNoClusterSpec) {
+TEST(FrameworkTest, TheEnvironmentOfAnFcfsTaskDoesNotDependOnTheClusterSpec) {
   const JobSpec spec = Fcfs(Spec(kTensorflow, {Role("chief", 1), Role("worker", 2)}));
   const ClusterSpec partial{{1}, {{"worker", {{"node", 40000}}}}};
   EXPECT_EQ(FrameworkEnvironment(spec, partial, {"worker", 1}), FrameworkEnvironment(spec, {}, {"worker", 1}));
 }
 
-TEST(FrameworkTest, SomeServersBindTheirPortAlone) {
+TEST(FrameworkTest, LightgbmWorkersAndTheXgboostTrackerBindTheirPortsExclusively) {
   const JobSpec lightgbm = Spec(kLightgbm, {Role("tensorboard", 1, kSidecar), Role("worker", 2)});
   EXPECT_TRUE(BindsPortExclusively(lightgbm, {"worker", 1}));
   EXPECT_FALSE(BindsPortExclusively(lightgbm, {"tensorboard", 0}));
@@ -389,7 +389,7 @@ TEST(FrameworkTest, SomeServersBindTheirPortAlone) {
   EXPECT_FALSE(BindsPortExclusively(Spec(kPytorch, {Role("worker", 2)}), {"worker", 0}));
 }
 
-TEST(FrameworkTest, UsersCannotSetVisibleGpusIfTheRoleRequestsGpus) {
+TEST(FrameworkTest, CudaVisibleDevicesOfTheUserIsRejectedIfARoleRequestsGpus) {
   JobSpec spec = Spec(kTensorflow, {Role("ps", 1), Role("worker", 1)});
   spec.execution_env["CUDA_VISIBLE_DEVICES"] = "-1";
   EXPECT_TRUE(CheckEnvironment(spec, {}).ok());
@@ -402,7 +402,7 @@ TEST(FrameworkTest, UsersCannotSetVisibleGpusIfTheRoleRequestsGpus) {
       "variable that TonY itself sets in every task; choose another name");
 }
 
-TEST(FrameworkTest, UserVariablesThatReplaceOursAreRefusedByName) {
+TEST(FrameworkTest, UserVariablesThatTonySetsItselfAreRejectedByName) {
   const auto message = [](FrameworkKind framework, const std::string& name, bool container) {
     JobSpec spec = Spec(framework, {Role("worker", 1)});
     (container ? spec.container_env : spec.execution_env)[name] = "x";
@@ -428,7 +428,7 @@ TEST(FrameworkTest, UserVariablesThatReplaceOursAreRefusedByName) {
   EXPECT_EQ(message(kPytorch, "OMP_NUM_THREADS", false), "accepted");
 }
 
-TEST(GlobalRankTest, TheChiefIsFirstAndOthersFollowInTheOrderOfTheSpec) {
+TEST(GlobalRankTest, TheChiefHasRank0AndOtherTasksFollowInTheOrderOfTheSpec) {
   const JobSpec spec =
       Spec(kPytorch, {Role("actor", 2), Role("chief", 2), Role("ps", 2, kUntracked), Role("worker", 2)});
   const std::vector<TaskId> order = {{"chief", 0}, {"actor", 0},  {"actor", 1},
@@ -447,7 +447,7 @@ TEST(GlobalRankTest, AnUntrackedChiefHasNoRank) {
   EXPECT_EQ(GlobalRank(spec, {"worker", 1}), 1);
 }
 
-TEST(GlobalRankTest, RanksOfAnySpecAreZeroToWorldWithoutGaps) {
+TEST(GlobalRankTest, TrackedTasksAreRankedFromZeroWithoutGaps) {
   for (const auto& golden : GoldenCases()) {
     std::vector<int> ranks;
     for (const auto& role : golden.spec.roles) {

@@ -24,7 +24,7 @@ class PlannedTaskTest : public testing::Test {
   JobSpec spec_;
 };
 
-TEST_F(PlannedTaskTest, UnknownFactsHavePlaceholders) {
+TEST_F(PlannedTaskTest, APlannedTaskShowsPlaceholdersForIdsAndFoldersThatAreKnownOnlyAtRunTime) {
   spec_.framework = FrameworkKind::kPytorch;
   const PlannedProcess process = Only({.host = "<host>"});
   EXPECT_THAT(process.argv, ElementsAre("/bin/bash", "-c", "train | tee log"));
@@ -33,14 +33,14 @@ TEST_F(PlannedTaskTest, UnknownFactsHavePlaceholders) {
                             "RANK=1", "MASTER_ADDR=<host>", "MASTER_PORT=0"}));
 }
 
-TEST_F(PlannedTaskTest, ATaskInheritsItsNodesEnvironmentAndTheNodeChoosesItsGpus) {
+TEST_F(PlannedTaskTest, APlannedTaskInheritsTheNodesEnvironmentAndHasAPlaceholderForRequestedGpus) {
   const PlannedNode node{.host = "h", .environment = {"HOME=/home/ann", "CUDA_VISIBLE_DEVICES=7"}};
   EXPECT_THAT(Only(node).environment, IsSupersetOf({"HOME=/home/ann", "CUDA_VISIBLE_DEVICES=7"}));
   spec_.roles[0].resources.gpus = 1;
   EXPECT_THAT(Only(node).environment, Contains("CUDA_VISIBLE_DEVICES=<gpus>"));
 }
 
-TEST_F(PlannedTaskTest, AProgramThatCanBeSearchedIsPlannedWithoutAShell) {
+TEST_F(PlannedTaskTest, ASimpleCommandIsPlannedWithoutAShellOnlyForThisMachine) {
   spec_.roles[0].command = "sleep 1";
   const std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
   EXPECT_THAT(Only({"h", environment, true}).argv, ElementsAre("sleep", "1"));
@@ -48,7 +48,7 @@ TEST_F(PlannedTaskTest, AProgramThatCanBeSearchedIsPlannedWithoutAShell) {
   EXPECT_THAT(Only({"h", environment, false}).argv, ElementsAre("/bin/bash", "-c", "sleep 1"));
 }
 
-TEST_F(PlannedTaskTest, EachProcessHasItsOwnEnvironment) {
+TEST_F(PlannedTaskTest, TheSecondProcessOfATaskHasItsOwnLocalRankAndNoOutputFile) {
   spec_.framework = FrameworkKind::kPytorch;
   spec_.roles[0].processes = 2;
   const PlannedTask planned = PlanTask(spec_, {"worker", 0}, {.host = "h"}, {"TOKEN=x"});

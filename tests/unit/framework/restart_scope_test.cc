@@ -26,13 +26,13 @@ std::string ScopeOf(const JobSpec& spec, const std::string& role, bool same_addr
   return std::string(ToString(SmallestScope(spec, *spec.FindRole(role), same_address)));
 }
 
-TEST(RestartScopeTest, ACollectiveRestartsAsAGang) {
+TEST(RestartScopeTest, AFailedTaskOfACollectiveRestartsTheWholeGang) {
   for (const auto framework : {kPytorch, kJax, kTensorflow, kLightgbm, kXgboost}) {
     EXPECT_EQ(ScopeOf(SpecOf(framework, {Role("worker")}), "worker"), "gang");
   }
 }
 
-TEST(RestartScopeTest, AnAsynchronousWorkerRestartsAloneIfItKeepsItsAddress) {
+TEST(RestartScopeTest, ATensorflowWorkerWithParameterServersRestartsAloneIfItsAddressStays) {
   const JobSpec spec = SpecOf(kTensorflow, {Role("chief"), Role("ps", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "worker", true), "task");
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
@@ -40,7 +40,7 @@ TEST(RestartScopeTest, AnAsynchronousWorkerRestartsAloneIfItKeepsItsAddress) {
   EXPECT_EQ(ScopeOf(spec, "chief"), "gang");
 }
 
-TEST(RestartScopeTest, AnUnconnectedTaskRestartsAlone) {
+TEST(RestartScopeTest, StandaloneEvaluatorAndSidecarTasksRestartAlone) {
   EXPECT_EQ(ScopeOf(SpecOf(kStandalone, {Role("driver")}), "driver", false), "task");
   const JobSpec spec = SpecOf(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
@@ -53,7 +53,7 @@ TEST(RestartScopeTest, AnFcfsTaskRestartsAlone) {
   EXPECT_EQ(ScopeOf(spec, "worker", false), "task");
 }
 
-TEST(RestartScopeTest, TheTrackerRestartsTheGang) {
+TEST(RestartScopeTest, AFailedXgboostTrackerRestartsTheGang) {
   EXPECT_EQ(ScopeOf(SpecOf(kXgboost, {Role("tracker"), Role("worker")}), "tracker"), "gang");
 }
 
@@ -63,7 +63,7 @@ TEST(RestartScopeTest, AnUntrackedTaskRestartsAloneIfItKeepsItsAddress) {
   EXPECT_EQ(ScopeOf(spec, "store", false), "gang");
 }
 
-TEST(RestartScopeTest, ATaskWhoseValuesWereSentRestartsWithTheGang) {
+TEST(RestartScopeTest, ATaskThatPublishedValuesRestartsTheWholeGang) {
   const JobSpec spec = SpecOf(kStaged, {Role("driver"), Role("ps"), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "driver"), "gang");
   EXPECT_EQ(ScopeOf(spec, "ps"), "gang");
@@ -71,7 +71,7 @@ TEST(RestartScopeTest, ATaskWhoseValuesWereSentRestartsWithTheGang) {
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
 }
 
-TEST(RestartScopeTest, AScopeBelowTheFrameworksCausesAWarning) {
+TEST(RestartScopeTest, ARestartScopeSmallerThanTheFrameworkNeedsCausesAWarning) {
   JobSpec spec = SpecOf(kJax, {Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
   spec.roles[0].restart_scope = RestartScope::kTask;
@@ -95,7 +95,7 @@ TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
 }
 
-TEST(RestartScopeTest, ByTonysRuleACollectiveCausesAWarningUnlessItsChiefDecides) {
+TEST(RestartScopeTest, UnderTonysCompletionRuleACollectivesWorkersCauseAWarningAndItsChiefDoesNot) {
   JobSpec spec = SpecOf(kPytorch, {Role("chief"), Role("worker")});
   spec.completion_rule = CompletionRule::kTony;
   for (RoleSpec& role : spec.roles) role.min_failed = 0;

@@ -33,7 +33,7 @@ class UserEnvironmentTest : public testing::Test {
   ClusterSpec cluster_;
 };
 
-TEST_F(UserEnvironmentTest, ATaskHasItsIdentity) {
+TEST_F(UserEnvironmentTest, ATasksEnvironmentHasItsJobIdTaskIdAttemptAndContainer) {
   const auto variables = Variables({"worker", 1});
   for (const char* expected :
        {"TONY_JOB_ID=job-1", "TONY_TASK=worker:1", "TONY_ATTEMPT=2", "TONY_GENERATION=4", "TONY_LOG_DIR=/job/logs",
@@ -42,7 +42,7 @@ TEST_F(UserEnvironmentTest, ATaskHasItsIdentity) {
   }
 }
 
-TEST_F(UserEnvironmentTest, TheJobsPythonEnvironmentIsActive) {
+TEST_F(UserEnvironmentTest, ATasksEnvironmentActivatesTheJobsPythonVenv) {
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/bin", "PYTHONHOME=/opt"}),
               AllOf(Contains("PATH=/bin"), Contains("PYTHONHOME=/opt"), Not(Contains(StartsWith("VIRTUAL_ENV=")))));
   spec_.python_venv = "/home/u/env";
@@ -52,7 +52,7 @@ TEST_F(UserEnvironmentTest, TheJobsPythonEnvironmentIsActive) {
   EXPECT_THAT(Variables({"worker", 1}), Contains(StartsWith("PATH=/job/work/venv/bin:/usr/local/sbin:")));
 }
 
-TEST_F(UserEnvironmentTest, SearchPathsPointToTheTasksCopyOfTheSource) {
+TEST_F(UserEnvironmentTest, PythonpathEntriesInTheSourceFolderAreReplacedByTheTasksCopy) {
   spec_.src_dir = "/home/u/src";
   spec_.execution_env = {{"PYTHONPATH", "/home/u/src:/home/u/src/lib:/home/u/src2"}, {"OUT", "/home/u/src/out"}};
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/home/u/src/.venv/bin"}),
@@ -60,7 +60,7 @@ TEST_F(UserEnvironmentTest, SearchPathsPointToTheTasksCopyOfTheSource) {
                     Contains("PATH=/home/u/src/.venv/bin")));
 }
 
-TEST_F(UserEnvironmentTest, EachOfSeveralProcessesHasItsIndex) {
+TEST_F(UserEnvironmentTest, EachProcessOfAMultiProcessTaskHasItsIndexAndItsErrorFile) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_PROCESS_"))));
   spec_.roles[1].processes = 3;
   AttemptPlace place = {{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""};
@@ -78,13 +78,13 @@ TEST_F(UserEnvironmentTest, EachOfSeveralProcessesHasItsIndex) {
   EXPECT_THAT(last, Not(Contains(StartsWith("TONY_OUTPUT_FILE=")))) << "the first one leaves them";
 }
 
-TEST_F(UserEnvironmentTest, HasTheFrameworksVariables) {
+TEST_F(UserEnvironmentTest, ATensorflowTaskHasTfConfigAndTaskIndex) {
   const auto variables = Variables({"worker", 1});
   EXPECT_THAT(variables, Contains("TASK_INDEX=1"));
   EXPECT_THAT(variables, Contains(StartsWith("TF_CONFIG={")));
 }
 
-TEST_F(UserEnvironmentTest, UsersCannotSetVisibleGpusIfTheRoleRequestsGpus) {
+TEST_F(UserEnvironmentTest, CudaVisibleDevicesOfTheUserIsIgnoredIfTheRoleRequestsGpus) {
   spec_.roles[1].resources.gpus = 2;
   spec_.execution_env = {{"CUDA_VISIBLE_DEVICES", "7"}};
   const std::vector<std::string> inherited = {"CUDA_VISIBLE_DEVICES=0,1", "NVIDIA_VISIBLE_DEVICES=0,1"};
@@ -93,30 +93,30 @@ TEST_F(UserEnvironmentTest, UsersCannotSetVisibleGpusIfTheRoleRequestsGpus) {
   EXPECT_THAT(Variables({"ps", 0}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES=7"));
 }
 
-TEST_F(UserEnvironmentTest, ARoleWithoutGpusSeesNoneUnlessTheUserSetsThem) {
+TEST_F(UserEnvironmentTest, ARoleWithoutGpusInheritsCudaVisibleDevicesUnchanged) {
   EXPECT_THAT(Variables({"worker", 1}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES="));
   spec_.roles[1].resources.gpus = 2;
   EXPECT_THAT(Variables({"ps", 0}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES="));
   EXPECT_THAT(Variables({"ps", 0}), Not(Contains(StartsWith("CUDA_VISIBLE_DEVICES="))));
 }
 
-TEST_F(UserEnvironmentTest, OnlyTheChiefHasAnOutputFile) {
+TEST_F(UserEnvironmentTest, OnlyTheChiefTaskHasTonyOutputFileSet) {
   EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_OUTPUT_FILE=/job/work/tony-output.json"));
   EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, EveryTaskKnowsWhereItsNoticeWillBe) {
+TEST_F(UserEnvironmentTest, TonyNoticeFileOfEveryTaskIsInItsWorkFolder) {
   EXPECT_THAT(Variables({"ps", 0}, {"TONY_NOTICE_FILE=/outer"}),
               Contains("TONY_NOTICE_FILE=/job/work/tony-notice.json"));
 }
 
-TEST_F(UserEnvironmentTest, EveryTaskHasThePathOfItsErrorFile) {
+TEST_F(UserEnvironmentTest, TonyErrorFileOfEveryTaskIsInItsWorkFolder) {
   const auto variables = Variables({"ps", 0}, {"TONY_ERROR_FILE=/outer", "TORCHELASTIC_ERROR_FILE=/outer"});
   EXPECT_THAT(variables, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));
   EXPECT_THAT(variables, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, TorchWritesToOurErrorFileUnlessTheUserSetsAnother) {
+TEST_F(UserEnvironmentTest, TorchelasticErrorFileIsTonysErrorFileUnlessTheUserSetsAnother) {
   spec_.framework = FrameworkKind::kPytorch;
   EXPECT_THAT(Variables({"worker", 0}, {"TORCHELASTIC_ERROR_FILE=/outer"}),
               Contains("TORCHELASTIC_ERROR_FILE=/job/work/tony-error.json"));
@@ -136,7 +136,7 @@ TEST_F(UserEnvironmentTest, TorchrunsDefaultsAreSetUnlessTheUserSetsThem) {
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCH_NCCL_ASYNC_ERROR_HANDLING=0"));
 }
 
-TEST_F(UserEnvironmentTest, ARestartedTaskHasThePathOfItsCheckpoint) {
+TEST_F(UserEnvironmentTest, ARestartedTaskHasTheCheckpointPathInTonyResumeFrom) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_CHECKPOINT_DIR="))));
   spec_.checkpoint.directory = "/saved";
   EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_CHECKPOINT_DIR=/saved"));
@@ -145,20 +145,20 @@ TEST_F(UserEnvironmentTest, ARestartedTaskHasThePathOfItsCheckpoint) {
   EXPECT_THAT(MakeUserEnvironment(spec_, cluster_, place, {}).variables, Contains("TONY_RESUME_FROM=/saved/ckpt-7"));
 }
 
-TEST_F(UserEnvironmentTest, TonysRetryVariableCountsGangRestarts) {
+TEST_F(UserEnvironmentTest, NumAmRetriesIsTheNumberOfGangRestarts) {
   EXPECT_THAT(Variables({"worker", 1}), Contains("NUM_AM_RETRIES=3"));
   cluster_.generation = {1};
   EXPECT_THAT(Variables({"worker", 1}, {"NUM_AM_RETRIES=2"}), Not(Contains(StartsWith("NUM_AM_RETRIES="))));
 }
 
-TEST_F(UserEnvironmentTest, UserVariablesReplaceInheritedOnes) {
+TEST_F(UserEnvironmentTest, VariablesSetByTheUserReplaceInheritedVariables) {
   spec_.container_env = {{"A", "container"}, {"B", "container"}};
   spec_.execution_env = {{"B", "execution"}};
   EXPECT_THAT(Variables({"worker", 0}, {"A=outer", "B=outer", "HOME=/home/ada", "ODD=a=b"}),
               AllOf(Contains("A=container"), Contains("B=execution"), Contains("HOME=/home/ada"), Contains("ODD=a=b")));
 }
 
-TEST_F(UserEnvironmentTest, PythonDoesNotWriteIntoSharedFolders) {
+TEST_F(UserEnvironmentTest, PythonWritesNoBytecodeIntoASharedVenv) {
   const auto dont_write = [](const char* value) { return Contains(std::string("PYTHONDONTWRITEBYTECODE=") + value); };
   EXPECT_THAT(Variables({"worker", 0}), Not(dont_write("1")));
   spec_.python_venv = "/x/venv.zip";
@@ -167,7 +167,7 @@ TEST_F(UserEnvironmentTest, PythonDoesNotWriteIntoSharedFolders) {
   EXPECT_THAT(Variables({"worker", 0}), dont_write(""));
 }
 
-TEST_F(UserEnvironmentTest, NothingOfAnotherJobIsInherited) {
+TEST_F(UserEnvironmentTest, VariablesOfAnotherTonyJobAreNotInherited) {
   spec_.framework = FrameworkKind::kPytorch;
   const auto variables = Variables({"worker", 1}, {"TONY_JOB_ID=outer", "RANK=17", "CLUSTER_SPEC_FILE=/outer",
                                                    "TONY_RESUME_FROM=/x", "OLDPWD=/y", "TORCHELASTIC_RUN_ID=outer"});
@@ -178,13 +178,13 @@ TEST_F(UserEnvironmentTest, NothingOfAnotherJobIsInherited) {
   EXPECT_THAT(variables, Not(Contains(StartsWith("OLDPWD="))));
 }
 
-TEST_F(UserEnvironmentTest, PythonIsUnbufferedUnlessTheUserSaysOtherwise) {
+TEST_F(UserEnvironmentTest, PythonunbufferedIs1UnlessTheUserSetsPythonunbuffered) {
   EXPECT_THAT(Variables({"worker", 0}), Contains("PYTHONUNBUFFERED=1"));
   spec_.execution_env = {{"PYTHONUNBUFFERED", ""}};
   EXPECT_THAT(Variables({"worker", 0}), Contains("PYTHONUNBUFFERED="));
 }
 
-TEST_F(UserEnvironmentTest, AValueBeyondTheKernelsLimitGoesToAFile) {
+TEST_F(UserEnvironmentTest, ATfConfigOver128KibIsWrittenToAFileNamedByTfConfigFile) {
   auto& workers = cluster_.roles["worker"];
   for (int i = 2; i < 10'000; ++i) workers.push_back({"host-" + std::to_string(i) + ".example", 4711});
   spec_.roles[1].instances = 10'000;
@@ -197,7 +197,7 @@ TEST_F(UserEnvironmentTest, AValueBeyondTheKernelsLimitGoesToAFile) {
   EXPECT_GT(config->content.size(), 100'000u);
 }
 
-TEST_F(UserEnvironmentTest, TheHostsOfAGangAreInAFileForMpi) {
+TEST_F(UserEnvironmentTest, AGangTaskHasAnMpiHostfileAndAnFcfsTaskHasNone) {
   const auto environment = Make({"worker", 1});
   EXPECT_THAT(environment.variables, Contains("TONY_HOSTFILE=/job/work/tony-hostfile"));
   ASSERT_EQ(environment.files.size(), 1u);
@@ -208,7 +208,7 @@ TEST_F(UserEnvironmentTest, TheHostsOfAGangAreInAFileForMpi) {
   EXPECT_THAT(Make({"worker", 1}).files, IsEmpty());
 }
 
-TEST_F(UserEnvironmentTest, ATensorBoardTaskHasItsPort) {
+TEST_F(UserEnvironmentTest, TbPortIsSetOnlyInTheFirstProcessOfATaskWithATensorBoardPort) {
   AttemptPlace place = {{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""};
   const auto made = [&] { return MakeUserEnvironment(spec_, cluster_, place, {"TB_PORT=7"}).variables; };
   EXPECT_THAT(made(), Not(Contains(StartsWith("TB_PORT="))));
@@ -218,7 +218,7 @@ TEST_F(UserEnvironmentTest, ATensorBoardTaskHasItsPort) {
   EXPECT_THAT(made(), Not(Contains(StartsWith("TB_PORT="))));
 }
 
-TEST_F(UserEnvironmentTest, EachVariableIsThereOnce) {
+TEST_F(UserEnvironmentTest, VariablesOfATaskAreSortedAndUnique) {
   const auto variables = Variables({"worker", 0}, {"PATH=/a", "PATH=/b", "TASK_INDEX=9"});
   std::vector<std::string> names;
   for (const auto& variable : variables) names.push_back(variable.substr(0, variable.find('=')));

@@ -69,7 +69,7 @@ TEST(AggregatedLogTest, AnEmptyLogDiffersFromAMissingOne) {
   EXPECT_FALSE(other->is_log);
 }
 
-TEST(AggregatedLogTest, AContainerOfAnotherNodeIsNotFound) {
+TEST(AggregatedLogTest, AContainerThatIsNotInTheLogFileIsNotFound) {
   const auto log = Usual("gz").Find("container_4", "stdout");
   ASSERT_FALSE(log.ok());
   EXPECT_EQ(log.error().code, ErrorCode::kNotFound);
@@ -92,7 +92,7 @@ TEST(AggregatedLogTest, OnlyTheEndOfALongLogIsRead) {
   }
 }
 
-TEST(AggregatedLogTest, ANumberOfAnySizeIsRead) {
+TEST(AggregatedLogTest, LogsOfZeroTo8MiBAreRead) {
   for (const int64_t size : {0, 127, 128, 5119, 5120, 1 << 20, (1 << 20) + 1, 1 << 23}) {
     TFileWriter writer("none", 1 << 24);
     const std::string text(static_cast<size_t>(size), 'x');
@@ -103,7 +103,7 @@ TEST(AggregatedLogTest, ANumberOfAnySizeIsRead) {
   }
 }
 
-TEST(AggregatedLogTest, ATruncatedFileIsInvalidAndAChangedOneDoesNoHarm) {
+TEST(AggregatedLogTest, ATruncatedLogFileIsInvalidAndACorruptFileDoesNotCrashTheReader) {
   const std::string whole = Usual("gz").bytes;
   for (size_t length = 0; length < whole.size(); ++length) {
     AggregatedFile cut{whole.substr(0, length)};
@@ -125,7 +125,7 @@ TEST(AggregatedLogTest, AnIndexOfMoreBlocksThanTheFileCanHaveIsRefused) {
   EXPECT_EQ(file.Failure().message, "not a valid TFile: the number of blocks is wrong");
 }
 
-TEST(AggregatedLogTest, AnUnknownCompressionIsNamed) {
+TEST(AggregatedLogTest, AnUnsupportedCompressionIsNamedInTheError) {
   TFileWriter writer("lzo");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish()};

@@ -33,7 +33,7 @@ class ApplicationViewersTest : public testing::Test {
   ApplicationViewers viewers{loop, server.Url(""), "application_1_2"};
 };
 
-TEST_F(ApplicationViewersTest, AUserWhoGetsAllFieldsMayViewTheApplication) {
+TEST_F(ApplicationViewersTest, AUserMayViewAnApplicationIfYarnReturnsAllItsFields) {
   EXPECT_EQ(Ask("eve"), "yes");
   EXPECT_EQ(Ask("mallory"), "no");
   EXPECT_EQ(Ask("a%2Bb"), "yes");
@@ -42,7 +42,7 @@ TEST_F(ApplicationViewersTest, AUserWhoGetsAllFieldsMayViewTheApplication) {
   EXPECT_EQ(asked.back(), "/ws/v1/cluster/apps/application_1_2");
 }
 
-TEST_F(ApplicationViewersTest, AnAnswerIsCachedForItsUserOnly) {
+TEST_F(ApplicationViewersTest, ThePermissionToViewIsCachedPerUser) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask("eve"), "yes");
   EXPECT_EQ(asked.size(), 1u);
   EXPECT_EQ(Ask("mallory"), "no");
@@ -55,7 +55,7 @@ TEST_F(ApplicationViewersTest, AFailedQueryAllowsNoViewerAndIsNotCached) {
   EXPECT_EQ(Ask("eve"), "yes");
 }
 
-TEST_F(ApplicationViewersTest, AnUnencodedUserNameIsNotQueried) {
+TEST_F(ApplicationViewersTest, AUserNameThatIsNotPercentEncodedIsRejectedWithoutAQuery) {
   for (const char* name : {"eve&doAs=root", "eve#", "eve root", "eve?x", "eve=1", "e/v"})
     EXPECT_EQ(Ask(name), "the user's name is not percent-encoded") << name;
   EXPECT_EQ(Ask(std::string(1000, 'x')), "the user's name is not percent-encoded");

@@ -26,7 +26,7 @@ Credentials Sample() {
   return credentials;
 }
 
-TEST(VintTest, NumbersHaveHadoopsBytes) {
+TEST(VintTest, NumbersAreEncodedWithTheBytesThatHadoopWrites) {
   const std::vector<std::pair<int64_t, std::string>> known = {
       {0, Bytes({0})},
       {127, Bytes({0x7f})},
@@ -96,7 +96,7 @@ TEST(CredentialsTest, TruncatedCredentialsAreRefused) {
   }
 }
 
-TEST(CredentialsTest, LengthsAndCountsThatLieAreRefused) {
+TEST(CredentialsTest, CredentialsWithFalseLengthsOrCountsAreRejected) {
   std::string huge;
   AppendVint(huge, std::numeric_limits<int64_t>::max());
   const std::string head = "HDTS" + Bytes({0});

@@ -41,14 +41,14 @@ class HadoopXmlTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(HadoopXmlTest, ALaterFileReplacesAnEarlierOneUnlessTheKeyIsFinal) {
+TEST_F(HadoopXmlTest, AValueInALaterSiteFileReplacesAnEarlierValueUnlessItIsFinal) {
   Write("core-site.xml", Set("a", "core") + Set("b", "core", true));
   Write("yarn-site.xml", Set("a", "yarn") + Set("b", "yarn"));
   EXPECT_EQ(TextOf("a"), "yarn");
   EXPECT_EQ(TextOf("b"), "core");
 }
 
-TEST_F(HadoopXmlTest, ValuesAndDefaultsHaveTheirFilesAsOrigin) {
+TEST_F(HadoopXmlTest, EachValueAndDefaultNamesTheFileThatSetsIt) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm"));
   const auto site = Read();
   ASSERT_TRUE(site.ok()) << site.error().message;
@@ -59,7 +59,7 @@ TEST_F(HadoopXmlTest, ValuesAndDefaultsHaveTheirFilesAsOrigin) {
   EXPECT_FALSE(site->Find("unknown")->has_value());
 }
 
-TEST_F(HadoopXmlTest, VariablesOfTheEnvironmentHaveDefaults) {
+TEST_F(HadoopXmlTest, EnvironmentVariablesInValuesAreExpandedWithTheirDefaults) {
   variables = {{"SET", "x"}, {"EMPTY", ""}};
   Write("core-site.xml", Set("a", "${env.SET}/${env.SET-d}/${env.SET:-d}/${env.NONE-d}/${env.NONE:-d}") +
                              Set("b", "[${env.EMPTY-d}][${env.EMPTY:-d}]") + Set("c", "${env.NONE}"));
@@ -68,26 +68,26 @@ TEST_F(HadoopXmlTest, VariablesOfTheEnvironmentHaveDefaults) {
   EXPECT_EQ(TextOf("c"), "${env.NONE}");
 }
 
-TEST_F(HadoopXmlTest, AVariableMayStandInAnother) {
+TEST_F(HadoopXmlTest, AVariableNestedInAnotherVariableIsExpanded) {
   variables = {{"RACK", "r1"}};
   Write("core-site.xml", Set("a", "${host.${env.RACK}}:1") + Set("host.r1", "n1"));
   EXPECT_EQ(TextOf("a"), "n1:1");
 }
 
-TEST_F(HadoopXmlTest, ACycleIsRefusedWithFileAndKeyAndHarmsNoOtherKey) {
+TEST_F(HadoopXmlTest, ACycleOfVariablesIsRejectedWithFileAndKeyAndOtherKeysAreRead) {
   Write("core-site.xml", Set("a", "${b}") + Set("b", "${a}x") + Set("c", "fine"));
   EXPECT_EQ(TextOf("a"), Path("core-site.xml") +
                              ":2: a: the value has more than 20 nested ${...}, or a ${...} that refers to itself");
   EXPECT_EQ(TextOf("c"), "fine");
 }
 
-TEST_F(HadoopXmlTest, AnUnfinishedVariableStaysAsItIs) {
+TEST_F(HadoopXmlTest, MalformedVariablesAreNotExpanded) {
   Write("core-site.xml", Set("a", "x${b") + Set("b", "1") + Set("c", "${}${ b}${b}"));
   EXPECT_EQ(TextOf("a"), "x${b");
   EXPECT_EQ(TextOf("c"), "${}${ b}1");
 }
 
-TEST_F(HadoopXmlTest, AValueOfAnotherFormIsRefusedWithFileAndKey) {
+TEST_F(HadoopXmlTest, AValueOfTheWrongTypeIsRejectedWithFileAndKey) {
   Write("core-site.xml", Set("n", " 12 ") + Set("m", "12s") + Set("t", "TRUE") + Set("u", "yes"));
   const auto site = Read();
   ASSERT_TRUE(site.ok());
@@ -98,13 +98,13 @@ TEST_F(HadoopXmlTest, AValueOfAnotherFormIsRefusedWithFileAndKey) {
   EXPECT_EQ(site->Text("v").error().message, "Hadoop's site files: v is not set");
 }
 
-TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesAndABrokenFileAreNamed) {
+TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesIsNotFoundAndAnIncludeIsRejectedWithItsLine) {
   EXPECT_EQ(Read().error().code, ErrorCode::kNotFound);
   Write("core-site.xml", "<xi:include href='x'/>\n");
   EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: files cannot be included here");
 }
 
-TEST_F(HadoopXmlTest, ASingleResourceManagerIsReachedByItsHost) {
+TEST_F(HadoopXmlTest, AddressesOfASingleResourceManagerAreDerivedFromItsHostName) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm.example") +
                              Set("yarn.resourcemanager.scheduler.address", "0.0.0.0:18030"));
   const auto managers = ResourceManagers(*Read());

@@ -42,7 +42,7 @@ class RpcConnectionTest : public EventLoopTest {
   std::optional<RpcConnection> connection;
 };
 
-TEST_F(RpcConnectionTest, AUserIsNamedAndEveryCallIsAnswered) {
+TEST_F(RpcConnectionTest, AConnectionNamesItsUserAndReturnsTheAnswerOfEachCall) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     wire::GetQueueInfoRequest answer;
@@ -62,7 +62,7 @@ TEST_F(RpcConnectionTest, AUserIsNamedAndEveryCallIsAnswered) {
   EXPECT_EQ(answer.queuename(), "two");
 }
 
-TEST_F(RpcConnectionTest, CallsOfAClientHaveItsIdAndAscendingNumbers) {
+TEST_F(RpcConnectionTest, CallsCarryTheClientIdAndAscendingCallNumbers) {
   Serve(std::nullopt);
   Connect(SimpleUser{"alice"});
   Call("one");
@@ -75,7 +75,7 @@ TEST_F(RpcConnectionTest, CallsOfAClientHaveItsIdAndAscendingNumbers) {
   EXPECT_EQ(server->calls[1].header.retrycount(), 0);
 }
 
-TEST_F(RpcConnectionTest, AnswersMayComeInAnyOrder) {
+TEST_F(RpcConnectionTest, AnswersThatArriveOutOfOrderAreMatchedToTheirCalls) {
   Serve(std::nullopt);
   Connect(SimpleUser{"alice"});
   Call("one");
@@ -88,7 +88,7 @@ TEST_F(RpcConnectionTest, AnswersMayComeInAnyOrder) {
   ASSERT_TRUE(Answered(2));
 }
 
-TEST_F(RpcConnectionTest, ATokenIsProvedAndItsUserNotNamed) {
+TEST_F(RpcConnectionTest, AConnectionAuthenticatesByTokenWithoutNamingAUser) {
   Serve(kToken);
   server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
   Connect(kToken);
@@ -100,7 +100,7 @@ TEST_F(RpcConnectionTest, ATokenIsProvedAndItsUserNotNamed) {
   EXPECT_FALSE(server->contexts.at(0).userinfo().has_effectiveuser());
 }
 
-TEST_F(RpcConnectionTest, AWrongTokenIsRefusedWithTheServersFirstLine) {
+TEST_F(RpcConnectionTest, AWrongTokenFailsTheCallWithTheFirstLineOfTheServersMessage) {
   Serve(kToken);
   Connect(Token{"an identifier", "a wrong password", "", ""});
   Call("one");
@@ -112,7 +112,7 @@ TEST_F(RpcConnectionTest, AWrongTokenIsRefusedWithTheServersFirstLine) {
   EXPECT_TRUE(server->calls.empty());
 }
 
-TEST_F(RpcConnectionTest, AnImpostorGetsNoCall) {
+TEST_F(RpcConnectionTest, NoCallIsSentToAServerThatDoesNotKnowTheTokensPassword) {
   Serve(kToken);
   server->knows_password = false;
   Connect(kToken);
@@ -133,7 +133,7 @@ TEST_F(RpcConnectionTest, AnUnsupportedProtectionIsReportedInOneLine) {
       "x: the server demands the protection auth-conf (hadoop.rpc.protection); only \"authentication\" is supported");
 }
 
-TEST_F(RpcConnectionTest, ARefusalThatNoRepetitionChangesIsFinal) {
+TEST_F(RpcConnectionTest, AccessProtocolAndVersionErrorsAreFinalAndOtherErrorsAreTemporary) {
   using Failure = RpcFailure;
   const auto answered = [](const std::string& name) {
     return Failure{Kind::kAnswered, "org.apache.hadoop." + name, ""};
@@ -150,7 +150,7 @@ TEST_F(RpcConnectionTest, ARefusalThatNoRepetitionChangesIsFinal) {
     EXPECT_FALSE(IsFinal(temporary)) << temporary.exception_class;
 }
 
-TEST_F(RpcConnectionTest, AnExceptionFailsItsCallAlone) {
+TEST_F(RpcConnectionTest, AnExceptionFailsOnlyItsOwnCall) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     if (call.method == "one")
@@ -218,7 +218,7 @@ TEST_F(RpcConnectionTest, AClosedPortAndAnUnknownHostAreReported) {
   EXPECT_EQ(FailureOf("two").message.find("resolve bad name"), 0u) << FailureOf("two").message;
 }
 
-TEST_F(RpcConnectionTest, ASilentNameServerIsDistinguishedFromASilentServer) {
+TEST_F(RpcConnectionTest, AHostNameThatIsNotResolvedWithinTheTimeoutIsNamedInTheError) {
   std::promise<void> end;
   HostResolver hanging(loop, [ended = end.get_future().share()](const std::string&) -> Result<std::string> {
     ended.wait();
@@ -236,7 +236,7 @@ TEST_F(RpcConnectionTest, ASilentNameServerIsDistinguishedFromASilentServer) {
   end.set_value();
 }
 
-TEST_F(RpcConnectionTest, AMuteServerIsGivenUpDuringSetupAndDuringACall) {
+TEST_F(RpcConnectionTest, ASilentServerTimesOutDuringConnectionSetupAndDuringACall) {
   Serve(kToken);
   server->is_mute = true;
   Connect(kToken, {.establish = Duration(20)});
@@ -260,7 +260,7 @@ TEST_F(RpcConnectionTest, ASilentServerIsPingedWhileACallIsOpen) {
   EXPECT_EQ(server->connections, 1);
 }
 
-TEST_F(RpcConnectionTest, BytesThatAreNotTheProtocolEndTheConnection) {
+TEST_F(RpcConnectionTest, AnAnswerThatIsNotHadoopRpcFailsTheCall) {
   Serve(std::nullopt);
   for (const std::string& bytes :
        {std::string("HTTP/1.1 404 Not Found\r\n\r\n"), std::string("\xff\xff\xff\xff", 4), std::string(4, '\0'),
@@ -274,7 +274,7 @@ TEST_F(RpcConnectionTest, BytesThatAreNotTheProtocolEndTheConnection) {
   }
 }
 
-TEST_F(RpcConnectionTest, NoCallbackFollowsOneThatDestroysTheConnection) {
+TEST_F(RpcConnectionTest, NoCallbackRunsAfterACallbackDestroysTheConnection) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
   Connect(SimpleUser{"alice"});
@@ -288,7 +288,7 @@ TEST_F(RpcConnectionTest, NoCallbackFollowsOneThatDestroysTheConnection) {
   EXPECT_FALSE(replies.count("two"));
 }
 
-TEST_F(RpcConnectionTest, AnOversizedRequestIsNotSentAndHarmsNoOther) {
+TEST_F(RpcConnectionTest, ARequestAbove64MiBFailsWithoutAffectingOtherCalls) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
   Connect(SimpleUser{"alice"});
@@ -300,7 +300,7 @@ TEST_F(RpcConnectionTest, AnOversizedRequestIsNotSentAndHarmsNoOther) {
   EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
 }
 
-TEST(RpcFailureTest, AnUnknownExceptionIsTemporary) {
+TEST(RpcFailureTest, AStandbyExceptionMapsToUnavailableAndAnErrorTextToItsFirstLine) {
   const RpcFailure failure{Kind::kAnswered, "org.apache.hadoop.ipc.StandbyException", "not active"};
   EXPECT_EQ(ErrorOf(failure, "x").code, ErrorCode::kUnavailable);
   EXPECT_EQ(FirstLine("a\x01\tb \nc"), "ab");

@@ -17,7 +17,7 @@ constexpr char kClientProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClient
 std::string Length(size_t size) { return {0, 0, static_cast<char>(size >> 8), static_cast<char>(size)}; }
 
 // The bytes below were written by protoc from Hadoop's own .proto files.
-TEST(RpcFramesTest, AConnectionBeginsWithSevenBytes) {
+TEST(RpcFramesTest, AConnectionBeginsWithASevenByteHeader) {
   EXPECT_EQ(ToHex(ConnectionHeader(RpcAuth::kSasl)),
             "68727063"
             "09"
@@ -30,7 +30,7 @@ TEST(RpcFramesTest, AConnectionBeginsWithSevenBytes) {
             "00");
 }
 
-TEST(RpcFramesTest, NegotiationBeginsLikeJavas) {
+TEST(RpcFramesTest, TheSaslNegotiateFrameEqualsThatOfHadoop) {
   wire::RpcSasl message;
   message.set_state(wire::RpcSasl::NEGOTIATE);
   EXPECT_EQ(ToHex(SaslFrame(message)),
@@ -39,7 +39,7 @@ TEST(RpcFramesTest, NegotiationBeginsLikeJavas) {
             "021001");
 }
 
-TEST(RpcFramesTest, AContextNamesTheUserUnlessATokenDoes) {
+TEST(RpcFramesTest, AConnectionContextNamesTheUserOnlyWithoutAToken) {
   const std::string header = FromHex("1a0802100018052210303132333435363738396162636465662801");
   const std::string token = header + FromHex("3a12001a36") + kMasterProtocol;
   EXPECT_EQ(ToHex(ContextFrame(kClientId, "", kMasterProtocol)), ToHex(Length(token.size()) + token));
@@ -60,7 +60,7 @@ TEST(RpcFramesTest, APingIsAHeaderAlone) {
             "1a0802100018072210303132333435363738396162636465662801");
 }
 
-TEST(RpcFramesTest, OurMessagesHaveTheFieldNumbersOfHadoops) {
+TEST(RpcFramesTest, ProtobufMessagesHaveTheFieldNumbersOfHadoop) {
   wire::AMRMTokenIdentifier token;
   token.mutable_appattemptid()->set_attemptid(1);
   token.mutable_appattemptid()->mutable_application_id()->set_id(1);
@@ -85,7 +85,7 @@ std::string Answer(uint32_t call_id, wire::RpcResponseHeader::RpcStatusProto sta
   return FrameOf({&header}).substr(4) + rest;
 }
 
-TEST(RpcFramesTest, AnAnswersCallIdIsSignedAlthoughTheWireHasItUnsigned) {
+TEST(RpcFramesTest, TheUnsignedCallIdOfAnAnswerIsReadAsASignedNumber) {
   const std::string frame = Answer(4294967263u, wire::RpcResponseHeader::SUCCESS, FromHex("0161"));
   const auto response = ReadResponse(frame);
   ASSERT_TRUE(response.ok()) << response.error().message;
@@ -93,7 +93,7 @@ TEST(RpcFramesTest, AnAnswersCallIdIsSignedAlthoughTheWireHasItUnsigned) {
   EXPECT_EQ(response->body, "a");
 }
 
-TEST(RpcFramesTest, AnErrorHasNoBody) {
+TEST(RpcFramesTest, AnErrorAnswerWithABodyIsRejected) {
   EXPECT_TRUE(ReadResponse(Answer(1, wire::RpcResponseHeader::ERROR, "")).ok());
   EXPECT_FALSE(ReadResponse(Answer(1, wire::RpcResponseHeader::ERROR, FromHex("00"))).ok());
 }

@@ -30,7 +30,7 @@ TEST(DigestMd5Test, ProofsMatchThoseOfJava) {
   EXPECT_EQ(ProveDigest(input)->server, "ccd598b10def9f81160d45c146ecbdba");
 }
 
-TEST(DigestMd5Test, ATokensBytesAreItsUserAndPassword) {
+TEST(DigestMd5Test, TheIdentifierAndPasswordOfATokenAreTheDigestUserAndPassword) {
   const auto answer = AnswerDigest(kNodeToken, kChallenge, "/default", kClientNonce);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->response, std::string("charset=utf-8,username=\"") + kUser + "\",realm=\"default\",nonce=\"" +
@@ -44,7 +44,7 @@ std::string Refusal(const std::string& challenge) {
   return answer.ok() ? "accepted" : answer.error().message;
 }
 
-TEST(DigestMd5Test, OnlyAuthenticationIsChosenAmongProtections) {
+TEST(DigestMd5Test, AChallengeIsAcceptedOnlyIfItOffersTheAuthProtection) {
   EXPECT_EQ(Refusal("realm=\"default\",nonce=\"n\",qop=\"auth-conf,auth\",cipher=\"3des,rc4\",algorithm=md5-sess"),
             "accepted");
   EXPECT_EQ(
@@ -90,7 +90,7 @@ wire::RpcSasl Success(const std::string& token) {
   return message;
 }
 
-TEST(SaslTest, ATokenIsProvedInTwoSteps) {
+TEST(SaslTest, ATokenIsAuthenticatedInTwoMessages) {
   SaslExchange exchange(kNodeToken, kClientNonce);
   EXPECT_EQ(exchange.Start().state(), wire::RpcSasl::NEGOTIATE);
   const auto initiate = exchange.Next(Offer("TOKEN", "DIGEST-MD5"));

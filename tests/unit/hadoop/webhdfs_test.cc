@@ -53,7 +53,7 @@ TEST_F(WebHdfsTest, AFolderIsMadeWithItsPermission) {
   EXPECT_EQ(LastTarget(), "/webhdfs/v1/a/b?op=MKDIRS&user.name=eve&permission=0750");
 }
 
-TEST_F(WebHdfsTest, EveryByteOfAPathAndOfAValueArrives) {
+TEST_F(WebHdfsTest, AllBytesOfPathsAndParametersReachTheServer) {
   std::string bytes;
   for (int c = 1; c < 256; ++c) bytes.push_back(static_cast<char>(c));
   ASSERT_TRUE(MakeFolders("/x" + bytes).ok());
@@ -64,7 +64,7 @@ TEST_F(WebHdfsTest, EveryByteOfAPathAndOfAValueArrives) {
   EXPECT_EQ(FakeNameNode::QueryOf(LastTarget())["destination"], "/" + bytes);
 }
 
-TEST_F(WebHdfsTest, AnEntryHasThePropertiesOfItsFile) {
+TEST_F(WebHdfsTest, AFileStatusHasLengthPermissionOwnerAndTime) {
   node.files["/a/b"] = "12345";
   const auto entry = GetEntry("/a/b");
   ASSERT_TRUE(entry.ok()) << entry.error().message;
@@ -103,7 +103,7 @@ TEST_F(WebHdfsTest, AServerThatRepeatsTheFirstPageIsAnError) {
   EXPECT_EQ(entries.error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(WebHdfsTest, AFileGoesToTheDataNodeInOnePiece) {
+TEST_F(WebHdfsTest, AFileIsSentToTheDataNodeInOneRequest) {
   for (const bool by_status : {false, true}) {
     node.redirects_by_status = by_status;
     const std::string path = by_status ? "/one" : "/two";
@@ -120,7 +120,7 @@ TEST_F(WebHdfsTest, AFileGoesToTheDataNodeInOnePiece) {
   }
 }
 
-TEST_F(WebHdfsTest, ARedirectByADataNodeIsAnErrorAndNotFollowed) {
+TEST_F(WebHdfsTest, ASecondRedirectIsRejectedAndNotFollowed) {
   node.answers_all = Answered(307, "", StrCat("Location: ", node.server().Url("/elsewhere"), "\r\n"));
   const auto created = Create("/a", "secret");
   ASSERT_FALSE(created.ok());
@@ -152,7 +152,7 @@ TEST_F(WebHdfsTest, BytesAreAppended) {
   EXPECT_EQ(node.server().requests().back().method, "POST");
 }
 
-TEST_F(WebHdfsTest, ARenameReportsAnExistingTarget) {
+TEST_F(WebHdfsTest, ARenameWithoutOverwriteReturnsFalseIfTheTargetExists) {
   const auto rename = [&](HdfsRename how) {
     node.files["/from"] = "new";
     return Run<Result<bool>>([&](auto done) { return hdfs.Rename("/from", "/to", how, done); });
@@ -162,7 +162,7 @@ TEST_F(WebHdfsTest, ARenameReportsAnExistingTarget) {
   EXPECT_TRUE(*rename(HdfsRename::kOverwrite));
 }
 
-TEST_F(WebHdfsTest, AnAttributeIsSetOnceOrReplaced) {
+TEST_F(WebHdfsTest, AnAttributeIsReplacedOnlyIfOverwriteIsRequested) {
   const auto set = [&](std::string_view value, HdfsXattr how) {
     return Run<Result<bool>>([&](auto done) { return hdfs.SetXattr("/a", "user.x", value, how, done); });
   };
@@ -206,13 +206,13 @@ TEST_F(WebHdfsTest, EachExceptionHasItsErrorCodeAndItsMessage) {
   }
 }
 
-TEST_F(WebHdfsTest, WithoutADataNodeAnythingIsUnavailable) {
+TEST_F(WebHdfsTest, AMissingDataNodeIsReportedAsUnavailable) {
   node.answers_all = FakeNameNode::Refused(
       403, "IOException", "Failed to find datanode, suggest to check cluster health. excludeDatanodes=null");
   EXPECT_EQ(MakeFolders("/a").error().code, ErrorCode::kUnavailable) << "it is no fault of the file's";
 }
 
-TEST_F(WebHdfsTest, ARefusalOfAnotherServerIsJudgedByItsHttpStatus) {
+TEST_F(WebHdfsTest, AnErrorWithoutAnHdfsExceptionIsMappedByItsHttpStatus) {
   for (const auto& [http, code] : std::vector<std::pair<int, ErrorCode>>{{401, ErrorCode::kNotPermitted},
                                                                          {403, ErrorCode::kNotPermitted},
                                                                          {404, ErrorCode::kUnavailable},
@@ -244,14 +244,14 @@ TEST_F(WebHdfsTest, AMissingNameNodeIsUnavailable) {
 
 using PutWholeTest = WebHdfsTest;
 
-TEST_F(PutWholeTest, ANewFileIsPublishedWholeAndNothingElseStays) {
+TEST_F(PutWholeTest, ANewFileIsPublishedCompleteAndNoTemporaryFileStays) {
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   ASSERT_TRUE(put.ok()) << put.error().message;
   EXPECT_TRUE(*put);
   EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "content")));
 }
 
-TEST_F(PutWholeTest, TheSecondOfTwoFindsTheFirstAndLeavesNothing) {
+TEST_F(PutWholeTest, ASecondPutWithoutOverwriteReturnsFalseAndLeavesNoTemporaryFile) {
   ASSERT_TRUE(*Put("/dir/a", "first", HdfsRename::kIfNew));
   EXPECT_FALSE(*Put("/dir/a", "second", HdfsRename::kIfNew));
   EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "first")));
@@ -267,7 +267,7 @@ TEST_F(PutWholeTest, AFileThatArrivedInPartIsNotPublished) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, TheCheckRunsOnTheWholeFileAndARefusalLeavesNothing) {
+TEST_F(PutWholeTest, AFileThatFailsTheCheckAfterItsUploadIsNotPublished) {
   const auto put_checked = [&](const Status& checked) {
     return Run<Result<bool>>([&](auto done) {
       return PutCompleteFile(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600, done, [&] {
@@ -282,7 +282,7 @@ TEST_F(PutWholeTest, TheCheckRunsOnTheWholeFileAndARefusalLeavesNothing) {
   EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "content")));
 }
 
-TEST_F(PutWholeTest, ARenameWhoseAnswerIsLostWasDone) {
+TEST_F(PutWholeTest, APutSucceedsIfOnlyTheAnswerToItsRenameIsLost) {
   node.loses_answer_of = "RENAME";
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   ASSERT_TRUE(put.ok()) << put.error().message;
@@ -290,20 +290,20 @@ TEST_F(PutWholeTest, ARenameWhoseAnswerIsLostWasDone) {
   EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "content")));
 }
 
-TEST_F(PutWholeTest, ARenameThatIsNotDoneIsAnErrorAndCannotBeDoneLater) {
+TEST_F(PutWholeTest, APutWhoseRenameIsNotExecutedFailsAndLeavesNoFile) {
   node.does_not_do = "RENAME";
   EXPECT_EQ(Put("/dir/a", "content", HdfsRename::kOverwrite).error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, AnErrorOfTheFirstStepIsReportedAndNothingStays) {
+TEST_F(PutWholeTest, APutWhoseCreateAnswerIsLostFailsAndLeavesNoFile) {
   node.loses_answer_of = "CREATE";
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, AnyFailureIsReportedTrulyAndNoPartIsPublished) {
+TEST_F(PutWholeTest, APutWithALostCallLeavesTheOldOrTheCompleteNewFile) {
   for (const HdfsRename how : {HdfsRename::kIfNew, HdfsRename::kOverwrite}) {
     for (const char* operation : {"CREATE", "GETFILESTATUS", "RENAME", "DELETE"}) {
       for (const bool is_done : {false, true}) {

@@ -55,7 +55,7 @@ class RmClientTest : public YarnClientsTest {
   RmClient rm{loop, names, {"127.0.0.1", server.port()}, SimpleUser{"alice"}};
 };
 
-TEST_F(RmClientTest, AnApplicationIsReserved) {
+TEST_F(RmClientTest, ReservingAnApplicationReturnsItsIdAndTheMaximumResources) {
   Play(server, {[&](const Call& call) {
          wire::GetNewApplicationResponse answer;
          *answer.mutable_application_id() = ToWire(kApplication);
@@ -69,7 +69,7 @@ TEST_F(RmClientTest, AnApplicationIsReserved) {
   EXPECT_EQ(server.calls.at(0).method, "getNewApplication");
 }
 
-TEST_F(RmClientTest, ASubmissionHasAllThatItsMasterNeeds) {
+TEST_F(RmClientTest, ASubmissionIsEncodedWithQueueResourcesLabelsTimeoutAndAcls) {
   Play(server, {[&](const Call& call) { server.Succeed(call, wire::SubmitApplicationResponse()); }});
   Submission submission{.id = kApplication, .name = "mnist", .queue = "train", .tags = {"a", "b"}};
   submission.max_attempts = 3;
@@ -131,7 +131,7 @@ TEST_F(RmClientTest, ActiveApplicationsAndNodeLabelsAreListed) {
             std::vector<std::string>{"big"});
 }
 
-TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndQueueRefusalsAreDistinguished) {
+TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndADeniedQueueIsNotPermitted) {
   const std::string yarn = kExceptions + "YarnException";
   Play(server, {[&](const Call& call) {
                   server.Fail(call, yarn, "Application with id x is already present! Cannot add a duplicate!");
@@ -163,7 +163,7 @@ TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndQueueRefusalsAreDistinguished
   EXPECT_EQ(*queues, std::vector<std::string>{"root.default"});
 }
 
-TEST_F(RmClientTest, ReportsKillsAndUnknownApplicationsAreHandled) {
+TEST_F(RmClientTest, AnApplicationIsReportedAndKilledAndAnUnknownApplicationIsNotFound) {
   wire::GetApplicationReportResponse report;
   auto& application = *report.mutable_application_report();
   *application.mutable_applicationid() = ToWire(kApplication);
@@ -288,7 +288,7 @@ class AmRmSessionTest : public YarnClientsTest {
   AmRmSession session{loop, names, {"127.0.0.1", server.port()}, kMasterToken};
 };
 
-TEST_F(AmRmSessionTest, ARegistrationReturnsTheClustersResources) {
+TEST_F(AmRmSessionTest, ARegistrationReturnsResourceLimitsKeptContainersAndNodeTokens) {
   Play(server, {[&](const Call& call) {
          wire::RegisterApplicationMasterResponse answer;
          *answer.mutable_maximumcapability() = ToWire(Resource{4096, 8, {}});
@@ -310,7 +310,7 @@ TEST_F(AmRmSessionTest, ARegistrationReturnsTheClustersResources) {
   EXPECT_EQ(request.tracking_url(), "http://n1:1/");
 }
 
-TEST_F(AmRmSessionTest, ARequestHasItsWholeCountAndPlace) {
+TEST_F(AmRmSessionTest, AnAllocateCallIsEncodedWithCountHostReleasesAndAvoidedHosts) {
   Play(server, {Answer(1)});
   Asked asked;
   asked.asks = {{.priority = 2, .request_id = 7, .place = "n1", .resource = {256, 1, {}}, .count = 3, .relax = false}};
@@ -333,7 +333,7 @@ TEST_F(AmRmSessionTest, ARequestHasItsWholeCountAndPlace) {
   EXPECT_EQ(request.progress(), 0.5F);
 }
 
-TEST_F(AmRmSessionTest, AnAllocationHasContainersEndsAndWarnings) {
+TEST_F(AmRmSessionTest, AnAllocateAnswerIsDecodedToGrantedEndedAndPreemptedContainers) {
   Play(server, {[&](const Call& call) {
          wire::AllocateResponse answer;
          answer.set_response_id(1);
@@ -363,7 +363,7 @@ TEST_F(AmRmSessionTest, AnAllocationHasContainersEndsAndWarnings) {
   EXPECT_FALSE(allocation.may_be_repeated);
 }
 
-TEST_F(AmRmSessionTest, EachCallHasTheNumberOfTheLastAnswer) {
+TEST_F(AmRmSessionTest, EachAllocateCallCarriesTheNumberOfTheLastAnswer) {
   Play(server, {Answer(1), Answer(2), Refuse("InvalidResourceRequestException", "too large"), Answer(3)});
   (void)Allocate();
   (void)Allocate();
@@ -375,7 +375,7 @@ TEST_F(AmRmSessionTest, EachCallHasTheNumberOfTheLastAnswer) {
   EXPECT_EQ(NumberOf(3), 2);  // refused calls do not count
 }
 
-TEST_F(AmRmSessionTest, ALostAnswersNumberIsSentAgainAndTheNextAnswerMayBeRepeated) {
+TEST_F(AmRmSessionTest, AfterALostAnswerTheSameNumberIsSentAgainAndTheAnswerMayBeARepeat) {
   Play(server, {Answer(1), [&](const Call&) { server.CloseAll(); }, Answer(2), Answer(3)});
   (void)Allocate();
   EXPECT_EQ(std::get<Error>(Allocate()).code, ErrorCode::kUnavailable);
@@ -386,7 +386,7 @@ TEST_F(AmRmSessionTest, ALostAnswersNumberIsSentAgainAndTheNextAnswerMayBeRepeat
   EXPECT_EQ(server.connections, 2);
 }
 
-TEST_F(AmRmSessionTest, ASuccessorLearnsTheNumberFromTheRefusal) {
+TEST_F(AmRmSessionTest, ARestartedMasterReadsTheExpectedAnswerNumberFromTheRejection) {
   Play(server,
        {Refuse("InvalidApplicationMasterRequestException",
                "Application Master is already registered : application_1700000000000_0001"),
@@ -401,13 +401,13 @@ TEST_F(AmRmSessionTest, ASuccessorLearnsTheNumberFromTheRefusal) {
   EXPECT_EQ(NumberOf(2), 40);
 }
 
-TEST_F(AmRmSessionTest, ANumberThatIsRefusedTwiceIsAnError) {
+TEST_F(AmRmSessionTest, AnAnswerNumberRejectedTwiceFailsTheAllocateCall) {
   Play(server, {Refuse("InvalidApplicationMasterRequestException", "expect responseId to be 5, but get 0")});
   EXPECT_TRUE(std::holds_alternative<Error>(Allocate()));
   EXPECT_EQ(server.calls.size(), 2u);
 }
 
-TEST_F(AmRmSessionTest, ARestartOfTheResourceManagerIsReported) {
+TEST_F(AmRmSessionTest, AResourceManagerRestartIsReportedAsNotRegistered) {
   const auto unregistered = Refuse("ApplicationMasterNotRegisteredException", "AM is not registered");
   Play(server, {Answer(7), unregistered,
                 [&](const Call& call) { server.Succeed(call, wire::RegisterApplicationMasterResponse()); }, Answer(1)});
@@ -418,7 +418,7 @@ TEST_F(AmRmSessionTest, ARestartOfTheResourceManagerIsReported) {
   EXPECT_EQ(NumberOf(3), 0);
 }
 
-TEST_F(AmRmSessionTest, AnEndedAttemptIsReported) {
+TEST_F(AmRmSessionTest, AnUnknownAttemptOrAnOldTokenIsReportedAsAnEndedAttempt) {
   Play(server, {Refuse("ApplicationAttemptNotFoundException", "Application attempt doesn't exist")});
   EXPECT_EQ(std::get<AttemptOver>(Allocate()).reason, "Application attempt doesn't exist");
   AmRmSession stale(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "old", "", ""});
@@ -426,7 +426,7 @@ TEST_F(AmRmSessionTest, AnEndedAttemptIsReported) {
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
 }
 
-TEST_F(AmRmSessionTest, AFinalRefusalEndsTheAttemptAndATemporaryOneDoesNot) {
+TEST_F(AmRmSessionTest, APermanentRejectionEndsTheAttemptAndATemporaryErrorDoesNot) {
   Play(server, {Refuse("AuthorizationException", "eve is not authorized"), Refuse("YarnException", "busy"),
                 Refuse("InvalidApplicationMasterRequestException", "the tracking URL is wrong"),
                 Refuse("StandbyException", "not now")});
@@ -441,7 +441,7 @@ TEST_F(AmRmSessionTest, AFinalRefusalEndsTheAttemptAndATemporaryOneDoesNot) {
   EXPECT_THAT(std::get<AttemptOver>(reply).reason, HasSubstr("hadoop.rpc.protection"));
 }
 
-TEST_F(AmRmSessionTest, ResyncAndShutdownCommandsAreReported) {
+TEST_F(AmRmSessionTest, AResyncCommandMeansNotRegisteredAndAShutdownCommandEndsTheAttempt) {
   const auto command = [&](wire::AMCommand what) {
     return [this, what](const Call& call) {
       wire::AllocateResponse answer;
@@ -455,7 +455,7 @@ TEST_F(AmRmSessionTest, ResyncAndShutdownCommandsAreReported) {
   EXPECT_TRUE(std::holds_alternative<AttemptOver>(Allocate()));
 }
 
-TEST_F(AmRmSessionTest, TheNewestTokenIsUsedForTheNextConnection) {
+TEST_F(AmRmSessionTest, ARenewedTokenAuthenticatesTheNextConnection) {
   const Token next{"the next", "its password", "YARN_AM_RM_TOKEN", ""};
   Play(server, {[&](const Call& call) {
                   wire::AllocateResponse answer;
@@ -474,7 +474,7 @@ TEST_F(AmRmSessionTest, TheNewestTokenIsUsedForTheNextConnection) {
   EXPECT_EQ(server.connections, 2);
 }
 
-TEST_F(AmRmSessionTest, AFinishReportsWhetherTheEndIsRecorded) {
+TEST_F(AmRmSessionTest, FinishReturnsWhetherTheResourceManagerRecordedTheEnd) {
   Play(server, {[&](const Call& call) { server.Succeed(call, wire::FinishApplicationMasterResponse()); },
                 [&](const Call& call) {
                   wire::FinishApplicationMasterResponse answer;
@@ -489,7 +489,7 @@ TEST_F(AmRmSessionTest, AFinishReportsWhetherTheEndIsRecorded) {
   EXPECT_EQ(request.diagnostics(), "worker:0 failed");
 }
 
-TEST(ExpectedResponseTest, TheExpectedNumberIsReadFromTheMessage) {
+TEST(ExpectedResponseTest, TheExpectedAnswerNumberIsParsedFromTheErrorMessage) {
   EXPECT_EQ(ExpectedResponse("x, expect responseId to be 5, but get 3"), 5);
   EXPECT_EQ(ExpectedResponse("expect responseId to be 2147483647"), INT32_MAX);
   for (const char* text : {"", "expect responseId to be ", "expect responseId to be -1", "expect responseId to be x",

@@ -29,7 +29,7 @@ TEST(YarnIdsTest, IdsAreReadBackAsWritten) {
   EXPECT_EQ(ParseApplicationId(ToString(kSomeApplication)), kSomeApplication);
 }
 
-TEST(YarnIdsTest, OtherTextsAreNotIds) {
+TEST(YarnIdsTest, MalformedIdsAreRejected) {
   for (const char* text : {"", "application_1", "application_1_x", "application_1_-1", "job_1_1", "application_1_1_1",
                            "application_1_4294967296"})
     EXPECT_FALSE(ParseApplicationId(text)) << text;
@@ -39,14 +39,14 @@ TEST(YarnIdsTest, OtherTextsAreNotIds) {
     EXPECT_FALSE(ParseContainerId(text)) << text;
 }
 
-TEST(WireRecordsTest, AContainersApplicationIsWithinItsAttempt) {
+TEST(WireRecordsTest, AContainerIdIsEncodedWithItsApplicationOnlyInTheAttemptId) {
   const ContainerId id{{kSomeApplication, 1}, 2};
   const wire::ContainerId message = ToWire(id);
   EXPECT_FALSE(message.has_app_id());
   EXPECT_EQ(FromWire(message), id);
 }
 
-TEST(WireRecordsTest, MemoryAndCoresInTheResourceMapAreIgnored) {
+TEST(WireRecordsTest, MemoryRepeatedInTheResourceMapIsIgnored) {
   wire::Resource message = ToWire(Resource{2048, 2, {{"yarn.io/gpu", 1}}});
   wire::ResourceInformation& memory = *message.add_resource_value_map();
   memory.set_key("memory-mb");
@@ -82,7 +82,7 @@ TEST(WireRecordsTest, ALaunchContextHasFilesVariablesCommandAndTokens) {
   EXPECT_EQ(message.command(0), "./tool");
 }
 
-TEST(WireRecordsTest, AnEmptyMessageIsAValueOfDefaults) {
+TEST(WireRecordsTest, AnEmptyMessageIsDecodedToDefaultValues) {
   EXPECT_EQ(FromWire(wire::ContainerStatus()).exit_status, -1000);
   EXPECT_EQ(FromWire(wire::ContainerStatus()).state, ContainerStatus::State::kNew);
   EXPECT_EQ(FromWire(wire::Container()).request_id, -1);
@@ -95,7 +95,7 @@ TEST(WireRecordsTest, AnEmptyMessageIsAValueOfDefaults) {
 constexpr const char* kAll = "yarn application -status ID";
 
 // Texts of daemons of Hadoop 3.4.3.
-TEST(DiagnosticsTest, TheReasonOfEachKindOfEndStaysAndTheRestGoes) {
+TEST(DiagnosticsTest, YarnDiagnosticsAreReducedToTheReasonOfTheFailure) {
   const struct {
     std::string said, told;
   } kEnds[] = {
@@ -149,7 +149,7 @@ TEST(DiagnosticsTest, TheReasonOfEachKindOfEndStaysAndTheRestGoes) {
   for (const auto& [said, told] : kEnds) EXPECT_EQ(ReasonIn(said, kAll), told) << said;
 }
 
-TEST(DiagnosticsTest, ALongReasonIsCutAtACharacterAndTheCommandForTheRestIsNamed) {
+TEST(DiagnosticsTest, ALongReasonIsCutAtACharacterBoundaryAndNamesTheCommandForTheFullText) {
   std::string said;
   while (said.size() < 1000) said += "\xC3\xA4";
   for (const char* begin : {"", "x"}) {
@@ -162,7 +162,7 @@ TEST(DiagnosticsTest, ALongReasonIsCutAtACharacterAndTheCommandForTheRestIsNamed
   }
 }
 
-TEST(DiagnosticsTest, ALongTraceIsLeftOut) {
+TEST(DiagnosticsTest, AStackTraceIsLeftOutOfTheReason) {
   std::string said = "java.io.IOException: first";
   for (int i = 0; i < 1000; ++i) said += "\n\tat org.apache.hadoop.X.y(X.java:1)";
   EXPECT_EQ(ReasonIn(said), "IOException: first");

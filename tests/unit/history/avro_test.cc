@@ -21,7 +21,7 @@ std::string LongHex(int64_t value) { return Hex(AvroRecord().Long(value).bytes()
 const std::string kSync = "0123456789abcdef";
 
 // The examples of Avro's specification, and the smallest and largest numbers.
-TEST(AvroTest, NumbersAreZigZagWithSevenBitsAByte) {
+TEST(AvroTest, IntegersAreEncodedAsZigZagVarints) {
   EXPECT_EQ(LongHex(0), "00");
   EXPECT_EQ(LongHex(-1), "01");
   EXPECT_EQ(LongHex(1), "02");
@@ -31,7 +31,7 @@ TEST(AvroTest, NumbersAreZigZagWithSevenBitsAByte) {
   EXPECT_EQ(LongHex(std::numeric_limits<int64_t>::min()), "ffffffffffffffffff01");
 }
 
-TEST(AvroTest, AStringHasItsLengthBeforeItAndADoubleItsLeastByteFirst) {
+TEST(AvroTest, StringsAreLengthPrefixedAndDoublesLittleEndian) {
   EXPECT_EQ(Hex(AvroRecord().String("foo").String("").bytes()), "06666f6f00");
   EXPECT_EQ(Hex(AvroRecord().Double(1.5).bytes()), "000000000000f83f");
 }
@@ -45,11 +45,11 @@ TEST(AvroTest, AContainerIsAHeaderAndBlocksThatEndWithTheSyncMarker) {
   EXPECT_EQ(std::move(container).Finish(), expected);
 }
 
-TEST(AvroTest, WithoutRecordsThereIsNoBlock) {
+TEST(AvroTest, AContainerWithoutRecordsHasNoBlock) {
   EXPECT_TRUE(AvroContainer("\"long\"", kSync).Finish().ends_with(std::string("\0", 1) + kSync));
 }
 
-TEST(AvroTest, ManyRecordsAreSeveralBlocks) {
+TEST(AvroTest, RecordsOf200KilobytesAreSplitIntoSeveralBlocks) {
   AvroContainer container("\"string\"", kSync);
   for (int i = 0; i < 5; ++i) container.Add(AvroRecord().String(std::string(40'000, 'x')));
   const std::string file = std::move(container).Finish();

@@ -25,13 +25,13 @@ EndedJob Sample() {
 
 std::string_view WithoutEnd(std::string_view line) { return line.substr(0, line.size() - 1); }
 
-TEST(Crc32Test, MatchesGzip) {
+TEST(Crc32Test, ChecksumsMatchThoseOfGzip) {
   EXPECT_EQ(Crc32(""), 0u);
   EXPECT_EQ(Crc32("123456789"), 0xCBF43926u);
   EXPECT_EQ(Crc32("The quick brown fox jumps over the lazy dog"), 0x414FA339u);
 }
 
-TEST(EndedLineTest, HasTheDocumentedFields) {
+TEST(EndedLineTest, ALineHasTheDocumentedFieldsAndAChecksum) {
   const std::string line = ToLine(Sample());
   const std::string body =
       "1\tlocal-20261121-093015-4f2a9c\tdigits\tana\tjax\tFAILED\tuser_error\tairflow://dag/run/task/-1\t2\t"
@@ -41,7 +41,7 @@ TEST(EndedLineTest, HasTheDocumentedFields) {
   EXPECT_EQ(line.back(), '\n');
 }
 
-TEST(EndedLineTest, EveryByteValueComesBackInEveryText) {
+TEST(EndedLineTest, EveryByteValueInATextFieldIsReadBackUnchanged) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text = StrCat("a", static_cast<char>(byte), "\\09", static_cast<char>(byte));
     EndedJob job = Sample();
@@ -54,7 +54,7 @@ TEST(EndedLineTest, EveryByteValueComesBackInEveryText) {
   }
 }
 
-TEST(EndedLineTest, EmptyTextsAndNegativeNumbersComeBack) {
+TEST(EndedLineTest, EmptyTextsAndNegativeNumbersAreReadBackUnchanged) {
   const EndedJob job{.number = -1, .submitted = FromMillis(-5)};
   const std::string line = ToLine(job);
   ASSERT_TRUE(ReadEndedLine(WithoutEnd(line)));
@@ -72,7 +72,7 @@ TEST(EndedLineTest, ALineWithAFlippedBitIsRejected) {
   }
 }
 
-TEST(EndedLineTest, APartOfALineIsRejected) {
+TEST(EndedLineTest, ATruncatedOrDoubledLineIsRejected) {
   const std::string line(WithoutEnd(ToLine(Sample())));
   for (size_t size = 0; size < line.size(); ++size) EXPECT_FALSE(ReadEndedLine(line.substr(0, size))) << size;
   EXPECT_FALSE(ReadEndedLine(line + line));
@@ -84,7 +84,7 @@ std::string Sealed(const std::string& body) {
   return body + checksum;
 }
 
-TEST(EndedLineTest, ALineOfAnotherVersionIsIntactAndIsNotRead) {
+TEST(EndedLineTest, ALineOfAnotherFormatPassesTheChecksumButIsNotRead) {
   const std::string good = "1\tj\tn\tu\tf\tKILLED\tkilled\t\t0\t1\t2\t3\t4\tc";
   ASSERT_TRUE(ReadEndedLine(Sealed(good)));
   for (const std::string& body : {"2" + good.substr(1), good + "\tmore", std::string("1\tj"),
@@ -97,7 +97,7 @@ TEST(EndedLineTest, ALineOfAnotherVersionIsIntactAndIsNotRead) {
   }
 }
 
-TEST(EndedLineTest, ALongCauseIsCutBetweenCharacters) {
+TEST(EndedLineTest, ACauseLongerThan200BytesIsCutAtACharacterBoundary) {
   JobStatus status;
   status.verdict = Verdict{.state = FinalState::kFailed, .cls = OutcomeClass::kUserError};
   for (int i = 0; i < 100; ++i) status.verdict->message += "\u20ac";

@@ -59,25 +59,25 @@ class EndedLogTest : public ::testing::Test {
   EndedScan scan_;
 };
 
-TEST_F(EndedLogTest, ALogThatIsNotThereIsEmpty) {
+TEST_F(EndedLogTest, AMissingLogIsReadAsEmpty) {
   EXPECT_THAT(Ids(), IsEmpty());
   EXPECT_TRUE(scan_.complete);
 }
 
-TEST_F(EndedLogTest, ReadsTheNewestFirst) {
+TEST_F(EndedLogTest, JobsAreReadNewestFirst) {
   for (const char* id : {"a", "b", "c"}) Append(Job(id));
   EXPECT_THAT(Ids(), ElementsAre("c", "b", "a"));
   EXPECT_EQ(scan_.skipped, 0u);
 }
 
-TEST_F(EndedLogTest, TheLastLineOfAJobCounts) {
+TEST_F(EndedLogTest, OnlyTheLastLineOfAJobIsReturned) {
   Append(Job("a", 1));
   Append(Job("b"));
   Append(Job("a", 2));
   EXPECT_THAT(Jobs(), ElementsAre(Job("a", 2), Job("b")));
 }
 
-TEST_F(EndedLogTest, TornAndForeignLinesAreSkippedAndCounted) {
+TEST_F(EndedLogTest, TruncatedAndForeignLinesAreSkippedAndCounted) {
   Append(Job("a"));
   const std::string line = Bytes();
   Add("a line of somebody else\n\n");
@@ -89,7 +89,7 @@ TEST_F(EndedLogTest, TornAndForeignLinesAreSkippedAndCounted) {
   EXPECT_EQ(scan_.skipped, 3u);
 }
 
-TEST_F(EndedLogTest, AFlippedBitCostsAtMostTheLinesBesideItAndInventsNone) {
+TEST_F(EndedLogTest, AFlippedBitLosesOnlyAdjacentLinesAndYieldsNoFalseLine) {
   const std::vector<EndedJob> jobs = {Job("a"), Job("b"), Job("c")};
   std::string text;
   for (const EndedJob& job : jobs) text += ToLine(job);
@@ -122,7 +122,7 @@ TEST_F(EndedLogTest, ARewriteKeepsTheLastLineOfEachJobAndLinesOfLaterVersions) {
   EXPECT_THAT(Bytes(), Not(HasSubstr("rubbish")));
 }
 
-TEST_F(EndedLogTest, ARewriteDropsWhatEndedLongAgo) {
+TEST_F(EndedLogTest, ARewriteDropsJobsThatEndedBeforeTheCutoff) {
   Append(Job("old", 10));
   Append(Job("new", 20));
   ASSERT_TRUE(log_.Rewrite({}, FromMillis(20)).ok());
@@ -145,7 +145,7 @@ class RecordEndTest : public EndedLogTest {
   JobRecords records_ = LocalJobRecords("");
 };
 
-TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
+TEST_F(RecordEndTest, AnEndedJobIsAppendedToTheLogWithItsOutcome) {
   JobStatus status = Document();
   status.state = "FAILED";
   status.verdict = Verdict{.state = FinalState::kFailed, .cls = OutcomeClass::kOom, .message = "too large"};
@@ -168,14 +168,14 @@ TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
                                            .cause = "too large"}));
 }
 
-TEST_F(RecordEndTest, ARunningJobHasNoLine) {
+TEST_F(RecordEndTest, ARunningJobIsRejectedAndNotAppendedToTheLog) {
   EXPECT_FALSE(RecordEnd(records_).ok());
   ASSERT_TRUE(records_.WriteStatus(Document(), Durability::kLostWithPower).ok());
   EXPECT_FALSE(RecordEnd(records_).ok());
   EXPECT_THAT(Ids(), IsEmpty());
 }
 
-TEST_F(RecordEndTest, AFolderThatCannotBeWrittenIsAnErrorThatNamesIt) {
+TEST_F(RecordEndTest, AnUnwritableHistoryFolderIsNamedInTheError) {
   JobStatus status = Document();
   status.verdict = Verdict{};
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());

@@ -35,7 +35,7 @@ class EndedQueryTest : public ::testing::Test {
   EndedFound found_;
 };
 
-TEST_F(EndedQueryTest, WithoutAFilterFindsAll) {
+TEST_F(EndedQueryTest, AQueryWithoutAFilterReturnsAllEndedJobs) {
   EXPECT_THAT(Find({}), ElementsAre("f", "e", "d", "c", "b", "a"));
   EXPECT_TRUE(found_.complete);
 }
@@ -47,7 +47,7 @@ TEST_F(EndedQueryTest, ALimitStopsTheSearchAndReportsThatMoreExist) {
   EXPECT_TRUE(found_.complete) << "exactly as many as there are";
 }
 
-TEST_F(EndedQueryTest, EachFilterSelectsItsJobs) {
+TEST_F(EndedQueryTest, FiltersSelectJobsByStateClassUserRequestNameAndTime) {
   EXPECT_THAT(Find({.state = FinalState::kFailed}), ElementsAre("f", "e"));
   EXPECT_THAT(Find({.cls = OutcomeClass::kOom}), ElementsAre("e"));
   EXPECT_THAT(Find({.user = "ana"}), ElementsAre("c", "b", "a"));
@@ -61,7 +61,7 @@ TEST_F(EndedQueryTest, EachFilterSelectsItsJobs) {
   EXPECT_THAT(Find({.user = "ben", .until = FromMillis(4500)}), ElementsAre("e", "d"));
 }
 
-TEST_F(EndedQueryTest, AnEarlierLineOfAJobIsNeverFound) {
+TEST_F(EndedQueryTest, AQueryIgnoresAnEarlierLineOfAJobThatHasALaterLine) {
   EndedJob job{.job = {"e"}, .name = "even"};
   log_ += ToLine(job);
   EXPECT_THAT(Find({.cls = OutcomeClass::kOom}), IsEmpty());

@@ -56,7 +56,7 @@ class EndedWritersTest : public ::testing::Test {
   EndedLog log_{temp_.path()};
 };
 
-TEST_F(EndedWritersTest, AStoppedWriterBlocksOthersOnlyBriefly) {
+TEST_F(EndedWritersTest, AnAppendReturnsUnavailableWhileAnotherWriterHoldsTheLogsLock) {
   EXPECT_TRUE(log_.Append(Job("a")).ok());
   const int fd = open((temp_.path() / "history/ended.log").c_str(), O_RDWR | O_CLOEXEC);
   struct flock lock = {};
@@ -71,7 +71,7 @@ TEST_F(EndedWritersTest, AStoppedWriterBlocksOthersOnlyBriefly) {
   EXPECT_THAT(Ids(), ElementsAre("a", "b"));
 }
 
-TEST_F(EndedWritersTest, AWriterThatLocksAReplacedLogAppendsToTheNewOne) {
+TEST_F(EndedWritersTest, AWriterThatLocksAReplacedLogAppendsToTheNewLog) {
   ASSERT_TRUE(log_.Append(Job("a")).ok());
   before_lock = [this] { EXPECT_TRUE(log_.Rewrite({Job("folder")}, FromMillis(0)).ok()); };
   EXPECT_TRUE(log_.Append(Job("b")).ok());

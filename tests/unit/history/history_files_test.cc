@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-TEST(ApplicationIdTest, IsMadeOfTheJobsTimeAndNumber) {
+TEST(ApplicationIdTest, TheApplicationIdIsDerivedFromTheTimeAndTheNumberInTheJobId) {
   EXPECT_EQ(ApplicationId({"local-20261121-093015-4f2a9c"}), "application_20261121093015_5188252");
   EXPECT_EQ(ApplicationId({"local-20261121-093015-00000a"}), "application_20261121093015_10");
   EXPECT_EQ(ApplicationId({"local-20261121-093015-fffffff"}), "application_20261121093015_268435455");
 }
 
-TEST(ApplicationIdTest, TonysReadersAcceptTheIdOfAnyJob) {
+TEST(ApplicationIdTest, TheApplicationIdOfAnyJobMatchesThePatternOfTonysHistoryReaders) {
   const std::regex tonys("application_[0-9]+_[0-9]+");
   for (const char* job : {"local-1", "x", "", "local-20261121-093015-4f2a9cff", "local-2026-093015-4f2a9c",
                           "local-20261121-093015-nothex", "local-20261121-093015-", "application_1_x"}) {
@@ -36,14 +36,14 @@ TEST(ApplicationIdTest, TonysReadersAcceptTheIdOfAnyJob) {
   EXPECT_NE(ApplicationId({"a"}), ApplicationId({"b"}));
 }
 
-TEST(UserInFileNameTest, HasNoSeparatorOfTonysReaders) {
+TEST(UserInFileNameTest, TheUserNameIsReducedToLowerCaseLettersDigitsAndUnderscores) {
   EXPECT_EQ(UserInFileName("ann"), "ann");
   EXPECT_EQ(UserInFileName("Ann.B-Smith_2"), "annbsmith_2");
   EXPECT_EQ(UserInFileName("a+b$(c)"), "abc");
   EXPECT_EQ(UserInFileName(".-"), "unknown");
 }
 
-TEST(JhistNameTest, HasTonysFormat) {
+TEST(JhistNameTest, TheNameOfAHistoryFileHasTonysFormat) {
   const JobId job{"local-20261121-093015-4f2a9c"};
   EXPECT_EQ(JhistName(job, "ann", FromMillis(17)), "application_20261121093015_5188252-17-ann.jhist.inprogress");
   EXPECT_EQ(JhistName(job, "ann", FromMillis(17), FromMillis(19), FinalState::kKilled),
@@ -91,7 +91,7 @@ class HistoryFilesTest : public testing::Test {
   const Instant submitted_ = FromMillis(1'795'253'415'123);
 };
 
-TEST_F(HistoryFilesTest, ARunningJobHasItsConfigurationAndAStartedFile) {
+TEST_F(HistoryFilesTest, TheHistoryOfARunningJobHasTonyFinalXmlAndAJhistInprogressFile) {
   const JobRecords records = MakeJob(history_);
   ASSERT_TRUE(BeginHistory(records).ok());
   ASSERT_TRUE(BeginHistory(records).ok()) << "the next application master does it again";
@@ -101,7 +101,7 @@ TEST_F(HistoryFilesTest, ARunningJobHasItsConfigurationAndAStartedFile) {
   EXPECT_THAT(*ReadFile(where / "tony-final.xml"), HasSubstr("<source>default</source>"));
 }
 
-TEST_F(HistoryFilesTest, AnEndedJobHasACompleteHistoryUnderItsFinalName) {
+TEST_F(HistoryFilesTest, TheHistoryFileOfAnEndedJobIsRenamedToItsFinalJhistName) {
   const JobRecords records = MakeJob(history_);
   ASSERT_TRUE(BeginHistory(records).ok());
   End(records);
@@ -110,7 +110,7 @@ TEST_F(HistoryFilesTest, AnEndedJobHasACompleteHistoryUnderItsFinalName) {
   EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
-TEST_F(HistoryFilesTest, AJobWithoutAStartedFileGetsItsHistoryAtTheEnd) {
+TEST_F(HistoryFilesTest, AJobWithoutAnInprogressFileAndWithADamagedJournalGetsItsHistoryAtTheEnd) {
   const JobRecords records = MakeJob(history_);
   End(records);
   ASSERT_TRUE(WriteNewFile(JobFolder(records).journal(), "damaged", false).ok());
@@ -119,7 +119,7 @@ TEST_F(HistoryFilesTest, AJobWithoutAStartedFileGetsItsHistoryAtTheEnd) {
   EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
-TEST_F(HistoryFilesTest, AJobThatHasNotEndedIsNotFinished) {
+TEST_F(HistoryFilesTest, TheHistoryOfARunningJobCannotBeFinished) {
   const JobRecords records = MakeJob(history_);
   const Status finished = FinishHistory(records);
   ASSERT_FALSE(finished.ok());
@@ -127,7 +127,7 @@ TEST_F(HistoryFilesTest, AJobThatHasNotEndedIsNotFinished) {
   EXPECT_FALSE(fs::exists(history_));
 }
 
-TEST_F(HistoryFilesTest, AJobWithoutAHistoryFolderHasNoHistory) {
+TEST_F(HistoryFilesTest, AJobWithoutAConfiguredHistoryFolderWritesNoHistory) {
   const JobRecords records = MakeJob("");
   EXPECT_TRUE(BeginHistory(records).ok());
   EXPECT_TRUE(FinishHistory(records).ok());
@@ -135,7 +135,7 @@ TEST_F(HistoryFilesTest, AJobWithoutAHistoryFolderHasNoHistory) {
   EXPECT_THAT(Names(temp_.path()), UnorderedElementsAre("home"));
 }
 
-TEST_F(HistoryFilesTest, ThePortalsGroupMayReadAndMoveIt) {
+TEST_F(HistoryFilesTest, TheGroupOfTonysPortalCanReadAndMoveTheHistory) {
   fs::create_directories(history_);
   ASSERT_EQ(chmod(history_.c_str(), 02777), 0);
   const JobRecords records = MakeJob(history_);
@@ -150,7 +150,7 @@ TEST_F(HistoryFilesTest, ThePortalsGroupMayReadAndMoveIt) {
     EXPECT_EQ(entry.status().permissions(), fs::perms(0640)) << entry.path();
 }
 
-TEST_F(HistoryFilesTest, AFolderThatCannotBeMadeIsNamedAndNothingIsLeft) {
+TEST_F(HistoryFilesTest, TheErrorNamesAHistoryFolderThatCannotBeCreated) {
   ASSERT_TRUE(MakeFolder(temp_.path() / "tony").ok());
   ASSERT_TRUE(WriteNewFile(history_, "a file", false).ok());
   const Status begun = BeginHistory(MakeJob(history_));
@@ -159,7 +159,7 @@ TEST_F(HistoryFilesTest, AFolderThatCannotBeMadeIsNamedAndNothingIsLeft) {
   EXPECT_THAT(begun.error().message, HasSubstr(history_.string()));
 }
 
-TEST_F(HistoryFilesTest, ALinkInThePlaceOfTheJobsFolderIsNotFollowed) {
+TEST_F(HistoryFilesTest, ASymlinkInPlaceOfTheJobsHistoryFolderIsRefused) {
   const JobRecords records = MakeJob(history_);
   End(records);
   const fs::path elsewhere = temp_.path() / "elsewhere";
@@ -176,7 +176,7 @@ TEST_F(HistoryFilesTest, ALinkInThePlaceOfTheJobsFolderIsNotFollowed) {
   EXPECT_THAT(Names(elsewhere), UnorderedElementsAre("tony-final.xml"));
 }
 
-TEST_F(HistoryFilesTest, AFolderThatSomebodyElseMadeFirstIsRefusedWithItsOwnersName_NeedsRoot) {
+TEST_F(HistoryFilesTest, AHistoryFolderOwnedByAnotherUserIsRefusedWithTheOwnersUid_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: it gives folders to other users";
   const JobRecords records = MakeJob(history_);
   const fs::path where = **HistoryFolder(records);
@@ -192,7 +192,7 @@ TEST_F(HistoryFilesTest, AFolderThatSomebodyElseMadeFirstIsRefusedWithItsOwnersN
 }
 
 // The file system shows another owner than this process's user, as servers of network file systems do for root.
-TEST_F(HistoryFilesTest, TheHistoryIsWrittenOnAFileSystemThatMapsUsers_NeedsRoot) {
+TEST_F(HistoryFilesTest, TheHistoryIsWrittenOnAFileSystemThatShowsAnotherOwner_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: it writes as another user";
   fs::create_directories(history_);
   ASSERT_EQ(chmod(history_.c_str(), 01777), 0);

@@ -63,9 +63,9 @@ JhistEvent Application(int64_t ms, int finished, int failed) {
   return {At(ms), JhistApplicationFinished{kJob.application, finished, failed}};
 }
 
-TEST(JhistTest, AJobThatHasNotBegunHasItsFirstEvent) { EXPECT_THAT(Told().Running(), ElementsAre(Inited())); }
+TEST(JhistTest, AQueuedJobHasOnlyTheApplicationInitedEvent) { EXPECT_THAT(Told().Running(), ElementsAre(Inited())); }
 
-TEST(JhistTest, AJobThatSucceeds) {
+TEST(JhistTest, ASuccessfulJobHasStartAndFinishEventsOfEachTaskAndOfTheApplication) {
   EXPECT_THAT(Told()
                   .Start(10, kPs, "1-1")
                   .Start(11, kWorker, "1-2")
@@ -79,7 +79,7 @@ TEST(JhistTest, AJobThatSucceeds) {
                           Finished(600, kPs, "FINISHED", "killed, stopped with its job"), Application(700, 2, 0)));
 }
 
-TEST(JhistTest, EachAttemptOfATaskHasItsStartAndItsEndInOrder) {
+TEST(JhistTest, EachAttemptOfATaskHasAStartEventAndAFinishEventInOrder) {
   EXPECT_THAT(
       Told()
           .Start(10, kWorker, "1-1")
@@ -92,7 +92,7 @@ TEST(JhistTest, EachAttemptOfATaskHasItsStartAndItsEndInOrder) {
                   Started(200, kSecond, "1-2"), Finished(300, kSecond, "SUCCEEDED", "NA"), Application(400, 1, 0)));
 }
 
-TEST(JhistTest, AnAttemptInTheSameExecutorStartsWithTheRestart) {
+TEST(JhistTest, AnAttemptInTheSameExecutorHasItsStartEventAtTheRestart) {
   RestartBegan began{.number = 1};
   began.renewed = {{kSecond, {"1-1"}}};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").End(100, kWorker, Exit3()).Decide(150, began).Running(),
@@ -100,7 +100,7 @@ TEST(JhistTest, AnAttemptInTheSameExecutorStartsWithTheRestart) {
                           Finished(100, kWorker, "FAILED", "exit code 3, user_error"), Started(150, kSecond, "1-1")));
 }
 
-TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsConfirmedStartsThen) {
+TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsConfirmedStartsAtItsRegistration) {
   EXPECT_THAT(Told()
                   .Decide(10, ContainerAssigned{kWorker, {"1-1"}, "node-1"})
                   .Decide(20, AttemptRegistered{kWorker, {}})
@@ -113,19 +113,19 @@ TEST(JhistTest, AnAttemptThatWasNeverLaunchedHasNoEvent) {
   EXPECT_THAT(Told().End(100, kWorker, Killed()).Running(), ElementsAre(Inited()));
 }
 
-TEST(JhistTest, AnEndThatIsDecidedTwiceHasOneEvent) {
+TEST(JhistTest, AnAttemptWhoseEndIsRecordedTwiceHasOneFinishEvent) {
   EXPECT_THAT(Told().Start(10, kPs, "1-1").End(20, kPs, Success()).End(30, kPs, Killed()).Running(),
               ElementsAre(Inited(), Started(10, kPs, "1-1"), Finished(20, kPs, "SUCCEEDED", "NA")));
 }
 
-TEST(JhistTest, ATaskWithoutAKnownEndEndsWithItsJob) {
+TEST(JhistTest, ATaskWithoutARecordedEndHasItsFinishEventAtTheJobsEnd) {
   const Outcome lost{.cls = OutcomeClass::kNodeLost, .message = "ended with its job"};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").Task(kWorker, lost).Ended(400),
               ElementsAre(Inited(), Started(10, kWorker, "1-1"),
                           Finished(400, kWorker, "FAILED", "node_lost, ended with its job"), Application(400, 1, 1)));
 }
 
-TEST(JhistTest, MeasuredValuesHaveTonysNames) {
+TEST(JhistTest, MeasuredMetricsHaveTonysNames) {
   Outcome outcome;
   outcome.usage = Usage{.mean_memory_bytes = 1000, .most_memory_bytes = 3000};
   outcome.usage->gpu = GpuUsage{.mean_percent = 40, .most_percent = 95};
@@ -135,7 +135,7 @@ TEST(JhistTest, MeasuredValuesHaveTonysNames) {
                           JhistMetric{"MAX_GPU_UTILIZATION", 95}, JhistMetric{"AVG_GPU_UTILIZATION", 40}));
 }
 
-TEST(JhistTest, ValuesThatWereNotMeasuredAreLeftOut) {
+TEST(JhistTest, MetricsThatWereNotMeasuredAreLeftOut) {
   Outcome outcome;
   outcome.usage = Usage{.mean_memory_bytes = 1000, .most_memory_bytes = 3000};
   const auto measured = Told().Start(10, kPs, "1-1").End(20, kPs, outcome).Running();
@@ -145,7 +145,7 @@ TEST(JhistTest, ValuesThatWereNotMeasuredAreLeftOut) {
 }
 
 // The bytes of each kind of event. tests/e2e/jhist_test.cc checks that a stock reader accepts them.
-TEST(JhistTest, AnEventIsItsTypeItsRecordAndItsTime) {
+TEST(JhistTest, AnEventIsEncodedAsItsTypeRecordAndTime) {
   const std::string sync = "0123456789abcdef";
   const auto body = [&](const JhistEvent& event) {
     std::string file = EncodeJhist({event}, sync);

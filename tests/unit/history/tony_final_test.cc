@@ -25,14 +25,14 @@ std::string ValueOf(const Properties& properties, const std::string& key) {
   return property ? property->value : "none";
 }
 
-TEST(TonyFinalTest, HasTonysKeysAndNoOthers) {
+TEST(TonyFinalTest, TonyFinalXmlHasTonyKeysAndNoAzkabanKeys) {
   const auto read = Read({{"azkaban.flow", "f", "x"}, {"tony.application.name", "train", "x"}}, SpecOf("worker", {}));
   EXPECT_EQ(ValueOf(read, "tony.application.name"), "train");
   EXPECT_EQ(ValueOf(read, "azkaban.flow"), "none");
   EXPECT_EQ(ValueOf(read, "tony.job.id"), "local-20261121-093015-4f2a9c");
 }
 
-TEST(TonyFinalTest, EachRolesResourcesAreWrittenWhateverKeysSetThem) {
+TEST(TonyFinalTest, EachRolesResourcesAreWrittenUnderTheRolesOwnKeys) {
   const auto read = Read({{"tony.am.memory", "4g", "x"}}, SpecOf("driver", {4096, 2, 1}));
   EXPECT_EQ(ValueOf(read, "tony.driver.instances"), "3");
   EXPECT_EQ(ValueOf(read, "tony.driver.memory"), "4096m");
@@ -40,7 +40,7 @@ TEST(TonyFinalTest, EachRolesResourcesAreWrittenWhateverKeysSetThem) {
   EXPECT_EQ(ValueOf(read, "tony.driver.gpus"), "1");
 }
 
-TEST(TonyFinalTest, KeysThatWereSetKeepTheirText) {
+TEST(TonyFinalTest, AMemorySettingKeepsTheTextThatTheUserWrote) {
   const auto read = Read({{"tony.worker.memory", "4g", "x"}}, SpecOf("worker", {4096, 2, 1}));
   EXPECT_EQ(ValueOf(read, "tony.worker.memory"), "4g");
 }

@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-TEST(ClusterSpecTest, TheJsonFormIsFixedAndReadBack) {
+TEST(ClusterSpecTest, AClusterSpecIsWrittenInAFixedJsonFormAndReadBack) {
   const ClusterSpec spec = {{3}, {{"worker", {{"127.0.0.1", 4711}, {"node-2", 1}}}, {"ps", {{"::1", 65535}}}}};
   const std::string json = ToJson(spec);
   EXPECT_EQ(json, R"({"generation":3,"roles":{"ps":["::1:65535"],"worker":["127.0.0.1:4711","node-2:1"]}})");
@@ -32,7 +32,7 @@ TEST(ClusterSpecTest, PublishedValuesAreWrittenOnlyIfThereAreAny) {
   EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"values":{"driver:0":[]}})").ok());
 }
 
-TEST(ClusterSpecTest, ProcessesAreWrittenIfATaskHasSeveral) {
+TEST(ClusterSpecTest, ProcessCountsAppearInTheJsonOnlyForRolesWithSeveralProcessesPerTask) {
   const ClusterSpec spec = {{1}, {{"driver", {{"n", 1}}}, {"worker", {{"n", 2}}}}, {}, {}, {{"worker", 3}}};
   const std::string json = ToJson(spec);
   EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"],"worker":["n:2"]},"processes":{"worker":3}})");
@@ -43,14 +43,14 @@ TEST(ClusterSpecTest, ProcessesAreWrittenIfATaskHasSeveral) {
     EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"processes":{"worker":)" + bad + "}}").ok()) << bad;
 }
 
-TEST(ClusterSpecTest, APortHasAShortPlainName) {
+TEST(ClusterSpecTest, APortNameIsUpTo32LowercaseLettersDigitsAndUnderscores) {
   for (const std::string name : {"a", "data", "metrics_2", "abcdefghijklmnopqrstuvwxyz012345"})
     EXPECT_TRUE(IsPortName(name)) << name;
   for (const std::string name : {"", "2", "_a", "Data", "a-b", "a b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz0123456"})
     EXPECT_FALSE(IsPortName(name)) << name;
 }
 
-TEST(ClusterSpecTest, ABadFieldIsNamed) {
+TEST(ClusterSpecTest, AParseErrorNamesTheInvalidField) {
   const auto error = [](std::string_view json) {
     const auto read = ClusterSpecFromJson(json);
     return read.ok() ? std::string("accepted") : read.error().message;

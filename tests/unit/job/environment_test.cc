@@ -8,20 +8,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(EnvironmentTest, TheUpperEnvironmentWins) {
+TEST(EnvironmentTest, VariablesOfTheSecondEnvironmentOverrideTheFirst) {
   EXPECT_THAT(MergeEnvironments({"A=1", "B=2", "AB=3"}, {"B=x=y", "C=4"}), ElementsAre("A=1", "B=x=y", "AB=3", "C=4"));
 }
 
-TEST(EnvironmentTest, NamesComeOnce) {
+TEST(EnvironmentTest, ADuplicateVariableNameKeepsOnlyTheLastValue) {
   EXPECT_THAT(MergeEnvironments({"A=1", "A=2"}, {"B=1", "B=2"}), ElementsAre("A=2", "B=2"));
 }
 
-TEST(EnvironmentTest, MarksOfTheJobThatSubmittedThisOneAreLeftOut) {
+TEST(EnvironmentTest, VariablesThatMarkProcessesOfAnOuterJobAreRemoved) {
   EXPECT_THAT(WithoutMarks({"A=1", "TONY_JOB_ID=outer", "TONY_CONTAINER=outer/1-1", "TONY_AM=outer", "TONY_JOB_IDS=x"}),
               ElementsAre("A=1", "TONY_JOB_IDS=x"));
 }
 
-TEST(EnvironmentTest, ContainerMarkNamesItsJob) { EXPECT_EQ(ContainerMark({"local-1"}, {"2-3"}), "local-1/2-3"); }
+TEST(EnvironmentTest, ContainerMarkBeginsWithJobId) { EXPECT_EQ(ContainerMark({"local-1"}, {"2-3"}), "local-1/2-3"); }
 
 }  // namespace
 }  // namespace tony

@@ -10,19 +10,19 @@ std::string ReportError(const std::string& json) {
   return report.ok() ? "accepted" : report.error().message;
 }
 
-TEST(ErrorReportTest, AReportHasClassAdviceAndMessage) {
+TEST(ErrorReportTest, AnErrorReportIsParsedIntoClassAdviceAndMessage) {
   const auto report = ParseErrorReport(R"({"class":"user_config","advice":"permanent","message":"no data","more":[]})");
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(*report, (ErrorReport{OutcomeClass::kUserConfig, Advice::kPermanent, "no data"}));
 }
 
-TEST(ErrorReportTest, ClassAdviceOrMessageAloneIsEnough) {
+TEST(ErrorReportTest, AnErrorReportWithOnlyClassAdviceOrMessageIsAccepted) {
   EXPECT_EQ(*ParseErrorReport(R"({"class":"hung"})"), (ErrorReport{OutcomeClass::kHung, Advice::kNone, ""}));
   EXPECT_EQ(*ParseErrorReport(R"({"advice":"transient"})"), (ErrorReport{{}, Advice::kTransient, ""}));
   EXPECT_EQ(*ParseErrorReport(R"({"message":"m"})"), (ErrorReport{{}, Advice::kNone, "m"}));
 }
 
-TEST(ErrorReportTest, TorchElasticsFormIsUnderstood) {
+TEST(ErrorReportTest, TheMessageOfATorchElasticErrorFileIsParsed) {
   const auto report = ParseErrorReport(
       R"({"message":{"message":"ValueError: bad\nshape","errorCode":1,)"
       R"("extraInfo":{"py_callstack":"Traceback (most recent call last):\n","timestamp":"1763730000"}}})");
@@ -30,11 +30,11 @@ TEST(ErrorReportTest, TorchElasticsFormIsUnderstood) {
   EXPECT_EQ(*report, (ErrorReport{{}, Advice::kNone, "ValueError: bad\nshape"}));
 }
 
-TEST(ErrorReportTest, ALongMessageIsCut) {
+TEST(ErrorReportTest, AMessageIsCutTo4096Bytes) {
   EXPECT_EQ(ParseErrorReport("{\"message\":\"" + std::string(100'000, 'x') + "\"}")->message.size(), 4096u);
 }
 
-TEST(ErrorReportTest, ABadReportIsRefusedWithItsReason) {
+TEST(ErrorReportTest, AnInvalidErrorReportIsRejectedWithTheReason) {
   EXPECT_TRUE(ReportError("").starts_with("error file: not JSON: ")) << ReportError("");
   EXPECT_TRUE(ReportError("{\"class\":").starts_with("error file: not JSON: "));
   EXPECT_TRUE(ReportError(std::string(1000, '[')).starts_with("error file: not JSON: "));
@@ -49,7 +49,7 @@ TEST(ErrorReportTest, ABadReportIsRefusedWithItsReason) {
             "error file: field message.message: expected a string, and the field is missing");
 }
 
-TEST(ErrorReportTest, AProgramCannotReportClassesOfTheJob) {
+TEST(ErrorReportTest, AProgramCannotReportTheClassesSuccessKilledOrAbandoned) {
   for (const char* cls : {"success", "killed", "abandoned", "", "OOM"}) EXPECT_FALSE(UserClassFromString(cls)) << cls;
 }
 

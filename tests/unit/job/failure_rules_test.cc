@@ -18,7 +18,7 @@ FailureRule Pattern(const std::string& pattern, OutcomeClass cls) {
   return {.name = "pattern." + pattern, .pattern = pattern, .cls = cls, .meaning = "as told"};
 }
 
-TEST(FailureRulesTest, ExitCodeZeroIsSuccessWhateverElseWasSeen) {
+TEST(FailureRulesTest, ExitCodeZeroIsSuccessDespiteErrorReportOomAndFailureRules) {
   Evidence evidence = Exit(0, "CUDA out of memory\n");
   evidence.report = ErrorReport{OutcomeClass::kInfra, Advice::kTransient, "bad"};
   evidence.oom = OomEvidence::kCgroup;
@@ -27,29 +27,29 @@ TEST(FailureRulesTest, ExitCodeZeroIsSuccessWhateverElseWasSeen) {
   EXPECT_EQ(outcome, (Outcome{.cls = OutcomeClass::kSuccess, .exit = evidence.exit}));
 }
 
-TEST(FailureRulesTest, AnUnknownFailureIsAUserErrorWithoutAMessage) {
+TEST(FailureRulesTest, AnExitCodeWithoutAMatchingRuleIsAUserErrorWithoutAMessage) {
   EXPECT_EQ(Classify(Exit(3), {}), (Outcome{.cls = OutcomeClass::kUserError, .exit = Exit(3).exit}));
 }
 
-TEST(FailureRulesTest, TheLastLineIsQuotedIfNoLineNamesACause) {
+TEST(FailureRulesTest, TheMessageQuotesTheLastLogLineIfNoLineNamesACause) {
   EXPECT_EQ(Classify(Exit(3, "context\nboom\n\n"), {}).message, "its last line: boom");
   EXPECT_EQ(Classify(Exit(2, "usage: x\n"), {}).message,
             "its last line: usage: x: most programs use exit code 2 for wrong arguments or a missing file");
   EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the command timeout(1) ended the task at its limit");
 }
 
-TEST(FailureRulesTest, TheDecidingLineIsQuotedBeforeItsMeaning) {
+TEST(FailureRulesTest, TheMessageQuotesTheMatchingLineBeforeTheMeaningOfTheRule) {
   EXPECT_EQ(Classify(Exit(1, "ModuleNotFoundError: No module named 'x'\nbye\n"), {}).message,
             "ModuleNotFoundError: No module named 'x': a Python module is missing or broken in the task's environment");
   EXPECT_EQ(Classify(Exit(1, "ValueError: bad shape\n"), {}).message, "ValueError: bad shape");
   EXPECT_EQ(Classify(Exit(1, "  ECC 7\n"), {{Pattern("ECC", OutcomeClass::kInfra)}}).message, "ECC 7: as told");
 }
 
-TEST(FailureRulesTest, TheMessageIsTheMeaningOfTheRule) {
+TEST(FailureRulesTest, WithoutLogLinesTheMessageIsTheMeaningOfTheRule) {
   EXPECT_EQ(Classify(Exit(124), {}).message, "the command timeout(1) ended the task at its limit");
 }
 
-TEST(FailureRulesTest, StdoutIsUsedIfStderrNamesNoCause) {
+TEST(FailureRulesTest, StdoutIsSearchedForACauseIfStderrNamesNone) {
   Evidence evidence = Exit(1);
   evidence.stdout_tail = "CUDA out of memory\nbye\n";
   Outcome outcome = Classify(evidence, {});
@@ -80,7 +80,7 @@ std::string Traceback(const std::string& exception) {
   return StrCat("Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n", exception, "\n");
 }
 
-TEST(FailureRulesTest, AnEarlierTracebackDecidesIfItEndedPython) {
+TEST(FailureRulesTest, ATracebackBeforeTheLogTailIsTheCauseOnlyIfPythonExitsWithCode1) {
   const std::string missing = Traceback("ModuleNotFoundError: No module named 'x'");
   Evidence evidence = LongLog(1, missing, 500);
   EXPECT_EQ(RuleFor(evidence, {}).name, "python-module");
@@ -90,12 +90,12 @@ TEST(FailureRulesTest, AnEarlierTracebackDecidesIfItEndedPython) {
       << "Python ends with 1";
 }
 
-TEST(FailureRulesTest, ACauseAmongTheLastLinesIsShownOnce) {
+TEST(FailureRulesTest, ACauseWithinTheStderrTailIsNotRepeated) {
   const Evidence evidence = Exit(1, Traceback("ValueError: x") + "noise\n");
   EXPECT_EQ(Classify(evidence, {}).stderr_tail, evidence.stderr_tail);
 }
 
-TEST(FailureRulesTest, TheVerdictHasBothOfTwoCompetingCauses) {
+TEST(FailureRulesTest, TheMessageNamesASecondPossibleCauseInParentheses) {
   const std::string thread = "Exception in thread Thread-1 (read):\n" + Traceback("KeyError: 7");
   const std::string main = Traceback("queue.Empty");
   EXPECT_EQ(Classify(Exit(1, thread + main), {}).message,
@@ -108,21 +108,21 @@ TEST(FailureRulesTest, TheVerdictHasBothOfTwoCompetingCauses) {
 }
 
 // The traceback may belong to a command whose failure the script survived.
-TEST(FailureRulesTest, ALaterKnownLineOverridesASurvivedTraceback) {
+TEST(FailureRulesTest, ALaterShellErrorOverridesAnEarlierPythonTraceback) {
   const std::string survived = Traceback("ImportError: x");
   EXPECT_EQ(RuleFor(Exit(127, survived + "sh: 1: pyton: not found\n"), {}).name, "command-not-found");
   EXPECT_EQ(RuleFor(Exit(1, survived + "cp: cannot stat 'x': No such file or directory\n"), {}).name, "file-missing");
   EXPECT_EQ(RuleFor(Exit(1, survived + "[W] retrying: No such file or directory\n"), {}).name, "python-module");
 }
 
-TEST(FailureRulesTest, AnIgnoredExceptionIsTheCauseOnlyIfStdoutFails) {
+TEST(FailureRulesTest, AnExceptionThatPythonIgnoredIsTheCauseOnlyWithExitCode120) {
   const std::string ignored = "Exception ignored in: <stdout>\nOSError: [Errno 28] No space left on device\n";
   EXPECT_EQ(RuleFor(Exit(120, ignored), {}).name, "disk-full");
   EXPECT_EQ(Classify(Exit(3, "no shard 7\n" + ignored), {}).message, "its last line: no shard 7");
   EXPECT_EQ(Classify(Exit(3, ignored), {}).message, "");
 }
 
-TEST(FailureRulesTest, AnExceptionHasTheMeaningOfItsDirectCause) {
+TEST(FailureRulesTest, AnExceptionTakesTheMeaningOfItsDirectCauseNotOfAHandledException) {
   const std::string cause = Traceback("OSError: [Errno 28] No space left on device"),
                     last = Traceback("RuntimeError: epoch 3");
   const std::string from = "\nThe above exception was the direct cause of the following exception:\n\n";
@@ -134,7 +134,7 @@ TEST(FailureRulesTest, AnExceptionHasTheMeaningOfItsDirectCause) {
             "RuntimeError: epoch 3 (while handling OSError: [Errno 28] No space left on device)");
 }
 
-TEST(FailureRulesTest, AFullDiskExplainsAnOtherwiseUnknownFailure) {
+TEST(FailureRulesTest, AFullDiskOfTheJobFolderExplainsAFailureWithoutAnotherCause) {
   Evidence evidence = Exit(4);
   evidence.full_disk = "/jobs/j/logs";
   EXPECT_EQ(RuleFor(evidence, {}).name, "job-disk-full");
@@ -150,7 +150,7 @@ TEST(FailureRulesTest, AFullDiskExplainsAnOtherwiseUnknownFailure) {
   EXPECT_EQ(RuleFor(evidence, {}).name, "python-exception");
 }
 
-TEST(FailureRulesTest, AReportWithAClassIsTheProgramsOwnFault) {
+TEST(FailureRulesTest, AnErrorReportWithAClassSetsTheFailureSourceToTheProgramItself) {
   Evidence evidence = Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n");
   EXPECT_EQ(Classify(evidence, {}).source, Source::kPeer);
   evidence.report = ErrorReport{OutcomeClass::kUserError, Advice::kNone, "no data"};
@@ -161,7 +161,7 @@ TEST(FailureRulesTest, AReportWithAClassIsTheProgramsOwnFault) {
   EXPECT_EQ(Classify(evidence, {}).source, Source::kSignal);
 }
 
-TEST(FailureRulesTest, AnOomKillIsReportedWithItsNumbersIfItIsTheCause) {
+TEST(FailureRulesTest, AnOomKillIsReportedWithTheMemoryLimitOnlyIfItEndedTheProgram) {
   Evidence evidence = Exit(137);
   evidence.oom = OomEvidence::kCgroup;
   evidence.oom_detail = "out of memory: the container's limit of 64 MB was reached";
@@ -172,7 +172,7 @@ TEST(FailureRulesTest, AnOomKillIsReportedWithItsNumbersIfItIsTheCause) {
       << "it survived the kill of a child";
 }
 
-TEST(FailureRulesTest, TheJobsOwnRulesGoFirst) {
+TEST(FailureRulesTest, RulesOfTheJobAreTriedBeforeBuiltInRules) {
   const std::vector<FailureRule> extra = {Pattern("ECC", OutcomeClass::kInfra),
                                           {.name = "exit.127",
                                            .exit_code = 127,
@@ -185,26 +185,26 @@ TEST(FailureRulesTest, TheJobsOwnRulesGoFirst) {
   EXPECT_EQ(RuleFor(Exit(126), extra).name, "not-executable");
 }
 
-TEST(FailureRulesTest, AllConditionsOfARuleMustHold) {
+TEST(FailureRulesTest, ARuleMatchesOnlyIfExitCodeAndPatternBothMatch) {
   const std::vector<FailureRule> extra = {{.name = "both", .exit_code = 3, .pattern = "x"}};
   EXPECT_EQ(RuleFor(Exit(3, "x"), extra).name, "both");
   EXPECT_EQ(RuleFor(Exit(3, "y"), extra).name, "failed");
   EXPECT_EQ(RuleFor(Exit(4, "x"), extra).name, "failed");
 }
 
-TEST(FailureRulesTest, TheLatestLineDecidesAmongPatterns) {
+TEST(FailureRulesTest, TheRuleThatMatchesTheLatestLineWins) {
   const std::vector<FailureRule> extra = {Pattern("first", OutcomeClass::kOom), Pattern("second", OutcomeClass::kHung)};
   EXPECT_EQ(RuleFor(Exit(1, "first\nsecond\nmore\n"), extra).name, "pattern.second");
   EXPECT_EQ(RuleFor(Exit(1, "second\nfirst\n"), extra).name, "pattern.first");
   EXPECT_EQ(RuleFor(Exit(1, "second first\n"), extra).name, "pattern.first") << "of one line, the first rule";
 }
 
-TEST(FailureRulesTest, AnExceptionThatWasSurvivedIsNotTheCause) {
+TEST(FailureRulesTest, TheLastOfTwoExceptionsInTheLogIsTheCause) {
   EXPECT_EQ(Classify(Exit(1, "ImportError: optional thing is missing\nstep 7000\nValueError: nan\n"), {}).cls,
             OutcomeClass::kUserError);
 }
 
-TEST(FailureRulesTest, AReportsClassGoesBeforeAllRules) {
+TEST(FailureRulesTest, TheClassInAnErrorReportOverridesAllRules) {
   Evidence evidence = Exit(194, "CUDA out of memory\n");
   evidence.report = ErrorReport{OutcomeClass::kInfra, Advice::kNone, "the feature store is down\nat x"};
   const std::vector<FailureRule> extra = {{.name = "all", .cls = OutcomeClass::kHung}};
@@ -214,7 +214,7 @@ TEST(FailureRulesTest, AReportsClassGoesBeforeAllRules) {
   EXPECT_EQ(outcome.message, "the feature store is down");
 }
 
-TEST(FailureRulesTest, AReportMayOnlyAdvise) {
+TEST(FailureRulesTest, AnErrorReportWithOnlyAdviceKeepsTheClassOfTheRule) {
   Evidence evidence = Exit(127);
   evidence.report = ErrorReport{{}, Advice::kTransient, ""};
   const Outcome outcome = Classify(evidence, {});
@@ -223,13 +223,13 @@ TEST(FailureRulesTest, AReportMayOnlyAdvise) {
   EXPECT_EQ(outcome.message, "the shell did not find the command, or a variable is not set");
 }
 
-TEST(FailureRulesTest, AClassWithoutAMessageNamesItsSource) {
+TEST(FailureRulesTest, AReportedClassWithoutAMessageIsAttributedToTheErrorFile) {
   Evidence evidence = Exit(1);
   evidence.report = ErrorReport{OutcomeClass::kHung, Advice::kNone, ""};
   EXPECT_EQ(Classify(evidence, {}).message, "the class is from the task's error file");
 }
 
-TEST(FailureRulesTest, AReportsMessageIsReadLikeStderr) {
+TEST(FailureRulesTest, TheMessageOfAnErrorReportIsMatchedAgainstRulesLikeStderr) {
   Evidence evidence = Exit(1, "nothing\n");
   evidence.report = ErrorReport{{}, Advice::kNone, "OutOfMemoryError: CUDA out of memory. Tried"};
   const Outcome outcome = Classify(evidence, {});
@@ -237,7 +237,7 @@ TEST(FailureRulesTest, AReportsMessageIsReadLikeStderr) {
   EXPECT_EQ(outcome.message, "OutOfMemoryError: CUDA out of memory. Tried: out of GPU memory");
 }
 
-TEST(FailureRulesTest, ALongMessageIsCutBetweenCharacters) {
+TEST(FailureRulesTest, ALongMessageIsCutAtAUtf8CharacterBoundary) {
   Evidence evidence = Exit(1);
   evidence.report = ErrorReport{OutcomeClass::kHung, Advice::kNone, "x"};
   for (int i = 0; i < 200; ++i) evidence.report->message += "\xC3\xA4";
@@ -246,7 +246,7 @@ TEST(FailureRulesTest, ALongMessageIsCutBetweenCharacters) {
   EXPECT_EQ(message.size(), 299u + 3u);
 }
 
-TEST(FailureRulesTest, ABrokenReportIsNamedAndChangesNothing) {
+TEST(FailureRulesTest, AnInvalidErrorReportIsMentionedButDoesNotChangeTheClass) {
   Evidence evidence = Exit(3);
   evidence.report_problem = "error file: not JSON: incomplete JSON";
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kUserError);
@@ -256,7 +256,7 @@ TEST(FailureRulesTest, ABrokenReportIsNamedAndChangesNothing) {
             "the command timeout(1) ended the task at its limit; error file: not JSON: incomplete JSON");
 }
 
-TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
+TEST(FailureRulesTest, SigkillIsClassifiedAsOomOnlyWithCgroupEvidence) {
   Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}};
   for (const auto oom : {OomEvidence::kUnknown, OomEvidence::kNone, OomEvidence::kMachine}) {
     evidence.oom = oom;
@@ -268,7 +268,7 @@ TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
 }
 
-TEST(FailureRulesTest, TheLastLinesOfAKilledProcessAreNotItsCause) {
+TEST(FailureRulesTest, AfterSigkillSigtermOrSighupOnlyRulesOfTheJobMatchLogLines) {
   for (const int signal : {SIGKILL, SIGTERM, SIGHUP}) {
     Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, signal},
                          .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};
@@ -279,7 +279,7 @@ TEST(FailureRulesTest, TheLastLinesOfAKilledProcessAreNotItsCause) {
   }
 }
 
-TEST(FailureRulesTest, TheOomKillersWorkElsewhereDoesNotExcuseAProgram) {
+TEST(FailureRulesTest, AnOomKillOfAnotherProcessDoesNotExplainAPythonException) {
   Evidence evidence = Exit(1, "ValueError: x\n");
   // Another task of the same cgroup may be the killed one.
   evidence.oom = OomEvidence::kCgroup;
@@ -291,7 +291,7 @@ TEST(FailureRulesTest, AnUnsupportedPatternNeverMatches) {
   EXPECT_EQ(RuleFor(Exit(1, "aa\n"), extra).name, "failed");
 }
 
-TEST(FailureRulesTest, HostileTextIsReadInNoTime) {
+TEST(FailureRulesTest, HostileLogTextIsClassifiedWithinFiveSeconds) {
   const std::vector<FailureRule> extra(64, Pattern("(a+)+(b|c)*$", OutcomeClass::kInfra));
   Evidence evidence = Exit(1, std::string(4095, 'a') + "\n");
   for (int i = 0; i < 20; ++i) evidence.stderr_tail += std::string(200, i % 2 ? 'a' : ':') + "\n";

@@ -203,7 +203,7 @@ std::vector<TableRow> Rows() {
 }
 // clang-format on
 
-TEST(FailureTableTest, EveryRowMatchesItsEvidence) {
+TEST(FailureTableTest, EveryBuiltInRuleMatchesItsSampleEvidence) {
   for (const TableRow& row : Rows()) {
     for (const Evidence& seen : row.seen) {
       const std::string what = StrCat(row.rule, ": ", seen.exit ? ToString(*seen.exit) : "", " ", seen.stderr_tail);
@@ -217,14 +217,14 @@ TEST(FailureTableTest, EveryRowMatchesItsEvidence) {
   }
 }
 
-TEST(FailureTableTest, EveryRowHasATest) {
+TEST(FailureTableTest, EveryBuiltInRuleHasSampleEvidence) {
   std::set<std::string> tested;
   for (const TableRow& row : Rows()) EXPECT_TRUE(tested.insert(row.rule).second) << row.rule << " twice";
   for (const FailureRule& rule : BuiltInRules()) EXPECT_TRUE(tested.erase(rule.name)) << rule.name << " has no test";
   EXPECT_TRUE(tested.empty()) << *tested.begin() << " is no row";
 }
 
-TEST(FailureTableTest, EveryPatternIsAccepted) {
+TEST(FailureTableTest, EveryBuiltInPatternParses) {
   for (const FailureRule& rule : BuiltInRules()) {
     if (rule.pattern.empty()) continue;
     const auto pattern = LinePattern::Parse(rule.pattern);
@@ -232,7 +232,7 @@ TEST(FailureTableTest, EveryPatternIsAccepted) {
   }
 }
 
-TEST(FailureTableTest, EveryRowHasReadableTexts) {
+TEST(FailureTableTest, EveryBuiltInRuleHasAUniqueNameAndAOneLineMeaning) {
   std::set<std::string> names;
   for (const FailureRule& rule : BuiltInRules()) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;

@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-TEST(HdfsPlaceTest, TheNameNodeIsNamedOrTheClustersOwn) {
+TEST(HdfsPlaceTest, AnHdfsUriWithoutAHostRefersToTheNameNodeOfTheCluster) {
   EXPECT_EQ(*ParseHdfsPlace("hdfs://NN.example.org:9000/data/x"),
             (HdfsPlace{Endpoint{"nn.example.org", 9000}, "/data/x"}));
   EXPECT_EQ(*ParseHdfsPlace("hdfs://nn/data/x"), (HdfsPlace{Endpoint{"nn", 8020}, "/data/x"}));
@@ -20,11 +20,11 @@ TEST(HdfsPlaceTest, APathIsNormalizedAsInHadoop) {
   EXPECT_EQ(ParseHdfsPlace("hdfs:///a%20b c")->path, "/a%20b c");
 }
 
-TEST(HdfsPlaceTest, APlaceIsReadBackAsWritten) {
+TEST(HdfsPlaceTest, AnHdfsUriIsParsedBackFromItsText) {
   for (const char* text : {"hdfs://nn:9000/data/x", "hdfs:///data/x"}) EXPECT_EQ(ToString(*ParseHdfsPlace(text)), text);
 }
 
-TEST(HdfsPlaceTest, OtherTextsAreRefused) {
+TEST(HdfsPlaceTest, TextThatIsNotAnHdfsUriIsRejected) {
   for (const char* text : {"", "/data/x", "s3a://x/y", "hdfs:", "hdfs:x", "hdfs://nn", "hdfs://nn:0/x", "hdfs://nn:x/x",
                            "hdfs://:8020/x", "hdfs://nn:65536/x"}) {
     const auto place = ParseHdfsPlace(text);

@@ -13,26 +13,26 @@ std::string FolderWith(const Settings& settings) {
   return parsed.ok() ? parsed->spec.history_folder : parsed.error().message;
 }
 
-TEST(HistoryFolderTest, TheFolderIsThatOfTonysApplicationMaster) {
+TEST(HistoryFolderTest, TheHistoryFolderIsTheSubfolderIntermediateOfTheHistoryLocation) {
   EXPECT_EQ(FolderWith({{"tony.history.location", "/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", " file:///shared/tony/ "}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "file:/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "tony"}}), "/work/tony/intermediate");
 }
 
-TEST(HistoryFolderTest, ThePortalsOwnKeyGoesFirst) {
+TEST(HistoryFolderTest, TonyHistoryIntermediateOverridesTonyHistoryLocation) {
   EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}}), "/shared/running");
   EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}, {"tony.history.location", "/shared/tony"}}),
             "/shared/running");
 }
 
-TEST(HistoryFolderTest, WithoutAKeyAJobHasNoHistory) {
+TEST(HistoryFolderTest, WithoutAHistoryLocationAJobHasNoHistoryFolder) {
   EXPECT_EQ(FolderWith({}), "");
   EXPECT_EQ(FolderWith({{"tony.history.location", ""}}), "");
   EXPECT_EQ(FolderWith({{"tony.history.location", "/path/to/tony-history"}}), "") << "TonY's default";
 }
 
-TEST(HistoryFolderTest, AnotherFileSystemIsAWarning) {
+TEST(HistoryFolderTest, WithoutYarnAnHdfsHistoryLocationIsIgnoredWithAWarning) {
   const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
   EXPECT_EQ(FolderWith(settings), "");
   EXPECT_EQ(WarningsWith(settings),
@@ -40,7 +40,7 @@ TEST(HistoryFolderTest, AnotherFileSystemIsAWarning) {
             "files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
 }
 
-TEST(HistoryFolderTest, OnYarnTheFolderIsInHdfsUnlessItNamesThisMachine) {
+TEST(HistoryFolderTest, OnYarnTheHistoryFolderIsInHdfsUnlessItIsAFileUri) {
   const auto on_yarn = [](std::string_view key, const std::string& value) {
     return FolderWith({{"tony.scheduler", "yarn"}, {std::string(key), value}});
   };
@@ -54,14 +54,14 @@ TEST(HistoryFolderTest, OnYarnTheFolderIsInHdfsUnlessItNamesThisMachine) {
             "hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS\n");
 }
 
-TEST(HistoryFolderTest, ThePortalsKeysAreNotWarnedOf) {
+TEST(HistoryFolderTest, HistoryKeysOfThePortalCauseNoWarning) {
   EXPECT_EQ(WarningsWith({{"tony.history.location", "/shared/tony"},
                           {"tony.history.intermediate", "/shared/tony/running"},
                           {"tony.history.finished", "/shared/tony/done"}}),
             "");
 }
 
-TEST(HistoryFolderTest, TheConfigurationIsKeptBesideTheSpec) {
+TEST(HistoryFolderTest, AParsedJobKeepsTheConfiguredKeyWithItsValueAndSource) {
   const auto parsed = ParseWith({{"tony.history.location", "/shared/tony"}});
   ASSERT_TRUE(parsed.ok());
   const auto found = std::ranges::find(parsed->configuration, "tony.history.location", &ConfiguredValue::key);

@@ -9,19 +9,19 @@
 namespace tony {
 namespace {
 
-TEST(IdsTest, TextFormsAreFixed) {
+TEST(IdsTest, TaskAndAttemptIdsHaveFixedTextForms) {
   EXPECT_EQ(ToString(TaskId{"worker", 3}), "worker:3");
   EXPECT_EQ(ToString(AttemptId{{"worker", 3}, 2}), "worker:3#2");
   EXPECT_EQ(FolderName(TaskId{"worker", 3}), "worker-3");
 }
 
-TEST(IdsTest, ATaskIsReadBackFromItsText) {
+TEST(IdsTest, ATaskIdIsParsedFromRoleColonIndex) {
   const auto task = ParseTaskId("worker:12");
   ASSERT_TRUE(task.ok());
   EXPECT_EQ(*task, (TaskId{"worker", 12}));
 }
 
-TEST(IdsTest, ATextThatIsNotATaskIsRefusedAndQuoted) {
+TEST(IdsTest, TextThatIsNotATaskIdIsRejectedAndQuoted) {
   for (const auto* text : {"", "worker", ":1", "worker:", "worker:x", "worker:-1", "worker:1 ", "worker:99999999"}) {
     const auto task = ParseTaskId(text);
     ASSERT_FALSE(task.ok()) << text;
@@ -29,7 +29,7 @@ TEST(IdsTest, ATextThatIsNotATaskIsRefusedAndQuoted) {
   }
 }
 
-TEST(ExitStatusTest, AWaitStatusIsKeptWhole) {
+TEST(ExitStatusTest, AWaitStatusIsDecodedIntoExitCodeOrSignal) {
   EXPECT_EQ(ToString(FromWaitStatus(W_EXITCODE(9, 0))), "exit code 9");
   EXPECT_EQ(ToString(FromWaitStatus(W_EXITCODE(0, 9))), "signal 9 (SIGKILL)");
   EXPECT_TRUE(FromWaitStatus(W_EXITCODE(0, 0)).Succeeded());

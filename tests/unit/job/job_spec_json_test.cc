@@ -57,20 +57,20 @@ std::string ErrorOf(const std::string& text) {
   return spec.ok() ? "accepted" : spec.error().message;
 }
 
-TEST(JobSpecJsonTest, ASpecIsReadBackWhole) {
+TEST(JobSpecJsonTest, AJobSpecSurvivesARoundTripThroughJson) {
   const auto read = JobSpecFromJson(ToJson(FullSpec()));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, FullSpec());
 }
 
-TEST(JobSpecJsonTest, APriorityIsWrittenOnlyWhereThereIsOne) {
+TEST(JobSpecJsonTest, APriorityAppearsInTheJsonOnlyIfTheJobHasOne) {
   JobSpec spec = FullSpec();
   EXPECT_EQ(ToJson(spec).find("priority"), std::string::npos);
   spec.priority = -3;
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->priority, -3);
 }
 
-TEST(JobSpecJsonTest, AKeyPrefixIsWrittenOnlyIfItDiffersFromTheRole) {
+TEST(JobSpecJsonTest, TheKeyPrefixOfARoleAppearsInTheJsonOnlyIfItDiffersFromTheRoleName) {
   JobSpec spec = FullSpec();
   EXPECT_EQ(ToJson(spec).find("key_prefix"), std::string::npos);
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->roles[2].Key("memory"), "tony.worker.memory");
@@ -78,7 +78,7 @@ TEST(JobSpecJsonTest, AKeyPrefixIsWrittenOnlyIfItDiffersFromTheRole) {
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->roles[2].Key("memory"), "tony.am.memory");
 }
 
-TEST(JobSpecJsonTest, TheProcessesOfATaskAreWrittenOnlyWhereThereAreSeveral) {
+TEST(JobSpecJsonTest, TheProcessCountOfARoleAppearsInTheJsonOnlyIfItIsAboveOne) {
   JobSpec spec = FullSpec();
   EXPECT_EQ(ToJson(spec).find("processes"), std::string::npos);
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->ProcessesOf("worker"), 1);
@@ -92,7 +92,7 @@ TEST(JobSpecJsonTest, TheProcessesOfATaskAreWrittenOnlyWhereThereAreSeveral) {
   }
 }
 
-TEST(JobSpecJsonTest, TheFormIsCanonical) {
+TEST(JobSpecJsonTest, AMinimalJobSpecHasTheExpectedJson) {
   JobSpec spec;
   spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};
   EXPECT_EQ(
@@ -159,7 +159,7 @@ void ExpectAllRequired(json::object& (*object)(json::value&), const std::string&
   }
 }
 
-TEST(JobSpecJsonTest, EveryFieldIsRequiredAndHasItsType) {
+TEST(JobSpecJsonTest, EveryFieldOfTheFirstReleaseIsRequiredAndMayNotBeNull) {
   ExpectAllRequired([](json::value& document) -> json::object& { return document.as_object(); }, "");
   ExpectAllRequired([](json::value& document) -> json::object& { return document.at("timers").as_object(); },
                     "timers.");
@@ -205,7 +205,7 @@ TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseGetsDefaultsForNewerFields) {
   EXPECT_EQ(*read, expected);
 }
 
-TEST(JobSpecJsonTest, NewerFieldsAreCheckedForTheirTypes) {
+TEST(JobSpecJsonTest, NewerFieldsWithAWrongTypeOrValueAreRejected) {
   const auto error_with = [](const std::string& pointer, const json::value& value) {
     json::value document = json::parse(ToJson(FullSpec()));
     document.at_pointer(pointer) = value;
@@ -229,7 +229,7 @@ TEST(JobSpecJsonTest, NewerFieldsAreCheckedForTheirTypes) {
             "job spec: field roles[2].files[0].name: expected a name without a slash");
 }
 
-TEST(JobSpecJsonTest, AVariablesValueIsAString) {
+TEST(JobSpecJsonTest, AnEnvironmentVariableWithANonStringValueIsRejected) {
   json::value document = json::parse(ToJson(FullSpec()));
   document.at("execution_env").as_object()["A"] = 1;
   EXPECT_EQ(ErrorOf(json::serialize(document)), "job spec: field execution_env.A: expected a string");
@@ -264,7 +264,7 @@ TEST(JobSpecJsonTest, UnknownFieldsAreIgnored) {
   EXPECT_EQ(*JobSpecFromJson(text), FullSpec());
 }
 
-TEST(JobSpecJsonTest, MutatedTextIsReadOrRefused) {
+TEST(JobSpecJsonTest, RandomlyMutatedJsonIsParsedOrRejectedWithoutACrash) {
   const std::string original = ToJson(FullSpec());
   std::mt19937 random(20261121);
   for (int round = 0; round < 3000; ++round) {

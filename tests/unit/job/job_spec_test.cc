@@ -9,7 +9,7 @@ RoleSpec Role(const std::string& name, int instances, Completion completion = Co
   return {name, instances, {}, "true", completion};
 }
 
-TEST(JobSpecTest, TasksAreCountedByCompletion) {
+TEST(JobSpecTest, TrackedTasksExcludeUntrackedRolesAndSidecars) {
   JobSpec spec;
   spec.roles = {Role("ps", 2, Completion::kUntracked), Role("tensorboard", 1, Completion::kSidecar), Role("worker", 3)};
   EXPECT_EQ(spec.TotalTasks(), 6);
@@ -32,7 +32,7 @@ TEST(JobSpecTest, TheFirstWorkerIsChiefUnlessThereIsARoleChief) {
   EXPECT_FALSE(spec.IsChief({"worker", 0}));
 }
 
-TEST(JobSpecTest, NamesOfEnumeratorsAreReadBack) {
+TEST(JobSpecTest, FrameworkAndCompletionNamesAreParsedBack) {
   for (const auto* name : {"standalone", "tensorflow", "pytorch", "jax", "staged"}) {
     ASSERT_TRUE(FromName<FrameworkKind>(name)) << name;
     EXPECT_EQ(ToString(*FromName<FrameworkKind>(name)), name);

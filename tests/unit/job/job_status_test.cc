@@ -51,7 +51,7 @@ TEST(JobStatusTest, AnEndedJobsJsonHasTheDocumentedForm) {
       R"("restart_count":0,"restarts":[]})");
 }
 
-TEST(JobStatusTest, UsageIsWrittenOnceAndReadBackIntoTheOutcomeToo) {
+TEST(JobStatusTest, UsageIsWrittenOncePerTaskAndReadIntoTheTaskAndItsOutcome) {
   JobStatus status = Ended();
   const Usage used{.samples = 1, .memory_bytes = 123, .cpu = Duration(77)};
   status.tasks[0].usage = status.tasks[0].outcome->usage = used;
@@ -65,7 +65,7 @@ TEST(JobStatusTest, UsageIsWrittenOnceAndReadBackIntoTheOutcomeToo) {
   EXPECT_EQ(JobStatusFromJson(ToJson(status))->tasks[0].usage, used);
 }
 
-TEST(JobStatusTest, AStatusIsReadBackWhole) {
+TEST(JobStatusTest, AJobStatusSurvivesARoundTripThroughJson) {
   const auto read = JobStatusFromJson(ToJson(Ended()));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(ToJson(*read), ToJson(Ended()));
@@ -74,7 +74,7 @@ TEST(JobStatusTest, AStatusIsReadBackWhole) {
   EXPECT_EQ(read->tasks[0].outcome, Ended().tasks[0].outcome);
 }
 
-TEST(JobStatusTest, RestartsAreReadBack) {
+TEST(JobStatusTest, RestartsSurviveARoundTripThroughJson) {
   JobStatus status = Ended();
   status.restart_count = 21;
   status.restarts = {{.number = 21,
@@ -103,7 +103,7 @@ TEST(JobStatusTest, ToleratedFailuresAreWrittenOnlyIfThereAreAny) {
   EXPECT_EQ(read->tolerated_failures, 3);
 }
 
-TEST(JobStatusTest, TheResumedCheckpointIsKept) {
+TEST(JobStatusTest, TheCheckpointThatAJobResumedFromSurvivesARoundTripThroughJson) {
   JobStatus status = Ended();
   status.checkpoint = CheckpointStatus{"/c", Checkpoint{"/c/s-7", 7, {}, CheckpointWriter::kEarlierJob}, JobId{"j0"}};
   const std::string text = ToJson(status);
@@ -117,7 +117,7 @@ TEST(JobStatusTest, TheResumedCheckpointIsKept) {
   EXPECT_EQ(ToJson(*JobStatusFromJson(ToJson(status))), ToJson(status));
 }
 
-TEST(JobStatusTest, ADocumentOfTheFirstReleaseHasNoRestarts) {
+TEST(JobStatusTest, AStatusOfTheFirstReleaseIsReadAsHavingNoRestarts) {
   std::string text = ToJson(Ended());
   const std::string news = R"(,"restart_count":0,"restarts":[])";
   text.erase(text.find(news), news.size());
@@ -143,7 +143,7 @@ TEST(JobStatusTest, ARunningJobHasNoVerdictAndNoEnd) {
   EXPECT_TRUE(read->tasks[0].suspect);
 }
 
-TEST(JobStatusTest, AVerdictWithoutAProcessHasNoTaskAndNoExit) {
+TEST(JobStatusTest, TheVerdictOfAKilledJobIsReadBackWithoutATask) {
   JobStatus status = Ended();
   status.verdict =
       Verdict{FinalState::kKilled, OutcomeClass::kKilled, "killed by ann", std::nullopt, "", std::nullopt, ""};
@@ -154,7 +154,7 @@ TEST(JobStatusTest, AVerdictWithoutAProcessHasNoTaskAndNoExit) {
   EXPECT_EQ(JobStatusFromJson(ToJson(status))->verdict, status.verdict);
 }
 
-TEST(JobStatusTest, StandardErrorThatIsNotUtf8IsRepaired) {
+TEST(JobStatusTest, InvalidUtf8InTheStderrTailBecomesReplacementCharacters) {
   JobStatus status = Ended();
   status.verdict->stderr_tail = "\xFF\xFE";
   const auto read = JobStatusFromJson(ToJson(status));
@@ -162,7 +162,7 @@ TEST(JobStatusTest, StandardErrorThatIsNotUtf8IsRepaired) {
   EXPECT_EQ(read->verdict->stderr_tail, "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(JobStatusTest, ABadFieldIsNamed) {
+TEST(JobStatusTest, AParseErrorNamesTheInvalidField) {
   const auto error_with = [](const std::string& from, const std::string& to) {
     std::string text = ToJson(Ended());
     text.replace(text.find(from), from.size(), to);
@@ -182,13 +182,13 @@ TEST(JobStatusTest, ABadFieldIsNamed) {
             "job status: field verdict.state: expected SUCCEEDED, FAILED or KILLED");
 }
 
-TEST(InstantTextTest, InstantsAreReadBackAsWritten) {
+TEST(InstantTextTest, InstantsAreParsedBackFromTheirIso8601Text) {
   for (const int64_t ms : {int64_t{0}, int64_t{1}, int64_t{951'782'400'000}, int64_t{1'800'000'000'123}}) {
     EXPECT_EQ(InstantFromIso8601(ToIso8601(FromMillis(ms))), FromMillis(ms));
   }
 }
 
-TEST(InstantTextTest, OnlyASingleFormAndRealDatesAreAccepted) {
+TEST(InstantTextTest, OnlyUtcTimestampsWithMillisecondsAndRealDatesAreAccepted) {
   for (const auto* text :
        {"", "2027-01-15", "2027-01-15T08:00:00Z", "2027-02-29T08:00:00.000Z", "2027-13-01T08:00:00.000Z",
         "2027-01-15T24:00:00.000Z", "2027-01-15T08:60:00.000Z", "2027-01-15T08:00:60.000Z", "2027-01-15 08:00:00.000Z",

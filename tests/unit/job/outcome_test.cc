@@ -39,7 +39,7 @@ TEST(OutcomeTest, EveryClassHasTheDocumentedNameAndRetryability) {
   EXPECT_EQ(AllOutcomeClasses().size(), std::size(kContract));
 }
 
-TEST(OutcomeTest, AnUnknownNameIsNotAClass) {
+TEST(OutcomeTest, AnUnknownOutcomeClassNameIsRejected) {
   EXPECT_EQ(FromName<OutcomeClass>("SUCCESS"), std::nullopt);
   EXPECT_EQ(FromName<OutcomeClass>(""), std::nullopt);
 }
@@ -54,7 +54,7 @@ TEST(OutcomeTest, TheExitStatusDecidesTheClass) {
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kSignaled, 126}), kUserError);
 }
 
-TEST(OutcomeTest, EveryFinalStateIsReadBack) {
+TEST(OutcomeTest, EveryFinalStateIsParsedBackFromItsName) {
   for (const auto state : {FinalState::kSucceeded, FinalState::kFailed, FinalState::kKilled}) {
     EXPECT_EQ(FromName<FinalState>(ToString(state)), state);
   }
@@ -64,7 +64,7 @@ TEST(OutcomeTest, EveryFinalStateIsReadBack) {
   EXPECT_EQ(FromName<FinalState>("RUNNING"), std::nullopt);
 }
 
-TEST(OutcomeJsonTest, AnOutcomeIsReadBackWhole) {
+TEST(OutcomeJsonTest, AnOutcomeSurvivesARoundTripThroughJson) {
   const Outcome outcome = {kOom, ExitStatus{ExitStatus::Kind::kSignaled, 9}, "killed by the kernel", "line\n\"x\"\n"};
   const auto read = OutcomeFromJson(ToJson(outcome));
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -73,7 +73,7 @@ TEST(OutcomeJsonTest, AnOutcomeIsReadBackWhole) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(plain)), plain);
 }
 
-TEST(OutcomeJsonTest, UsageIsReadBackWhole) {
+TEST(OutcomeJsonTest, ResourceUsageSurvivesARoundTripThroughJson) {
   Outcome outcome = {kSuccess, ExitStatus{}, "", ""};
   outcome.usage = Usage{.samples = 3,
                         .memory_bytes = 1,
@@ -91,7 +91,7 @@ TEST(OutcomeJsonTest, UsageIsReadBackWhole) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
 }
 
-TEST(OutcomeJsonTest, TheFailedProcessIsNamedIfThereAreSeveral) {
+TEST(OutcomeJsonTest, TheFailedProcessAppearsInJsonAndTextOnlyIfTheOutcomeNamesOne) {
   Outcome outcome = {kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
   EXPECT_EQ(ToJson(outcome).find("process"), std::string::npos);
   EXPECT_EQ(DescribeExit(outcome), "exit code 3");
@@ -104,7 +104,7 @@ TEST(OutcomeJsonTest, TheFailedProcessIsNamedIfThereAreSeveral) {
   EXPECT_FALSE(OutcomeFromJson(ToJson(outcome)).ok());
 }
 
-TEST(OutcomeJsonTest, ABadNumberOfUsageIsNamed) {
+TEST(OutcomeJsonTest, AParseErrorNamesAUsageFieldThatIsOutOfRange) {
   Outcome outcome;
   outcome.usage = Usage{.gpu = GpuUsage{.percent = 101}};
   EXPECT_EQ(OutcomeFromJson(ToJson(outcome)).error().message.substr(0, 32), "outcome: field usage.gpu.percent");
@@ -118,13 +118,13 @@ TEST(OutcomeJsonTest, FieldsThatEarlierReleasesLackMayBeMissing) {
             "outcome: field source: expected itself, peer or signal");
 }
 
-TEST(OutcomeJsonTest, StandardErrorThatIsNotUtf8IsRepairedNotLost) {
+TEST(OutcomeJsonTest, InvalidUtf8InTheStderrTailBecomesReplacementCharacters) {
   const auto read = OutcomeFromJson(ToJson(Outcome{kUserError, std::nullopt, "", "caf\xE9\n"}));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->stderr_tail, "caf\xEF\xBF\xBD\n");
 }
 
-TEST(OutcomeJsonTest, ABadFieldIsNamed) {
+TEST(OutcomeJsonTest, AParseErrorNamesTheInvalidField) {
   EXPECT_EQ(OutcomeFromJson("{\"class\":\"x\",\"message\":\"\",\"stderr_tail\":\"\"}").error().message,
             "outcome: field class: expected an outcome class");
   EXPECT_EQ(OutcomeFromJson("[]").error().message, "outcome: expected a JSON object");

@@ -15,7 +15,7 @@ std::string Read(std::string_view text) {
   return read;
 }
 
-TEST(OutputsParserTest, OnlyBlanksAreRemovedFromAnObject) {
+TEST(OutputsParserTest, AValidObjectIsReturnedWithOnlyWhitespaceRemoved) {
   EXPECT_EQ(Read(" {\n \"a\" : [ 1, -2.50e+3, true ,null ], \"b\\u00e9\\n\": { } }\r\n"),
             R"({"a":[1,-2.50e+3,true,null],"b\u00e9\n":{}})");
   EXPECT_EQ(Read("{}"), "{}");
@@ -23,7 +23,7 @@ TEST(OutputsParserTest, OnlyBlanksAreRemovedFromAnObject) {
             R"({"whole":123456789012345678901234567890,"small":1e-400,"text":"ä \ud83d\ude00 { "})");
 }
 
-TEST(OutputsParserTest, NanAndInfinityArePassedOnAsText) {
+TEST(OutputsParserTest, NanAndInfinityAreConvertedToStringsAndReported) {
   EXPECT_EQ(Read("{\n\"loss\": NaN,\"model.path\":\"/m\"}"),
             "{\"loss\":\"NaN\",\"model.path\":\"/m\"}\n"
             "\"loss\" is passed on as text (line 2, offset 10: NaN is not a JSON number)");
@@ -33,7 +33,7 @@ TEST(OutputsParserTest, NanAndInfinityArePassedOnAsText) {
   EXPECT_EQ(ParseOutputs(R"({"a":-Infinity})")->members[0].text, "-Infinity");
 }
 
-TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndOthersStay) {
+TEST(OutputsParserTest, AnInvalidMemberIsOmittedAndReportedByNameAndOtherMembersAreKept) {
   const auto between = [](const std::string& bad) { return Read("{\"a\":1," + bad + ",\"z\":[]}"); };
   const std::string kept = "{\"a\":1,\"z\":[]}\n\"b\" is left out (line 1, offset ";
   EXPECT_EQ(between(R"("b":1e400)"), kept + "11: a number out of range)");
@@ -48,7 +48,7 @@ TEST(OutputsParserTest, ABadMemberIsLeftOutByNameAndOthersStay) {
   EXPECT_EQ(between(R"("b":"\udc00")"), kept + "12: half of a character (a surrogate without the other one))");
 }
 
-TEST(OutputsParserTest, ADuplicateNameIsLeftOut) {
+TEST(OutputsParserTest, AllMembersWithADuplicateNameAreOmitted) {
   EXPECT_EQ(Read("{\"a\":1,\"b\":NaN,\n \"b\":2,\"c\":3,\"\\u0062\":4}"),
             "{\"a\":1,\"c\":3}\n\"b\" is left out (line 2, offset 17: the name occurs twice)");
 }
@@ -66,7 +66,7 @@ TEST(OutputsParserTest, MembersBeforeASyntaxErrorAreKept) {
   EXPECT_EQ(Read("{\"a\":1}\n{}"), "{\"a\":1}\nline 2, offset 8: text follows the JSON object" + end);
 }
 
-TEST(OutputsParserTest, ATextWithoutAGoodMemberIsRefused) {
+TEST(OutputsParserTest, TextThatIsNotAnObjectOrHasNoValidMemberIsRejected) {
   EXPECT_EQ(Read(""), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read("[1]"), "refused: line 1, offset 0: expected a JSON object");
   EXPECT_EQ(Read("\xEF\xBB\xBF{}"), "refused: line 1, offset 0: expected a JSON object");
@@ -79,7 +79,7 @@ TEST(OutputsParserTest, ATextWithoutAGoodMemberIsRefused) {
   }
 }
 
-TEST(OutputsParserTest, ATruncatedObjectIsNotReadBeyondItsEnd) {
+TEST(OutputsParserTest, ATruncatedObjectIsReportedWithoutReadingBeyondTheBuffer) {
   const std::string whole = R"({"a":[1,{"b":"\ud83d\ude00"},-1.5e3],"c":null,"d":false})";
   ASSERT_EQ(Read(whole), whole);
   for (size_t length = 0; length < whole.size(); ++length) {
@@ -89,7 +89,7 @@ TEST(OutputsParserTest, ATruncatedObjectIsNotReadBeyondItsEnd) {
   }
 }
 
-TEST(OutputsParserTest, NestingIsLimitedToAHundred) {
+TEST(OutputsParserTest, AMemberNestedDeeperThan100LevelsIsOmitted) {
   const auto nested = [](int depth) {
     return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + ",\"z\":1}";
   };
@@ -98,7 +98,7 @@ TEST(OutputsParserTest, NestingIsLimitedToAHundred) {
   EXPECT_TRUE(Read("{\"a\":" + std::string(1 << 20, '[')).starts_with("refused: "));
 }
 
-TEST(OutputsParserTest, MembersAndProblemsAreLimited) {
+TEST(OutputsParserTest, AtMost10000MembersAreKeptAnd20ProblemsListed) {
   std::string many = "{\"x\":1";
   for (int i = 0; i < 30; ++i) many += StrCat(",\"b", i, "\":1e999");
   const auto outputs = ParseOutputs(many + "}");
@@ -114,7 +114,7 @@ TEST(OutputsParserTest, MembersAndProblemsAreLimited) {
   EXPECT_NE(cut->problems.front().why.find("more than 10000 members"), std::string::npos);
 }
 
-TEST(OutputsParserTest, MembersAreDecodedStringsOrJson) {
+TEST(OutputsParserTest, StringMembersAreDecodedAndOtherValuesKeepTheirJsonText) {
   const auto outputs = ParseOutputs(R"({"a":"x\n\u00e9","n":12345678901234567890,"o":{"a":[1]},"z":null,"t":true})");
   ASSERT_TRUE(outputs.ok());
   const auto& members = outputs->members;

@@ -11,7 +11,7 @@ OutputMember Of(const std::string& name, size_t size) {
   return {name, std::string(), StrCat("\"", name, "\":\"", std::string(size, 'x'), "\"")};
 }
 
-TEST(OutputsTest, TheLargestMembersAreLeftOutUntilTheRestFits) {
+TEST(OutputsTest, TheLargestOutputsAreOmittedUntilTheOthersFitTheSizeLimit) {
   Outputs outputs{.members = {Of("a", 10), Of("large", 500), Of("b", 20), Of("largest", 900)},
                   .problems = {{"largest", "NaN", /*left_out=*/false}}};
   TrimOutputs(outputs, 100);
@@ -24,7 +24,7 @@ TEST(OutputsTest, TheLargestMembersAreLeftOutUntilTheRestFits) {
                 {"largest", "the member takes 912 bytes, and all members together may take at most 100"}}));
 }
 
-TEST(OutputsTest, TheChiefOrTheOnlyTrackedTaskLeavesOutputs) {
+TEST(OutputsTest, OutputsAreTakenFromTheChiefOrElseTheOnlyTrackedTask) {
   const auto leaves = [](const std::vector<RoleSpec>& roles, const TaskId& task) {
     return IsOutputTask(JobSpec{.roles = roles}, task);
   };
@@ -41,7 +41,7 @@ TEST(OutputsTest, TheChiefOrTheOnlyTrackedTaskLeavesOutputs) {
   EXPECT_FALSE(leaves({RoleSpec{.name = "head", .instances = 2}}, {"head", 0})) << "one of two";
 }
 
-TEST(OutputsTest, FittingOutputsStay) {
+TEST(OutputsTest, OutputsWithinTheSizeLimitAreAllKept) {
   Outputs outputs{.members = {Of("a", 10)}};
   const size_t size = ObjectOf(outputs).size();
   TrimOutputs(outputs, size + 1);
@@ -49,7 +49,7 @@ TEST(OutputsTest, FittingOutputsStay) {
   EXPECT_TRUE(outputs.problems.empty());
 }
 
-TEST(OutputsTest, ProblemsAreKeptAsJson) {
+TEST(OutputsTest, OutputProblemsSurviveARoundTripThroughJson) {
   const std::vector<OutputProblem> problems = {{"a\n", "why"}, {"", "all"}, {"b", "NaN", false}};
   const std::string json = ToJson(problems);
   EXPECT_EQ(json, R"([{"name":"a\n","why":"why","left_out":true},{"why":"all","left_out":true},)"

@@ -7,7 +7,7 @@ namespace {
 
 const std::vector<std::string> kAddressAndToken{"ADDRESS", "TOKEN"};
 
-TEST(PublishedValuesTest, ANameHasCapitalLetters) {
+TEST(PublishedValuesTest, AValueNameIsUpTo64CapitalLettersDigitsAndUnderscores) {
   for (const std::string& name : {std::string("A"), std::string("ADDRESS_2"), std::string(64, 'A')})
     EXPECT_TRUE(IsValueName(name)) << name;
   for (const std::string& name : {std::string(), std::string("2A"), std::string("_A"), std::string("a"),
@@ -15,7 +15,7 @@ TEST(PublishedValuesTest, ANameHasCapitalLetters) {
     EXPECT_FALSE(IsValueName(name)) << name;
 }
 
-TEST(PublishedValuesTest, AValueIsOneShortLineOfText) {
+TEST(PublishedValuesTest, AValueIsOneLineOfUtf8WithAtMost1024Bytes) {
   for (const std::string& value :
        {std::string(), std::string("spark://host:7077"), std::string(1024, 'x'), std::string("\xc3\xa4 = 1")})
     EXPECT_TRUE(IsPublishable("ADDRESS", value)) << value;
@@ -24,22 +24,22 @@ TEST(PublishedValuesTest, AValueIsOneShortLineOfText) {
     EXPECT_FALSE(IsPublishable("ADDRESS", value)) << value;
 }
 
-TEST(PublishedValuesTest, TheNamedLinesOfAFileAreItsValues) {
+TEST(PublishedValuesTest, OnlyLinesWithARequestedNameAreReadAsValues) {
   EXPECT_EQ(ParsePublished("ADDRESS=here:1\nTOKEN=a=b\n", kAddressAndToken),
             (PublishedValues{{"ADDRESS", "here:1"}, {"TOKEN", "a=b"}}));
   EXPECT_EQ(ParsePublished("COLOUR=red\nno line\n\n=x\n ADDRESS=y\nTOKEN=\n", kAddressAndToken),
             (PublishedValues{{"TOKEN", ""}}));
 }
 
-TEST(PublishedValuesTest, TheFirstOfTwoValuesCounts) {
+TEST(PublishedValuesTest, TheFirstOfTwoLinesWithTheSameNameIsTheValue) {
   EXPECT_EQ(ParsePublished("TOKEN=1\nTOKEN=2\n", kAddressAndToken), (PublishedValues{{"TOKEN", "1"}}));
 }
 
-TEST(PublishedValuesTest, AnUnfinishedLineIsNotReadYet) {
+TEST(PublishedValuesTest, ALastLineWithoutANewlineIsNotReadYet) {
   EXPECT_EQ(ParsePublished("TOKEN=1\nADDRESS=he", kAddressAndToken), (PublishedValues{{"TOKEN", "1"}}));
 }
 
-TEST(PublishedValuesTest, AValueThatCannotBePublishedIsPassedOver) {
+TEST(PublishedValuesTest, AnInvalidValueIsSkippedAndALaterValidValueIsUsed) {
   EXPECT_EQ(ParsePublished("TOKEN=\xff\nTOKEN=2\n", kAddressAndToken), (PublishedValues{{"TOKEN", "2"}}));
 }
 

@@ -29,7 +29,7 @@ std::string MessageOf(const std::string& stderr_text, int code = 1) {
   return Classify({.exit = ExitStatus{kind, std::abs(code)}, .stderr_tail = stderr_text}, {}).message;
 }
 
-TEST(StatedCausesTest, OtherTracebacksDoNotReplaceTheMainException) {
+TEST(StatedCausesTest, TracebacksOfThreadsExitHandlersAndLoggersDoNotReplaceTheMainException) {
   const std::string in_group =
       "  + Exception Group Traceback (most recent call last):\n  |   File \"x\", line 1\n  | ExceptionGroup: g (1 "
       "sub-exception)\n  +-+---------------- 1 ----------------\n    | ImportError: gone\n    +----\n";
@@ -54,14 +54,14 @@ TEST(StatedCausesTest, PrefixesOfLaunchersAndLoggersAreRemoved) {
   }
 }
 
-TEST(StatedCausesTest, LinesOfTwoProcessesMayAlternate) {
+TEST(StatedCausesTest, InterleavedTracebacksOfTwoRanksAreSeparatedByTheirPrefixes) {
   const auto a = Split(Raising("RuntimeError: Connection closed by peer [127.0.0.1]:1"), '\n'), b = Split(kReal, '\n');
   std::string text;
   for (size_t i = 0; i + 1 < a.size(); ++i) text += StrCat("[rank0]: ", a[i], "\n[rank1]: ", b[i], "\n");
   EXPECT_EQ(MessageOf(text + Raising("x.errors.ChildFailedError: ")), "ValueError: real");
 }
 
-TEST(StatedCausesTest, TheFirstFailureIsNamedIfOnlyVictimsReport) {
+TEST(StatedCausesTest, TheFirstFailedRankIsNamedIfOnlyOtherRanksPrintATraceback) {
   const std::string victim = Prefixed("[rank0]: ", Raising("RuntimeError: Connection closed by peer [127.0.0.1]:1"));
   const std::string report =
       "Root Cause (first observed failure):\n[0]:\n  time      : 1\n  rank      : 1 (local_rank: 1)\n"
@@ -73,7 +73,7 @@ TEST(StatedCausesTest, TheFirstFailureIsNamedIfOnlyVictimsReport) {
       << message;
 }
 
-TEST(StatedCausesTest, ALaunchersReportYieldsToItsProcess) {
+TEST(StatedCausesTest, TheErrorOfALaunchedProcessTakesPrecedenceOverTheLaunchersReport) {
   const std::string deepspeed =
       "[2026-11-28 10:00:00,000] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 123\n"
       "[2026-11-28 10:00:00,001] [ERROR] [launch.py:325:sigkill_handler] ['python', 'x.py'] exits with return code = "
@@ -87,7 +87,7 @@ TEST(StatedCausesTest, ALaunchersReportYieldsToItsProcess) {
   EXPECT_EQ(MessageOf(kReal + "srun: error: node1: task 1: Exited with exit code 1\n"), "ValueError: real");
 }
 
-TEST(StatedCausesTest, JavaStackTracesAreReadToTheirRootCause) {
+TEST(StatedCausesTest, TheRootCauseOfAJavaStackTraceIsReported) {
   EXPECT_EQ(MessageOf("Exception in thread \"main\" a.b.OuterException: first\nsecond\n\tat a.B.c(B.java:1)\n"
                       "Caused by: a.b.RootException: real\nwith more\n\tat a.B.d(B.java:2)\n\t... 10 more\n"),
             "a.b.RootException: real (the cause of a.b.OuterException: first)");
@@ -101,7 +101,7 @@ TEST(StatedCausesTest, JavaStackTracesAreReadToTheirRootCause) {
             "ValueError: real");
 }
 
-TEST(StatedCausesTest, RErrorsAndPanicsAreRead) {
+TEST(StatedCausesTest, ErrorsOfRAndPanicsOfGoAndRustAreRecognized) {
   EXPECT_EQ(MessageOf("Error in f(x) : \n  a long message\nCalls: g -> f\nExecution halted\n"),
             "Error in f(x) : a long message");
   EXPECT_EQ(MessageOf("Error in `f()`:\nCaused by error in `g()`:\n! no x\nBacktrace:\n 1. f()\nExecution halted\n"),
@@ -115,7 +115,7 @@ TEST(StatedCausesTest, RErrorsAndPanicsAreRead) {
 }
 
 // The frames of an uncaught exception begin at the module.
-TEST(StatedCausesTest, APrintedExceptionIsTheCauseOnlyIfNothingFollows) {
+TEST(StatedCausesTest, ACaughtAndPrintedExceptionIsTheCauseOnlyIfNoLineFollows) {
   const std::string printed =
       "Traceback (most recent call last):\n  File \"x.py\", line 3, in load\nImportError: gone\n";
   EXPECT_EQ(MessageOf(printed + "step 7\nno data for today\n"), "no data for today (ImportError: gone)");
@@ -128,7 +128,7 @@ TEST(StatedCausesTest, APrintedExceptionIsTheCauseOnlyIfNothingFollows) {
             "ValueError: real (while handling ImportError: gone)");
 }
 
-TEST(StatedCausesTest, NativeCodeIsTheCauseOfACrashUnlessTheProgramHadEnded) {
+TEST(StatedCausesTest, ACrashIsBlamedOnNativeCodeUnlessAnExceptionHadEndedPython) {
   EXPECT_EQ(MessageOf(kReal + "terminate called without an active exception\n", -SIGABRT),
             "ValueError: real (its last line: terminate called without an active exception)");
   EXPECT_EQ(MessageOf("ERROR:root:x\n" + kReal + "step 8\n", -SIGSEGV),
@@ -144,7 +144,7 @@ TEST(StatedCausesTest, AnIncompleteTracebackIsIgnored) {
     EXPECT_TRUE(ReadStatedCauses(text).causes.empty()) << text;
 }
 
-TEST(StatedCausesTest, ALongTracebackIsShownWithoutLibraries) {
+TEST(StatedCausesTest, ALongTracebackIsShownWithoutTheFramesOfLibraries) {
   std::string traceback = "Traceback (most recent call last):\n  File \"mine.py\", line 3, in <module>\n    f()\n";
   for (int i = 0; i < 3000; ++i)
     traceback += StrCat("  File \"/v/lib/python3.11/site-packages/deep.py\", line ", i, ", in g\n    h()\n");
@@ -155,7 +155,7 @@ TEST(StatedCausesTest, ALongTracebackIsShownWithoutLibraries) {
             "RecursionError: too deep\n");
 }
 
-TEST(StatedCausesTest, ALongTracebackThatEndsTheLogIsShownWithTheFramesOfTheProgram) {
+TEST(StatedCausesTest, TheStderrTailShowsTheProgramsOwnFramesOfALongTraceback) {
   std::string traceback = "Traceback (most recent call last):\n  File \"mine.py\", line 3, in <module>\n    f()\n";
   for (int i = 0; i < 20; ++i)
     traceback += "  File \"/v/lib/python3.11/site-packages/deep.py\", line 1, in g\n    h()\n";
@@ -167,7 +167,7 @@ TEST(StatedCausesTest, ALongTracebackThatEndsTheLogIsShownWithTheFramesOfTheProg
       << outcome.stderr_tail;
 }
 
-TEST(StatedCausesTest, HostileTextIsReadInNoTime) {
+TEST(StatedCausesTest, HostileLogTextIsReadWithinTenSeconds) {
   const auto begun = std::chrono::steady_clock::now();
   for (const std::string& line :
        {"Traceback (most recent call last):\n", "  Traceback (most recent call last):\n  File \"x\"\n",

@@ -13,7 +13,7 @@ TaskStatus Using(const Usage& usage) {
 
 constexpr int64_t kMega = 1 << 20, kGiga = 1 << 30;
 
-TEST(TaskTextTest, MemoryIsShownInTheUnitOfThePeak) {
+TEST(TaskTextTest, CurrentMemoryIsShownInTheUnitOfThePeakMemory) {
   EXPECT_EQ(MemoryText({}), "-");
   EXPECT_EQ(MemoryText(Using({.samples = 1, .memory_bytes = 312 * kMega, .most_memory_bytes = 340 * kMega})),
             "312/340 MB");
@@ -23,7 +23,7 @@ TEST(TaskTextTest, MemoryIsShownInTheUnitOfThePeak) {
             "130/130 GB");
 }
 
-TEST(TaskTextTest, AnEndedOrVeryShortTaskShowsItsPeak) {
+TEST(TaskTextTest, AnEndedTaskShowsItsPeakMemoryAndAverageCpu) {
   EXPECT_EQ(MemoryText(Using({.most_memory_bytes = 5 * kMega})), "5 MB");
   TaskStatus ended = Using({.samples = 9,
                             .memory_bytes = kMega,
@@ -38,7 +38,7 @@ TEST(TaskTextTest, AnEndedOrVeryShortTaskShowsItsPeak) {
   EXPECT_EQ(CpuText(Using({})), "-");
 }
 
-TEST(TaskTextTest, MemoryIsShownWithItsLimit) {
+TEST(TaskTextTest, MemoryUsageIsShownWithTheMemoryLimit) {
   EXPECT_EQ(MemoryOfLimit({}, kGiga), "-");
   const TaskStatus running = Using({.samples = 1, .memory_bytes = 312 * kMega, .most_memory_bytes = 340 * kMega});
   EXPECT_EQ(MemoryOfLimit(running, 512 * kMega), "312/512 MB");
@@ -61,7 +61,7 @@ TEST(TaskTextTest, AJobShowsTheSumOfItsRunningTasks) {
   EXPECT_EQ(CpuText(TotalUsage(job)), "150%");
 }
 
-TEST(TaskTextTest, DurationsAreShownAsClocks) {
+TEST(TaskTextTest, DurationsAreShownAsMinutesAndSecondsOrDaysAndHours) {
   EXPECT_EQ(ClockText(Duration(7'900)), "0:07");
   EXPECT_EQ(ClockText(Duration(750'000)), "12:30");
   EXPECT_EQ(ClockText(Duration(7'500'000)), "2:05:00");

@@ -15,7 +15,7 @@ TEST(VariablesTest, AListSplitsAtCommasAndTheFirstEqualsSign) {
   EXPECT_EQ(parsed->spec.container_env, (Variables{{"D", "4"}}));
 }
 
-TEST(VariablesTest, AVariablesOwnKeyTakesAnyValueAndOverridesTheList) {
+TEST(VariablesTest, TheKeyOfASingleVariableAcceptsAnyValueAndOverridesTheList) {
   const auto parsed = ParseWith(
       {{"tony.execution.envs", "A=1,B=2"}, {"tony.execution.env.A", " x,y=z\n"}, {"tony.containers.env.P.Q", ""}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
@@ -23,7 +23,7 @@ TEST(VariablesTest, AVariablesOwnKeyTakesAnyValueAndOverridesTheList) {
   EXPECT_EQ(parsed->spec.container_env, (Variables{{"P.Q", ""}}));
 }
 
-TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAtAndNotShown) {
+TEST(VariablesTest, AListItemWithoutAnEqualsSignIsRejectedAndNotQuotedInTheError) {
   EXPECT_EQ(ErrorWith({{"tony.execution.envs", "A=1,DB_PASSWORD=p4ss,w0rd"}}),
             "tony.execution.envs (from -conf): expected NAME=VALUE pairs, and the item after \"DB_PASSWORD\" has no =; "
             "put a value that contains a comma into tony.execution.env.NAME");
@@ -32,7 +32,7 @@ TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAtAndNotShown) {
             "that contains a comma into tony.containers.env.NAME");
 }
 
-TEST(VariablesTest, BadNamesAndValuesAreRefused) {
+TEST(VariablesTest, EmptyNamesEqualsSignsInNamesAndNulCharactersAreRejected) {
   EXPECT_EQ(ErrorWith({{"tony.execution.envs", "=1"}}), "variable \"\" (from -conf): the name is empty");
   EXPECT_EQ(ErrorWith({{"tony.execution.env.", "1"}}),
             "variable \"\" (from -conf): the name is empty\n"
@@ -44,7 +44,7 @@ TEST(VariablesTest, BadNamesAndValuesAreRefused) {
             "variable \"A?\" (from -conf): a variable cannot contain a NUL character");
 }
 
-TEST(VariablesTest, VariablesTooLongForTheKernelAreRefused) {
+TEST(VariablesTest, AVariableOf131072BytesOrMoreIsRejected) {
   EXPECT_EQ(ErrorWith({{"tony.execution.env.AB", std::string(131072 - 4, 'x')}}), "accepted");
   EXPECT_EQ(
       ErrorWith({{"tony.execution.env.AB", std::string(131072 - 3, 'x')}}),
@@ -52,7 +52,7 @@ TEST(VariablesTest, VariablesTooLongForTheKernelAreRefused) {
       "into a file");
 }
 
-TEST(VariablesTest, TheSizeOfAllVariablesIsLimited) {
+TEST(VariablesTest, VariablesThatTogetherHave1500000BytesOrMoreAreRejected) {
   Settings settings;
   for (int i = 0; i < 15; ++i) {
     settings.emplace_back(StrCat(i % 2 ? "tony.execution.env.V" : "tony.containers.env.V", 10 + i),

@@ -12,13 +12,13 @@ YarnSpec SpecWith(Settings settings) {
   return parsed.ok() ? parsed->spec.yarn : YarnSpec{.queue = parsed.error().message};
 }
 
-TEST(YarnSpecTest, TheMasterIsSmallByDefault) {
+TEST(YarnSpecTest, TheMasterHas512MegabytesAndOneVcoreByDefault) {
   EXPECT_EQ(SpecWith({}), (YarnSpec{.queue = "default", .am_memory_mb = 512, .am_vcores = 1}));
   EXPECT_EQ(SpecWith({{"tony.am.memory", "2g"}, {"tony.am.vcores", "3"}, {"tony.yarn.queue", " ml "}}),
             (YarnSpec{.queue = "ml", .am_memory_mb = 2048, .am_vcores = 3}));
 }
 
-TEST(YarnSpecTest, TypePriorityAndAclsComeFromTheirKeys) {
+TEST(YarnSpecTest, ApplicationTypePriorityAndAclsAreReadFromTheConfiguration) {
   const YarnSpec spec = SpecWith({{"tony.application.type", "training"},
                                   {"tony.yarn.priority", "7"},
                                   {"tony.yarn.view-acl", "eve,bob staff"},
@@ -26,14 +26,14 @@ TEST(YarnSpecTest, TypePriorityAndAclsComeFromTheirKeys) {
   EXPECT_EQ(spec, (YarnSpec{.type = "training", .priority = 7, .view_acl = "eve,bob staff", .modify_acl = " ops"}));
 }
 
-TEST(YarnSpecTest, ThePortalsUrlIsConfiguredAndTonysDefaultIsIgnored) {
+TEST(YarnSpecTest, TheConfiguredPortalUrlIsReadAndTonysDefaultUrlIsIgnored) {
   EXPECT_EQ(SpecWith({{"tony.portal.url", "https://portal.example.com:19886/"}}).portal_url,
             "https://portal.example.com:19886");
   EXPECT_EQ(SpecWith({{"tony.portal.url", "https://localhost:19886"}}).portal_url, "");
   EXPECT_THAT(SpecWith({{"tony.portal.url", "portal:19886"}}).queue, testing::HasSubstr("tony.portal.url"));
 }
 
-TEST(YarnSpecTest, TheApplicationsLabelHoldsForRolesWithoutTheirOwn) {
+TEST(YarnSpecTest, TheApplicationsNodeLabelAppliesToRolesWithoutANodeLabel) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
                                  {"tony.application.node-label", "big"},
                                  {"tony.ps.instances", "1"},
@@ -45,7 +45,7 @@ TEST(YarnSpecTest, TheApplicationsLabelHoldsForRolesWithoutTheirOwn) {
   EXPECT_EQ(SpecWith({{"tony.application.node-label", "big"}, {"tony.am.node-label", "tiny"}}).am_node_label, "tiny");
 }
 
-TEST(YarnSpecTest, WithoutRolesTheOnlyTaskGetsTheAmsResources) {
+TEST(YarnSpecTest, TheOnlyTaskOfAJobWithoutRolesGetsTheMemoryAndVcoresOfTheAm) {
   const auto parsed = ParseJobSpec(PropertiesOf({{"tony.scheduler", "yarn"},
                                                  {"tony.containers.command", "true"},
                                                  {"tony.am.memory", "3g"},
@@ -56,13 +56,13 @@ TEST(YarnSpecTest, WithoutRolesTheOnlyTaskGetsTheAmsResources) {
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
 }
 
-TEST(YarnSpecTest, AJobOnAnotherSchedulerHasNoYarnSpec) {
+TEST(YarnSpecTest, YarnKeysAreIgnoredForAJobOnAnotherScheduler) {
   const auto parsed = ParseWith({{"tony.yarn.queue", "ml"}, {"tony.am.memory", "2g"}});
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
 }
 
-TEST(YarnSpecTest, RolesArePackedOrSpreadAndGangsHaveAHold) {
+TEST(YarnSpecTest, RolePlacementAndGangHoldAreParsedAndValidated) {
   const auto parsed =
       ParseWith({{"tony.scheduler", "yarn"}, {"tony.worker.placement", "spread"}, {"tony.yarn.gang-hold", "0"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
@@ -76,7 +76,7 @@ TEST(YarnSpecTest, RolesArePackedOrSpreadAndGangsHaveAHold) {
               testing::HasSubstr("expected at most 240000, in milliseconds"));
 }
 
-TEST(YarnSpecTest, ARoleRequestsOtherResourceTypesOfTheCluster) {
+TEST(YarnSpecTest, ARoleCanRequestCustomYarnResourceTypes) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
                                  {"tony.worker.resource.yarn.io/fpga", "1"},
                                  {"tony.worker.resource.disk", " 4 Gi "},
@@ -94,7 +94,7 @@ TEST(YarnSpecTest, ARoleRequestsOtherResourceTypesOfTheCluster) {
   EXPECT_EQ(*read, parsed->spec);
 }
 
-TEST(YarnSpecTest, TheOnlyTaskOfAJobWithoutRolesRequestsTheAmsResourceTypes) {
+TEST(YarnSpecTest, TheOnlyTaskOfAJobWithoutRolesRequestsTheCustomResourceTypesOfTheAm) {
   const auto parsed = ParseJobSpec(
       PropertiesOf(
           {{"tony.scheduler", "yarn"}, {"tony.containers.command", "true"}, {"tony.am.resource.yarn.io/fpga", "1"}}),
@@ -104,14 +104,14 @@ TEST(YarnSpecTest, TheOnlyTaskOfAJobWithoutRolesRequestsTheAmsResourceTypes) {
   EXPECT_EQ(parsed->spec.roles.front().Key("resource.yarn.io/fpga"), "tony.am.resource.yarn.io/fpga");
 }
 
-TEST(YarnSpecTest, AJobOnAnotherSchedulerHasNoOtherResourceTypes) {
+TEST(YarnSpecTest, WithoutYarnCustomResourceTypesAreIgnoredWithAWarning) {
   const auto parsed = ParseWith({{"tony.worker.resource.disk", "4Gi"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_TRUE(parsed->spec.FindRole("worker")->resources.others.empty());
   EXPECT_THAT(parsed->warnings, testing::Contains(testing::HasSubstr("no effect without tony.scheduler=yarn")));
 }
 
-TEST(YarnSpecTest, ABadAmountOfAResourceTypeIsRefused) {
+TEST(YarnSpecTest, AnInvalidOrDuplicateAmountOfAResourceTypeIsRejected) {
   const auto error = [](const std::string& type, const std::string& amount, const std::string& gpus = "") {
     Settings settings = {{"tony.scheduler", "yarn"}, {"tony.worker.resource." + type, amount}};
     if (!gpus.empty()) settings.push_back({"tony.worker.gpus", gpus});
@@ -134,7 +134,7 @@ TEST(YarnSpecTest, ABadAmountOfAResourceTypeIsRefused) {
             "tony.worker.resource.yarn.io/gpu: \"100001\" (from -conf): expected a whole number from 0 to 100000");
 }
 
-TEST(YarnSpecTest, ABadValueIsNamed) {
+TEST(YarnSpecTest, TheErrorNamesTheInvalidYarnKeyAndValue) {
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.am.vcores", "0"}}).substr(0, 20), "tony.am.vcores: \"0\" ");
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.queue", "a\nb"}}),
             "tony.yarn.queue: \"a?b\" (from -conf): expected the name of a queue");
@@ -146,7 +146,7 @@ TEST(YarnSpecTest, ABadValueIsNamed) {
             "tony.yarn.view-acl: \"eve, bob, staff\" (from -conf): expected USER,... GROUP,... with one blank, or *");
 }
 
-TEST(YarnSpecTest, TheSpecsJsonKeepsTheYarnSpec) {
+TEST(YarnSpecTest, TheYarnSpecSurvivesARoundTripThroughJson) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"}, {"tony.yarn.queue", "ml"}, {"tony.am.memory", "1g"}});
   ASSERT_TRUE(parsed.ok());
   const auto read = JobSpecFromJson(ToJson(parsed->spec));

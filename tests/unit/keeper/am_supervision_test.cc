@@ -105,14 +105,14 @@ class AmSupervisionTest : public ::testing::Test {
   std::unique_ptr<AmSupervision> supervision_;
 };
 
-TEST_F(AmSupervisionTest, TheEpochIsInItsFileWhenItsAmStarts) {
+TEST_F(AmSupervisionTest, TheEpochIsWrittenToTheEpochFileBeforeTheAmStarts) {
   Supervise().Begin();
   EXPECT_THAT(runner_->epochs, ElementsAre("1"));
   EXPECT_EQ(EpochOfStart(0), "1");
   EXPECT_THAT(said_, ElementsAre("start"));
 }
 
-TEST_F(AmSupervisionTest, TheNextEpochFollowsTheNewerOfFileAndLease) {
+TEST_F(AmSupervisionTest, TheNextEpochIsOneAboveTheHigherOfEpochFileAndLease) {
   Write("epoch", "3\n");
   ASSERT_TRUE(records_.WriteLease({.epoch = {7}, .am = {.own = Endpoint{"127.0.0.1", 1}}}).ok());
   Supervise().Begin();
@@ -122,14 +122,14 @@ TEST_F(AmSupervisionTest, TheNextEpochFollowsTheNewerOfFileAndLease) {
   EXPECT_EQ(EpochOfStart(1), "10");
 }
 
-TEST_F(AmSupervisionTest, TheAmInheritsThePageSocketAndItsNumber) {
+TEST_F(AmSupervisionTest, TheAmInheritsTheSocketOfTheStatusPageAndGetsItsDescriptorNumber) {
   Supervise().Begin();
   const ProcessSpec& am = runner_->started.at(0);
   ASSERT_THAT(am.inherited, SizeIs(1));
   EXPECT_THAT(am.env, Contains(StrCat("TONY_PAGE_SOCKET=", am.inherited[0])));
 }
 
-TEST_F(AmSupervisionTest, EachDeathIsRecordedWithItsKind) {
+TEST_F(AmSupervisionTest, EachDeathOfTheAmIsRecordedAsKilledOrCrashed) {
   Supervise().Begin();
   Exit({ExitKind::kSignaled, SIGKILL});
   ASSERT_TRUE(WaitFor([&] { return runner_->started.size() == 2; }));
@@ -140,7 +140,7 @@ TEST_F(AmSupervisionTest, EachDeathIsRecordedWithItsKind) {
   EXPECT_THAT(Split(Content("am.deaths"), '\n'), SizeIs(3)) << "two lines, and what is behind the last";
 }
 
-TEST_F(AmSupervisionTest, DeathsThatAnEarlierKeeperSawCount) {
+TEST_F(AmSupervisionTest, CrashesThatAnEarlierKeeperRecordedAreCountedTowardsTheLimitOf5) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(records_, {loop_.Now()}).ok());
   Supervise().Begin();
   Exit({ExitKind::kExited, 70});
@@ -150,7 +150,7 @@ TEST_F(AmSupervisionTest, DeathsThatAnEarlierKeeperSawCount) {
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, SupervisionGivesUpAfterTooManyKills) {
+TEST_F(AmSupervisionTest, SupervisionGivesUpAfter200KillsOfTheAmWithin5Minutes) {
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i)
     ASSERT_TRUE(RecordDeath(records_, {loop_.Now(), AmDeath::Kind::kKilled}).ok());
   Supervise().Begin();
@@ -159,7 +159,7 @@ TEST_F(AmSupervisionTest, SupervisionGivesUpAfterTooManyKills) {
   EXPECT_THAT(said_[1], HasSubstr("the application master was killed 200 times within 5 min"));
 }
 
-TEST_F(AmSupervisionTest, AFullDiskDoesNotCountAsACrash) {
+TEST_F(AmSupervisionTest, AnAmStartThatFailsOnAFullDiskIsRetriedAndNotRecordedAsACrash) {
   runner_->failure = Error{ErrorCode::kCannotWrite, "no room"};
   Supervise().Begin();
   EXPECT_EQ(Content("am.deaths"), "");
@@ -168,7 +168,7 @@ TEST_F(AmSupervisionTest, AFullDiskDoesNotCountAsACrash) {
   EXPECT_THAT(said_, ElementsAre("start"));
 }
 
-TEST_F(AmSupervisionTest, AProgramThatCannotBeStartedIsACrash) {
+TEST_F(AmSupervisionTest, AnAmProgramThatCannotBeStartedIsRecordedAsACrash) {
   runner_->failure = Error{ErrorCode::kNotFound, "no such program"};
   Supervise().Begin();
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n"));
@@ -183,7 +183,7 @@ TEST_F(AmSupervisionTest, AnUnreadableJournalIsReportedWithTheAmsMessage) {
   EXPECT_EQ(Content("am.deaths"), "") << "no other will fare better: it is not one of several deaths";
 }
 
-TEST_F(AmSupervisionTest, WaitingMessagesAreReadBeforeSilenceIsJudged) {
+TEST_F(AmSupervisionTest, PendingMessagesOfTheAmAreReadBeforeTheAmIsTreatedAsSilent) {
   options_.silence = Duration(20);
   int judged = 0;
   before_judging_ = [&] {
@@ -197,7 +197,7 @@ TEST_F(AmSupervisionTest, WaitingMessagesAreReadBeforeSilenceIsJudged) {
   EXPECT_THAT(Content("am.deaths"), EndsWith(" killed\n")) << "had it been silent, this were a crash";
 }
 
-TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenIfItsMarkIsHidden) {
+TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenWithoutItsEnvironmentMark) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   options_.silence = Duration(0);
@@ -210,7 +210,7 @@ TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenIfItsMarkIsHidden) {
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n")) << "killed by the keeper, for its silence";
 }
 
-TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextStarts) {
+TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextAmStarts) {
   LivingProcess am(Mark());
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
@@ -218,7 +218,7 @@ TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextStarts
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, ALivingAmIsAdoptedByItsHello) {
+TEST_F(AmSupervisionTest, ANewKeeperAdoptsALivingAmOnceTheAmSendsItsHello) {
   Write("epoch", "4\n");
   LivingProcess am(Mark());
   Supervise().Begin();
@@ -231,7 +231,7 @@ TEST_F(AmSupervisionTest, ALivingAmIsAdoptedByItsHello) {
   EXPECT_EQ(EpochOfStart(0), "5");
 }
 
-TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
+TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedForLackOfDescriptorsIsAdoptedAtItsNextHello) {
   Write("epoch", "4\n");
   LivingProcess am("A=1");
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
@@ -255,7 +255,7 @@ TEST_F(AmSupervisionTest, AnAmThatEndsBeforeItsHelloIsReadIsReplaced) {
   EXPECT_TRUE(WaitFor([&] { return runner_->started.size() == 1; }));
 }
 
-TEST_F(AmSupervisionTest, ARetiredAmGetsTheFarewellTimeToLeave) {
+TEST_F(AmSupervisionTest, TheRetirementOfAnAmIsReportedOnceAfterTheAmHasExited) {
   Supervise().Begin();
   supervision_->Retire();
   supervision_->Retire();
@@ -269,13 +269,13 @@ TEST_F(AmSupervisionTest, ARetiredAmGetsTheFarewellTimeToLeave) {
   EXPECT_THAT(said_, ElementsAre("start", "retired"));
 }
 
-TEST_F(AmSupervisionTest, RetiringWithoutAnAmEndsAtOnce) {
+TEST_F(AmSupervisionTest, RetirementIsReportedAtOnceIfThereIsNoAm) {
   Supervise().Retire();
   ASSERT_TRUE(WaitFor([&] { return supervision_->Gone(); }));
   EXPECT_THAT(said_, ElementsAre("retired"));
 }
 
-TEST_F(AmSupervisionTest, RetiringAtOnceWaitsUntilTheKilledAmIsDead) {
+TEST_F(AmSupervisionTest, RetiringAtOnceKillsTheAmAndReportsTheRetirementAfterItsDeath) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   Supervise().Begin();
@@ -288,7 +288,7 @@ TEST_F(AmSupervisionTest, RetiringAtOnceWaitsUntilTheKilledAmIsDead) {
   EXPECT_EQ(said_[1], "retired");
 }
 
-TEST_F(AmSupervisionTest, AnAmOfAnEarlierKeeperGetsTheFarewellTime) {
+TEST_F(AmSupervisionTest, RetirementWaitsUntilTheAmOfAnEarlierKeeperHasExited) {
   LivingProcess am(Mark());
   Supervise().Retire();
   Settle();
@@ -306,7 +306,7 @@ using std::chrono_literals::operator""min;
 
 const Instant kNow = FromMillis(1795253415000);
 
-TEST(DeathBudgetTest, WaitsLongerAfterEachCrashAndGivesUpAtTheFifth) {
+TEST(DeathBudgetTest, RestartsOfTheAmWaitLongerAfterEachCrashAndEndAtTheFifthCrash) {
   DeathBudget budget;
   EXPECT_EQ(budget.Died({kNow}), 0ms);
   EXPECT_EQ(budget.Died({kNow + 1min}), 100ms);
@@ -315,7 +315,7 @@ TEST(DeathBudgetTest, WaitsLongerAfterEachCrashAndGivesUpAtTheFifth) {
   EXPECT_EQ(budget.Died({kNow + 5min}), std::nullopt);
 }
 
-TEST(DeathBudgetTest, CrashesOfLongAgoAreForgotten) {
+TEST(DeathBudgetTest, AHundredCrashesTwoMinutesApartAreAllowed) {
   DeathBudget budget;
   Instant now = kNow;
   for (int i = 0; i < 100; ++i) {
@@ -324,7 +324,7 @@ TEST(DeathBudgetTest, CrashesOfLongAgoAreForgotten) {
   }
 }
 
-TEST(DeathBudgetTest, KillsAreNotCrashesAndHaveTheirOwnLimit) {
+TEST(DeathBudgetTest, KillsAreCountedSeparatelyFromCrashesUpToALimitOf200) {
   DeathBudget budget;
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i) EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), 0ms);
   EXPECT_EQ(budget.Died({kNow}), 0ms) << "the first crash";
@@ -337,7 +337,7 @@ TEST(DeathBudgetTest, CrashesAreForgottenAfterTheClockWasSetBack) {
   EXPECT_EQ(budget.Died({kNow}), 0ms);
 }
 
-TEST(AmDeathsTest, DeathsAreReadBackByTheNextKeeper) {
+TEST(AmDeathsTest, RecordedDeathsOfAnAmAreReadByTheNextKeeper) {
   const TempFolder temp;
   const JobRecords records = LocalJobRecords(temp.path());
   EXPECT_THAT(ReadDeaths(records), IsEmpty());
@@ -352,7 +352,7 @@ TEST(AmDeathsTest, DeathsAreReadBackByTheNextKeeper) {
   EXPECT_EQ(budget.Died({kNow + 4ms}), std::nullopt);
 }
 
-TEST(AmDeathsTest, UnreadableLinesAreLeftOut) {
+TEST(AmDeathsTest, MalformedLinesOfTheDeathsFileAreIgnored) {
   const TempFolder temp;
   std::ofstream(temp.path() / "am.deaths") << "x crashed\n12 sneezed\n\n12\n13 crashed\n14 cra";
   EXPECT_THAT(ReadDeaths(LocalJobRecords(temp.path())), SizeIs(1));

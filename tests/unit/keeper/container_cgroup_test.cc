@@ -42,12 +42,12 @@ class ContainerCgroupTest : public ::testing::Test {
   TempFolder temp_;
 };
 
-TEST_F(ContainerCgroupTest, NoPlaceIsFoundWithoutCgroups) {
+TEST_F(ContainerCgroupTest, NoParentCgroupIsFoundOnASystemWithoutCgroups) {
   EXPECT_FALSE(FindCgroupPlace(temp_.path()).ok());
   EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "none: this system has no cgroups");
 }
 
-TEST_F(ContainerCgroupTest, APlaceWithoutMemoryLimitsIsNamedInTheError) {
+TEST_F(ContainerCgroupTest, AParentCgroupWithoutMemoryLimitsIsNamedInTheError) {
   Write("proc/self/cgroup", "0::/user.slice/x\n");
   Write("sys/fs/cgroup/user.slice/x/cgroup.procs");
   Write("sys/fs/cgroup/cgroup.procs");
@@ -57,7 +57,7 @@ TEST_F(ContainerCgroupTest, APlaceWithoutMemoryLimitsIsNamedInTheError) {
 }
 
 // A folder with the trial's name stands for a cgroup that gets its files from the kernel.
-TEST_F(ContainerCgroupTest, TheNearestAncestorThatDelegatesMemoryIsUsed) {
+TEST_F(ContainerCgroupTest, ContainerCgroupsAreMadeInTheNearestAncestorThatDelegatesMemory) {
   const std::string trial = StrCat("tony-trial-", getpid());
   Write("proc/self/cgroup", "0::/user.slice/app.slice/x.scope\n");
   Write("sys/fs/cgroup/user.slice/app.slice/x.scope/cgroup.procs");
@@ -69,7 +69,7 @@ TEST_F(ContainerCgroupTest, TheNearestAncestorThatDelegatesMemoryIsUsed) {
   EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "by cgroup v2 below " + place.folder.string());
 }
 
-TEST_F(ContainerCgroupTest, Version1NeverUsesACgroupAboveOurOwn) {
+TEST_F(ContainerCgroupTest, CgroupV1NeverPutsContainersAboveTheKeepersOwnCgroup) {
   const std::string trial = StrCat("tony-trial-", getpid());
   Write("proc/self/cgroup", "4:memory:/docker/7\n0::/\n");
   Write("sys/fs/cgroup/memory/docker/7/cgroup.procs");
@@ -82,11 +82,11 @@ TEST_F(ContainerCgroupTest, Version1NeverUsesACgroupAboveOurOwn) {
   EXPECT_EQ(FindCgroupPlace(temp_.path())->version, CgroupVersion::kOne);
 }
 
-TEST_F(ContainerCgroupTest, TheNameContainsJobAndContainer) {
+TEST_F(ContainerCgroupTest, TheCgroupNameContainsJobAndContainer) {
   EXPECT_EQ(CgroupFolder({CgroupVersion::kTwo, "/cg"}, {"local-1"}, {"1-2"}), "/cg/tony-local-1-1-2");
 }
 
-TEST_F(ContainerCgroupTest, SecondVersionLimitsMemorySwapAndSharesTheProcessors) {
+TEST_F(ContainerCgroupTest, CgroupV2LimitsMemoryAndSwapAndWeighsTheCpus) {
   for (const char* name : {"c/memory.max", "c/memory.swap.max", "c/cpu.weight", "c/cgroup.procs"}) Write(name);
   ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
   EXPECT_EQ(Content("c/memory.max"), "314572800");
@@ -94,26 +94,26 @@ TEST_F(ContainerCgroupTest, SecondVersionLimitsMemorySwapAndSharesTheProcessors)
   EXPECT_EQ(Content("c/cpu.weight"), "400");
 }
 
-TEST_F(ContainerCgroupTest, FilesThatTheKernelLacksAreNotWritten) {
+TEST_F(ContainerCgroupTest, CgroupFilesThatTheKernelLacksAreNotWritten) {
   for (const char* name : {"c/memory.max", "c/cgroup.procs"}) Write(name);
   ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
   EXPECT_EQ(Content("c/memory.swap.max"), "none");
   EXPECT_EQ(Content("c/cpu.weight"), "none");
 }
 
-TEST_F(ContainerCgroupTest, FirstVersionLimitsMemoryWithAndWithoutSwap) {
+TEST_F(ContainerCgroupTest, CgroupV1LimitsMemoryWithAndWithoutSwap) {
   for (const char* name : {"c/memory.limit_in_bytes", "c/memory.memsw.limit_in_bytes", "c/cgroup.procs"}) Write(name);
   ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
   EXPECT_EQ(Content("c/memory.limit_in_bytes"), "314572800");
   EXPECT_EQ(Content("c/memory.memsw.limit_in_bytes"), "314572800");
 }
 
-TEST_F(ContainerCgroupTest, APlainFolderIsAnErrorThatNamesTheMissingFile) {
+TEST_F(ContainerCgroupTest, MakingACgroupOutsideOfCgroupfsFailsAndNamesTheMissingFile) {
   ExpectError(MakeCgroup(In("c"), {300, 4, 0}), StrCat("~", In("c/memory.limit_in_bytes").string()));
   EXPECT_FALSE(MakeCgroup(In("no/such"), {}).ok());
 }
 
-TEST_F(ContainerCgroupTest, ProcessesOfTheWholeTreeAreListed) {
+TEST_F(ContainerCgroupTest, ProcessesOfACgroupAndOfAllCgroupsBelowAreListed) {
   EXPECT_THAT(ProcessesInCgroup(In("c")), IsEmpty());
   Write("c/cgroup.procs", "12\n13\n");
   Write("c/made/by/user/cgroup.procs", "14\n");
@@ -130,7 +130,7 @@ TEST_F(ContainerCgroupTest, RemovingACgroupRemovesItsChildrenFirst) {
   EXPECT_THAT(RemoveCgroup(In("c")).error().message, HasSubstr("remove " + In("c").string()));
 }
 
-TEST_F(ContainerCgroupTest, OnlyForgottenCgroupsAreRemoved) {
+TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsOlderThanTheAgeLimitAreRemoved) {
   for (const char* name : {"p/tony-job-1-1", "p/tony-job-1-2", "p/system.slice"}) fs::create_directories(In(name));
   Write("p/tony-job-1-2/busy");
   const CgroupPlace place{CgroupVersion::kTwo, In("p")};
@@ -141,7 +141,7 @@ TEST_F(ContainerCgroupTest, OnlyForgottenCgroupsAreRemoved) {
   EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
 }
 
-TEST_F(ContainerCgroupTest, Version2CountsOomKillsOfTheTreeAtItsRoot) {
+TEST_F(ContainerCgroupTest, OomKillsOfACgroupV2TreeAreReadAtTheRootOrElseBelow) {
   Write("c/memory.max", "67108864\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
   Write("c/memory.events", "oom 3\noom_kill 3\noom_group_kill 0\n");
@@ -151,13 +151,13 @@ TEST_F(ContainerCgroupTest, Version2CountsOomKillsOfTheTreeAtItsRoot) {
   EXPECT_EQ(OomKillsOfTree(In("c")), 2) << "memory_localevents";
 }
 
-TEST_F(ContainerCgroupTest, FirstVersionCountsKillsInEachCgroup) {
+TEST_F(ContainerCgroupTest, OomKillsOfACgroupV1TreeAreTheSumOverAllItsCgroups) {
   Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
   Write("c/made/by/user/memory.oom_control", "oom_kill 2\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 3);
 }
 
-TEST_F(ContainerCgroupTest, FailcntIsUsedIfTheKernelDoesNotCountOomKills) {
+TEST_F(ContainerCgroupTest, FailcntAboveZeroIsCountedAsOneOomKillIfTheKernelDoesNotCountOomKills) {
   Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
   Write("c/memory.failcnt", "0\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
@@ -189,7 +189,7 @@ class RealCgroupTest : public ::testing::Test {
   fs::path cgroup_;
 };
 
-TEST_F(RealCgroupTest, AProcessThatEntersIsListedUntilItEnds_NeedsWritableCgroup) {
+TEST_F(RealCgroupTest, AProcessThatEntersACgroupIsListedUntilTheProcessEnds_NeedsWritableCgroup) {
   const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_TRUE(MakeCgroup(cgroup_, {64, 1, 0}).ok()) << "harmless";
   const pid_t child = fork();
@@ -220,7 +220,7 @@ TEST_F(RealCgroupTest, AnOomKillIsCounted_NeedsWritableCgroup) {
   EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
-TEST_F(RealCgroupTest, TheWarmingThreadStopsOnRequest_NeedsWritableCgroup) {
+TEST_F(RealCgroupTest, TheThreadThatSpeedsUpCgroupMovesStopsOnRequest_NeedsWritableCgroup) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
@@ -259,7 +259,7 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
   fs::path cgroup_;
 };
 
-TEST_P(KillCgroupTest, EndsADaemonThatIsHardToEnd_NeedsWritableCgroup) {
+TEST_P(KillCgroupTest, KillingTheCgroupEndsADaemonThatIsHardToKill_NeedsWritableCgroup) {
   StartDaemon();
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (KillCgroup(cgroup_) && std::chrono::steady_clock::now() < limit) usleep(1000);
@@ -278,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, KillCgroupTest,
                                   RoughName(std::get<1>(test.param));
                          });
 
-TEST_F(ContainerCgroupTest, WithoutTheMemoryControllerThereIsAPlaceWithoutLimits) {
+TEST_F(ContainerCgroupTest, AParentCgroupWithoutLimitsIsFoundIfTheMemoryControllerIsMissing) {
   Write("proc/self/cgroup", "4:memory:/user\n0::/user.slice/x\n");
   Write("sys/fs/cgroup/memory/user/tasks");
   Write("sys/fs/cgroup/unified/user.slice/x/cgroup.procs");
@@ -291,7 +291,7 @@ TEST_F(ContainerCgroupTest, WithoutTheMemoryControllerThereIsAPlaceWithoutLimits
   EXPECT_FALSE(place.limits);
 }
 
-TEST_F(ContainerCgroupTest, APopulatedCgroupIsKilledThroughCgroupKill) {
+TEST_F(ContainerCgroupTest, APopulatedCgroupIsKilledByAWriteToItsCgroupKillFile) {
   for (const char* name : {"c/cgroup.kill", "c/cgroup.procs"}) Write(name);
   Write("c/cgroup.events", "populated 0\nfrozen 0\n");
   EXPECT_FALSE(KillCgroup(In("c")));

@@ -52,7 +52,7 @@ class ContainersTest : public ::testing::Test {
   const JobRecords job_ = LocalJobRecords(temp_.path() / "job-1");
 };
 
-TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedAreNotTreatedAsExited) {
+TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedForLackOfDescriptorsAreNotTreatedAsExited) {
   const LivingProcess first("A=1"), second("A=1"), third("A=1");
   Record({"1-1"}, first.pid());
   Record({"1-2"}, second.pid());
@@ -61,7 +61,7 @@ TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedAreNotTreatedAsExited) {
   EXPECT_EQ(AdoptedWith(10), 3u);
 }
 
-TEST_F(ContainersTest, AnExecutorKnownOnlyByItsMarkIsNotTreatedAsExited) {
+TEST_F(ContainersTest, AnExecutorFoundOnlyByItsEnvironmentMarkIsNotTreatedAsExited) {
   const LivingProcess recorded("A=1");
   const LivingProcess marked(StrCat(kContainerMark, "=", ContainerMark(job_.job(), {"1-2"})));
   Record({"1-1"}, recorded.pid());
@@ -71,7 +71,7 @@ TEST_F(ContainersTest, AnExecutorKnownOnlyByItsMarkIsNotTreatedAsExited) {
 }
 
 // With no free descriptor the keeper cannot list processes, and with one it can list them and not check them.
-TEST_F(ContainersTest, AnExecutorThatCannotBeCheckedIsNotStoppedAsIdle) {
+TEST_F(ContainersTest, AnExecutorThatCannotBeCheckedForLackOfDescriptorsIsNotStoppedAsIdle) {
   for (const size_t files : {0, 1}) {
     const pid_t child = fork();
     if (child == 0) {
@@ -99,7 +99,7 @@ TEST_F(ContainersTest, AnExecutorThatCannotBeCheckedIsNotStoppedAsIdle) {
 }
 
 // The folder stands for a cgroup v2, because a test cannot write these files in a real one.
-TEST_F(ContainersTest, AnExecutorThatDiedInACgroupWithOomKillsRanOutOfMemory) {
+TEST_F(ContainersTest, AnExecutorThatDiedInACgroupWithOomKillsIsReportedAsOutOfMemory) {
   const auto cgroup = temp_.path() / "cgroup";
   std::filesystem::create_directories(cgroup / "made");
   std::ofstream(cgroup / "memory.peak") << (64 << 20) << "\n";
@@ -123,7 +123,7 @@ TEST_F(ContainersTest, AnExecutorThatDiedInACgroupWithOomKillsRanOutOfMemory) {
   EXPECT_EQ(end_with("oom 2\noom_kill 0\n"), "");
 }
 
-TEST_F(ContainersTest, AnExitedExecutorDoesNotBlockTheNextKeeper) {
+TEST_F(ContainersTest, TheNextKeeperAdoptsNoExecutorThatHasExited) {
   Record({"1-1"}, 0);
   EXPECT_EQ(AdoptedWith(10), 0u);
 }
@@ -145,7 +145,7 @@ class ContainerRecordsTest : public ::testing::Test {
   const ContainerRecords records_{LocalJobRecords(temp_.path())};
 };
 
-TEST_F(ContainerRecordsTest, ContainerIsKnownAtEachOfItsSteps) {
+TEST_F(ContainerRecordsTest, LaunchStartAndExitOfAContainerAreEachRecorded) {
   ASSERT_TRUE(records_.Launching({"1-1"}, {}, "").ok());
   EXPECT_EQ(Read("1-1").pid, 0);
   EXPECT_FALSE(Read("1-1").exited);
@@ -160,7 +160,7 @@ TEST_F(ContainerRecordsTest, ContainerIsKnownAtEachOfItsSteps) {
   EXPECT_EQ(Read("1-1").exited->error, "");
 }
 
-TEST_F(ContainerRecordsTest, EveryKindOfEndIsReadBack) {
+TEST_F(ContainerRecordsTest, ExitsWithACodeAnErrorOrAnUnknownStatusAreReadBackFromTheRecord) {
   const ExitStatus three{ExitStatus::Kind::kExited, 3};
   ASSERT_TRUE(records_.Exited({{"1-1"}, three, ""}).ok());
   ASSERT_TRUE(records_.Exited({{"1-2"}, std::nullopt, "start /x y: no\nsuch file"}).ok());
@@ -184,7 +184,7 @@ TEST_F(ContainerRecordsTest, GpusAndCgroupAreRecordedAtLaunch) {
   EXPECT_EQ(Read("1-2").cgroup, "");
 }
 
-TEST_F(ContainerRecordsTest, TornAndForeignLinesAreIgnored) {
+TEST_F(ContainerRecordsTest, IncompleteAndUnknownRecordLinesAreIgnored) {
   std::ofstream(temp_.path() / "containers/1-1") << "launching\nstarted 4711 12345\nexited 0 ";
   std::ofstream(temp_.path() / "containers/1-2") << "launching\nstarted 47";
   std::ofstream(temp_.path() / "containers/1-3") << "\n\nx y\nexited x y\n";
@@ -200,7 +200,7 @@ TEST_F(ContainerRecordsTest, AMissingFolderHoldsNoRecords) {
   EXPECT_TRUE(ContainerRecords(LocalJobRecords(temp_.path() / "missing")).ReadAll()->empty());
 }
 
-TEST(IsContainerNameTest, RefusesNamesThatAreNotFileNames) {
+TEST(IsContainerNameTest, ContainerNamesThatAreNotValidFileNamesAreRefused) {
   EXPECT_TRUE(IsContainerName({"1-23"}));
   for (const char* bad : {"", ".", "..", "../x", "a/b", "a b", "a\n"}) EXPECT_FALSE(IsContainerName({bad})) << bad;
   EXPECT_FALSE(IsContainerName({std::string(65, 'x')}));
@@ -208,13 +208,13 @@ TEST(IsContainerNameTest, RefusesNamesThatAreNotFileNames) {
 
 // ---- gpus
 
-TEST(GpusTest, TheLowestFreeOnesArePicked) {
+TEST(GpusTest, TheFreeGpusWithTheLowestNumbersArePicked) {
   EXPECT_EQ(PickGpus({3, 1, 0, 2}, {}, 2), (std::vector<int>{0, 1}));
   EXPECT_EQ(PickGpus({0, 1, 2, 3}, {0, 2}, 2), (std::vector<int>{1, 3}));
   EXPECT_EQ(PickGpus({4, 7}, {9}, 0), std::vector<int>());
 }
 
-TEST(GpusTest, TooFewFreeGpusGiveNoGpus) {
+TEST(GpusTest, NoGpusArePickedIfTooFewAreFree) {
   EXPECT_EQ(PickGpus({0, 1}, {1}, 2), std::nullopt);
   EXPECT_EQ(PickGpus({}, {}, 1), std::nullopt);
 }
@@ -259,18 +259,18 @@ class Child {
   pid_t pid_ = 0;
 };
 
-TEST(LogWritersTest, AWriterIsFoundByStdoutOrStderr) {
+TEST(LogWritersTest, AProcessWhoseStdoutOrStderrIsALogIsALogWriter) {
   const TempFolder temp;
   EXPECT_TRUE(WritesBelow(Child(temp.path() / "stdout", O_WRONLY | O_APPEND, STDOUT_FILENO).pid(), temp.path()));
   EXPECT_TRUE(WritesBelow(Child(temp.path() / "stderr", O_RDWR, STDERR_FILENO).pid(), temp.path()));
 }
 
-TEST(LogWritersTest, AReaderIsNotAWriter) {
+TEST(LogWritersTest, AProcessThatOnlyReadsALogIsNotALogWriter) {
   const TempFolder temp;
   EXPECT_FALSE(WritesBelow(Child(temp.path() / "stdout", O_RDONLY, STDOUT_FILENO).pid(), temp.path()));
 }
 
-TEST(LogWritersTest, AFolderWithTheSamePrefixIsAnotherFolder) {
+TEST(LogWritersTest, AProcessThatWritesToAFolderWithTheSameNamePrefixIsNotALogWriter) {
   const TempFolder temp;
   std::filesystem::create_directory(temp.path() / "logs");
   std::filesystem::create_directory(temp.path() / "logs2");
@@ -293,7 +293,7 @@ SweepScope Scope(std::set<ContainerId> live, std::set<pid_t> own) {
   return {{"job"}, kKeeper, std::move(live), [own = std::move(own)](pid_t pid) { return own.contains(pid); }};
 }
 
-TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreVictimsUnderAnyParent) {
+TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreSelectedForKillingUnderAnyParent) {
   const auto victims =
       FindLeftovers({Marked(200, 1, "1-1"), Marked(201, kKeeper, "1-1"), Marked(202, 1, "1-2")}, Scope({{"1-2"}}, {}));
   EXPECT_THAT(victims.pids, UnorderedElementsAre(200, 201));
@@ -308,7 +308,7 @@ TEST(SweepTest, LiveExecutorsAndTheAmAreSpared) {
   EXPECT_THAT(victims.pids, IsEmpty());
 }
 
-TEST(SweepTest, OrphansWithoutAMarkAreVictimsWithAllBelowThem) {
+TEST(SweepTest, UnmarkedOrphansAndTheirDescendantsAreSelectedForKilling) {
   const auto victims =
       FindLeftovers({Bare(kKeeper, 1), Bare(300, kKeeper), Bare(301, 300), Bare(302, 301)}, Scope({}, {}));
   EXPECT_THAT(victims.pids, UnorderedElementsAre(300, 301, 302));
@@ -320,7 +320,7 @@ TEST(SweepTest, OrphanOfALiveContainerIsSpared) {
   EXPECT_THAT(victims.pids, ElementsAre(301));
 }
 
-TEST(SweepTest, UnmarkedLogWritersOutsideAdoptedExecutorsAreVictims) {
+TEST(SweepTest, UnmarkedLogWritersNotBelowALiveExecutorAreSelectedForKilling) {
   SweepScope scope = Scope({{"1-1"}}, {});
   scope.live_executors = {200};
   const std::vector<ProcessEntry> processes = {Marked(200, 1, "1-1"), Bare(201, 200), Bare(202, 201),  Bare(300, 1),
@@ -333,7 +333,7 @@ TEST(SweepTest, UnmarkedLogWritersOutsideAdoptedExecutorsAreVictims) {
   EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
 }
 
-TEST(SweepTest, LeftoversOfAContainerDelayOnlyItsOwnEnd) {
+TEST(SweepTest, LeftoverProcessesOfAContainerDelayOnlyTheEndOfThatContainer) {
   Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
   EXPECT_TRUE(victims.Empty());
   victims.containers.insert({"1-1"});
@@ -345,7 +345,7 @@ TEST(SweepTest, LeftoversOfAContainerDelayOnlyItsOwnEnd) {
 }
 
 // The parent of process 202 ended between two lines of the process list, so 202 may be below a live executor.
-TEST(SweepTest, ALogWriterOfUnknownDescentIsSparedForNow) {
+TEST(SweepTest, ALogWriterWhoseParentIsMissingInTheProcessListIsSpared) {
   SweepScope scope = Scope({{"1-1"}}, {});
   scope.live_executors = {200};
   scope.writes_logs = [](pid_t pid) { return pid == 202; };
@@ -353,19 +353,19 @@ TEST(SweepTest, ALogWriterOfUnknownDescentIsSparedForNow) {
   EXPECT_THAT(FindLeftovers({Marked(200, 1, "1-1"), Bare(202, 1)}, scope).pids, ElementsAre(202));
 }
 
-TEST(SweepTest, ProcessesOfOtherJobsAreNeverVictims) {
+TEST(SweepTest, ProcessesOfOtherJobsAreNeverSelectedForKilling) {
   EXPECT_THAT(FindLeftovers({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "1-1", "xjob")}, Scope({}, {})).pids,
               IsEmpty());
   EXPECT_THAT(FindAllOfJob({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "", "jo")}, Scope({}, {})), IsEmpty());
 }
 
-TEST(SweepTest, TheKeeperIsNeverAVictimEvenIfMarked) {
+TEST(SweepTest, TheKeeperIsNeverSelectedForKillingEvenIfMarked) {
   ProcessEntry keeper = Marked(kKeeper, 1, "1-1");
   EXPECT_THAT(FindLeftovers({keeper}, Scope({}, {})).pids, IsEmpty());
   EXPECT_THAT(FindAllOfJob({keeper}, Scope({}, {})), IsEmpty());
 }
 
-TEST(SweepTest, AtTheEndEverythingOfTheJobIsFoundByMarkAndByDescent) {
+TEST(SweepTest, AllProcessesOfAnEndedJobAreFoundByMarkAndByDescent) {
   EXPECT_THAT(FindAllOfJob({Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, 1, "1-1"), Bare(300, kKeeper),
                             Bare(301, 300), Bare(400, 1)},
                            Scope({}, {})),

@@ -43,7 +43,7 @@ class FinalStatusTest : public ::testing::Test {
   JobRecords records_ = LocalJobRecords("");
 };
 
-TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
+TEST_F(FinalStatusTest, TheFinalStatusOfAJobWithoutAStatusIsMadeFromTheJobsSpec) {
   std::ofstream(records_.place() / "am.log") << std::string(10'000, '.') << "terminate called";
   const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "crashed 5 times"), now_));
   EXPECT_EQ(status.job, records_.job());
@@ -61,7 +61,7 @@ TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
   EXPECT_EQ(status.tasks[1].state, "done");
 }
 
-TEST_F(FinalStatusTest, TheFinalStatusContinuesTheLastStatus) {
+TEST_F(FinalStatusTest, TheFinalStatusFailsTheActiveTasksAndKeepsTheEndedTasksOfTheLastStatus) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -82,7 +82,7 @@ TEST_F(FinalStatusTest, TheFinalStatusContinuesTheLastStatus) {
   EXPECT_TRUE(status.tasks[1].outcome->Succeeded());
 }
 
-TEST_F(FinalStatusTest, AnOutcomeKeptByAnExecutorIsNotLost) {
+TEST_F(FinalStatusTest, AnOutcomeSavedByAnExecutorIsInTheDegradedAndInTheFinalStatus) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -118,7 +118,7 @@ TEST_F(FinalStatusTest, AttemptsMissingInTheStatusAreFoundByTheirLogFolders) {
   EXPECT_EQ(status.tasks[1].attempt_state, "succeeded");
 }
 
-TEST_F(FinalStatusTest, AnExistingVerdictStays) {
+TEST_F(FinalStatusTest, AnExistingVerdictIsNotReplacedByAnInfraFailure) {
   JobStatus last;
   last.job = records_.job();
   last.state = "SUCCEEDED";
@@ -152,7 +152,7 @@ class LostJobTest : public ::testing::Test {
   JobRecords records_ = LocalJobRecords("");
 };
 
-TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
+TEST_F(LostJobTest, AJobStartedInTheCurrentBootOfTheMachineIsNotLost) {
   EXPECT_FALSE(IsLost(records_));
   ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
   EXPECT_FALSE(IsLost(records_));
@@ -160,7 +160,7 @@ TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
   EXPECT_FALSE(records_.ReadStatus()->has_value());
 }
 
-TEST_F(LostJobTest, AJobOfAnEarlierBootIsLost) {
+TEST_F(LostJobTest, AJobStartedInAnEarlierBootOfTheMachineIsLost) {
   Restart();
   ASSERT_TRUE(IsLost(records_));
   const auto status = Must(LostStatus(records_));
@@ -172,7 +172,7 @@ TEST_F(LostJobTest, AJobOfAnEarlierBootIsLost) {
   EXPECT_FALSE(records_.ReadStatus()->has_value()) << "nothing is written";
 }
 
-TEST_F(LostJobTest, TheEndOfALostJobIsWritten) {
+TEST_F(LostJobTest, TheFinalStatusOfALostJobIsWritten) {
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());
   EXPECT_EQ((*records_.ReadStatus())->state, "FAILED");
@@ -189,7 +189,7 @@ TEST_F(LostJobTest, TheHistoryOfALostJobIsFinishedForTonysPortal) {
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("tony-final.xml", ::testing::EndsWith("-FAILED.jhist")));
 }
 
-TEST_F(LostJobTest, AJobWithALockHolderIsNotLost) {
+TEST_F(LostJobTest, AJobWhoseKeeperLockOrAmLockIsHeldIsNotLost) {
   Restart();
   for (const char* name : {"keeper.lock", "am.lock"}) {
     const auto lock = Must(JobFolder(records_).Lock(name));
@@ -218,7 +218,7 @@ TEST_F(OlderFolderTest, AJobWithoutARecordedBootIsNotLost) {
   EXPECT_FALSE(IsLost(records_));
 }
 
-TEST_F(OlderFolderTest, TheSubmissionsBootCountsUntilAKeeperRecordsOne) {
+TEST_F(OlderFolderTest, TheBootIdOfTheSubmissionIsComparedUntilAKeeperRecordsABootId) {
   Edit(BootId(), "another");
   EXPECT_TRUE(IsLost(records_));
   ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
@@ -245,7 +245,7 @@ class UnwrittenEndTest : public testing::Test {
   const TempFolder ledger_{MemoryFolder()};
 };
 
-TEST_F(UnwrittenEndTest, AnUnwrittenEndIsFoundOnlyByItsJob) {
+TEST_F(UnwrittenEndTest, AFinalStatusSavedBesideTheLedgerIsFoundOnlyUnderItsOwnJobId) {
   ASSERT_TRUE(KeepUnwrittenEnd(ledger_.path(), Killed("local-1")).ok());
   const auto found = FindUnwrittenEnd(ledger_.path(), {"local-1"});
   ASSERT_TRUE(found);
@@ -258,7 +258,7 @@ TEST_F(UnwrittenEndTest, AnUnwrittenEndIsFoundOnlyByItsJob) {
   EXPECT_TRUE(std::filesystem::is_empty(ledger_.path()));
 }
 
-TEST_F(UnwrittenEndTest, FilesWithoutAValidEndAreIgnored) {
+TEST_F(UnwrittenEndTest, SavedFilesWithoutAValidFinalStatusAreIgnored) {
   std::ofstream(ledger_.path() / ".end-local-1.0") << "{";
   std::filesystem::create_directory(ledger_.path() / ".end-local-1.1");
   std::ofstream(ledger_.path() / ".end-local-1.2") << ToJson(Killed("local-2"));
@@ -269,7 +269,7 @@ TEST_F(UnwrittenEndTest, FilesWithoutAValidEndAreIgnored) {
   EXPECT_FALSE(FindUnwrittenEnd(ledger_.path() / "nowhere", {"local-1"}));
 }
 
-TEST_F(UnwrittenEndTest, AnotherUsersFileIsIgnored_NeedsRoot) {
+TEST_F(UnwrittenEndTest, ASavedFinalStatusOfAnotherUserIsIgnored_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs to be root, to make another user's file";
   const auto file = Must(KeepUnwrittenEnd(ledger_.path(), Killed("local-1")));
   ASSERT_EQ(chown(file.c_str(), 4711, 4711), 0);

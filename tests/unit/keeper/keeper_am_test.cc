@@ -20,25 +20,25 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 const TestRow kAms[] = {
-    {"AmStartsWithTheJobsEnvironmentAndItsEpoch",
+    {"TheAmStartsWithTheEnvironmentOfTheJobAndWithItsEpoch",
      {{"master env|sort; pwd; echo $# $1 $2; >$1/ams; exec sleep 1000 | keeper | file ams", ""},
       {"says am.log FROM=job | says am.log TONY_JOB_ID=# | says am.log \n@\n | says am.log 2 @ 1\n",
        "yes | yes | yes | yes"}}},
-    {"CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn",
+    {"AKilledAmIsRestartedUnderTheNextEpochAndContainersRunOn",
      {{"begin | launch 1-1 sleep 1000 | launch 1-2 exit 4 | started 1-1 | end 1-2", "code 4"},
       {"kill-am | ams 1,2 | text epoch | am 2 | running", "2, | runs 1-1"},
       {"end 1-2 | keeper-lives", "code 4 | yes"}}},  // the new AM receives all ends
-    {"AJobOfAnEarlierBootIsEndedAndNothingStarted",
+    {"AJobOfAnEarlierBootFailsAsNodeLostWithoutStartingAnAm",
      {{"boot another | keeper | ended | text ams | verdict", "yes | nothing | ^FAILED node_lost"}}},
-    {"AmThatNeverRenewsIsKilled", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
-    {"SecondKeeperLeavesAtOnce", {{"keeper | file ams | second-keeper | text ams", "1,"}}},
+    {"AnAmThatSendsNoRenewalsIsReplaced", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
+    {"ASecondKeeperOfTheSameJobExitsAtOnce", {{"keeper | file ams | second-keeper | text ams", "1,"}}},
     {"AnotherAmIsStartedAfterEachCrash",
      {{"master echo $2 >>$1/ams; echo bad >&2; [ $2 = 3 ] || exit 70; exec sleep 1000 | keeper | ams 1,2,3", ""}}},
 };
 TABLE_TEST(KeeperAmTest, kAms, ScriptIn<KeeperWorld>());
 constexpr char kHopeless[] = "echo $2 >>$1/ams; echo 'bad journal' >&2; [ -e $1/good ] && exec sleep 1000; exit 70";
 const TestRow kHopelessAms[] = {
-    {"FiveCrashesEndTheJobAsInfra",
+    {"FiveCrashesOfTheAmFailTheJobAsInfra",
      {{"write good | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"remove good | kill-am | ended", "yes"},
       // The first AM was killed from outside, which does not count as a crash.
@@ -48,16 +48,16 @@ const TestRow kHopelessAms[] = {
        "journal"},
       // The next keeper finds nothing to do and ends.
       {"of-job | keeper | ended | text ams", "0 | yes | 1,2,3,4,5,6,"}}},
-    {"AMissingAmProgramEndsTheJobAsInfra",
+    {"AMissingAmProgramFailsTheJobAndIsNamedInTheVerdict",
      {{"no-master | keeper | ended | verdict", "yes | ~tony-am: no such file or directory"}}},
 };
 TABLE_TEST(HopelessAmTest, kHopelessAms, ScriptIn<KeeperWorld>(std::string(kHopeless)));
 // AMs that hang from their start. The waits are shorter than the 30 s after which a silent AM counts as hung.
 const TestRow kUnheardAms[] = {
-    {"AKillEndsTheJob", {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
-    {"AKillConditionalOnAnotherOwnerIsIgnored",
+    {"AKillEndsAHungAmsJob", {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
+    {"AKillRequestForAnotherOwnersJobIsIgnoredWhileTheAmHangs",
      {{"start-limit 3000 | keeper | ask-to-end-if-of another | ended | of-job | verdict", "yes | 0 | ^FAILED"}}},
-    {"AnAmThatDoesNotStartInTimeEndsTheJob",
+    {"AJobWhoseAmDoesNotStartWithinTheStartupTimeoutFails",
      {{"start-limit 300 | keeper | ended | of-job | verdict",
        "yes | 0 | ^FAILED timeout: the application master had not started 0.3 s after the submission "
        "(tony.am.startup-timeout=300)"}}},
@@ -78,28 +78,28 @@ const TestRow kOrders[] = {
 };
 TABLE_TEST(KeeperOrderTest, kOrders, ScriptIn<KeeperWorld>());
 const TestRow kEnds[] = {
-    {"FinishLeavesNoProcesses",
+    {"AFinishedJobLeavesNoProcesses",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & setsid env -i sleep 1000 & sleep 1000", ""},
       // The end is recorded before the AM is notified.
       {"processes 1-1 3 | finish | finished | is finished", "yes"},
       {"ended | of-job | text ams | is keeper.sock | locked", "yes | 0 | 1, | no | no"},
       // A keeper that has finished its job is not restarted.
       {"keepers", "1"}}},
-    {"FinishIsQuickWhenTheAmLeaves", {{"limit FAREWELL=100000 | begin | finish | finished | kill-am | ended", "yes"}}},
+    {"AFinishedKeeperEndsWithItsAm", {{"limit FAREWELL=100000 | begin | finish | finished | kill-am | ended", "yes"}}},
     {"AFinishedJobGetsNoNewAm",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
-    {"SigtermMakesTheAmEndTheJob",
+    {"SigtermToTheKeeperMakesTheAmEndTheJob",
      {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log is already ending the job | kill-reason",
        StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},
       {"launch 1-1 exit 0 | end 1-1 | keeper-lives", "code 0 | yes"}}},  // the keeper continues to serve
-    {"SigtermEndsTheJobEvenIfTheAmDoesNot",
+    {"SigtermToTheKeeperEndsTheJobEvenIfTheAmDoesNotReact",
      {{"limit FAREWELL=300 | limit STOP_MARGIN=50 | grace 50 | begin", ""},
       {"launch 1-1 trap '' TERM; while :; do sleep 0.01; done | started 1-1 | hang-up | signal-keeper SIGTERM", ""},
       {"ended | verdict | is finished", "yes | ~: the job's keeper got SIGTERM from process  | yes"},
       {"verdict | text ams | of-job", "^KILLED | 1, | 0"}}},  // no second AM was started
-    {"SigtermGivesTasksTheirGraceIfTheAmCannotBeReached",
+    {"SigtermToTheKeeperGivesTasksTheirGraceIfTheAmCannotBeReached",
      {{"limit FAREWELL=300 | grace 60000 | write kill-requests | begin", ""},
       {"launch 1-1 trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done | file runs | hang-up",
        ""},
@@ -139,7 +139,7 @@ TEST_F(KeeperSocketTest, AConnectionOfAnotherUserIsNotServed_NeedsRoot) {
   EXPECT_TRUE(IsAnswered(ConnectAs(geteuid())));
 }
 
-TEST_F(KeeperSocketTest, GarbageEndsItsConnectionAndNothingElse) {
+TEST_F(KeeperSocketTest, GarbageOnAConnectionClosesOnlyThatConnection) {
   Begin();
   for (const std::string& garbage :
        {std::string("GET / HTTP/1.1\r\n"), std::string(100'000, 'x'), std::string("\x01\x02", 2)}) {
@@ -153,7 +153,7 @@ TEST_F(KeeperSocketTest, GarbageEndsItsConnectionAndNothingElse) {
   EXPECT_THAT(Told<SchedulerReached>(), SizeIs(1));
 }
 
-TEST_F(KeeperSocketTest, AmThatRenewsLivesOn) {
+TEST_F(KeeperSocketTest, AnAmIsReplacedOnlyAfterItStopsSendingRenewals) {
   SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
   BecomeAm({1}, Duration(1800));
@@ -189,7 +189,7 @@ class OpenFilesTest : public KeeperWorld {
   rlimit before_{};
 };
 
-TEST_F(OpenFilesTest, KeeperAndAmRaiseTheirLimitAndTasksKeepTheSubmitters) {
+TEST_F(OpenFilesTest, KeeperAndAmRaiseTheirOpenFileLimitAndTasksGetTheSubmittersLimit) {
   auto submission = *records_.ReadSubmission();
   submission.open_files = 321;
   std::ofstream(At("submission.json")) << ToJson(submission);
@@ -199,7 +199,7 @@ TEST_F(OpenFilesTest, KeeperAndAmRaiseTheirLimitAndTasksKeepTheSubmitters) {
   EXPECT_EQ(EndOf("1-1"), "code 0");
 }
 
-TEST_F(KeeperSocketTest, AnEndIsRecordedBeforeItIsReported) {
+TEST_F(KeeperSocketTest, TheEndOfAContainerIsRecordedBeforeItIsReportedToTheAm) {
   Begin();
   // A process that opens the pipe for writing waits until a reader opens it.
   Launch("1-1",

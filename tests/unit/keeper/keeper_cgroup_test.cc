@@ -81,7 +81,7 @@ class CgroupWorld : public KeeperWorld {
 // A daemon that clears its environment, leaves its session, and writes to no log of the job.
 #define HIDDEN_DAEMON "setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000 >/dev/null 2>&1' >/dev/null 2>&1 & "
 const TestRow kCgroups[] = {
-    {"AContainerHasOneWithItsLimitUntilItEnds_NeedsWritableCgroup",
+    {"AContainerHasACgroupWithItsMemoryLimitUntilItsEnd_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 echo $$ >pid; while ! [ -e go ]; do sleep 0.01; done | in-cgroup pid | limit-is",
        "yes | 67108864"},
       {"write go | end 1-1 | cgroup-gone", "code 0 | yes"}}},
@@ -108,7 +108,7 @@ TABLE_TEST(KeeperCgroupTest, kCgroups, ScriptIn<CgroupWorld>());
 // Fills a file in /dev/shm. The file keeps its memory, whichever process is killed.
 #define FILL_SHARED_MEMORY "exec dd if=/dev/zero of=/dev/shm/$NAME bs=1M count=300 2>/dev/null | "
 const TestRow kOutOfMemory[] = {
-    {"AnExecutorKilledByTheKernelRanOutOfMemory_NeedsWritableCgroup",
+    {"AnExecutorKilledByTheKernelIsReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end-without-sizes 1-1",
        "signal N oom: out of memory: the container's limit of N MB was reached (peak N MB, N MB in /dev/shm and other "
        "shared memory), N process was killed by the kernel, the executor."},
@@ -116,12 +116,12 @@ const TestRow kOutOfMemory[] = {
     {"TheNextAmReceivesTheOomReport_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end 1-1 | hang-up | kill-keeper | begin | end 1-1",
        "^signal 9 oom | ~oom: "}}},
-    {"AnOomKillWithoutAKeeperIsRecognized_NeedsWritableCgroup",
+    {"AnOomKillWhileNoKeeperRunsIsReportedByTheNextKeeper_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 echo $$ >pid; until [ -e go ]; do sleep 0.01; done; " FILL_SHARED_MEMORY "filled pid",
        ""},
       {"hang-up | kill-keeper | write go | dead pid | begin | end-without-sizes 1-1 | end-without-sizes 1-1",
        "^unseen oom | ~N process was killed by the kernel."}}},
-    {"ASurvivingExecutorReportsTheEndItself_NeedsWritableCgroup",
+    {"AnExecutorThatSurvivesTheOomKillOfItsChildIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 head -c 300M /dev/zero|tail; exit 3 | end 1-1", "code 3"}}},
     {"AKillByTheKeeperIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 head -c 300M /dev/zero|tail; echo $$ >pid; exec sleep 1000 | filled pid | kill 1-1",
@@ -139,7 +139,7 @@ TABLE_TEST(KeeperOomTest, kOutOfMemory, ScriptIn<CgroupWorld>());
 using KeeperCgroupOrderTest = CgroupWorld;
 
 // The next keeper does not check a container that is recorded as ended, so the cgroup must be removed before.
-TEST_F(KeeperCgroupOrderTest, ACgroupIsRemovedBeforeTheEndIsRecorded_NeedsWritableCgroup) {
+TEST_F(KeeperCgroupOrderTest, ACgroupIsRemovedBeforeTheEndOfItsContainerIsRecorded_NeedsWritableCgroup) {
   Find();
   if (IsSkipped()) return;
   Launch("1-1", "while ! [ -e go ]; do sleep 0.01; done");
@@ -282,7 +282,7 @@ class OrphanTest : public KeeperDaemonsTest, public testing::WithParamInterface<
   const HiddenCgroups hidden_{std::get<0>(GetParam())};
 };
 
-TEST_P(OrphanTest, NoOrphanLivesWhenTheNextKeeperReportsTheEnd_NeedsWritableCgroup) { ExpectGoneWhenTold(); }
+TEST_P(OrphanTest, NoOrphanedDaemonLivesWhenTheNextKeeperReportsTheEnd_NeedsWritableCgroup) { ExpectGoneWhenTold(); }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OrphanTest,
                          testing::Combine(testing::Values(Cgroups::kAll, Cgroups::kUnifiedOnly),
@@ -314,14 +314,14 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
   const HiddenCgroups hidden_{Cgroups::kNone};
 };
 
-TEST_F(OrphanWithoutCgroupTest, ADaemonThatReforksIsFoundByItsMark_RootOnly) {
+TEST_F(OrphanWithoutCgroupTest, ADaemonThatReforksIsFoundAndKilledByItsEnvironmentMark_RootOnly) {
   Orphan("refork");
   EXPECT_FALSE(DaemonLives(Lock()));
 }
 
 // The escape that remains: a daemon without an ancestor of ours, a mark, a log of the job, or a cgroup. See
 // README.md of runtime/keeper.
-TEST_F(OrphanWithoutCgroupTest, ADaemonThatClearedItsEnvironmentAndItsOutputEscapes_RootOnly) {
+TEST_F(OrphanWithoutCgroupTest, ADaemonThatClearedItsEnvironmentAndClosedItsLogsIsNotKilled_RootOnly) {
   Orphan("stopped,bare,quiet");
   EXPECT_TRUE(DaemonLives(Lock())) << "it was found: then say so in the README";
 }

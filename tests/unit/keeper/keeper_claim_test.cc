@@ -78,26 +78,26 @@ class ClaimWorld : public KeeperWorld {
 
 const TestRow kClaims[] = {
     {"AJobThatFitsIsAdmittedWithoutAPendingReason", {{"begin | ask | granted | delay", "not told"}}},
-    {"RequestsWaitUntilTheJobIsAdmitted",
+    {"ContainerRequestsWaitUntilTheJobIsAdmitted",
      {{"other | other-admitted | begin | ask | waits | delay | grants",
        "yes | ~waits for 600 MB of memory: 400 of 1000 MB are free | 0"},
       {"other-leaves | granted | delay", "none"}}},
     {"ANewAmOfAQueuedJobReceivesThePendingReason",
      {{"other | other-admitted | begin | waits | kill-am | ams 1,2 | am 2 | waits", "yes"}}},
-    {"LaunchOfAJobThatIsNotAdmittedWaitsOrIsStopped",
+    {"ALaunchWaitsUntilTheJobIsAdmittedAndCanBeStoppedBefore",
      {{"other | other-admitted | begin | launch 1-1 >ran1 | launch 1-2 >ran2 | waits | term 1-1 | end 1-1",
        "yes | unseen: stopped before it was launched"},
       {"is-started 1-2 | other-leaves | end 1-2 | is ran2 | is ran1", "no | code 0 | yes | no"}}},
-    {"JobWhoseKeeperIsKilledKeepsWaiting",
+    {"AQueuedJobWhoseKeeperIsKilledStaysQueued",
      {{"other | other-admitted | begin | ask | waits | next-keeper | grants | other-leaves | granted", "yes | 0"}}},
     {"ARunningJobWhoseKeeperIsKilledKeepsItsReservation",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | other | next-keeper | ask", ""},
       // the job kept its reservation
       {"granted | other-is-admitted | finish | finished | other-admitted", "no | yes"}}},
-    {"ExecutorsHoldTheReservationOfADeadKeeper",
+    {"ALivingExecutorKeepsTheReservationOfItsDeadKeeper",
      {{"begin | launch 1-1 echo $$ >pid; exec sleep 1000 | filled pid | hang-up | kill-keeper | kill-am | other", ""},
       {"other-early | kill-pid pid | other-admitted", "no | yes"}}},
-    {"AnUnusableLedgerIsThePendingReasonUntilItWorks",
+    {"AnUnusableLedgerIsThePendingReasonOfTheJobUntilTheLedgerWorks",
      {{"break-ledger | begin | ask | delayed | delay | delay | grants",
        "~waits for the ledger, which cannot be used:  | ~LEDGER | 0"},
       {"mend-ledger | granted | delay", "none"}}},
@@ -105,12 +105,12 @@ const TestRow kClaims[] = {
 TABLE_TEST(KeeperClaimTest, kClaims, ScriptIn<ClaimWorld>());
 
 const TestRow kGpus[] = {
-    {"ContainersGetGpusOfTheirOwnAndGiveThemBack",
+    {"EachContainerGetsItsOwnGpusAndFreesThemAtItsEnd",
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       // A container that requested no GPUs sees none and does not wait for any.
       {"hold 3 2 | hold 4 0 | gpus 4", "GPUs "},
       {"is-started 1-3 | write go-2 | gpus 3", "no | GPUs 2,3"}}},
-    {"TheNextKeeperKnowsWhichContainerHasWhichGpus",
+    {"TheNextKeeperDoesNotReassignGpusThatAdoptedContainersHold",
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       {"next-keeper | hold 3 2 | hold 4 0 | gpus 4 | is-started 1-3 | write go-1 | gpus 3", "GPUs  | no | GPUs 0,1"}}},
     {"LaunchingWithMoreGpusThanTheJobHasIsAnError",
@@ -120,7 +120,7 @@ TABLE_TEST(KeeperGpuTest, kGpus, ScriptIn<ClaimWorld>());
 
 using KeeperTurnTest = ClaimWorld;
 
-TEST_F(KeeperTurnTest, AJobPastTheUsersRunTimeGetsAKillRequestThatNamesTheLimit) {
+TEST_F(KeeperTurnTest, AJobThatExceedsItsUsersRunTimeLimitGetsAKillRequestThatNamesTheLimit) {
   SetMachine(R"({"memory_mb": 1000, "gpus": [0, 1, 2, 3], "user_limits": {"run_minutes": 59}})");
   // The entry is as an earlier keeper of the job left it. The test holds the entry in place of an executor.
   LedgerEntry entry{.number = 1, .job = records_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
@@ -181,7 +181,7 @@ class FrozenTest : public ClaimWorld {
   const Frozen frozen_;
 };
 
-TEST_F(FrozenTest, NeedsFreezerAFrozenProcessKeepsTheReservationAndBlocksNoClient) {
+TEST_F(FrozenTest, AFrozenProcessKeepsItsJobsReservationAndBlocksNoClient_NeedsFreezer) {
   EnterOther();
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   EXPECT_THAT(EndOf("1-1"), AllOf(HasSubstr(" left"), HasSubstr("the kernel holds it (state D)")));
@@ -194,7 +194,7 @@ TEST_F(FrozenTest, NeedsFreezerAFrozenProcessKeepsTheReservationAndBlocksNoClien
 }
 
 // The machine's owner may want the reservation back although the frozen process still exists.
-TEST_F(FrozenTest, NeedsFreezerSigtermFreesTheReservationOfAFrozenProcess) {
+TEST_F(FrozenTest, SigtermToTheKeeperFreesTheReservationOfAFrozenProcess_NeedsFreezer) {
   FinishWhileItIsHeld();
   kill(keeper_, SIGTERM);
   EXPECT_TRUE(KeeperEnded(keeper_));

@@ -15,28 +15,28 @@ using ::testing::SizeIs;
 using std::chrono_literals::operator""ms;
 
 const TestRow kContainers[] = {
-    {"EndsAreReportedWithCodeOrSignal",
+    {"TheEndOfAnExecutorIsReportedWithItsExitCodeOrSignal",
      {{"begin | launch 1-1 exit 9 | launch 1-2 kill -9 $$ | end 1-1 | end 1-2 | is-started 1-1",
        "code 9 | signal 9 | yes"}}},
-    {"ExecutorHasTheJobsEnvironmentItsOwnAndTheMarks",
+    {"AnExecutorGetsTheVariablesOfJobAndLaunchAndTheKeepersOwnMarks",
      {{"begin | launch-with 1-1 FROM=launch,TONY_CONTAINER=forged env|sort; pwd | end 1-1", "code 0"},
       {"says logs/1-1/log FROM=launch\n | says logs/1-1/log PATH=/usr/bin:/bin\n | says logs/1-1/log TONY_JOB_ID=#\n",
        "yes | yes | yes"},
       {"says logs/1-1/log TONY_CONTAINER=#/1-1\n | says logs/1-1/log \n@\n | says logs/1-1/log TONY_AM",
        "yes | yes | no"}}},
-    {"LaunchingTwiceStartsOnce",
+    {"AContainerThatIsLaunchedTwiceIsStartedOnce",
      {{"begin | launch 1-1 echo x >>starts; sleep 1000 | launch 1-1 echo x >>starts; sleep 1000 | file starts", ""},
       {"launch 1-1 echo x >>starts; sleep 1000 | launch 1-2 exit 0 | end 1-2 | text starts", "code 0 | x,"}}},
     {"AProgramThatCannotBeStartedIsAnErrorWithoutAnExitCode",
      {{"begin | start-program 1-1 /no/such/executor | end 1-1",
        "unseen: start /no/such/executor: no such file or directory"}}},
-    {"ALaunchLargerThanAMessageIsAnError",
+    {"ALaunchRequestAbove128KibIsAnError",
      {{"begin | launch-with 1-1 HUGE=" + std::string(kMaxKeeperMessage, 'x') + " exit 0 | end 1-1",
        "~above 131072 bytes"}}},
     {"AStoppedExecutorGetsSigtermAndTimeToEnd",
      {{"begin | launch 1-1 trap 'echo term >stopped; exit 5' TERM; >ready; while :; do sleep 0.01; done", ""},
       {"file ready | term 1-1 | end 1-1 | text stopped", "code 5 | term,"}}},
-    {"AKillEndsAllProcessesOfItsContainerOnly",
+    {"KillingAContainerEndsAllItsProcessesAndNoProcessOfAnotherContainer",
      {{"begin | launch 1-1 trap '' TERM; setsid sleep 1000 & setsid env -i sleep 1000 & >ready1; wait", ""},
       {"launch 1-2 setsid sleep 1000 & >ready2; wait | file ready1 | file ready2 | processes 1-1 2 | processes 1-2 2",
        ""},
@@ -54,7 +54,7 @@ const TestRow kContainers[] = {
     {"AContainerStoppedBeforeItsLaunchNeverStarts",
      {{"begin | term 1-1 | end 1-1 | launch 1-1 >ran | launch 1-2 exit 0 | end 1-2 | is ran | told",
        "^unseen | code 0 | no | reached 1 lost 0 ends 2"}}},  // each end is reported once
-    {"AnExitIsReportedWithTheKeptOutcome",
+    {"AnExitIsReportedWithTheOutcomeThatTheExecutorSaved",
      {{"begin | keep 1-1 kept | launch 1-1 exit 1 | launch 1-2 exit 1 | end 1-1 | end 1-2 | kept 1-1 | kept 1-2",
        "code 1 | code 1 | user_error kept | none"}}},
     {"FilesOfTheKeeperArePrivate",
@@ -69,7 +69,7 @@ class KeeperCrowdTest : public KeeperWorld {
   KeeperCrowdTest() { Begin(); }
 };
 
-TEST_F(KeeperCrowdTest, EveryRequestIsGrantedUnderItsOwnName) {
+TEST_F(KeeperCrowdTest, EachContainerRequestIsGrantedWithItsOwnContainerId) {
   scheduler_->Request({{{{"worker", 0}, 1}, {}}, {{{"worker", 1}, 1}, {}}});
   EXPECT_THAT(Told<ContainerGranted>(), IsEmpty()) << "told from inside the call";
   scheduler_->Request({{{{"ps", 0}, 1}, {}}});
@@ -80,7 +80,7 @@ TEST_F(KeeperCrowdTest, EveryRequestIsGrantedUnderItsOwnName) {
   EXPECT_EQ(grants[0].host, "127.0.0.1");
 }
 
-TEST_F(KeeperCrowdTest, ManyLaunchesAtOnceAllArrive) {
+TEST_F(KeeperCrowdTest, All300SimultaneousLaunchesAreExecuted) {
   constexpr int kMany = 300;  // more than the socket's buffer holds
   // The AM of the same epoch gets a longer lease. With the usual ten seconds a slow answer would lose the keeper, and
   // the inventory after that would hold ended containers that were never reported as started.
@@ -91,7 +91,7 @@ TEST_F(KeeperCrowdTest, ManyLaunchesAtOnceAllArrive) {
   EXPECT_THAT(Told<ContainerStarted>(), SizeIs(kMany));
 }
 
-TEST_F(KeeperCrowdTest, GangOfThirtyTwoStartsAtOnce) {
+TEST_F(KeeperCrowdTest, ThirtyTwoContainersStartWithin10Seconds) {
   const Instant begin = loop_.Now();
   for (int i = 0; i < 32; ++i) Launch(StrCat("1-", i), "exec sleep 1000");
   ASSERT_TRUE(WaitFor([&] { return Told<ContainerStarted>().size() == 32; }));
@@ -109,7 +109,7 @@ const TestRow kRecoveries[] = {
       {"running | has-the-same 1-2 | told | text ams", "runs 1-1 1-2 | yes | reached 2 lost 0 ends 0 | 1,"},
       {"write go | end 1-1", "^unseen"},  // not its child: exit status unknown
       {"term 1-2 | end 1-2 | has 1-2", "^unseen | 0"}}},
-    {"AnExecutorThatEndedWithoutAKeeperIsCleanedUpAndReported",
+    {"AnExecutorThatEndsWhileNoKeeperRunsIsReportedByTheNextKeeper",
      {{"begin | launch 1-1 setsid sleep 1000 & echo $$ >pid; exec sleep 1000 | launch 1-2 exit 6", ""},
       {"processes 1-1 2 | end 1-2 | hang-up | kill-keeper | kill-pid pid | begin | end 1-1", "code 6 | ^unseen"},
       // The end that an earlier keeper saw is not lost.
@@ -123,7 +123,7 @@ const TestRow kRecoveries[] = {
      {{"limit ADOPTION=200 | keeper | remember-am | kill-keeper | keeper | ams 1,2 | another-am", ""}}},
     {"AnEpochLostInAPowerCutIsReadFromTheLease", {{"write epoch | lease-of 5 | keeper | filled ams | text ams", "6,"}}},
     // The records look as if the keeper had died between the fork and its record (1-1), and before the fork (1-2).
-    {"AnUnrecordedForkIsFoundByItsMark",
+    {"AnExecutorWhoseStartWasNotRecordedIsFoundByItsEnvironmentMark",
      {{"begin | launch 1-1 sleep 1000 & wait | processes 1-1 2 | hang-up | kill-keeper", ""},
       {"write containers/1-1 launching; | write containers/1-2 launching; | begin | running", "runs 1-1"},
       {"has 1-1 | end 1-2 | kill 1-1 | end 1-1 | has 1-1", "2 | ^unseen | ^unseen | 0"}}},
@@ -131,7 +131,7 @@ const TestRow kRecoveries[] = {
      {{StrCat("keeper | file ams | kill-keeper | write containers/1-1 launching;started ", getpid(),
               " 1; | begin | end 1-1"),
        "^unseen"}}},  // this process was not killed
-    {"CommandsSentWithoutAKeeperAreExecutedByTheNext",
+    {"CommandsSentWhileNoKeeperRunsAreExecutedByTheNextKeeper",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | kill-keeper | kill 1-1 | launch 1-2 exit 8", ""},
       {"end 1-1 | end 1-2", "^unseen | code 8"}}},
     // Without mark, descent and session, only the log that the daemon writes to shows its container.
@@ -141,11 +141,11 @@ const TestRow kRecoveries[] = {
       {"filled bare | filled pid | next-keeper | lives bare | kill-pid pid | end 1-1 | lives bare",
        // The daemon is killed before the end is reported.
        "yes | ^unseen | no"}}},
-    {"APausedKeeperLosesTheLeaseAndIsReachedAgain",
+    {"TheAmLosesASuspendedKeeperAndReachesItAgainWhenItContinues",
      {{"keeper | am 1 1500 | launch 1-1 exec sleep 1000 | started 1-1 | signal-keeper SIGSTOP | lost | told",
        "reached 1 lost 1 ends 0"},
       {"signal-keeper SIGCONT | reached 2 | running | keepers | text ams", "runs 1-1 | 1 | 1,"}}},
-    {"ManyKilledKeepersLoseNothing",
+    {"FourKillsOfTheKeeperLoseNoContainerAndNoExit",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | processes 1-1 1", ""},
       {"kill-keeper | launch 1-2 exit 2 | reached 2 | end 1-2 | newest-keeper", "code 2"},
       {"kill-keeper | launch 1-3 exit 3 | reached 3 | end 1-3 | newest-keeper", "code 3"},
@@ -178,7 +178,7 @@ TEST_F(KeeperRecoveryFromHangTest, AStoppedKeeperIsSilentUntilItContinues) {
 }
 
 // AMs that connect to a stopped keeper again and again fill its queue.
-TEST_F(KeeperRecoveryFromHangTest, AKeeperWithAFullQueueIsSilent) {
+TEST_F(KeeperRecoveryFromHangTest, AKeeperWithAFullConnectionQueueIsReportedAsSilent) {
   std::vector<UniqueFd> others;
   for (auto other = ConnectToKeeper(records_); other.ok(); other = ConnectToKeeper(records_))
     others.push_back(*std::move(other));
@@ -190,7 +190,7 @@ TEST_F(KeeperRecoveryFromHangTest, AKeeperWithAFullQueueIsSilent) {
   EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now + 1000ms) == Duration(0); }));
 }
 
-TEST_F(KeeperRecoveryFromHangTest, EndingAStoppedKeeperFreesItsLock) {
+TEST_F(KeeperRecoveryFromHangTest, KillingASuspendedKeeperFreesItsLock) {
   EXPECT_THAT(KeepersOf(records_), ElementsAre(keeper_));
   EXPECT_EQ(tony::DescribeBlocker(records_), StrCat("process ", keeper_, " (tony-keeper) of ", UserName(geteuid()),
                                                     ", stopped (state T): \"kill -CONT ", keeper_, "\" resumes it"));

@@ -72,7 +72,7 @@ TEST(KeeperProtocolTest, ReportsArriveAsTheyWereSent) {
   EXPECT_EQ(ReportedBack(JobQueued{"waits for 8 MB"}).why, "waits for 8 MB");
 }
 
-TEST(KeeperProtocolTest, AnotherVersionIsRefused) {
+TEST(KeeperProtocolTest, MessagesOfAnUnknownProtocolVersionAreRefused) {
   std::string message = Encode(KeeperRequest(FinishJob{}));
   message[0] = 3;
   ExpectError(DecodeRequest(message), ErrorCode::kInvalid, "~version");
@@ -80,7 +80,7 @@ TEST(KeeperProtocolTest, AnotherVersionIsRefused) {
   EXPECT_FALSE(DecodeRequest(std::string("\x02", 1)).ok());
 }
 
-TEST(KeeperProtocolTest, Version2IsUsedOnlyForNewFields) {
+TEST(KeeperProtocolTest, MessagesHaveProtocolVersion2OnlyIfTheyContainNewFields) {
   EXPECT_EQ(Encode(KeeperRequest(FinishJob{}))[0], 1);
   EXPECT_EQ(Encode(KeeperRequest(FinishJob{"{}"}))[0], 2);
   ContainerExited exited;
@@ -96,13 +96,13 @@ TEST(KeeperProtocolTest, UnknownTypeIsRefused) {
   EXPECT_THAT(DecodeReport(std::string("\x02\xff", 2)).error().message, HasSubstr("unknown type 255"));
 }
 
-TEST(KeeperProtocolTest, EveryCutAndEveryAdditionIsRefused) {
+TEST(KeeperProtocolTest, ATruncatedOrExtendedMessageIsRefused) {
   const std::string whole = Encode(KeeperRequest(LaunchContainer{{"1-7"}, {{"/bin/x", "arg"}, {"A=1"}, "/log"}}));
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(DecodeRequest(whole.substr(0, size)).ok()) << size;
   EXPECT_FALSE(DecodeRequest(whole + 'x').ok());
 }
 
-TEST(KeeperProtocolTest, LengthsBeyondTheMessageAreRefused) {
+TEST(KeeperProtocolTest, ATextLengthBeyondTheEndOfTheMessageIsRefused) {
   const auto with_length = [](int64_t length) {
     // A launch message whose first text claims to have `length` bytes.
     std::string message("\x01\x02", 2);
@@ -113,7 +113,7 @@ TEST(KeeperProtocolTest, LengthsBeyondTheMessageAreRefused) {
     EXPECT_FALSE(DecodeRequest(with_length(length)).ok()) << length;
 }
 
-TEST(KeeperProtocolTest, GarbageIsRefusedOrWellFormed) {
+TEST(KeeperProtocolTest, ARandomlyDamagedMessageIsRefusedOrDecodesToAValidMessage) {
   std::mt19937 random(1);
   const std::string seeds[] = {
       Encode(KeeperRequest(LaunchContainer{{"1-7"}, {{"/bin/x", "arg"}, {"A=1"}, "/log"}})),
@@ -238,14 +238,14 @@ TEST(FieldsTest, AFieldThatIsAddedOnceIsInEveryEncoding) {
   EXPECT_EQ(MessageBack<Bicycle>(message), kNew);
 }
 
-TEST(FieldsTest, EarlierAndLaterReleasesReadEachOther) {
+TEST(FieldsTest, EarlierAndLaterReleasesReadEachOthersDocumentsAndMessages) {
   EXPECT_EQ(DocumentBack<Bicycle>(WriteJson(kOld)), kDefault);
   EXPECT_EQ(DocumentBack<OldBicycle>(WriteJson(kNew)), kOld);
   EXPECT_EQ(MessageBack<Bicycle>(MessageOf(kOld, kFirstMessageVersion)), kDefault);
   EXPECT_EQ(MessageBack<OldBicycle>(MessageOf(kNew, kFirstMessageVersion)), kOld);
 }
 
-TEST(FieldsTest, ABadFieldIsNamedByItsPath) {
+TEST(FieldsTest, AnInvalidJsonFieldIsNamedByItsPathInTheError) {
   const auto error = [](const std::string& text) {
     const auto read = ReadJson<Bicycle>(text, "bicycle");
     return read.ok() ? "accepted" : read.error().message;
@@ -291,7 +291,7 @@ void Fields(auto& io, Is<Everything> auto& all) {
   io.Object("inner", [&](auto& inner) { inner.Field("text", all.text); });
 }
 
-TEST(FieldsTest, EveryKindOfValueIsReadBack) {
+TEST(FieldsTest, FieldsOfEveryTypeAreReadBackFromJson) {
   const Everything all{true, -5, Duration(6),          FromMillis(7), FromMillis(1'800'000'000'123), {"j"}, {8},
                        9,    {}, {{"a", 1}, {"b", 2}}, "\xff\n"};
   const std::string text = WriteJson(all);
@@ -337,7 +337,7 @@ TEST_F(MessageChannelTest, MessagesArriveWholeAndInOrderThoughThePeerReadsLate) 
   EXPECT_EQ(got_, sent);
 }
 
-TEST_F(MessageChannelTest, LongestMessageFits) {
+TEST_F(MessageChannelTest, AMessageOfTheMaximumLengthIsDelivered) {
   const std::string longest(kMaxKeeperMessage, 'x');
   here_->Send(longest);
   auto there = Channel(there_.Release());
@@ -345,7 +345,7 @@ TEST_F(MessageChannelTest, LongestMessageFits) {
   EXPECT_EQ(got_[0], longest);
 }
 
-TEST_F(MessageChannelTest, ADescriptorArrivesWithItsOwnMessage) {
+TEST_F(MessageChannelTest, AFileDescriptorArrivesTogetherWithItsOwnMessage) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd read_end(ends[0]);
@@ -375,7 +375,7 @@ TEST_F(MessageChannelTest, ADescriptorArrivesWithItsOwnMessage) {
   EXPECT_EQ(read(read_end.get(), &byte, 1), 0) << "the sender's is closed";
 }
 
-TEST_F(MessageChannelTest, AnUntakenDescriptorIsClosed) {
+TEST_F(MessageChannelTest, AReceivedFileDescriptorThatIsNotTakenIsClosed) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd read_end(ends[0]);
@@ -407,13 +407,13 @@ TEST_F(MessageChannelTest, AVanishedPeerIsReportedOnceAfterItsLastMessage) {
       loop_, [&] { return closed_ > 1; }, Duration(20)));
 }
 
-TEST_F(MessageChannelTest, ReadingNowDoesNotWaitForTheLoop) {
+TEST_F(MessageChannelTest, ReadNowDeliversAMessageWithoutRunningTheEventLoop) {
   ASSERT_EQ(send(there_.get(), "x", 1, 0), 1);
   here_->ReadNow();
   EXPECT_EQ(got_.size(), 1u);
 }
 
-TEST_F(MessageChannelTest, MayBeDestroyedByItsOwnMessage) {
+TEST_F(MessageChannelTest, AChannelMayBeDestroyedInItsOwnMessageCallback) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
   const UniqueFd peer(ends[1]);
@@ -432,12 +432,12 @@ TEST_F(MessageChannelTest, MayBeDestroyedByItsOwnMessage) {
   EXPECT_EQ(messages, 1);
 }
 
-TEST_F(MessageChannelTest, KnowsItsPeer) {
+TEST_F(MessageChannelTest, AChannelReportsTheProcessAndTheUserOfItsPeer) {
   EXPECT_EQ(here_->PeerProcess(), getpid());
   EXPECT_TRUE(here_->PeerIsOurUser());
 }
 
-TEST_F(MessageChannelTest, AnotherUsersPeerIsNotOurs_NeedsRoot) {
+TEST_F(MessageChannelTest, APeerOfAnotherUserIsRecognizedAsForeign_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
   int ends[2];
   ASSERT_EQ(seteuid(kAnotherUser), 0);

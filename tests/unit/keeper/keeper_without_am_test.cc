@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
+TEST_F(UnreadableJobTest, TasksOfAJobWithADamagedJournalRunOnAndTheJobFailsAfterTheirEnd) {
   RunThenDamage(kBusy);
   EXPECT_EQ((*records_.ReadStatus())->verdict, std::nullopt);
   EXPECT_THAT(Marked("1-1"), ::testing::Not(IsEmpty()));
@@ -34,7 +34,7 @@ TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
   EXPECT_THAT(OfJob(), IsEmpty());
 }
 
-TEST_F(UnreadableJobTest, AKillRequestEndsTheJob) {
+TEST_F(UnreadableJobTest, AKillRequestEndsAJobWithADamagedJournalAfterTheTasksGrace) {
   RunThenDamage("trap 'echo asked >termed; exit 0' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   ASSERT_TRUE(records_.WriteKill({"enough"}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
@@ -52,7 +52,7 @@ TEST_F(UnreadableJobTest, AKillWithoutGraceEndsTasksAtOnce) {
   EXPECT_EQ(FinalStatus().state, "KILLED");
 }
 
-TEST_F(UnreadableJobTest, AConditionalKillIsRefused) {
+TEST_F(UnreadableJobTest, AKillRequestConditionalOnTheOwnerIsRefused) {
   RunThenDamage(kBusy);
   ASSERT_TRUE(records_.WriteKill({.reason = "late", .if_owner = {"o1"}}).ok());
   ASSERT_TRUE(WaitFor([&] { return records_.ReadKills()->empty(); }));
@@ -62,7 +62,7 @@ TEST_F(UnreadableJobTest, AConditionalKillIsRefused) {
   EXPECT_EQ(FinalStatus().state, "FAILED");
 }
 
-TEST_F(UnreadableJobTest, TheShortestGraceOfTwoKillsCounts) {
+TEST_F(UnreadableJobTest, TasksGetTheShorterGraceOfTwoKillRequests) {
   RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   kill(keeper_, SIGSTOP);
   ASSERT_TRUE(records_.WriteKill({"patient", Duration(60'000)}).ok());
@@ -72,13 +72,13 @@ TEST_F(UnreadableJobTest, TheShortestGraceOfTwoKillsCounts) {
   EXPECT_EQ(FinalStatus().verdict->message, "at once");
 }
 
-TEST_F(UnreadableJobTest, AnExecutorWithoutATaskIsNotWaitedFor) {
+TEST_F(UnreadableJobTest, TheJobFailsWithoutWaitingForAnExecutorThatHasNoTask) {
   RunThenDamage(">ready; exec sleep 1000");
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().state, "FAILED");
 }
 
-TEST_F(UnreadableJobTest, TheNextKeeperContinuesTheUnreadableJob) {
+TEST_F(UnreadableJobTest, TheNextKeeperAlsoLetsTheTasksOfAnUnreadableJobRunOn) {
   RunThenDamage(kBusy);
   const auto before = Marked("1-1");
   KillKeeper(keeper_);
@@ -104,7 +104,7 @@ class FailedCheckTest : public KeeperFixture {
             "exit 79") {}
 };
 
-TEST_F(FailedCheckTest, TheJobEndsWithTheFailedExpressionAndNoOtherAmStarts) {
+TEST_F(FailedCheckTest, AFailedCheckInTheAmFailsTheJobAndNoOtherAmIsStarted) {
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
   const auto status = records_.ReadStatus();
@@ -117,7 +117,7 @@ class CrashLoopTest : public KeeperFixture {
   CrashLoopTest() : KeeperFixture("echo $2 >>$1/ams; echo \"last words\" >&2; exit 70") {}
 };
 
-TEST_F(CrashLoopTest, TheNextKeeperContinuesTheCount) {
+TEST_F(CrashLoopTest, TheNextKeeperContinuesTheCountOfAmCrashes) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(records_, {loop_.Now()}).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
@@ -128,7 +128,7 @@ TEST_F(CrashLoopTest, TheNextKeeperContinuesTheCount) {
   EXPECT_THAT(keeper::ReadDeaths(records_), SizeIs(5));
 }
 
-TEST_F(CrashLoopTest, AfterAVerdictTheNextKeeperOnlySweeps) {
+TEST_F(CrashLoopTest, TheNextKeeperStartsNoAmForAJobThatHasAVerdict) {
   JobStatus status;
   status.job = records_.job();
   status.state = "FAILED";
@@ -141,7 +141,7 @@ TEST_F(CrashLoopTest, AfterAVerdictTheNextKeeperOnlySweeps) {
 
 using KilledAmTest = KeeperFixture;
 
-TEST_F(KilledAmTest, KillsFromOutsideDoNotCountAsACrashLoop) {
+TEST_F(KilledAmTest, EightKillsOfTheAmFromOutsideDoNotEndTheJob) {
   const pid_t keeper = StartKeeper();
   std::string ams;
   for (int epoch = 1; epoch <= 8; ++epoch) {
@@ -152,7 +152,7 @@ TEST_F(KilledAmTest, KillsFromOutsideDoNotCountAsACrashLoop) {
   EXPECT_FALSE(keepers_[keeper]);
 }
 
-TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
+TEST_F(KilledAmTest, AnAmSuspendedBySigstopIsKilledAndReplaced) {
   SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
   const auto stopped = Ams();
@@ -163,7 +163,7 @@ TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
   EXPECT_TRUE(std::ranges::none_of(now, [&](pid_t pid) { return pid == stopped[0]; })) << "it cannot wake";
 }
 
-TEST_F(KilledAmTest, AnOrphanedAmWithTheLockIsEndedBeforeTheNextStarts) {
+TEST_F(KilledAmTest, AnOrphanedAmThatHoldsTheLockIsKilledBeforeTheNextAmStarts) {
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + records_.job().value}, "/", "", ""};
   std::optional<ExitStatus> ended;

@@ -57,11 +57,11 @@ TEST(LayeringTest, NoTwoHeadersDefineTypesWithTheSameName) {
               IsEmpty());
 }
 
-TEST(LayeringTest, LibrariesStayInTheirAdaptersAndOutOfHeaders) {
+TEST(LayeringTest, ThirdPartyLibrariesAreIncludedOnlyInTheSourcesOfTheirAdapters) {
   EXPECT_THAT(ViolationsIn(AllSources(), ThirdPartyViolations), IsEmpty());
 }
 
-TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
+TEST(LayeringTest, PureCoresUseNoClockNoThreadAndNoInputOrOutput) {
   for (const char* folder : {"am/core", "executor", "runtime/records", "runtime/yarn"}) {
     const std::vector<std::string> cores = PureCoresOf(folder);
     ASSERT_FALSE(cores.empty()) << folder;
@@ -74,7 +74,7 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
   EXPECT_THAT(PureCoresOf("runtime/yarn"), Contains("runtime/yarn/yarn_requests.cc"));
 }
 
-TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
+TEST(LayeringTest, OnlyTheLocalBackendUsesTheLocalScheduler) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalSchedulerViolations), IsEmpty());
   const std::string header = "#include \"runtime/keeper/lost_job.h\"\n";
   EXPECT_THAT(LocalSchedulerViolations({"runtime/cli/kill.cc", header}), SizeIs(1));
@@ -82,7 +82,7 @@ TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
   EXPECT_THAT(LocalSchedulerViolations({"runtime/cli/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, OnlyTheBackendKnowsWhereLocalLogsAre) {
+TEST(LayeringTest, OnlyTheLocalBackendUsesTheLocalLogSource) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalLogViolations), IsEmpty());
   for (const char* header : {"local_log_source.h"}) {
     const std::string include = StrCat("#include \"runtime/logs/", header, "\"\n");
@@ -94,14 +94,14 @@ TEST(LayeringTest, OnlyTheBackendKnowsWhereLocalLogsAre) {
   EXPECT_THAT(LocalLogViolations({"runtime/cli/logs.cc", "#include \"runtime/logs/log_source.h\"\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
+TEST(LayeringTest, OnlyTheLocalSchedulerUsesTheJobFolder) {
   EXPECT_THAT(ViolationsIn(AllSources(), JobFolderViolations), IsEmpty());
   const std::string include = "#include \"runtime/records/job_folder.h\"\n";
   EXPECT_THAT(JobFolderViolations({"runtime/cli/wait.cc", include}), SizeIs(1));
   EXPECT_THAT(JobFolderViolations({"runtime/keeper/keeper.cc", include}), IsEmpty());
 }
 
-TEST(LayeringTest, OnlyTheLocalBackendKnowsTheFoldersOfJobs) {
+TEST(LayeringTest, OnlyTheLocalBackendUsesTheLocalJobStore) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalStoreViolations), IsEmpty());
   for (const char* header : {"local_job_store.h", "local_request_index.h"}) {
     const std::string include = StrCat("#include \"runtime/records/", header, "\"\n");
@@ -119,14 +119,14 @@ TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
               IsEmpty());
 }
 
-TEST(LayeringTest, NoCodeBypassesTheCLibrary) {
+TEST(LayeringTest, NoCodeMakesRawSystemCalls) {
   EXPECT_THAT(ViolationsIn(AllSources(), RawCallViolations), IsEmpty());
   EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "const int fd = syscall(SYS_openat, -1, \"x\");\n"}), SizeIs(1));
   EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "#include <sys/syscall.h>\n"}), SizeIs(1));
   EXPECT_THAT(RawCallViolations({"runtime/os/x.cc", "// getdents64(), not syscall()\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, NoCodeUsesAWholeNamespace) {
+TEST(LayeringTest, NoSourceFileHasAUsingNamespaceDirective) {
   std::vector<SourceFile> sources = AllSources();
   std::vector<SourceFile> tests = ReadSources(SourceFolder(), "tests");
   std::move(tests.begin(), tests.end(), std::back_inserter(sources));
@@ -145,23 +145,23 @@ TEST(LayeringTest, AnIncludeFromASiblingFolderIsReported) {
   EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, AnAllowedIncludeAndACommentAreNotReported) {
+TEST(LayeringTest, AnAllowedIncludeAndACommentedIncludeAreNotReported) {
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/job/ids.h\"\n// #include \"executor/main.h\"\n"}),
               IsEmpty());
 }
 
-TEST(LayeringTest, AFolderMissingFromTheTableIsReportedAsSourceAndAsTarget) {
+TEST(LayeringTest, AFolderMissingFromTheLayerTableIsReportedAsSourceAndAsTarget) {
   EXPECT_THAT(ArrowViolations({"runtime/novel/x.cc", ""}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/novel/x.h\"\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, ALibraryInAHeaderIsReportedEvenInItsAdaptersFolder) {
+TEST(LayeringTest, AThirdPartyLibraryInAHeaderIsReportedEvenInTheAdaptersFolder) {
   EXPECT_THAT(ThirdPartyViolations({"runtime/config/hadoop_xml.h", "#include <pugixml.hpp>\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/am_connection.h", "#include \"tony_types.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"runtime/config/xml_text.cc", "#include <pugixml.hpp>\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, ALibraryOutsideItsAdapterIsReported) {
+TEST(LayeringTest, AThirdPartyLibraryOutsideItsAdapterIsReported) {
   EXPECT_THAT(ThirdPartyViolations({"executor/executor.cc", "#include <boost/process/v2.hpp>\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"am/am_service.cc", "#include <thrift/Thrift.h>\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"am/am_service.cc", "#include \"tony_types.h\"\n"}), SizeIs(1));
@@ -181,7 +181,7 @@ TEST(LayeringTest, OnlyAnAdaptersSourcesMayIncludeItsPrivateHeader) {
               IsEmpty());
 }
 
-TEST(LayeringTest, AHeaderNamedWithoutItsFolderIsReported) {
+TEST(LayeringTest, AnIncludeWithoutAFolderIsReported) {
   EXPECT_THAT(ThirdPartyViolations({"am/core/job.cc", "#include \"job.h\"\n"}), SizeIs(1));
 }
 
@@ -194,7 +194,7 @@ TEST(LayeringTest, AClockThreadOrLibraryInAPureCoreIsReported) {
   EXPECT_THAT(PurityViolations({"runtime/records/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, ACoreHasItsSourcesAndTheHeadersThatTheyReachInItsFolder) {
+TEST(LayeringTest, APureCoreConsistsOfItsSourcesAndTheHeadersThatTheyIncludeInItsFolder) {
   const std::vector<SourceFile> sources = {
       {"am/core/job.cc", "#include \"am/core/job.h\"\n"},
       {"am/core/job.h", "#include \"am/core/states.h\"\n#include \"runtime/job/ids.h\"\n"},

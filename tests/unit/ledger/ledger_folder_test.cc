@@ -90,7 +90,7 @@ TEST_F(LedgerFolderTest, AdmissionRenamesTheEntryAndKeepsItsLock) {
   EXPECT_THAT(view.ledger.entries()[0].gpus, ElementsAre(1, 3));
 }
 
-TEST_F(LedgerFolderTest, AnEntryWithoutAHolderIsDeadAndRemovedUnderTheLock) {
+TEST_F(LedgerFolderTest, AnEntryThatNoProcessHoldsIsRemovedByTheNextLedgerLockHolder) {
   { const HeldEntry held = Add(Ask("local-1")); }
   EXPECT_EQ(View().dead, 1);
   EXPECT_THAT(View().ledger.entries(), IsEmpty());
@@ -99,7 +99,7 @@ TEST_F(LedgerFolderTest, AnEntryWithoutAHolderIsDeadAndRemovedUnderTheLock) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, ACopyOfTheDescriptorInAnotherProcessHoldsTheEntry) {
+TEST_F(LedgerFolderTest, AnEntryLastsWhileAnotherProcessHoldsACopyOfItsDescriptor) {
   const pid_t child = [&] {
     const HeldEntry held = Add(Ask("local-1"));
     const pid_t pid = fork();
@@ -128,7 +128,7 @@ TEST_F(LedgerFolderTest, AnAdoptedEntryLastsUntilBothKeepersReleaseIt) {
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, ADeadEntryIsAdoptedInItsPositionAndQueuedAgain) {
+TEST_F(LedgerFolderTest, AnAdmittedEntryThatNoProcessHoldsIsAdoptedAsQueuedInItsOldPosition) {
   {
     HeldEntry first = Add(Ask("local-1"));
     ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
@@ -145,7 +145,7 @@ TEST_F(LedgerFolderTest, AMissingEntryCannotBeAdopted) {
   EXPECT_FALSE(folder_.Lock()->TakeOver({"local-1"})->has_value());
 }
 
-TEST_F(LedgerFolderTest, NumbersGrow) {
+TEST_F(LedgerFolderTest, EntryNumbersGrowAndAreNotReused) {
   HeldEntry first = Add(Ask("local-1"));
   const HeldEntry second = Add(Ask("local-2"));
   folder_.Remove(std::move(first));
@@ -154,7 +154,7 @@ TEST_F(LedgerFolderTest, NumbersGrow) {
   EXPECT_THAT(Jobs(), ElementsAre("local-2", "local-3"));
 }
 
-TEST_F(LedgerFolderTest, AnEntryIsUnchangedWhileItIsHeldInItsPosition) {
+TEST_F(LedgerFolderTest, AnEntryIsReportedAsChangedAfterItsAdmissionAndAfterItsRelease) {
   HeldEntry held = Add(Ask("local-1"));
   const LedgerEntry waiting = held.entry;
   EXPECT_TRUE(folder_.IsUnchanged(waiting));
@@ -165,26 +165,26 @@ TEST_F(LedgerFolderTest, AnEntryIsUnchangedWhileItIsHeldInItsPosition) {
   EXPECT_FALSE(folder_.IsUnchanged(held.entry));
 }
 
-TEST_F(LedgerFolderTest, TheLockIsHeldByOneAndReadersDoNotNeedIt) {
+TEST_F(LedgerFolderTest, OnlyOneSessionCanHoldTheLedgerLockAndReadersNeedNoLock) {
   const auto session = Must(folder_.Lock());
   EXPECT_EQ(folder_.Lock().error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(folder_.Read().ok());
 }
 
-TEST_F(LedgerFolderTest, AFolderThatIsNotThereIsAnEmptyLedger) {
+TEST_F(LedgerFolderTest, AMissingLedgerFolderIsReadAsAnEmptyLedger) {
   fs::remove_all(folder_.path());
   EXPECT_THAT(Jobs(), IsEmpty());
   EXPECT_EQ(folder_.Lock().error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(LedgerFolderTest, OnlyUnfinishedEntriesOfDeadProcessesAreRemoved) {
+TEST_F(LedgerFolderTest, UnfinishedEntryFilesOfDeadProcessesAreRemovedAndUnrelatedFilesStay) {
   Write(".new-0123", "{");
   Write("notes.txt", "mine");
   EXPECT_TRUE(folder_.Lock()->Read()->warnings.empty());
   EXPECT_THAT(Names(), ElementsAre("notes.txt"));
 }
 
-TEST_F(LedgerFolderTest, GarbageIsNamedInAWarningAndChangesNothing) {
+TEST_F(LedgerFolderTest, MalformedEntryFilesAreNamedInWarningsAndIgnored) {
   const HeldEntry good = Add(Ask("local-1"));
   const std::string fine = R"({"schema":1,"memory_mb":1,"vcores":1,"gpus":0,"since":0,"held_gpus":[]})";
   std::vector<UniqueFd> held;
@@ -206,7 +206,7 @@ TEST_F(LedgerFolderTest, GarbageIsNamedInAWarningAndChangesNothing) {
   EXPECT_THAT(Jobs(), ElementsAre("local-1", "fine"));
 }
 
-TEST_F(LedgerFolderTest, OtherFileNamesAreIgnored) {
+TEST_F(LedgerFolderTest, FilesThatAreNotNamedLikeAnEntryAreIgnored) {
   for (const char* name : {"1.x.waiting", "0000000001..waiting", "0000000001.waiting", "-000000001.x.waiting",
                            ".waiting", "0000000001.a b.waiting", "99999999999999999999.x.running", "0000000001.x.done"})
     Write(name, "x");
@@ -216,7 +216,7 @@ TEST_F(LedgerFolderTest, OtherFileNamesAreIgnored) {
   EXPECT_THAT(Names(), SizeIs(8));
 }
 
-TEST_F(LedgerFolderTest, AnImpossiblyHighNumberIsRejectedAndBlocksNoJob) {
+TEST_F(LedgerFolderTest, AnEntryWithAnImpossiblyHighNumberIsRejectedAndBlocksNoJob) {
   const UniqueFd last =
       WriteHeld("999999999999999.x.waiting", R"({"memory_mb":1,"vcores":1,"gpus":0,"since":0,"held_gpus":[]})");
   const HeldEntry held = Add(Ask("local-1"));
@@ -226,7 +226,7 @@ TEST_F(LedgerFolderTest, AnImpossiblyHighNumberIsRejectedAndBlocksNoJob) {
                                                 "the entry's queue number is too high: 999999999999999"}}));
 }
 
-TEST_F(LedgerFolderTest, ALockForReadingHoldsNoEntry) {
+TEST_F(LedgerFolderTest, AReadLockOfAnotherProcessDoesNotKeepAnEntryAlive) {
   UniqueFd stranger;
   {
     const HeldEntry held = Add(Ask("local-1"));
@@ -241,7 +241,7 @@ TEST_F(LedgerFolderTest, ALockForReadingHoldsNoEntry) {
   EXPECT_EQ(View().dead, 1);
 }
 
-TEST_F(LedgerFolderTest, AnEntryThatAnotherProcessLocksIsRecreated) {
+TEST_F(LedgerFolderTest, AnEntryFileThatAnotherProcessHasLockedIsRecreatedAtItsAdoption) {
   { const HeldEntry held = Add(Ask("local-1")); }
   const UniqueFd stranger(open((folder_.path() / "0000000001.local-1.waiting").c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock = {};
@@ -253,7 +253,7 @@ TEST_F(LedgerFolderTest, AnEntryThatAnotherProcessLocksIsRecreated) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, AnEntryThatOthersMayWriteIsRejected) {
+TEST_F(LedgerFolderTest, AnEntryFileThatOtherUsersMayWriteIsRejected) {
   const HeldEntry held = Add(Ask("local-1"));
   ASSERT_EQ(chmod((folder_.path() / "0000000001.local-1.waiting").c_str(), 0666), 0);
   EXPECT_THAT(Jobs(), IsEmpty());
@@ -261,7 +261,7 @@ TEST_F(LedgerFolderTest, AnEntryThatOthersMayWriteIsRejected) {
               ElementsAre(HasSubstr("is rejected: users other than the entry's owner may write to the entry (")));
 }
 
-TEST_F(LedgerFolderTest, TwoNamesOfOneFileCountOnce) {
+TEST_F(LedgerFolderTest, AnEntryFileWithAHardLinkIsReadAsOneEntry) {
   const HeldEntry held = Add(Ask("local-1"));
   fs::create_hard_link(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000000.local-1.waiting");
   EXPECT_THAT(Jobs(), ElementsAre("local-1"));
@@ -269,7 +269,7 @@ TEST_F(LedgerFolderTest, TwoNamesOfOneFileCountOnce) {
 }
 
 // Another user can make such links if fs.protected_hardlinks is 0; the file's owner can always make them.
-TEST_F(LedgerFolderTest, ALinkDoesNotTurnAQueuedEntryIntoARunningOne) {
+TEST_F(LedgerFolderTest, AHardLinkNamedRunningDoesNotAdmitAQueuedEntry) {
   const fs::path waits = folder_.path() / "0000000001.local-1.waiting",
                  runs = folder_.path() / "7000000000.local-1.running";
   HeldEntry held = Add(Ask("local-1"));
@@ -281,7 +281,7 @@ TEST_F(LedgerFolderTest, ALinkDoesNotTurnAQueuedEntryIntoARunningOne) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, ALinkDoesNotTurnARunningEntryIntoAQueuedOne) {
+TEST_F(LedgerFolderTest, AHardLinkNamedWaitingDoesNotQueueAnAdmittedEntryAgain) {
   HeldEntry held = Add(Ask("local-1"));
   ASSERT_TRUE(folder_.Lock()->Admit(held, {}, kNow).ok());
   fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "0000000001.local-1.waiting");
@@ -289,7 +289,7 @@ TEST_F(LedgerFolderTest, ALinkDoesNotTurnARunningEntryIntoAQueuedOne) {
   EXPECT_TRUE(View().ledger.entries()[0].admitted());
 }
 
-TEST_F(LedgerFolderTest, ALinkWithAnEntrysNextNameDoesNotPreventItsWithdrawal) {
+TEST_F(LedgerFolderTest, AHardLinkWithTheNextNameOfAnEntryDoesNotPreventItsAdmissionOrWithdrawal) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -304,7 +304,7 @@ TEST_F(LedgerFolderTest, ALinkWithAnEntrysNextNameDoesNotPreventItsWithdrawal) {
   EXPECT_FALSE(View().ledger.Find({"local-2"}, geteuid())->admitted()) << "it withdrew";
 }
 
-TEST_F(LedgerFolderTest, AFalseRunningLinkIsNotAdopted) {
+TEST_F(LedgerFolderTest, AQueuedEntryFileThatWasRenamedToRunningIsNotAdopted) {
   HeldEntry held = Add(Ask("local-1"));
   fs::rename(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000001.local-1.running");
   fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "elsewhere");
@@ -336,7 +336,7 @@ TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsWithdraws) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
 }
 
-TEST_F(LedgerFolderTest, TheLaterOfTwoTakersOfAGpuWithdraws) {
+TEST_F(LedgerFolderTest, TheLaterOfTwoJobsAdmittedWithTheSameGpuWithdraws) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[0,1,2,3]})");
   HeldEntry first = Add(Ask("local-1")), second = Add(Ask("local-2"));
   auto without = *folder_.GoWithoutLock();
@@ -346,7 +346,7 @@ TEST_F(LedgerFolderTest, TheLaterOfTwoTakersOfAGpuWithdraws) {
   EXPECT_TRUE(*without.ConfirmAdmission(first));
 }
 
-TEST_F(LedgerFolderTest, JunkIsNamedInFewWarnings) {
+TEST_F(LedgerFolderTest, AHundredMalformedEntriesCauseOnlyElevenWarnings) {
   for (int i = 100; i < 200; ++i) fs::create_directory(folder_.path() / ("0000000" + std::to_string(i) + ".x.running"));
   const HeldEntry held = Add(Ask("local-1"));
   EXPECT_THAT(Jobs(), ElementsAre("local-1"));
@@ -360,13 +360,13 @@ TEST_F(LedgerFolderTest, MachineJsonOverridesDetectedResources) {
   EXPECT_THAT(View().ledger.machine().gpus, ElementsAre(5));
 }
 
-TEST_F(LedgerFolderTest, ABadMachineFileIsNamedInAWarning) {
+TEST_F(LedgerFolderTest, AMalformedMachineJsonIsIgnoredWithAWarning) {
   Write("machine.json", "{\"memory_mb\":\"2g\"}");
   EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("machine.json is ignored: ")));
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 
-TEST_F(LedgerFolderTest, AsRootTheFolderIsStickyAndOpenToAllUsers) {
+TEST_F(LedgerFolderTest, AsRootTheLedgerFolderIsStickyAndWritableByAllUsers) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   EXPECT_EQ(fs::status(folder_.path()).permissions(), fs::perms(01777));
   const HeldEntry held = Add(Ask("local-1"));
@@ -404,7 +404,7 @@ TEST_F(LedgerFolderTest, AsRootAnotherUserSharesTheLedgerAndRemovesOnlyOwnEntrie
   EXPECT_EQ(View().dead, 2);
 }
 
-TEST_F(LedgerFolderTest, AsRootAMachineFileOfAnotherUserIsIgnored) {
+TEST_F(LedgerFolderTest, AsRootAMachineJsonOwnedByAnotherUserIsIgnoredWithAWarning) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   Write("machine.json", R"({"memory_mb":1})");
   ASSERT_EQ(chown((folder_.path() / "machine.json").c_str(), 65534, 65534), 0);
@@ -412,7 +412,7 @@ TEST_F(LedgerFolderTest, AsRootAMachineFileOfAnotherUserIsIgnored) {
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 
-TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteAnotherUserGetsAPrivateLedger) {
+TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteTheSharedLedgerAnotherUserGetsAPrivateLedger) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   if (fs::exists("/var/lib/tony/ledger")) GTEST_SKIP() << "this machine has a shared ledger";
   const int exit = AsNobody([&] {
@@ -428,7 +428,7 @@ TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteAnotherUserGetsAPrivateLedg
   EXPECT_EQ(exit, 0);
 }
 
-TEST_F(LedgerFolderTest, AsRootAFolderThatAnotherUserMayNotWriteIsNamed) {
+TEST_F(LedgerFolderTest, AsRootALedgerFolderThatAnotherUserMayNotWriteIsNamedInTheError) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   EXPECT_EQ(AsNobody([&] { return folder_.Make().ok() ? 0 : 1; }), 0);
@@ -441,7 +441,7 @@ TEST_F(LedgerFolderTest, AsRootAFolderThatAnotherUserMayNotWriteIsNamed) {
   EXPECT_EQ(exit, 0);
 }
 
-TEST(LedgerPlaceTest, AConfiguredOneIsNotPrivate) {
+TEST(LedgerPlaceTest, AConfiguredLedgerFolderIsNotPrivate) {
   const auto found = Must(LedgerFolder::Find("/home/x/.tony", "/dev/shm//tony/./ledger/"));
   EXPECT_EQ(found.path(), "/dev/shm/tony/ledger");
   EXPECT_FALSE(found.is_private());
@@ -451,7 +451,7 @@ TEST(LedgerPlaceTest, ARelativePathIsRefused) {
   ExpectError(LedgerFolder::Find("/home/x/.tony", "ledger"), ErrorCode::kInvalid, "~TONY_LEDGER=ledger");
 }
 
-TEST(LedgerPlaceTest, NetworkFileSystemsAreRefusedByNameAndLocalOnesAreNot) {
+TEST(LedgerPlaceTest, ALedgerIsRefusedOnANetworkFileSystemAndAcceptedOnALocalFileSystem) {
   for (const uint32_t magic : {0x6969u, 0xFF534D42u, 0xFE534D42u, 0x0BD00BD0u, 0x47504653u, 0x19830326u, 0x01021997u}) {
     const Status refused = CheckLedgerPlace("/net/x", FileSystemOfMagic(magic));
     ASSERT_FALSE(refused.ok()) << magic;

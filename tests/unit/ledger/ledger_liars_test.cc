@@ -205,7 +205,7 @@ class Town {
   int64_t jobs_ = 0, lies_told_ = 0;
 };
 
-TEST(LedgerLiarsTest, HonestJobsGetNothingTwiceAndAllAreAdmitted) {
+TEST(LedgerLiarsTest, HonestJobsAreAllAdmittedAndNeverOvercommittedAmongFalseEntries) {
   for (int seed = 0; seed < Rounds(20); ++seed) {
     SCOPED_TRACE(seed);
     Town town(static_cast<unsigned>(seed));
@@ -223,7 +223,7 @@ VisibleProcess Keeper(const std::string& command_line) {
   return {.pid = 1, .user = 7, .name = "tony-keeper", .command_line = command_line};
 }
 
-TEST(LedgerWitnessTest, AKeeperOrAnExecutorRunsTheJobWhoseFolderItNames) {
+TEST(LedgerWitnessTest, AKeeperOrExecutorRunsTheJobWhoseFolderIsInItsCommandLine) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_TRUE(Runs(Keeper(std::string("tony-keeper\0/home/x/.tony/jobs/local-1\0", 39)), entry));
   VisibleProcess executor = Keeper("tony-executor /h/jobs/local-10 /h/jobs/local-1/x");
@@ -231,7 +231,7 @@ TEST(LedgerWitnessTest, AKeeperOrAnExecutorRunsTheJobWhoseFolderItNames) {
   EXPECT_TRUE(Runs(executor, entry));
 }
 
-TEST(LedgerWitnessTest, AProcessOfAnotherUserJobOrProgramDoesNotRunTheJob) {
+TEST(LedgerWitnessTest, AProcessOfAnotherUserJobOrProgramIsNotTakenForAProcessOfTheJob) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_FALSE(Runs(Keeper("tony-keeper /jobs/local-10"), entry));
   EXPECT_FALSE(Runs(Keeper("tony-keeper local-1"), entry));
@@ -243,7 +243,7 @@ TEST(LedgerWitnessTest, AProcessOfAnotherUserJobOrProgramDoesNotRunTheJob) {
   EXPECT_FALSE(Runs(other, entry));
 }
 
-TEST(LedgerWitnessTest, ThisProcessIsReadCorrectly) {
+TEST(LedgerWitnessTest, UserStartTimeAndCommandLineOfThisProcessAreRead) {
   const auto self = ReadVisibleProcess(getpid());
   ASSERT_TRUE(self);
   EXPECT_EQ(self->user, geteuid());
@@ -252,7 +252,7 @@ TEST(LedgerWitnessTest, ThisProcessIsReadCorrectly) {
   EXPECT_FALSE(ReadVisibleProcess(0));
 }
 
-TEST(LedgerWitnessTest, UnprintableBytesAreReplacedInADescription) {
+TEST(LedgerWitnessTest, UnprintableBytesOfAProcessNameAreReplacedInItsDescription) {
   VisibleProcess process = {.pid = 12, .user = 4'000'000'000, .name = "a\033[2Jb\n"};
   EXPECT_EQ(Describe(process), "process 12 (a?[2Jb?) of 4000000000");
 }
@@ -261,12 +261,12 @@ TEST(LedgerWitnessTest, OwnEntriesAreAcceptedWithoutAProcessCheck) {
   EXPECT_EQ(ProcessChecker().Of({.job = {"x"}, .user = geteuid()}), ProcessCheck::kRuns);
 }
 
-TEST(LedgerWitnessTest, AsRootAnEntryWithoutAProcessFailsTheCheck) {
+TEST(LedgerWitnessTest, AsRootAnEntryWithoutARunningProcessFailsTheProcessCheck) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: others may not see all processes";
   EXPECT_EQ(ProcessChecker().Of({.job = {"no-such-job"}, .user = 4'000'000}), ProcessCheck::kNone);
 }
 
-TEST(LedgerLockTest, HoldersAreFoundByTheFolder) {
+TEST(LedgerLockTest, HoldersOfTheLedgerLockAreFoundByTheFoldersDeviceAndInode) {
   const std::string locks =
       "1: POSIX  ADVISORY  WRITE 11 fe:00:77 0 EOF\n2: FLOCK  ADVISORY  WRITE 12 fe:00:77 0 EOF\n"
       "2: -> FLOCK  ADVISORY  WRITE 13 fe:00:77 0 EOF\n3: FLOCK  ADVISORY  READ 14 fe:01:77 0 EOF\n"
@@ -275,7 +275,7 @@ TEST(LedgerLockTest, HoldersAreFoundByTheFolder) {
   EXPECT_THAT(LockHoldersIn("", makedev(0xfe, 0), 77), IsEmpty());
 }
 
-TEST(LedgerLockTest, OurOwnLockIsNotListedAsAHolder) {
+TEST(LedgerLockTest, ThisProcessIsNotListedAsAHolderOfTheLedgerLock) {
   const TempFolder folder;
   const UniqueFd own(open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(own.get(), LOCK_SH), 0);
@@ -298,13 +298,13 @@ class MachineTest : public testing::Test {
   TempFolder root_;
 };
 
-TEST_F(MachineTest, MemoryIsReadFromTheKernel) {
+TEST_F(MachineTest, MachineMemoryIsReadFromProcMeminfo) {
   HasMemory();
   EXPECT_EQ(Detected().memory_mb, 8192);
   EXPECT_GE(Detected().cores, 1);
 }
 
-TEST_F(MachineTest, TheLowestCgroupV2LimitOnTheWayUpCounts) {
+TEST_F(MachineTest, MachineMemoryIsCappedByTheLowestCgroupV2LimitOfAllAncestors) {
   HasMemory();
   Write("proc/self/cgroup", "0::/user.slice/job\n");
   Write("sys/fs/cgroup/user.slice/memory.max", "1073741824\n");
@@ -312,7 +312,7 @@ TEST_F(MachineTest, TheLowestCgroupV2LimitOnTheWayUpCounts) {
   EXPECT_EQ(Detected().memory_mb, 1024);
 }
 
-TEST_F(MachineTest, TheCgroupV1MemoryHierarchyCounts) {
+TEST_F(MachineTest, MachineMemoryIsCappedByTheCgroupV1MemoryLimit) {
   HasMemory();
   Write("proc/self/cgroup", "9:name=systemd:/\n5:cpu,memory:/docker/abc\n");
   Write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -321,25 +321,25 @@ TEST_F(MachineTest, TheCgroupV1MemoryHierarchyCounts) {
   EXPECT_EQ(Detected().memory_mb, 2048);
 }
 
-TEST_F(MachineTest, WithAHostPathInAContainerTheMountedRootCounts) {
+TEST_F(MachineTest, MachineMemoryInAContainerIsCappedByTheLimitAtTheCgroupMountsRoot) {
   HasMemory();
   Write("proc/self/cgroup", "0::/../../docker/abc\n");
   Write("sys/fs/cgroup/memory.max", "536870912\n");
   EXPECT_EQ(Detected().memory_mb, 512);
 }
 
-TEST_F(MachineTest, GpusAreNumberedAsCudaDoes) {
+TEST_F(MachineTest, GpusAreNumberedFromZeroWithoutGapsAsInCuda) {
   for (const char* name : {"nvidia3", "nvidia5", "nvidiactl", "nvidia-uvm", "nvidia-caps", "null"})
     Write(std::string("dev/") + name, "");
   EXPECT_THAT(Detected().gpus, ElementsAre(0, 1));
 }
 
-TEST_F(MachineTest, WithoutProcItHasNothing) {
+TEST_F(MachineTest, WithoutProcAndDevAMachineHasNoMemoryAndNoGpus) {
   EXPECT_EQ(Detected().memory_mb, 0);
   EXPECT_THAT(Detected().gpus, IsEmpty());
 }
 
-TEST_F(MachineTest, ThisMachineHasMemory) { EXPECT_GT(DetectMachine().memory_mb, 100); }
+TEST_F(MachineTest, MoreThan100MbOfMemoryAreDetectedOnThisMachine) { EXPECT_GT(DetectMachine().memory_mb, 100); }
 
 Machine FromJson(std::string_view json, const Machine& detected = {}) {
   const auto stated = MachineFromJson(json, detected);
@@ -363,12 +363,12 @@ TEST(MachineJsonTest, LimitsApplyToAllUsersOrToUsersByNameOrNumber) {
   EXPECT_EQ(machine.LimitsOf(12345), machine.user_limits);
 }
 
-TEST(MachineJsonTest, FieldsWithoutEffectAreNamed) {
+TEST(MachineJsonTest, UnknownFieldsAndUnknownUsersAreNamedInWarnings) {
   const auto stated = Must(MachineFromJson(R"({"user_limit":{},"users":{"nobody-of-this-name":{"gpus":1}}})", {}));
   EXPECT_THAT(stated.warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name:")));
 }
 
-TEST(MachineJsonTest, LimitsAreReadStrictly) {
+TEST(MachineJsonTest, InvalidUserLimitsAreRefusedAndTheErrorNamesTheField) {
   for (const char* json : {R"({"user_limits":7})", R"({"user_limits":{"memory":1}})",
                            R"({"user_limits":{"memory_mb":-1}})", R"({"user_limits":{"run_minutes":0}})"})
     EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("field user_limits")) << json;
@@ -376,7 +376,7 @@ TEST(MachineJsonTest, LimitsAreReadStrictly) {
     EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("field users")) << json;
 }
 
-TEST(MachineJsonTest, NonsenseIsRefusedByTheNameOfItsField) {
+TEST(MachineJsonTest, InvalidMemoryAndGpuValuesAreRefusedAndTheErrorNamesTheField) {
   for (const char* json :
        {R"({"memory_mb":0})", R"({"memory_mb":-1})", R"({"memory_mb":"2g"})", R"({"memory_mb":1e99})"})
     EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("memory_mb")) << json;

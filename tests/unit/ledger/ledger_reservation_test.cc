@@ -90,7 +90,7 @@ class LedgerClaimTest : public testing::Test {
   LedgerFolder folder_ = *LedgerFolder::Find(temp_.path(), (temp_.path() / "ledger").string());
 };
 
-TEST_F(LedgerClaimTest, AFittingJobIsAdmittedAtOnceAndNeverInsideEnter) {
+TEST_F(LedgerClaimTest, AJobThatFitsIsAdmittedRightAfterTheEnterCallReturns) {
   const auto job = Enter("a", {.memory_mb = 1000, .gpus = 2});
   EXPECT_FALSE(job->admitted);
   EXPECT_EQ(job->claim->lock(), -1);
@@ -102,7 +102,7 @@ TEST_F(LedgerClaimTest, AFittingJobIsAdmittedAtOnceAndNeverInsideEnter) {
 }
 
 // Another user can make such links if fs.protected_hardlinks is 0.
-TEST_F(LedgerClaimTest, AFalseRunningLinkOfAQueuedJobBlocksNoJob) {
+TEST_F(LedgerClaimTest, AHardLinkThatMarksAQueuedJobAsRunningDoesNotBlockItsAdmission) {
   const auto first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const auto second = Enter("b");
@@ -112,7 +112,7 @@ TEST_F(LedgerClaimTest, AFalseRunningLinkOfAQueuedJobBlocksNoJob) {
   ASSERT_TRUE(WaitUntilAdmitted(*second));
 }
 
-TEST_F(LedgerClaimTest, TheSecondJobOfSixtyPercentIsAdmittedWhenTheFirstLeaves) {
+TEST_F(LedgerClaimTest, ASecondJobOf60PercentOfTheMemoryIsAdmittedWhenTheFirstLeaves) {
   const auto first = Enter("a"), second = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   ASSERT_TRUE(WaitUntilToldWhy(*second, "waits for 600 MB of memory: 400 of 1000 MB are free"));
@@ -125,7 +125,7 @@ TEST_F(LedgerClaimTest, TheSecondJobOfSixtyPercentIsAdmittedWhenTheFirstLeaves) 
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(LedgerClaimTest, AQueuedJobIsAdmittedSoonAfterAHolderIsKilled) {
+TEST_F(LedgerClaimTest, AQueuedJobIsAdmittedWithin900MillisecondsAfterTheRunningJobIsKilled) {
   int told[2];
   ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
   const pid_t holder = StartHolder("a", kSixtyPercent, told[1]);
@@ -145,7 +145,7 @@ TEST_F(LedgerClaimTest, AQueuedJobIsAdmittedSoonAfterAHolderIsKilled) {
   close(told[1]);
 }
 
-TEST_F(LedgerClaimTest, AReservationLastsUntilAChildWithTheLockEnds) {
+TEST_F(LedgerClaimTest, AReservationOutlivesItsKeeperUntilTheChildWithTheLockEnds) {
   const auto first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const pid_t executor = fork();
@@ -161,7 +161,7 @@ TEST_F(LedgerClaimTest, AReservationLastsUntilAChildWithTheLockEnds) {
   EXPECT_TRUE(WaitUntilAdmitted(*second));
 }
 
-TEST_F(LedgerClaimTest, ALaterKeeperHasTheSameGpusAtOnce) {
+TEST_F(LedgerClaimTest, ALaterKeeperOfARunningJobGetsTheSameGpusAtOnce) {
   auto other = Enter("x", {.memory_mb = 1, .gpus = 1}), first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*other) && WaitUntilAdmitted(*first));
   EXPECT_THAT(first->claim->gpus(), ElementsAre(5));
@@ -174,7 +174,7 @@ TEST_F(LedgerClaimTest, ALaterKeeperHasTheSameGpusAtOnce) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, ARunningJobIsAdmittedWhateverTheLedgerContains) {
+TEST_F(LedgerClaimTest, AJobThatAlreadyRunsIsAdmittedEvenIfTheMachineIsFull) {
   const auto first = Enter("a"), waits = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const auto runs = Enter("c", kSixtyPercent, /*runs=*/true);
@@ -191,7 +191,7 @@ TEST_F(LedgerClaimTest, ARequestThatNeverFitsIsReportedAndBlocksNoJob) {
   EXPECT_TRUE(WaitUntilAdmitted(*huge));
 }
 
-TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
+TEST_F(LedgerClaimTest, ThePendingReasonOfAJobChangesWhenTheJobBeforeItLeaves) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c", {.memory_mb = 500});
   ASSERT_TRUE(WaitUntilToldWhy(*third, "job b of the same user is queued before it"));
   second->claim->Leave();
@@ -199,7 +199,7 @@ TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
   EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("in the line")));
 }
 
-TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsRecreated) {
+TEST_F(LedgerClaimTest, ALedgerFolderThatIsRemovedWhileJobsWaitIsRecreated) {
   const auto first = Enter("a", {.memory_mb = 900}), second = Enter("b", {.memory_mb = 101});
   ASSERT_TRUE(WaitUntilToldWhy(*second, "101 MB"));
   fs::remove_all(folder_.path());
@@ -208,7 +208,7 @@ TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsRecreated) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, ARemovedEntryIsEnteredAgainAtTheEnd) {
+TEST_F(LedgerClaimTest, AJobWhoseEntryIsRemovedIsQueuedAgainAtTheEnd) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
   ASSERT_TRUE(WaitUntilToldWhy(*third, "job b of the same user is queued before it"));
   fs::remove(folder_.path() / "0000000002.b.waiting");
@@ -242,7 +242,7 @@ TEST_F(LedgerClaimTest, AFullLedgerFileSystemIsReportedAndRetried) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, ALockThatIsNeverReleasedIsBypassed) {
+TEST_F(LedgerClaimTest, ALedgerLockThatIsNeverReleasedDoesNotBlockAdmissions) {
   const UniqueFd lock(open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const int kind : {LOCK_EX, LOCK_SH}) {
     ASSERT_EQ(flock(lock.get(), kind), 0);
@@ -258,7 +258,7 @@ TEST_F(LedgerClaimTest, ALockThatIsNeverReleasedIsBypassed) {
   }
 }
 
-TEST_F(LedgerClaimTest, AJobOfHigherPriorityReplacesItsUsersQueuedJob) {
+TEST_F(LedgerClaimTest, AJobOfHigherPriorityIsAdmittedBeforeItsUsersQueuedJobs) {
   const auto runs = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*runs));
   const auto low = Enter("b"), last = Enter("c");
@@ -279,7 +279,7 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityReplacesItsUsersQueuedJob) {
   EXPECT_TRUE(WaitUntilAdmitted(*last));
 }
 
-TEST_F(LedgerClaimTest, AQueuedJobOfAUserAtTheLimitReportsTheLimit) {
+TEST_F(LedgerClaimTest, ThePendingReasonOfAJobNamesTheMemoryLimitThatItsUserHasReached) {
   WriteMachine(R"({"memory_mb":1000,"user_limits":{"memory_mb":700}})");
   const auto first = Enter("a", {.memory_mb = 600}), second = Enter("b", {.memory_mb = 200});
   ASSERT_TRUE(
@@ -289,7 +289,7 @@ TEST_F(LedgerClaimTest, AQueuedJobOfAUserAtTheLimitReportsTheLimit) {
   EXPECT_TRUE(WaitUntilAdmitted(*second));
 }
 
-TEST_F(LedgerClaimTest, AQueuedJobReportsTheHoldersAndWhatTheyHold) {
+TEST_F(LedgerClaimTest, ThePendingReasonOfAJobNamesTheRunningJobsAndTheirResources) {
   const auto first = Enter("a"), second = Enter("b");
   EXPECT_TRUE(WaitUntilToldWhy(*second, " holds 600 MB and 1 GPU with a (process "));
 }
@@ -331,7 +331,7 @@ int Contend(const LedgerFolder& folder, const fs::path& alone, int number) {
   return 0;
 }
 
-TEST_F(LedgerClaimTest, TwentyJobsOfSixtyPercentRunOneAtATime) {
+TEST_F(LedgerClaimTest, TwentyJobsOf60PercentOfTheMemoryRunOneAtATime) {
   std::vector<pid_t> children;
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
@@ -423,7 +423,7 @@ int ContendAsOldKeeper(const fs::path& folder, const fs::path& alone, int number
   return 0;
 }
 
-TEST_F(LedgerClaimTest, KeepersOfTheLastReleaseAndOfThisOneTakeTurns) {
+TEST_F(LedgerClaimTest, JobsUnderKeepersOfThePreviousAndOfThisReleaseRunOneAtATime) {
   std::vector<pid_t> children;
   for (int i = 0; i < 16; ++i) {
     const pid_t child = fork();
@@ -441,7 +441,7 @@ TEST_F(LedgerClaimTest, KeepersOfTheLastReleaseAndOfThisOneTakeTurns) {
   }
 }
 
-TEST_F(LedgerClaimTest, KilledJobsDoNotBlockTheNextOne) {
+TEST_F(LedgerClaimTest, KilledJobsLeaveNoReservationThatBlocksTheNextJob) {
   int told[2];
   ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
   std::vector<pid_t> children;

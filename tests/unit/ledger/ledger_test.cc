@@ -140,31 +140,31 @@ struct LedgerWorld {
 };
 
 const TestRow kLedgers[] = {
-    {"AFittingJobIsAdmittedWithTheLowestGpus",
+    {"AJobThatFitsIsAdmittedWithTheFreeGpusOfLowestNumber",
      {{"runs 1 10000 held=1 | waits 2 14000 gpus=2 | may | gets | number", "may | GPUs 0 2 | 3"},
       {"free", "14000 MB, GPUs 0 2 3"}}},
-    {"AJobWithAMegabyteOrAGpuTooManyIsQueued",
+    {"AJobThatRequestsOneMegabyteOrOneGpuMoreThanIsFreeIsQueued",
      {{"runs 1 10000 held=0,1,2 | waits 2 14001 | may", "may not"},
       {"nobody | runs 1 10000 held=0,1,2 | waits 2 0 gpus=2 | may", "may not"},
       {"nobody | runs 1 10000 held=0,1,2 | waits 2 14000 gpus=1 | may", "may"}}},
     {"CoresDoNotLimitAdmission", {{"waits 1 1 vcores=1000 | may", "may"}}},
-    {"ASmallJobDoesNotPassALargeOneThatWaits",
+    {"ASmallJobDoesNotOvertakeALargeJobThatIsQueued",
      {{"runs 1 14000 | waits 2 14000 | waits 3 100 | may 2 | may 3", "may not | may not"}}},
-    {"AJobThatCanNeverFitBlocksNoOther",
+    {"AJobTooLargeForTheMachineBlocksNoOtherJob",
      {{"waits 1 24001 | waits 2 24000 | waits 3 0 gpus=5 | may 1 | may 2 | may 3", "may not | may | may not"}}},
-    {"HoldersOfMoreThanTheMachineHasLeaveNothingFree",
+    {"FreeMemoryIsZeroIfJobsHoldMoreMemoryThanTheMachineHas",
      {{"runs 1 20000 held=0,0,9 | runs 2 20000 | free | waits 3 0 gpus=1 | may", "0 MB, GPUs 1 2 3 | may"},
       {"nobody | runs 1 20000 held=0,0,9 | runs 2 20000 | waits 3 1 | may", "may not"}}},
-    {"TheReasonNamesFreeResourcesAndTheJobsAhead",
+    {"ThePendingReasonNamesFreeResourcesAndTheNumberOfJobsAhead",
      {{"runs 1 19904 held=0,1,2 | waits 2 8192 | waits 3 8192 gpus=2 | waits 4 1 | why 2 | why 3 | why 4",
        "waits for 8192 MB of memory: 4096 of 24000 MB are free | "
        "waits for 8192 MB of memory: 4096 of 24000 MB are free and 2 GPUs: 1 of 4 is free; 1 job is before it | "
        "waits for its turn; 2 jobs are before it"},
       {"waits 9 25000 | why 9",
        "requests 25000 MB of memory and 0 GPUs, and this machine has only 24000 MB and 4 GPUs"}}},
-    {"NumbersStopGrowingAtTheirLimit",
+    {"EntryNumbersStopGrowingAtTheirMaximum",
      {{"number", "1"}, {StrCat("waits ", kMostNumber, " 1 | number"), StrCat(kMostNumber)}}},
-    {"GpusThatAKeeperIsNotToUseDoNotCount",
+    {"OnlyGpusInTheSubmittersCudaVisibleDevicesAreAssigned",
      {{"runs 1 1 held=2 | waits 2 1 gpus=1 among=2,3 | gets", "GPUs 3"},
       {"nobody | runs 1 1 held=2 | waits 2 1 gpus=2 among=2,3 | may | why",
        "may not | waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free"},
@@ -172,19 +172,19 @@ const TestRow kLedgers[] = {
     {"ANewJobQueuesBehindOneJobOfEachOtherUser",
      {{"waits 1 10 user=1 | waits 2 10 user=1 | waits 3 10 user=2 | waits 4 10 user=3 | before 4",
        "before: job-1 job-3"}}},
-    {"ADeferredJobIsAheadOfNoOther", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
+    {"ADeferredJobBlocksNoOtherJob", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
 };
 TABLE_TEST(LedgerTest, kLedgers, ScriptIn<LedgerWorld>());
 
 const TestRow kUserLimits[] = {
-    {"AUsersOwnLimitsOverrideTheGeneralOnes",
+    {"LimitsForOneUserOverrideTheLimitsForAllUsers",
      {{"limits 8000 | limits-of 1 | limits-of 7", "8000 MB, 1 GPUs | 12000 MB, 1 GPUs"}}},
-    {"AUserAtTheLimitIsQueuedAndBlocksNoOther",
+    {"AJobAboveItsUsersLimitIsQueuedAndBlocksNoOtherUser",
      {{"limits 8000 | runs 1 6000 user=1 | waits 2 2001 user=1 | waits 3 8000 user=2 | fits 2 | why 2 | may 3",
        "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time (machine.json), and has 6000 "
        "| "
        "may"}}},
-    {"HoldingsBeyondAUsersLimitDoNotCount",
+    {"ResourcesThatAUserHoldsAboveTheLimitAreTreatedAsFree",
      {{"limits 8000 | runs 1 20000 held=0,1,2 user=1 | free", "16000 MB, GPUs 1 2 3"}}},
 };
 TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
@@ -192,7 +192,7 @@ TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
 // The machine has 1000 MB. Our job belongs to user 0, ann's job to user 1, and bob's job to user 2.
 const TestRow kTurns[] = {
     {"AJobThatIsAloneIsAdmittedAtOnce", {{"small | mine 1 1000 gpus=1 | next", "admit, GPUs 0"}}},
-    {"AJobWaitsForEarlierEntriesAndNotForLaterOnes",
+    {"AJobWaitsForJobsQueuedBeforeItAndNotForLaterJobs",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 5 600 | next", "wait for ann"},
       {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=ann | waits 0 500 user=3 | waits 1 500 user=1 | mine 5 600 "
        "| next",
@@ -203,33 +203,33 @@ const TestRow kTurns[] = {
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next",
        "wait for job-3 job-5"},
       {"nobody | runs 1 600 user=2 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next", "wait for job-5"}}},
-    {"AJobThatFitsAndDoesNotStartIsPassedAfterAWhile",
+    {"AQueuedJobThatFitsButDoesNotStartIsOvertakenAfter5Seconds",
      {{"small | waits 3 500 user=1 job=ann | mine 5 600 | next | looks-after-its-patience", "wait for ann | yes"},
       {"next 1 -1 | next 1 | passed", "wait for ann | admit | passed ann"}}},
-    {"AJobThatDoesNotFitYetIsNotPassed",
+    {"AQueuedJobThatDoesNotFitYetIsNotOvertaken",
      {{"small | waits 3 500 user=1 job=ann | runs 1 600 user=2 | mine 5 100 | next | next 10",
        "wait for ann | wait for ann"},
       {"nobody | waits 3 500 user=1 job=ann | mine 5 100 | next 10",
        // The patience with ann begins when there is room.
        "wait for ann"}}},
-    {"AJobFurtherBackGetsMoreTimeBeforeItIsPassed",
+    {"AQueuedJobFurtherBackIsOvertakenOnlyHalfASecondLater",
      {{"small | waits 3 500 user=1 job=ann | waits 4 500 user=2 job=bob | mine 9 600 | next | next 1 | next 1 more",
        "^wait | wait for bob | admit"}}},
-    {"AJobOfAUserAtTheLimitBlocksNoOther",
+    {"AJobAboveItsUsersLimitDoesNotBlockAJobOfAnotherUser",
      {{"small | limits 700 | runs 1 400 user=1 | waits 3 400 user=1 | mine 9 100 | next", "admit"}}},
     {"AJobIsDeferredWhenItsUserIsAtTheLimit",
      {{"small | limits 700 | runs 1 400 | mine 9 400 | next", "~step aside: "},
       {"next", "~may have 700 MB at a time"}}},
-    {"ADeferredJobWaitsForItsUsersLastJobAhead",
+    {"ADeferredJobWaitsForTheNearestEarlierJobOfItsUser",
      {{"small | waits 3 100 | aside 5 100 | aside 7 100 | aside 9 100 | next", "wait for job-7"},
       {"nobody | waits 3 100 | aside 9 100 | next", "wait for job-3"}}},
     {"ADeferredJobJoinsTheQueueWhenItsUsersOtherJobIsAdmitted",
      {{"small | runs 3 100 | waits 12 100 user=1 | aside 9 100 | next", "join as 13"}}},
-    {"AHigherPriorityReplacesItsUsersQueuedJob",
+    {"AJobOfHigherPriorityTakesTheQueuePositionOfItsUsersQueuedJob",
      {{"small | waits 3 100 | waits 2 100 user=1 | aside 9 100 priority=1 | next", "join as 3 in place of job-3"}}},
-    {"AJobOfAnEarlierReleaseKeepsItsPosition",
+    {"AHigherPriorityDoesNotDisplaceAJobOfAnEarlierRelease",
      {{"small | waits 3 100 old | aside 9 100 priority=1 | next", "^wait for"}}},
-    {"APositionPassedToAnotherJobOfTheUserStaysTheUsers",
+    {"AQueuePositionCanBePassedOnlyOnceToAnotherJobOfTheSameUser",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 9 600 | next", "wait for ann"},
       {"nobody | runs 1 600 user=2 | aside 3 500 user=1 job=ann | waits 3 500 user=1 job=urgent | mine 9 600 | next",
        "wait for urgent"},
@@ -247,13 +247,13 @@ const TestRow kRooms[] = {
 };
 TABLE_TEST(LedgerRoomTest, kRooms, ScriptIn<LedgerWorld>());
 
-TEST(LedgerAskTest, ARequestIsTheSumOverAllTasks) {
+TEST(LedgerAskTest, TheRequestOfAJobIsTheSumOfTheResourcesOfAllTasks) {
   JobSpec spec;
   spec.roles = {Role("ps", 2, 1000), Role("worker", 3, 2000, 2)};
   EXPECT_EQ(AskOf(spec), (LedgerRequest{.memory_mb = 8000, .vcores = 5, .gpus = 6}));
 }
 
-TEST(LedgerAskTest, OnlyGpusThatTheSubmitterChoseCount) {
+TEST(LedgerAskTest, TheRequestOfAJobIsRestrictedToTheSubmittersCudaVisibleDevices) {
   JobSpec spec;
   spec.roles = {Role("worker", 1, 1, 2)};
   const auto among = [&](const std::vector<std::string>& environment) { return AskOf(spec, environment).gpus_among; };
@@ -269,7 +269,7 @@ Status CheckAsk(const std::vector<RoleSpec>& roles, const Machine& machine, int6
   return CheckEverFits(spec, machine, user);
 }
 
-TEST(LedgerAskTest, ARequestBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
+TEST(LedgerAskTest, ARefusedMemoryRequestNamesTheRequestedMbTheMachinesMbAndTheConfigKey) {
   const std::vector roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
   ExpectError(
       CheckAsk(roles, {.memory_mb = 7800}), ErrorCode::kInvalid,
@@ -278,21 +278,21 @@ TEST(LedgerAskTest, ARequestBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
   EXPECT_TRUE(CheckAsk(roles, {.memory_mb = 10240}).ok());
 }
 
-TEST(LedgerAskTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
+TEST(LedgerAskTest, ARefusedGpuRequestNamesTheRequestedGpusTheMachinesGpusAndTheConfigKey) {
   const std::vector roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
   ExpectError(CheckAsk(roles, {.memory_mb = 100}),
               "the job requests 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
   ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; set");
 }
 
-TEST(LedgerAskTest, AJobWithoutRolesIsReferredToItsOwnKey) {
+TEST(LedgerAskTest, TheErrorForAJobWithoutRolesThatDoesNotFitNamesTheKeyTonyAmMemory) {
   RoleSpec driver = Role("driver", 1, 2048);  // a role may have this name
   ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.driver.memory");
   driver.key_prefix = "tony.am";
   ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.am.memory");
 }
 
-TEST(LedgerAskTest, ARequestBeyondItsUsersLimitsIsRefusedWithBothNumbers) {
+TEST(LedgerAskTest, ARequestAboveTheUsersLimitIsRefusedWithTheRequestedAndTheAllowedAmount) {
   Machine machine = kMachine;
   machine.user_limits = {.memory_mb = 8000, .gpus = 1};
   machine.users[7] = {.memory_mb = 12000};
@@ -386,7 +386,7 @@ class Traffic {
   std::vector<LedgerEntry> entries_;
 };
 
-TEST(LedgerPropertyTest, NothingIsEverGivenTwiceAndTheOrderIsKept) {
+TEST(LedgerPropertyTest, MemoryAndGpusAreNeverGivenTwiceAndJobsAreAdmittedInOrder) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Traffic traffic(seed);
@@ -397,7 +397,7 @@ TEST(LedgerPropertyTest, NothingIsEverGivenTwiceAndTheOrderIsKept) {
   }
 }
 
-TEST(LedgerPropertyTest, NoJobWaitsForeverIfHoldersLeave) {
+TEST(LedgerPropertyTest, EachJobThatFitsTheMachineIsAdmittedIfRunningJobsLeave) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Traffic traffic(seed);
@@ -406,7 +406,7 @@ TEST(LedgerPropertyTest, NoJobWaitsForeverIfHoldersLeave) {
   }
 }
 
-TEST(LedgerPropertyTest, JobsOfSixtyPercentTakeTurnsInTheirOrder) {
+TEST(LedgerPropertyTest, JobsOf60PercentOfTheMemoryAreAdmittedOneByOneInOrder) {
   std::vector<LedgerEntry> entries;
   for (int64_t number = 1; number <= 10; ++number) entries.push_back(Waits(number, 14400));
   while (!entries.empty()) {
@@ -446,7 +446,7 @@ TEST(LedgerBeliefTest, AnEntryThatAKeeperCanHaveMadeIsAccepted) {
   EXPECT_EQ(WhyNot(old), "");
 }
 
-TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsRejected) {
+TEST(LedgerBeliefTest, AnEntryWhoseUserRunsNoProcessOfTheJobIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.witness = ProcessCheck::kNone;
   const ValidatedEntries belief = Judge({fake}, kSmallMachine, kSmallMachine);
@@ -454,7 +454,7 @@ TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsRejected) {
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "no process of the entry's user runs this job"}}));
 }
 
-TEST(LedgerBeliefTest, AnImpossiblyHighNumberIsRejected) {
+TEST(LedgerBeliefTest, AnEntryWithAnImpossiblyHighNumberIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.entry.number = kMostNumber;
   EXPECT_EQ(WhyNot(fake), "");
@@ -462,7 +462,7 @@ TEST(LedgerBeliefTest, AnImpossiblyHighNumberIsRejected) {
   EXPECT_THAT(WhyNot(fake), HasSubstr("the entry's queue number is too high:"));
 }
 
-TEST(LedgerBeliefTest, AHolderOfMoreThanTheMachineHasIsRejected) {
+TEST(LedgerBeliefTest, AnAdmittedEntryWithMoreMemoryThanTheMachineHasIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.entry.ask.memory_mb = 1001;
   EXPECT_EQ(WhyNot(fake), "") << "it only waits: it can never fit, and holds nobody up";
@@ -471,7 +471,7 @@ TEST(LedgerBeliefTest, AHolderOfMoreThanTheMachineHasIsRejected) {
   EXPECT_EQ(WhyNot(fake, {.memory_mb = 2000}), "") << "it was admitted before machine.json said less";
 }
 
-TEST(LedgerBeliefTest, AHolderOfMoreGpusThanRequestedIsRejected) {
+TEST(LedgerBeliefTest, AnEntryThatHoldsMoreGpusThanItRequestedIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.entry.place = Place::kAdmitted;
   fake.entry.ask.gpus = 1;
@@ -479,7 +479,7 @@ TEST(LedgerBeliefTest, AHolderOfMoreGpusThanRequestedIsRejected) {
   EXPECT_EQ(WhyNot(fake), "it holds 2 GPUs and requested only 1");
 }
 
-TEST(LedgerBeliefTest, AnEntryThatOthersMayWriteOrOfAnotherJobIsRejected) {
+TEST(LedgerBeliefTest, AnEntryWritableByOthersOrWithTwoDifferentJobNamesIsRejected) {
   UncheckedEntry fake = Seen("a");
   fake.writable_by_others = true;
   EXPECT_EQ(WhyNot(fake), "users other than the entry's owner may write to the entry");
@@ -488,7 +488,7 @@ TEST(LedgerBeliefTest, AnEntryThatOthersMayWriteOrOfAnotherJobIsRejected) {
   EXPECT_EQ(WhyNot(fake), "the entry's name and the entry's content name different jobs");
 }
 
-TEST(LedgerBeliefTest, TheNameOfAFileThatHoldsMostCounts) {
+TEST(LedgerBeliefTest, AnEntryFileNamedBothWaitingAndRunningIsReadAsRunning) {
   UncheckedEntry waits = Seen("a", 5), runs = Seen("a", 5), other = Seen("b", 6);
   runs.name = "a.running";
   runs.entry.place = Place::kAdmitted;
@@ -498,7 +498,7 @@ TEST(LedgerBeliefTest, TheNameOfAFileThatHoldsMostCounts) {
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "the entry is the same file as a.running"}}));
 }
 
-TEST(LedgerBeliefTest, ALinkThatClaimsMoreThanItsContentIsRejected) {
+TEST(LedgerBeliefTest, AHardLinkThatMarksANeverAdmittedEntryAsRunningIsRejected) {
   UncheckedEntry waits = Seen("a", 5), fake = Seen("a", 5);
   fake.entry.place = Place::kAdmitted;
   waits.content_never_admitted = fake.content_never_admitted = true;

@@ -52,7 +52,7 @@ class LocalAmLauncherTest : public ::testing::Test {
   JobRecords with_programs_ = LocalJobRecords("");
 };
 
-TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironment) {
+TEST_F(LocalAmLauncherTest, TheKeeperIsStartedDetachedWithTheJobsStoredEnvironment) {
   ASSERT_TRUE(launcher_.Start(records_).ok());
   ASSERT_THAT(runner_.started, SizeIs(1));
   const ProcessSpec& keeper = runner_.started[0];
@@ -66,7 +66,7 @@ TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironme
   EXPECT_EQ(keeper.stderr_file, keeper.stdout_file);
 }
 
-TEST_F(LocalAmLauncherTest, AStartedKeeperIsVisibleAndPreventsASecondOne) {
+TEST_F(LocalAmLauncherTest, AStartedKeeperIsReportedAsStartingAndPreventsASecondKeeper) {
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
   EXPECT_TRUE(*launcher_.Start(records_));
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kStarting);
@@ -78,13 +78,13 @@ TEST_F(LocalAmLauncherTest, AStartedKeeperIsVisibleAndPreventsASecondOne) {
   EXPECT_TRUE(*launcher_.Start(records_));
 }
 
-TEST_F(LocalAmLauncherTest, NoKeeperIsStartedBesideOneOfAnEarlierRelease) {
+TEST_F(LocalAmLauncherTest, NoKeeperIsStartedBesideAKeeperOfAnEarlierRelease) {
   const auto kept = JobFolder(records_).Lock("keeper.lock");
   EXPECT_FALSE(*launcher_.Start(records_));
   EXPECT_THAT(runner_.started, SizeIs(0));
 }
 
-TEST_F(LocalAmLauncherTest, AFinishedJobGetsAKeeperOnlyIfItsAmStillRuns) {
+TEST_F(LocalAmLauncherTest, AKeeperIsStartedForAFinishedJobOnlyIfItsAmStillRuns) {
   std::ofstream(JobFolder(records_).finished()) << "";
   EXPECT_FALSE(*launcher_.Start(records_));
   EXPECT_THAT(runner_.started, SizeIs(0));
@@ -92,13 +92,13 @@ TEST_F(LocalAmLauncherTest, AFinishedJobGetsAKeeperOnlyIfItsAmStillRuns) {
   EXPECT_TRUE(*launcher_.Start(records_));
 }
 
-TEST_F(LocalAmLauncherTest, AJobIsRestartedWithTheProgramsItBeganWith) {
+TEST_F(LocalAmLauncherTest, TheKeeperIsStartedFromTheProgramsStoredForTheJob) {
   StorePrograms();
   ASSERT_TRUE(launcher_.Start(with_programs_).ok());
   EXPECT_EQ(runner_.started[0].argv[0], (temp_.path() / "programs/abc/tony-keeper").string());
 }
 
-TEST_F(LocalAmLauncherTest, AJobWithMissingProgramsIsRestartedWithTheSiblingPrograms) {
+TEST_F(LocalAmLauncherTest, AJobWithAMissingStoredProgramIsStartedWithTheInstalledPrograms) {
   pid_t pid = 5'000'001;
   for (const std::string_view gone : kJobPrograms) {
     StorePrograms();
@@ -109,13 +109,13 @@ TEST_F(LocalAmLauncherTest, AJobWithMissingProgramsIsRestartedWithTheSiblingProg
   }
 }
 
-TEST_F(LocalAmLauncherTest, AProgramThatCannotBeStartedIsReported) {
+TEST_F(LocalAmLauncherTest, AKeeperThatCannotBeStartedIsReported) {
   runner_.failure = Error{ErrorCode::kNotFound, "start /x/tony-keeper: no such file or directory"};
   ExpectError(launcher_.Start(records_), runner_.failure->message);
   EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
 }
 
-TEST_F(LocalAmLauncherTest, JobWithoutItsEnvironmentIsNotStarted) {
+TEST_F(LocalAmLauncherTest, AJobWithoutItsStoredEnvironmentIsNotStarted) {
   std::filesystem::remove(records_.place() / "environment");
   EXPECT_EQ(launcher_.Start(records_).error().code, ErrorCode::kNotFound);
   EXPECT_THAT(runner_.started, SizeIs(0));

@@ -67,7 +67,7 @@ TEST_F(LastLinesTest, AnEmptyLogHasNoLines) {
   EXPECT_EQ(FindLastLines(LogOf(UniqueFd(dup(null.get()))).get(), 5, kNoLimit, true).end, 0u);
 }
 
-TEST_F(LastLinesTest, OnlyWholeLinesWithinTheLimitAreReturned) {
+TEST_F(LastLinesTest, OnlyWholeLinesWithinTheByteLimitAreReturned) {
   Put("one\ntwo\nthree\n");
   EXPECT_EQ(Last(3, 14), "one\ntwo\nthree\n");
   EXPECT_EQ(Last(3, 13), "two\nthree\n");
@@ -77,7 +77,7 @@ TEST_F(LastLinesTest, OnlyWholeLinesWithinTheLimitAreReturned) {
   EXPECT_EQ(Last(3, 0), "");
 }
 
-TEST_F(LastLinesTest, ALineLongerThanTheLimitIsCutAtACharacter) {
+TEST_F(LastLinesTest, ALineLongerThanTheByteLimitIsCutBetweenCharacters) {
   Put("one\n\xC3\xA9\xE2\x82\xACx\n");
   EXPECT_EQ(Last(1, 5), "\xE2\x82\xACx\n");
   EXPECT_EQ(Last(1, 4), "x\n");
@@ -85,7 +85,7 @@ TEST_F(LastLinesTest, ALineLongerThanTheLimitIsCutAtACharacter) {
   EXPECT_EQ(Last(1, 2), "x\n");
 }
 
-TEST_F(LastLinesTest, ACharacterThatIsStillBeingWrittenIsLeftForLater) {
+TEST_F(LastLinesTest, AnIncompleteCharacterAtTheEndOfAGrowingLogIsNotReturned) {
   Put("one\nab\xE2\x82");
   EXPECT_EQ(Last(1, kNoLimit, true), "ab");
   EXPECT_EQ(Last(0, kNoLimit, true), "");
@@ -94,7 +94,7 @@ TEST_F(LastLinesTest, ACharacterThatIsStillBeingWrittenIsLeftForLater) {
 }
 
 // Lines whose ends are on, before and behind the borders of the pieces that are read.
-TEST_F(LastLinesTest, LinesOfAnyLengthAreFoundAcrossPieces) {
+TEST_F(LastLinesTest, LinesOfAnyLengthAreFoundAcrossReadBlocks) {
   std::string all;
   std::vector<size_t> begins;
   for (const size_t length : {65536, 1, 65535, 65537, 3, 131072, 0, 0, 200'000, 65536 - 7, 5}) {
@@ -113,7 +113,7 @@ TEST_F(LastLinesTest, LinesOfAnyLengthAreFoundAcrossPieces) {
   }
 }
 
-TEST_F(LastLinesTest, TextBehindACutBeginsALine) {
+TEST_F(LastLinesTest, TextAfterAHoleInALogBeginsALine) {
   if (!PutAroundAHole("of a line\ntail\n")) GTEST_SKIP() << "this file system does not tell where holes are";
   EXPECT_EQ(Last(1), "tail\n");
   EXPECT_EQ(Last(2), "of a line\ntail\n");
@@ -126,14 +126,14 @@ TEST_F(LastLinesTest, TextBehindACutBeginsALine) {
   EXPECT_EQ(FindLastLines(log_.get(), 4, 27, false).begin, kMb - 12);
 }
 
-TEST_F(LastLinesTest, ALineEndBeforeACutBeginsNoLine) {
+TEST_F(LastLinesTest, ALineEndJustBeforeAHoleAddsNoEmptyLine) {
   if (!PutAroundAHole("tail\n")) GTEST_SKIP() << "this file system does not tell where holes are";
   Put("\n", kMb - 1);
   EXPECT_EQ(FindLastLines(log_.get(), 1, kNoLimit, false).begin, 8 * kMb);
   EXPECT_EQ(FindLastLines(log_.get(), 2, kNoLimit, false).begin, kMb - 12);
 }
 
-TEST_F(LastLinesTest, OnlyTheNeededBytesAreRead) {
+TEST_F(LastLinesTest, TheLastLinesOfA64MbLogAreFoundByReadingLessThan200Kb) {
   constexpr uint64_t kSize = 64 * kMb;
   const std::string line = std::string(127, 'l') + "\n";
   std::string piece;

@@ -52,7 +52,7 @@ class LocalLogSourceTest : public testing::Test {
   const LocalLogSource logs_{LocalJobRecords(temp_.path())};
 };
 
-TEST_F(LocalLogSourceTest, AttemptsAreSortedByTaskAndNumberAndOtherNamesAreIgnored) {
+TEST_F(LocalLogSourceTest, AttemptsAreSortedByTaskAndNumberAndOtherFoldersAreIgnored) {
   EXPECT_THAT(Attempts(), IsEmpty());
   for (const char* name : {"worker-10/1", "worker-2/11", "worker-2/2", "my-role-0/1", "worker-2/x", "worker-2/0", "am"})
     Folder(name);
@@ -60,7 +60,7 @@ TEST_F(LocalLogSourceTest, AttemptsAreSortedByTaskAndNumberAndOtherNamesAreIgnor
   EXPECT_THAT(Attempts(TaskId{"worker", 2}), ElementsAre("worker:2#2", "worker:2#11"));
 }
 
-TEST_F(LocalLogSourceTest, ALogIsARegularFileInAFolder) {
+TEST_F(LocalLogSourceTest, OnlyARegularFileIsOpenedAsALog) {
   EXPECT_EQ(Read(), "no log");
   const fs::path folder = Folder();
   EXPECT_EQ(Read(), "no log");
@@ -76,7 +76,7 @@ TEST_F(LocalLogSourceTest, ALogIsARegularFileInAFolder) {
 }
 
 // A task may put a link in the place of its log, and the reader may be root.
-TEST_F(LocalLogSourceTest, ALinkIsNotFollowed) {
+TEST_F(LocalLogSourceTest, ASymlinkInPlaceOfALogOrAnAttemptFolderIsNotFollowed) {
   const fs::path folder = Folder();
   Write(temp_.path() / "secret", "secret");
   fs::create_symlink(temp_.path() / "secret", folder / "stdout");
@@ -93,7 +93,7 @@ TEST_F(LocalLogSourceTest, ALinkIsNotFollowed) {
   EXPECT_EQ(logs_.List({{"worker", 0}, 1}), std::nullopt);
 }
 
-TEST_F(LocalLogSourceTest, OnlyAFolderIsAnAttempt) {
+TEST_F(LocalLogSourceTest, FilesPipesAndSymlinksAreNotListedAsAttempts) {
   const fs::path task = Folder().parent_path();
   Write(task / "2147483647", "");
   ASSERT_EQ(mkfifo((task / "2").c_str(), 0600), 0);
@@ -107,7 +107,7 @@ TEST_F(LocalLogSourceTest, ANameWithLeadingZerosIsNotAnAttempt) {
   EXPECT_THAT(Attempts(), ElementsAre("worker:0#1"));
 }
 
-TEST_F(LocalLogSourceTest, ALinkInThePlaceOfATasksFolderIsNotFollowed) {
+TEST_F(LocalLogSourceTest, ASymlinkInPlaceOfATaskFolderIsNotFollowed) {
   const fs::path task = Folder().parent_path();
   Write(task / "1/stdout", "secret");
   ASSERT_EQ(Read(), "secret");
@@ -119,7 +119,7 @@ TEST_F(LocalLogSourceTest, ALinkInThePlaceOfATasksFolderIsNotFollowed) {
   EXPECT_THAT(Watched(logs_), IsEmpty());
 }
 
-TEST_F(LocalLogSourceTest, ALinkInThePlaceOfAllLogsIsNotFollowed) {
+TEST_F(LocalLogSourceTest, ASymlinkInPlaceOfTheLogsFolderIsNotFollowed) {
   Write(Folder() / "stdout", "secret");
   fs::rename(temp_.path() / "logs", temp_.path() / "elsewhere");
   fs::create_directory_symlink(temp_.path() / "elsewhere", temp_.path() / "logs");
@@ -129,7 +129,7 @@ TEST_F(LocalLogSourceTest, ALinkInThePlaceOfAllLogsIsNotFollowed) {
   EXPECT_THAT(Watched(logs_), IsEmpty());
 }
 
-TEST_F(LocalLogSourceTest, AJobsFolderMayBeReachedByALink) {
+TEST_F(LocalLogSourceTest, LogsAreFoundThroughASymlinkToTheJobFolder) {
   Write(Folder() / "stdout", "words");
   const TempFolder other;
   fs::create_directory_symlink(temp_.path(), other.path() / "job");

@@ -149,7 +149,7 @@ TEST_F(LogFollowerTest, EachProcessOfATaskIsFollowed) {
   EXPECT_THAT(pieces_, testing::ElementsAre("worker:0#1/stdout:one\n", "worker:0#1/stderr-1:two\n"));
 }
 
-TEST_F(LogFollowerTest, LinesComeAsTheyAreWrittenAndTheEndOfTheJobIsTheEnd) {
+TEST_F(LogFollowerTest, LinesAreDeliveredAsTheyAreWrittenUntilTheJobEnds) {
   Start();
   Append("worker-0", 1, "one\n");
   ASSERT_TRUE(RunUntilPieces(1));
@@ -163,7 +163,7 @@ TEST_F(LogFollowerTest, LinesComeAsTheyAreWrittenAndTheEndOfTheJobIsTheEnd) {
   EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4,worker:1#1/stderr=9,worker:1#1/stdout=0");
 }
 
-TEST_F(LogFollowerTest, AnEndedJobIsReadWithoutWaiting) {
+TEST_F(LogFollowerTest, FollowingAnEndedJobReadsTheNewestLogAndFinishes) {
   Append("worker-0", 1, "old\n");
   Append("worker-0", 2, "last");
   EndJob();
@@ -172,7 +172,7 @@ TEST_F(LogFollowerTest, AnEndedJobIsReadWithoutWaiting) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#2/stdout:last"));
 }
 
-TEST_F(LogFollowerTest, ALineWithoutEndIsShownAfterAWhileAndAtTheEndOfItsAttempt) {
+TEST_F(LogFollowerTest, AnUnfinishedLineIsDeliveredAfterAPauseAndWhenTheAttemptEnds) {
   Start();
   Append("worker-0", 1, "password: ");
   ASSERT_TRUE(RunUntilPieces(1));
@@ -182,7 +182,7 @@ TEST_F(LogFollowerTest, ALineWithoutEndIsShownAfterAWhileAndAtTheEndOfItsAttempt
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:password: ", "worker:0#1/stdout:secret"));
 }
 
-TEST_F(LogFollowerTest, ANewAttemptIsReadAfterAllOfTheOneBefore) {
+TEST_F(LogFollowerTest, ANewAttemptIsReadAfterAllOutputOfThePreviousAttempt) {
   Start();
   Append("worker-0", 1, std::string(3'000'000, 'x'));
   Append("worker-0", 1, "\nlast words");
@@ -192,7 +192,7 @@ TEST_F(LogFollowerTest, ANewAttemptIsReadAfterAllOfTheOneBefore) {
   EXPECT_THAT(pieces_.front(), StartsWith("worker:0#1"));
 }
 
-TEST_F(LogFollowerTest, AnEndlessLineComesInPiecesOfBoundedSize) {
+TEST_F(LogFollowerTest, ALineOf20MbIsDeliveredInPiecesOfAtMostOneAndAHalfMb) {
   const std::string part(1 << 20, 'x');
   for (int i = 0; i < 20; ++i) Append("worker-0", 1, part);
   Start();
@@ -201,7 +201,7 @@ TEST_F(LogFollowerTest, AnEndlessLineComesInPiecesOfBoundedSize) {
   EXPECT_GE(pieces_.size(), 10u);
 }
 
-TEST_F(LogFollowerTest, ALineBelowAMegabyteComesWholeHoweverSlowlyItIsWritten) {
+TEST_F(LogFollowerTest, ASlowlyWrittenLineOf900KbIsDeliveredWhole) {
   Start();
   const std::string part(100'000, 'x');
   for (int i = 0; i < 9; ++i) {
@@ -224,7 +224,7 @@ TEST_F(LogFollowerTest, ATaskWithMuchOutputDoesNotDelayAnotherTask) {
   EXPECT_LE(hello - pieces_.begin(), 2);
 }
 
-TEST_F(LogFollowerTest, OutputCutByALimitIsReportedInOneLine) {
+TEST_F(LogFollowerTest, AHoleInALogIsReportedInOneLine) {
   Start();
   Append("worker-0", 1, "head\n");
   ASSERT_TRUE(RunUntilPieces(1));
@@ -239,7 +239,7 @@ TEST_F(LogFollowerTest, OutputCutByALimitIsReportedInOneLine) {
   EXPECT_THAT(pieces_[pieces_.size() - 2], HasSubstr("[... 67 MB cut ...]\n"));
 }
 
-TEST_F(LogFollowerTest, ALogThatItsTaskEmptiedIsReadFromItsNewBeginning) {
+TEST_F(LogFollowerTest, ALogTruncatedByItsTaskIsReadFromTheBeginningAgain) {
   Start();
   Append("worker-0", 1, "a long first line\n");
   ASSERT_TRUE(RunUntilPieces(1));
@@ -249,7 +249,7 @@ TEST_F(LogFollowerTest, ALogThatItsTaskEmptiedIsReadFromItsNewBeginning) {
   EXPECT_THAT(pieces_[2], HasSubstr("new\n"));
 }
 
-TEST_F(LogFollowerTest, ACursorContinuesInTheAttemptThatItWasReading) {
+TEST_F(LogFollowerTest, FollowingContinuesAtTheCursorInTheSameAttempt) {
   Append("worker-0", 1, "never begun\n");
   Append("worker-0", 2, "one\ntwo\n");
   Append("worker-0", 3, "again\n");
@@ -270,7 +270,7 @@ TEST_F(LogFollowerTest, ASingleAttemptOfATaskMayBeChosen) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
 }
 
-TEST_F(LogFollowerTest, ABlindWatchFindsTheFirstAttemptThatComes) {
+TEST_F(LogFollowerTest, TheFirstAttemptIsFoundByPollingWhenTheFileWatchIsBlind) {
   const SilentLogs logs(logs_, /*blind=*/true);
   Follow(logs);
   Append("worker-0", 1, "one\n");
@@ -280,14 +280,14 @@ TEST_F(LogFollowerTest, ABlindWatchFindsTheFirstAttemptThatComes) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
 }
 
-TEST_F(LogFollowerTest, ABlindWatchFindsTheEndOfAJobThatNeverHadAnAttempt) {
+TEST_F(LogFollowerTest, TheEndOfAJobWithoutAttemptsIsFoundByPollingWhenTheFileWatchIsBlind) {
   const SilentLogs logs(logs_, /*blind=*/true);
   Follow(logs);
   EndJob();
   ASSERT_TRUE(RunToEnd());
 }
 
-TEST_F(LogFollowerTest, AWatchThatBecomesBlindMissesNothing) {
+TEST_F(LogFollowerTest, NoOutputIsMissedWhenTheFileWatchBecomesBlind) {
   SilentLogs logs(logs_, /*blind=*/false);
   Append("worker-0", 1, "one\n");
   Follow(logs);
@@ -323,7 +323,7 @@ TEST_F(LogFollowerTest, AJobWhoseFolderIsReachedByALinkIsFollowedToItsEnd) {
   ASSERT_TRUE(RunToEnd());
 }
 
-TEST_F(LogFollowerTest, ATaskIsFollowedIfItsFolderGotNoWatch) {
+TEST_F(LogFollowerTest, ATaskIsFollowedEvenIfInotifyRefusesToWatchItsFolder) {
   Start();
   Append("worker-0", 1, "one\n");
   ASSERT_TRUE(RunUntilPieces(1));

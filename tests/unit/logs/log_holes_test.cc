@@ -44,7 +44,7 @@ TEST_F(LogHolesTest, ReadingAtOrBehindTheEndReturnsNothing) {
   }
 }
 
-TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextContinuesBehindIt) {
+TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextReadContinuesBehindTheHole) {
   Put(std::string(kMegabyte, 'a'), 0);
   Put("last\n", 8 * kMegabyte);
   LogBytes read = Read(kMegabyte - 100);
@@ -57,14 +57,14 @@ TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextContinuesBehindIt) {
   EXPECT_EQ(buffer_.substr(0, read.size), "last\n");
 }
 
-TEST_F(LogHolesTest, AHoleUpToTheEndIsCutToo) {
+TEST_F(LogHolesTest, AHoleAtTheEndOfALogIsReportedAsCut) {
   ASSERT_EQ(ftruncate(file_.get(), 5 * kMegabyte), 0);
   const LogBytes read = Read(0);
   EXPECT_EQ(read.cut, 5 * kMegabyte);
   EXPECT_EQ(read.size, 0u);
 }
 
-TEST_F(LogHolesTest, HolesSeparateParts) {
+TEST_F(LogHolesTest, HolesSeparateThePartsOfALog) {
   EXPECT_TRUE(PartsOfLog(file_.get()).empty());
   Put(std::string(kMegabyte, 'a'), 0);
   Put("last\n", 8 * kMegabyte);
@@ -77,14 +77,14 @@ TEST_F(LogHolesTest, HolesSeparateParts) {
   EXPECT_TRUE(PartsOfLog(-1).empty());
 }
 
-TEST_F(LogHolesTest, NulsThatAProgramWroteAreItsOutput) {
+TEST_F(LogHolesTest, NulBytesThatAProgramWroteAreReadAsOutput) {
   Put(std::string(10, '\0'), 0);
   const LogBytes read = Read(0);
   EXPECT_EQ(read.cut, 0);
   EXPECT_EQ(read.size, 10u);
 }
 
-TEST_F(LogHolesTest, AnythingElseThanAFileReadsAsEmpty) {
+TEST_F(LogHolesTest, AMissingFileOrADeviceReadsAsAnEmptyLog) {
   EXPECT_EQ(ReadLog(-1, 0, buffer_).size, 0u);
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(ReadLog(null.get(), 0, buffer_).size, 0u);

@@ -69,7 +69,7 @@ TEST_F(LogListTest, AttemptsWithAFolderAreListedNewestFirst) {
   EXPECT_THAT(Attempts(Worker(0, 4)), testing::ElementsAre(4, 2, 1)) << "the fifth is nobody's yet";
 }
 
-TEST_F(LogListTest, OnlyTheNewestOfManyAttemptsAreListed) {
+TEST_F(LogListTest, OnlyTheNewest10AttemptsOfATaskAreListed) {
   for (int i = 1; i <= 25; ++i) Write("worker-0/" + std::to_string(i) + "/stdout", "x");
   EXPECT_THAT(Attempts(Worker(0, 25)), testing::ElementsAre(25, 24, 23, 22, 21, 20, 19, 18, 17, 16));
   EXPECT_THAT(Attempts(Worker(0, 25), 2), testing::ElementsAre(25, 24));
@@ -80,7 +80,7 @@ TEST_F(LogListTest, OnlyTheNewestOfManyAttemptsAreListed) {
   EXPECT_THAT(Html(), Not(HasSubstr("the newest 10")));
 }
 
-TEST_F(LogListTest, ALogHasItsSizeAndTheTimeOfItsLastChange) {
+TEST_F(LogListTest, ALogIsListedWithItsSizeAndTheTimeOfItsLastChange) {
   Write("worker-0/1/stdout", "hello\n");
   const fs::path log = temp_.path() / "logs/worker-0/1/stdout";
   const timespec times[] = {{1, 0}, {1763717415, 123'000'000}};
@@ -98,7 +98,7 @@ TEST_F(LogListTest, ALogHasItsSizeAndTheTimeOfItsLastChange) {
                     Not(HasSubstr("href=\"worker-0/1/stderr\""))));
 }
 
-TEST_F(LogListTest, EachProcessOfATaskHasARow) {
+TEST_F(LogListTest, EachProcessOfATaskHasARowInTheLogList) {
   JobSpec spec;
   spec.roles = {{.name = "worker", .command = "true", .processes = 2}};
   std::ofstream(temp_.path() / "spec.json") << ToJson(spec);
@@ -114,7 +114,7 @@ TEST_F(LogListTest, EachProcessOfATaskHasARow) {
                           HasSubstr("<a href=\"worker-0/1/stderr-1\">stderr-1</a>"), Not(HasSubstr("stdout-2"))));
 }
 
-TEST_F(LogListTest, ATimeOutsideTheCalendarIsShownAsItsLimit) {
+TEST_F(LogListTest, AFileTimeOutsideTheCalendarIsShownAsTheNearestValidTime) {
   Write("worker-0/1/stdout", "");
   status_.tasks = {Worker(0, 1)};
   const auto html_at = [&](int64_t seconds) {
@@ -129,7 +129,7 @@ TEST_F(LogListTest, ATimeOutsideTheCalendarIsShownAsItsLimit) {
     EXPECT_THAT(html_at(seconds), testing::AnyOf(HasSubstr("datetime=\"2446-"), HasSubstr("datetime=\"9999-12-31T")));
 }
 
-TEST_F(LogListTest, AnythingElseThanALogFileIsNotListed) {
+TEST_F(LogListTest, FoldersPipesAndSymlinksAreNotListedAsLogs) {
   const fs::path logs = temp_.path() / "logs";
   Write("worker-0/1/output.json", "{}");
   fs::create_symlink("/etc/passwd", logs / "worker-0/1/stdout");
@@ -156,7 +156,7 @@ TEST_F(LogListTest, FoldersWithHostileNamesAreIgnored) {
   for (const char* text : {"alert", "<img", "onclick", "<b>", "worker-00"}) EXPECT_THAT(html, Not(HasSubstr(text)));
 }
 
-TEST_F(LogListTest, ForeignTextIsEscapedAndEveryLinkIsRelative) {
+TEST_F(LogListTest, JobAndRoleNamesAreHtmlEscapedAndEveryLinkIsRelative) {
   const std::string evil = "<script>alert(1)</script>\"'&\x01\xff";
   status_.name = status_.state = evil;
   status_.job = {evil};
@@ -184,7 +184,7 @@ TEST_F(LogListTest, BeforeTheFirstAttemptThePageSaysThatNoLogsExistYet) {
   EXPECT_THAT(Html(/*ends_with_job=*/true), HasSubstr("tony history --serve"));
 }
 
-TEST_F(LogListTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
+TEST_F(LogListTest, OnlyOneHundredOfAThousandTasksAreListedFailedTasksFirst) {
   for (int i = 0; i < 1000; ++i) status_.tasks.push_back(Worker(i, 1));
   status_.tasks[777].attempt_state = "failed";
   int looked_at = 0;

@@ -62,14 +62,14 @@ TEST_F(LogPieceTest, ACharacterThatDoesNotFitIsLeftToTheNextPiece) {
   EXPECT_EQ(Read(0, 11).text, "ab€cd🚀");
 }
 
-TEST_F(LogPieceTest, ACursorBehindTheEndGetsNothing) {
+TEST_F(LogPieceTest, ACursorBehindTheEndOfALogReturnsNoText) {
   Write("abc");
   const LogPiece piece = Read(1000, 10);
   EXPECT_EQ(piece.text, "");
   EXPECT_EQ(piece.next, 3);
 }
 
-TEST_F(LogPieceTest, AnIrregularFileReadsAsEmptyAndDoesNotBlock) {
+TEST_F(LogPieceTest, ASymlinkPipeOrFolderInPlaceOfALogReadsAsEmpty) {
   EXPECT_EQ(Read(std::nullopt, 10).size, 0);
   std::filesystem::create_symlink("/etc/passwd", Log());
   EXPECT_EQ(Read(std::nullopt, 10).text, "");
@@ -81,7 +81,7 @@ TEST_F(LogPieceTest, AnIrregularFileReadsAsEmptyAndDoesNotBlock) {
   EXPECT_EQ(Read(0, 10).text, "");
 }
 
-TEST_F(LogPieceTest, CutOutputIsSkipped) {
+TEST_F(LogPieceTest, AHoleInALogIsSkipped) {
   Write(std::string(8192, 'a') + std::string(1 << 20, 'b') + "end\n");
   const int fd = open(Log().c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 8192, 1 << 20), 0);

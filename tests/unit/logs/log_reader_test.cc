@@ -65,7 +65,7 @@ class LogReaderTest : public testing::Test {
   bool all_ = false;
 };
 
-TEST_F(LogReaderTest, EachProcessOfATaskHasItsStreams) {
+TEST_F(LogReaderTest, StdoutAndStderrOfEachProcessOfATaskAreRead) {
   for (const char* stream : {"stdout", "stderr", "stdout-1", "stderr-1", "stdout-2"})
     Append("worker-0", 1, stream, std::string(stream) + "\n");
   LogReader reader(logs_, {}, cursor_);
@@ -80,7 +80,7 @@ TEST_F(LogReaderTest, EachProcessOfATaskHasItsStreams) {
             "worker:0#1/stdout-1:more\nworker:0#1/stderr-1:stderr-1\n");
 }
 
-TEST_F(LogReaderTest, ReadsTheNewestAttemptOfEachTaskInOrder) {
+TEST_F(LogReaderTest, TheNewestAttemptOfEachTaskIsReadInTaskOrder) {
   Append("worker-10", 1, "stdout", "ten\n");
   Append("worker-2", 1, "stdout", "old\n");
   Append("worker-2", 11, "stdout", "new\n");
@@ -89,7 +89,7 @@ TEST_F(LogReaderTest, ReadsTheNewestAttemptOfEachTaskInOrder) {
   EXPECT_EQ(Read(reader, 1000, true), "my-role:0#1/stderr:dashes\nworker:2#11/stdout:new\nworker:10#1/stdout:ten\n");
 }
 
-TEST_F(LogReaderTest, AnotherAttemptIsReadAfterAllOfTheOneBefore) {
+TEST_F(LogReaderTest, ANewAttemptIsReadAfterAllOutputOfThePreviousAttempt) {
   Append("worker-0", 1, "stdout", "never begun\n");
   Append("worker-0", 2, "stdout", "one\n");
   LogReader reader(logs_, {}, cursor_);
@@ -106,7 +106,7 @@ TEST_F(LogReaderTest, AnotherAttemptIsReadAfterAllOfTheOneBefore) {
   EXPECT_EQ(Read(later, 1000, false), "worker:0#3/stdout:unfinished\n");
 }
 
-TEST_F(LogReaderTest, AnUnfinishedLineWaitsForItsEnd) {
+TEST_F(LogReaderTest, AnIncompleteLineIsReturnedWhenItIsCompletedOrAtTheLastRead) {
   Append("worker-0", 1, "stdout", "one\ntw");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(Read(reader, 1000, false), "worker:0#1/stdout:one\n");
@@ -116,7 +116,7 @@ TEST_F(LogReaderTest, AnUnfinishedLineWaitsForItsEnd) {
   EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout:three");
 }
 
-TEST_F(LogReaderTest, AnotherReaderGoesOnAtTheCursor) {
+TEST_F(LogReaderTest, ASecondReaderContinuesAtTheCursorOfTheFirst) {
   Append("worker-0", 1, "stdout", "one\ntwo\n");
   LogReader first(logs_, {}, cursor_);
   EXPECT_EQ(Read(first, 5, true), "worker:0#1/stdout:one\n");
@@ -128,7 +128,7 @@ TEST_F(LogReaderTest, AnotherReaderGoesOnAtTheCursor) {
   EXPECT_TRUE(all_);
 }
 
-TEST_F(LogReaderTest, ACursorBehindTheEndOfATruncatedLogStartsOver) {
+TEST_F(LogReaderTest, ALogTruncatedByItsTaskIsReadFromTheBeginningAgain) {
   Append("worker-0", 1, "stdout", "a long first line\n");
   LogReader reader(logs_, {}, cursor_);
   Read(reader, 1000, true);
@@ -137,14 +137,14 @@ TEST_F(LogReaderTest, ACursorBehindTheEndOfATruncatedLogStartsOver) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, ALogOfExactlyTheLimitIsReadCompletely) {
+TEST_F(LogReaderTest, ALogOfExactlyTheByteLimitIsReadCompletely) {
   Append("worker-0", 1, "stdout", "four");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(Read(reader, 4, true), "worker:0#1/stdout:four");
   EXPECT_TRUE(all_);
 }
 
-TEST_F(LogReaderTest, ALineLongerThanTheLimitIsCutBetweenCharacters) {
+TEST_F(LogReaderTest, ALineLongerThanTheByteLimitIsCutBetweenCharacters) {
   Append("worker-0", 1, "stdout", "ab\xC3\xA9\xC3\xA9\n");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(Read(reader, 5, true), "worker:0#1/stdout:ab\xC3\xA9");
@@ -152,7 +152,7 @@ TEST_F(LogReaderTest, ALineLongerThanTheLimitIsCutBetweenCharacters) {
   EXPECT_EQ(Read(reader, 100, true), "worker:0#1/stdout:\xC3\xA9\n");
 }
 
-TEST_F(LogReaderTest, CutOutputIsReportedInOneLineAndTheCursorSkipsIt) {
+TEST_F(LogReaderTest, AHoleInALogIsReportedInOneLineAndSkippedByTheCursor) {
   if (!AppendWithCut()) GTEST_SKIP() << "this file system does not tell where holes are";
   LogReader reader(logs_, {}, cursor_);
   const std::string seen = Read(reader, 100000, false);
@@ -161,7 +161,7 @@ TEST_F(LogReaderTest, CutOutputIsReportedInOneLineAndTheCursorSkipsIt) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, TheLastLinesOfEachStreamAreReadFirstAndThenOnlyNewLines) {
+TEST_F(LogReaderTest, ReadingAfterTheLastLinesReturnsOnlyNewLines) {
   Append("worker-0", 1, "stdout", "of an earlier attempt\n");
   Append("worker-0", 2, "stdout", "one\ntwo\nthree\n");
   Append("worker-0", 2, "stderr", "problem\n");
@@ -177,14 +177,14 @@ TEST_F(LogReaderTest, TheLastLinesOfEachStreamAreReadFirstAndThenOnlyNewLines) {
   EXPECT_EQ(Read(later, 1000, false), "worker:0#2/stdout:four\nworker:1#1/stdout:shed\n");
 }
 
-TEST_F(LogReaderTest, ZeroLinesReturnOnlyTheCursor) {
+TEST_F(LogReaderTest, ReadingZeroLastLinesOnlySetsTheCursor) {
   Append("worker-0", 1, "stdout", "one\n");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(ReadLast(reader, 0, 1000), "");
   EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4");
 }
 
-TEST_F(LogReaderTest, StreamsShareALimitAndUseWhatOthersLeave) {
+TEST_F(LogReaderTest, StreamsShareTheByteLimitAndUseWhatSmallerStreamsLeave) {
   Append("worker-0", 1, "stdout", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Append("worker-0", 1, "stderr", "e\n");
   Append("worker-1", 1, "stdout", "11\n12\n13\n14\n");
@@ -203,7 +203,7 @@ TEST_F(LogReaderTest, StreamsShareALimitAndUseWhatOthersLeave) {
   EXPECT_EQ(Read(reader, 100, true), "") << "the cursor is behind what had no place";
 }
 
-TEST_F(LogReaderTest, TheLastLinesMayNeedSeveralReads) {
+TEST_F(LogReaderTest, LastLinesOf300KbAreReturnedComplete) {
   std::string text;
   for (int line = 0; text.size() < 300'000; ++line) text += "line " + std::to_string(line) + "\n";
   Append("worker-0", 1, "stdout", text + "end");
@@ -215,7 +215,7 @@ TEST_F(LogReaderTest, TheLastLinesMayNeedSeveralReads) {
   EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout: of all");
 }
 
-TEST_F(LogReaderTest, TheLastLinesIncludeTheLineThatReportsACut) {
+TEST_F(LogReaderTest, TheLastLinesIncludeTheLineThatReportsAHole) {
   if (!AppendWithCut()) GTEST_SKIP() << "this file system does not tell where holes are";
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(ReadLast(reader, 2, 10'000), "worker:0#1/stdout:of a line\ntail\n");
@@ -226,7 +226,7 @@ TEST_F(LogReaderTest, TheLastLinesIncludeTheLineThatReportsACut) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, TextWrittenMeanwhileIsNotPartOfTheLastLines) {
+TEST_F(LogReaderTest, TextWrittenDuringTheReadIsNotPartOfTheLastLines) {
   const std::string line(50'000, 'x');
   Append("worker-0", 1, "stdout", line + "\n" + line + "\n");
   LogReader reader(logs_, {.standard_error = false}, cursor_);
@@ -248,7 +248,7 @@ TEST_F(LogReaderTest, TextWrittenMeanwhileIsNotPartOfTheLastLines) {
   EXPECT_THAT(seen, testing::EndsWith(" cut ...]\ntail\n"));
 }
 
-TEST_F(LogReaderTest, AForeignCursorIsRefused) {
+TEST_F(LogReaderTest, AMalformedCursorIsRefused) {
   for (const char* bad : {"x", "a=b", "a=-1", "a=1,b"}) EXPECT_FALSE(cursor_.Set(bad).ok()) << bad;
   EXPECT_TRUE(cursor_.Set("").ok());
 }

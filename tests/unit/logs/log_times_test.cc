@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 LogNote Note(int64_t ms, uint64_t size) { return {FromMillis(ms), size}; }
 
-TEST(LogTimesTest, ALineHasTheTimeOfTheFirstNoteBehindItsEnd) {
+TEST(LogTimesTest, ALineGetsTheTimeOfTheFirstTimeRecordThatIncludesTheLine) {
   const LogTimes times = {{Note(1000, 10), Note(2000, 30)}, FromMillis(2700)};
   EXPECT_EQ(times.At(1), FromMillis(1000));
   EXPECT_EQ(times.At(10), FromMillis(1000));
@@ -26,7 +26,7 @@ TEST(LogTimesTest, ALineHasTheTimeOfTheFirstNoteBehindItsEnd) {
   EXPECT_EQ((LogTimes{{Note(1000, 10)}, std::nullopt}.At(11)), std::nullopt);
 }
 
-TEST(LogTimesTest, BytesBeforeATimeAreThoseOfTheLastNoteBeforeIt) {
+TEST(LogTimesTest, TheSizeOfALogAtATimeIsTakenFromTheLastEarlierTimeRecord) {
   const LogTimes times = {{Note(1000, 10), Note(2000, 30)}, FromMillis(2700)};
   EXPECT_EQ(times.Before(FromMillis(500)), 0u);
   EXPECT_EQ(times.Before(FromMillis(1000)), 0u) << "it may have been written just then";
@@ -36,19 +36,19 @@ TEST(LogTimesTest, BytesBeforeATimeAreThoseOfTheLastNoteBeforeIt) {
   EXPECT_EQ((LogTimes{{Note(1000, 10)}, std::nullopt}.Before(FromMillis(9000))), 10u);
 }
 
-TEST(LogTimesTest, NotesAreReadBackAndInvalidOnesAreLeftOut) {
+TEST(LogTimesTest, TimeRecordsAreParsedAndMalformedLinesAreSkipped) {
   EXPECT_EQ(TimesOf("stderr-1"), "stderr-1.times");
   const std::string text = LineOf(Note(1000, 10)) + "no note\n-1 5\n2000 -3\n5\n99999999999999999999 1\n" +
                            LineOf(Note(2000, 20)) + "3000 2";
   EXPECT_THAT(LogNotesIn(text), ElementsAre(Note(1000, 10), Note(2000, 20)));
 }
 
-TEST(LogTimesTest, ATruncatedLogStartsItsNotesAgain) {
+TEST(LogTimesTest, TimeRecordsLargerThanATruncatedLogAreDropped) {
   const std::string text = LineOf(Note(1000, 10)) + LineOf(Note(2000, 40)) + LineOf(Note(3000, 20));
   EXPECT_THAT(LogNotesIn(text), ElementsAre(Note(1000, 10), Note(3000, 20)));
 }
 
-TEST(LogTimesTest, OlderNotesAreThinnedOutAndTheNewestAreKept) {
+TEST(LogTimesTest, OlderTimeRecordsAreThinnedOutAndTheNewestAreKept) {
   std::vector<LogNote> notes;
   for (int i = 1; i <= 16; ++i) notes.push_back(Note(i * 1000, static_cast<uint64_t>(i)));
   const auto kept = ThinnedOut(notes);
@@ -73,7 +73,7 @@ class LogClockTest : public testing::Test {
   LogClock clock_{logs_};
 };
 
-TEST_F(LogClockTest, NotesOfAGrowingLogAreReadAgainAtTheirOwnInterval) {
+TEST_F(LogClockTest, TimeRecordsOfAGrowingLogAreReadAgainAfterOneSecond) {
   Write("stdout", std::string(40, 'x'));
   Write("stdout.times", "1000 10\n");
   EXPECT_EQ(At(10, 5000), FromMillis(1000));
@@ -82,7 +82,7 @@ TEST_F(LogClockTest, NotesOfAGrowingLogAreReadAgainAtTheirOwnInterval) {
   EXPECT_EQ(At(20, 6000), FromMillis(2000));
 }
 
-TEST_F(LogClockTest, ALogWithoutNotesUsesTheTimeOfItsLastChange) {
+TEST_F(LogClockTest, ALogWithoutTimeRecordsUsesTheTimeOfItsLastChange) {
   Write("stdout", "x\n");
   const auto written = std::filesystem::file_time_type::clock::from_sys(FromMillis(1'700'000'000'000));
   std::filesystem::last_write_time(folder_ / "stdout", written);

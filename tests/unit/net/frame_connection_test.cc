@@ -91,13 +91,13 @@ class FrameConnectionTest : public testing::Test {
 
 constexpr std::string_view kTwoFrames("\0\0\0\2ab\0\0\0\1c", 11);
 
-TEST_F(FrameConnectionTest, BytesInTheChannelAreReadEvenIfTheSocketIsEmpty) {
+TEST_F(FrameConnectionTest, BytesBufferedInTheChannelAreReadEvenIfTheSocketIsEmpty) {
   PeerSends(kTwoFrames);
   EXPECT_TRUE(RunUntil(loop, [&] { return frames.size() == 2; }));
   EXPECT_THAT(frames, ElementsAre("ab", "c"));
 }
 
-TEST_F(FrameConnectionTest, AReadThatNeedsAWriteContinuesAfterIt) {
+TEST_F(FrameConnectionTest, AReadThatWaitsForAWritableSocketIsRetriedWhenTheSocketIsWritable) {
   channel->reads = {Kind::kWaitsToWrite, Kind::kWaitsToWrite, Kind::kWaitsToRead};
   PeerSends(kTwoFrames);
   EXPECT_TRUE(RunUntil(loop, [&] { return frames.size() == 2; }));
@@ -105,7 +105,7 @@ TEST_F(FrameConnectionTest, AReadThatNeedsAWriteContinuesAfterIt) {
   EXPECT_TRUE(PeerHears("answer"));
 }
 
-TEST_F(FrameConnectionTest, AWriteThatNeedsAReadContinuesAfterIt) {
+TEST_F(FrameConnectionTest, AWriteThatWaitsForIncomingBytesIsRetriedWhenTheyArrive) {
   channel->writes = std::deque<Kind>(1000, Kind::kWaitsToRead);
   channel->may_write_after_read = true;
   connection->Send("call");
@@ -116,7 +116,7 @@ TEST_F(FrameConnectionTest, AWriteThatNeedsAReadContinuesAfterIt) {
   EXPECT_EQ(closed, "");
 }
 
-TEST_F(FrameConnectionTest, AWriteThatWaitsIsTriedAgain) {
+TEST_F(FrameConnectionTest, AWriteThatWouldBlockIsRetriedUntilItSucceeds) {
   channel->writes = {Kind::kWaitsToWrite, Kind::kWaitsToWrite};
   connection->Send("call");
   EXPECT_TRUE(PeerHears("call"));

@@ -38,7 +38,7 @@ TEST(FrameCutterTest, FramesAreTheSameWhereverTheStreamIsSplit) {
   }
 }
 
-TEST(FrameCutterTest, FramesAreCutFromSingleBytes) {
+TEST(FrameCutterTest, FramesAreAssembledFromSingleBytes) {
   FrameCutter cutter(kMax);
   std::vector<std::string> frames;
   for (const char byte : Framed("one") + Framed("two")) {
@@ -48,7 +48,7 @@ TEST(FrameCutterTest, FramesAreCutFromSingleBytes) {
   EXPECT_EQ(frames, (std::vector<std::string>{"one", "two"}));
 }
 
-TEST(FrameCutterTest, AFrameOfTheMaximumIsTakenAndOneByteMoreIsNot) {
+TEST(FrameCutterTest, AFrameOfMaximumSizeIsAcceptedAndOneByteMoreIsRefused) {
   FrameCutter cutter(4);
   cutter.Add(Framed("1234"));
   EXPECT_EQ(CutAll(cutter), std::vector<std::string>{"1234"});
@@ -56,7 +56,7 @@ TEST(FrameCutterTest, AFrameOfTheMaximumIsTakenAndOneByteMoreIsNot) {
   EXPECT_FALSE(cutter.Next().ok());
 }
 
-TEST(FrameCutterTest, InvalidLengthsAreRefusedBeforeTheFrameArrives) {
+TEST(FrameCutterTest, InvalidFrameLengthsAreRefusedBeforeTheFrameArrives) {
   for (const std::string_view length : {std::string_view("\0\0\0\0", 4), std::string_view("\x7f\xff\xff\xff"),
                                         std::string_view("\xff\xff\xff\xff"), std::string_view("GET ")}) {
     FrameCutter cutter(kMax);
@@ -65,14 +65,14 @@ TEST(FrameCutterTest, InvalidLengthsAreRefusedBeforeTheFrameArrives) {
   }
 }
 
-TEST(FrameCutterTest, AnAnnouncedLengthAllocatesNothing) {
+TEST(FrameCutterTest, MemoryForAnAnnouncedFrameIsNotAllocatedInAdvance) {
   FrameCutter cutter(kMax);
   cutter.Add(std::string("\0\x0f\xff\xff", 4) + "little");
   EXPECT_TRUE(CutAll(cutter).empty());
   EXPECT_LT(cutter.capacity(), 100u);
 }
 
-TEST(FrameCutterTest, TheBufferOfALargeFrameIsGivenBack) {
+TEST(FrameCutterTest, TheBufferOfALargeFrameIsFreedAfterTheFrameIsRead) {
   FrameCutter cutter(kMax);
   cutter.Add(Framed(std::string(kMax, 'x')));
   EXPECT_EQ(CutAll(cutter).size(), 1u);

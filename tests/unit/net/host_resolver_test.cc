@@ -34,13 +34,13 @@ TEST_F(HostResolverTest, AnAddressResolvesToItselfAndLocalhostToLoopback) {
   EXPECT_EQ(*Resolve("localhost"), "127.0.0.1");
 }
 
-TEST_F(HostResolverTest, AnUnknownHostIsNamed) {
+TEST_F(HostResolverTest, AFailedLookupReturnsUnavailableWithTheHostName) {
   const auto address = Resolve("bad name");
   EXPECT_EQ(address.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(address.error().message.find("resolve bad name: "), 0u) << address.error().message;
 }
 
-TEST_F(HostResolverTest, ADroppedQueryIsNotAnswered) {
+TEST_F(HostResolverTest, ADestroyedQueryIsNeverAnswered) {
   bool told = false;
   for (const char* host : {"10.1.2.3", "localhost"}) {
     auto query = names.Resolve(host, [&](const Result<std::string>&) { told = true; });
@@ -65,7 +65,7 @@ class HangingLookup {
   std::promise<void> end_;
 };
 
-TEST_F(HostResolverTest, AHangingNameDelaysNeitherOthersNorTheEnd) {
+TEST_F(HostResolverTest, AHangingLookupDelaysNeitherOtherLookupsNorTheEndOfTheResolver) {
   HangingLookup lookup;
   bool told = false;
   {
@@ -84,7 +84,7 @@ TEST_F(HostResolverTest, AHangingNameDelaysNeitherOthersNorTheEnd) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, ManyNamesAreResolvedAFewAtATime) {
+TEST_F(HostResolverTest, AtMost8LookupsRunAtTheSameTime) {
   std::mutex mutex;
   int most = 0, now = 0;
   HostResolver few(loop, [&](const std::string& host) -> Result<std::string> {
@@ -110,7 +110,7 @@ TEST_F(HostResolverTest, ManyNamesAreResolvedAFewAtATime) {
   EXPECT_LE(most, 8);
 }
 
-TEST_F(HostResolverTest, AQueryDroppedBehindHangingOnesIsNotAnswered) {
+TEST_F(HostResolverTest, AQueryDestroyedWhileItWaitsBehindHangingLookupsIsNeverAnswered) {
   HangingLookup lookup;
   HostResolver hanging(loop, lookup.Function());
   std::vector<HostResolver::Query> queries;
@@ -123,7 +123,7 @@ TEST_F(HostResolverTest, AQueryDroppedBehindHangingOnesIsNotAnswered) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, ANewAddressOfAHostIsKnownSoon) {
+TEST_F(HostResolverTest, AHostAddressThatChangedIsReplacedAfterALaterLookup) {
   // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {
@@ -138,7 +138,7 @@ TEST_F(HostResolverTest, ANewAddressOfAHostIsKnownSoon) {
   EXPECT_FALSE(proxy.Is("10.0.0.1"));
 }
 
-TEST_F(HostResolverTest, AFailingNameServiceKeepsTheKnownAddress) {
+TEST_F(HostResolverTest, AFailedLookupKeepsTheLastKnownAddress) {
   // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {

@@ -39,7 +39,7 @@ Error AfterBytes(Channel& ours, const UniqueFd& theirs, std::string_view bytes) 
   return {ErrorCode::kInternal, "not refused"};
 }
 
-TEST(HostileTlsTest, ARawClientWithTheRightCertificateIsAccepted) {
+TEST(HostileTlsTest, ATlsClientWithTheRightCertificateIsAccepted) {
   EXPECT_EQ(AtOurServer(Showing(OurJob().executor)).at_server, "token");
 }
 
@@ -47,7 +47,7 @@ TEST(HostileTlsTest, AClientWithoutACertificateIsRefused) {
   EXPECT_THAT(WhyRefused(AtOurServer([](SSL_CTX*) {})), HasSubstr("peer did not return a certificate"));
 }
 
-TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedWithAnAlert) {
+TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedWithATlsAlert) {
   const JobCertificates other = *MakeJobCertificates("job-1", WallNow(), std::chrono::hours(1));
   const Seen seen = AtOurServer(Showing(other.executor));
   EXPECT_THAT(WhyRefused(seen), HasSubstr("the peer does not belong to this job: "));
@@ -55,12 +55,12 @@ TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedWithAnAlert) {
   EXPECT_THAT(seen.client_ended.value_or(Error{}).message, HasSubstr("alert"));
 }
 
-TEST(HostileTlsTest, AnAmAsAClientOfAnAmIsRefused) {
+TEST(HostileTlsTest, AClientThatPresentsAnAmCertificateIsRefused) {
   EXPECT_EQ(WhyRefused(AtOurServer(Showing(OurJob().master))),
             "the peer's certificate: role \"tony:master\", expected tony:executor");
 }
 
-TEST(HostileTlsTest, AnExecutorInPlaceOfTheAmReceivesNothing) {
+TEST(HostileTlsTest, AServerWithAnExecutorOrClientCertificateReceivesNoData) {
   for (const TlsIdentity& impostor : {OurJob().executor, OurJob().client}) {
     Sockets sockets = ConnectedSockets();
     RawEnd server(RawEnd::Side::kServer, std::move(sockets.server), Showing(impostor));
@@ -80,7 +80,7 @@ TEST(HostileTlsTest, AnExpiredClientCertificateIsRefused) {
   EXPECT_EQ(WhyRefused(SayToServer(*server, client, "token")), "the peer's certificate: certificate has expired");
 }
 
-TEST(HostileTlsTest, AClientWithAnOlderTlsVersionIsRefused) {
+TEST(HostileTlsTest, AClientWithTls12IsRefused) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
     Showing(OurJob().executor)(context);
     SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
@@ -88,7 +88,7 @@ TEST(HostileTlsTest, AClientWithAnOlderTlsVersionIsRefused) {
   EXPECT_THAT(WhyRefused(seen), HasSubstr("cannot establish TLS with the peer: "));
 }
 
-TEST(HostileTlsTest, AnAmWithAnOlderTlsVersionReceivesNothing) {
+TEST(HostileTlsTest, AnAmWithTls12ReceivesNoData) {
   Sockets sockets = ConnectedSockets();
   RawEnd server(RawEnd::Side::kServer, std::move(sockets.server), [](SSL_CTX* context) {
     Showing(OurJob().master)(context);
@@ -100,7 +100,7 @@ TEST(HostileTlsTest, AnAmWithAnOlderTlsVersionReceivesNothing) {
   EXPECT_EQ(seen.client_ended.value_or(Error{}).code, ErrorCode::kNotPermitted);
 }
 
-TEST(HostileTlsTest, TooManyCertificatesAreRefused) {
+TEST(HostileTlsTest, AnExcessivelyLongCertificateChainIsRefused) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
     Showing(OurJob().executor)(context);
     for (int i = 0; i < 12; ++i) SSL_CTX_add1_chain_cert(context, SSL_CTX_get0_certificate(context));
@@ -109,7 +109,7 @@ TEST(HostileTlsTest, TooManyCertificatesAreRefused) {
 }
 
 // A second hello could have any announced length, and OpenSSL would allocate it before checking it.
-TEST(HostileTlsTest, AHelloThatRequiresASecondHelloIsRefused) {
+TEST(HostileTlsTest, AClientHelloThatNeedsAHelloRetryRequestIsRefused) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
     Showing(OurJob().executor)(context);
     SSL_CTX_set1_groups_list(context, "P-384:P-256");
@@ -137,14 +137,14 @@ TEST(HostileTlsTest, AServerWithoutTlsIsNotTrusted) {
   EXPECT_THAT(why.message, HasSubstr("cannot establish TLS with the peer: "));
 }
 
-TEST(HostileTlsTest, AnAnnouncedLengthIsRefusedBeforeItIsAllocated) {
+TEST(HostileTlsTest, AnOversizedTlsMessageLengthIsRefusedBeforeTheMessageArrives) {
   const Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(UniqueFd(::dup(sockets.server.get())));
   EXPECT_NE(AfterBytes(*server, sockets.client, std::string_view("\x16\x03\x01\x02\x00\x01\x01\xff\xff", 9)).message,
             "not refused");
 }
 
-TEST(HostileTlsTest, AnIncompleteHelloWaitsAndUsesLittleMemory) {
+TEST(HostileTlsTest, AnIncompleteClientHelloUsesLessThan80KbPerConnection) {
   const auto make = *MakeTlsServer(OurJob().master);
   std::vector<Sockets> sockets;
   std::vector<std::unique_ptr<Channel>> servers;
@@ -161,7 +161,7 @@ TEST(HostileTlsTest, AnIncompleteHelloWaitsAndUsesLittleMemory) {
 }
 
 // Each call reads a single record, so that the caller gets control between records.
-TEST(HostileTlsTest, ManyKeyUpdatesAreProcessedOneAtATime) {
+TEST(HostileTlsTest, EachReadProcessesOnlyOneOfManyTlsKeyUpdates) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
   RawEnd client(RawEnd::Side::kClient, std::move(sockets.client), Showing(OurJob().executor));

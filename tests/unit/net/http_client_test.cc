@@ -89,7 +89,7 @@ TEST_F(HttpClientTest, ABodyOfAnyBytesArrivesAsItIs) {
   EXPECT_TRUE(server.requests()[0].body == bytes);
 }
 
-TEST_F(HttpClientTest, AnAnswerIsReturnedWhateverItsStatus) {
+TEST_F(HttpClientTest, AnAnswerIsReturnedForAnyHttpStatusAndRedirectsAreNotFollowed) {
   for (const int status : {201, 307, 404, 503}) {
     next = [&](const ServedRequest&) { return Answered(status, "why", "Location: http://elsewhere/\r\n"); };
     const auto response = Run(Call("PUT", "/a", "body"));
@@ -145,14 +145,14 @@ TEST_F(HttpClientTest, ACancelledCallIsNeverAnsweredAndItsConnectionIsClosed) {
   EXPECT_FALSE(answered);
 }
 
-TEST_F(HttpClientTest, ACallMayBeCancelledBeforeAnythingHappened) {
+TEST_F(HttpClientTest, ACallCancelledImmediatelyAfterSendIsNeverAnswered) {
   bool answered = false;
   client.Send(Call("GET", "/a"), [&](const Result<HttpResponse>&) { answered = true; }).reset();
   EXPECT_TRUE(Run(Call("GET", "/b")).ok());
   EXPECT_FALSE(answered);
 }
 
-TEST_F(HttpClientTest, AnAnswerMayDestroyItsHandleAndBeginTheNextCall) {
+TEST_F(HttpClientTest, AnAnswerCallbackCanDestroyItsHandleAndSendTheNextCall) {
   std::unique_ptr<EventLoop::Handle> handle;
   int answered = 0;
   std::function<void(Result<HttpResponse>)> again = [&](const Result<HttpResponse>&) {
@@ -162,7 +162,7 @@ TEST_F(HttpClientTest, AnAnswerMayDestroyItsHandleAndBeginTheNextCall) {
   EXPECT_TRUE(RunUntil(loop, [&] { return answered == 3; }));
 }
 
-TEST_F(HttpClientTest, AnUnreachableServerIsNamedWithTheReason) {
+TEST_F(HttpClientTest, AnErrorNamesTheUnreachableServerWithoutTheQueryString) {
   HttpCall call = Call("PUT", "/a");
   call.url = "http://127.0.0.1:1/x/y?delegation=secret";
   const Error error = Failure(std::move(call));
@@ -170,13 +170,13 @@ TEST_F(HttpClientTest, AnUnreachableServerIsNamedWithTheReason) {
   EXPECT_EQ(error.message, "PUT http://127.0.0.1:1/x/y: connect: connection refused");
 }
 
-TEST_F(HttpClientTest, AHostThatHasNoAddressIsNamed) {
+TEST_F(HttpClientTest, AHostNameThatDoesNotResolveIsReportedWithTheUrl) {
   HttpCall call = Call("GET", "/a");
   call.url = "http://no-such-host.invalid/x";
   EXPECT_EQ(Failure(std::move(call)).message, "GET http://no-such-host.invalid/x: the host's name does not resolve");
 }
 
-TEST_F(HttpClientTest, ABadUrlIsRefused) {
+TEST_F(HttpClientTest, MalformedAndNonHttpUrlsAreRefused) {
   for (const char* url : {"", "http://", "file:///etc/passwd", "gopher://127.0.0.1/", "http://a b/"}) {
     HttpCall call;
     call.url = url;
@@ -193,21 +193,21 @@ TEST_F(HttpClientTest, ASilentServerTimesOut) {
   EXPECT_EQ(error.message, Failed("no complete answer within 20 ms"));
 }
 
-TEST_F(HttpClientTest, AServerThatFallsSilentInTheMiddleCountsAsStalled) {
+TEST_F(HttpClientTest, ACallFailsAfterTheStallLimitWhenTheServerStopsInTheMiddleOfAnAnswer) {
   next = [](const ServedRequest&) { return ServedAnswer{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"}; };
   HttpCall call = Call("GET", "/a");
   call.limits.stalled = Duration(20);
   EXPECT_EQ(Failure(std::move(call)).message, Failed("no byte was transferred in 20 ms"));
 }
 
-TEST_F(HttpClientTest, AServerThatReadsNoBodyCountsAsStalled) {
+TEST_F(HttpClientTest, ACallFailsAfterTheStallLimitWhenTheServerDoesNotReadTheBody) {
   server.ReadNoBody();
   HttpCall call = Call("PUT", "/a", std::string(900'000, 'x'));
   call.limits.stalled = Duration(20);
   EXPECT_THAT(Failure(std::move(call)).message, HasSubstr("no byte was transferred in 20 ms"));
 }
 
-TEST_F(HttpClientTest, ASlowServerIsNotStalledWhileBytesCome) {
+TEST_F(HttpClientTest, ACallMayExceedTheStallLimitWhileBytesKeepArriving) {
   next = [](const ServedRequest&) {
     ServedAnswer answer = Answered(200, std::string(6000, 'x'));
     answer.piece = 10;
@@ -237,7 +237,7 @@ TEST_F(HttpClientTest, AHostThatNeverAcceptsTheConnectionTimesOut) {
   EXPECT_THAT(Failure(std::move(call)).message, HasSubstr("no connection within 30 ms"));
 }
 
-TEST_F(HttpClientTest, AnAnswerThatIsCutOffIsAnError) {
+TEST_F(HttpClientTest, ATruncatedAnswerFailsAsUnavailable) {
   for (const char* part : {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "HTTP/1.1 200 OK\r\nContent-Le",
                            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf"}) {
     next = [&](const ServedRequest&) { return ServedAnswer{part, true}; };
@@ -245,17 +245,17 @@ TEST_F(HttpClientTest, AnAnswerThatIsCutOffIsAnError) {
   }
 }
 
-TEST_F(HttpClientTest, AServerThatClosesWithoutAnAnswerIsAnError) {
+TEST_F(HttpClientTest, ACallFailsWhenTheServerClosesTheConnectionWithoutAnAnswer) {
   next = [](const ServedRequest&) { return ServedAnswer{"", true}; };
   EXPECT_EQ(Failure(Call("GET", "/a")).message, Failed("the server closed the connection without an answer"));
 }
 
-TEST_F(HttpClientTest, AnAnswerThatIsNotHttpIsAnError) {
+TEST_F(HttpClientTest, AnAnswerThatIsNotHttpFailsAsUnavailable) {
   next = [](const ServedRequest&) { return ServedAnswer{"\x16\x03\x01\x02 hello\r\n\r\n", true}; };
   EXPECT_EQ(Failure(Call("GET", "/a")).code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HttpClientTest, AModifyingCallIsNotRepeatedWhenAKeptConnectionCloses) {
+TEST_F(HttpClientTest, APutIsNotRetriedWhenAReusedConnectionClosesWithoutAnAnswer) {
   next = [&](const ServedRequest& request) {
     return request.target == "/first" ? Answered(200, "") : ServedAnswer{"", true};
   };
@@ -265,7 +265,7 @@ TEST_F(HttpClientTest, AModifyingCallIsNotRepeatedWhenAKeptConnectionCloses) {
   EXPECT_EQ(server.requests().size(), 2u);
 }
 
-TEST_F(HttpClientTest, AKeptConnectionThatTheServerHasClosedMeanwhileIsNotUsed) {
+TEST_F(HttpClientTest, AConnectionThatTheServerHasClosedIsNotReused) {
   next = [&](const ServedRequest&) {
     ServedAnswer answer = Answered(200, "");
     answer.close = true;
@@ -278,7 +278,7 @@ TEST_F(HttpClientTest, AKeptConnectionThatTheServerHasClosedMeanwhileIsNotUsed) 
   EXPECT_EQ(server.accepted(), 3);
 }
 
-TEST_F(HttpClientTest, AnAnswerLargerThanItsBoundIsRefused) {
+TEST_F(HttpClientTest, AnAnswerLargerThanTheAnswerLimitIsRefused) {
   next = [](const ServedRequest&) { return Answered(200, std::string(2000, 'x')); };
   HttpCall call = Call("GET", "/a");
   call.limits.answer = 1999;
@@ -289,7 +289,7 @@ TEST_F(HttpClientTest, AnAnswerLargerThanItsBoundIsRefused) {
   EXPECT_TRUE(Run(call).ok());
 }
 
-TEST_F(HttpClientTest, EndlessHeadersAreRefused) {
+TEST_F(HttpClientTest, AnAnswerWith5000HeadersIsRefused) {
   next = [](const ServedRequest&) {
     std::string headers;
     for (int i = 0; i < 5000; ++i) headers += "X-Another: and another one\r\n";
@@ -313,7 +313,7 @@ class HttpFileTest : public HttpClientTest {
   TempFolder folder;
 };
 
-TEST_F(HttpFileTest, APartOfAFileIsSentWithProgress) {
+TEST_F(HttpFileTest, APartOfAFileIsUploadedWithProgressReports) {
   std::string content;
   for (int i = 0; i < (1 << 20); ++i) content.push_back(static_cast<char>(i >> 8));
   const UniqueFd file = Open("big", content);
@@ -341,7 +341,7 @@ TEST_F(HttpFileTest, AFileShorterThanDeclaredIsNotSent) {
   EXPECT_THAT(server.requests(), IsEmpty());
 }
 
-TEST_F(HttpFileTest, ABodyThatTheServerCutsOffIsAnError) {
+TEST_F(HttpFileTest, AnUploadFailsWhenTheServerClosesTheConnectionHalfway) {
   server.CutBodiesAfter(100'000);
   const UniqueFd file = Open("big", std::string(4 << 20, 'x'));
   HttpCall call = Call("PUT", "/a");
@@ -349,7 +349,7 @@ TEST_F(HttpFileTest, ABodyThatTheServerCutsOffIsAnError) {
   EXPECT_EQ(Failure(std::move(call)).code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HttpFileTest, ProgressMayCancelTheCall) {
+TEST_F(HttpFileTest, AProgressCallbackCanCancelAnUpload) {
   std::unique_ptr<EventLoop::Handle> handle;
   server.ReadNoBody();
   const UniqueFd file = Open("big", std::string(64 << 20, 'x'));
@@ -360,7 +360,7 @@ TEST_F(HttpFileTest, ProgressMayCancelTheCall) {
   EXPECT_TRUE(RunUntil(loop, [&] { return handle == nullptr; }));
 }
 
-TEST_F(HttpClientTest, WithoutDescriptorsACallFailsAndLaterOnesDoNot) {
+TEST_F(HttpClientTest, ACallFailsWithoutFreeFileDescriptorsAndALaterCallSucceeds) {
   ASSERT_TRUE(Run(Call("GET", "/a")).ok());
   std::optional<Result<HttpResponse>> result;
   {
@@ -374,7 +374,7 @@ TEST_F(HttpClientTest, WithoutDescriptorsACallFailsAndLaterOnesDoNot) {
   EXPECT_TRUE(Run(Call("GET", "/a")).ok());
 }
 
-TEST_F(HttpClientTest, TheEnvironmentsProxyHasNoEffect) {
+TEST_F(HttpClientTest, TheHttpProxyEnvironmentVariableIsIgnored) {
   ::setenv("http_proxy", "http://127.0.0.1:1", 1);
   EXPECT_TRUE(Run(Call("GET", "/a")).ok());
   ::unsetenv("http_proxy");

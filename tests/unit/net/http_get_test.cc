@@ -25,26 +25,26 @@ struct AnswerRow {
 };
 
 const AnswerRow kAnswers[] = {
-    {"ABodyHasTheLengthOfItsHeader", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 abc"},
+    {"ABodyIsAsLongAsContentLengthSays", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 abc"},
     {"BytesAfterTheBodyAreIgnored", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef", "200 abc"},
-    {"TheNamesOfHeadersHaveNoCase", "HTTP/1.0 404 Not Found\r\ncONTENT-lENGTH:3\r\n\r\nabc", "404 abc"},
-    {"ABodyMayBeEmpty", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 "},
-    {"AnIncompleteBodyIsWaitedFor", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc", "more"},
-    {"AnIncompleteHeadIsWaitedFor", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r", "more"},
-    {"NoBytesAreWaitedFor", "", "more"},
-    {"TheBeginOfAStatusLineIsWaitedFor", "HTT", "more"},
+    {"HeaderNamesAreCaseInsensitive", "HTTP/1.0 404 Not Found\r\ncONTENT-lENGTH:3\r\n\r\nabc", "404 abc"},
+    {"ABodyOfZeroBytesIsComplete", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 "},
+    {"AnIncompleteBodyNeedsMoreBytes", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc", "more"},
+    {"AnIncompleteHeaderNeedsMoreBytes", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r", "more"},
+    {"AnEmptyAnswerNeedsMoreBytes", "", "more"},
+    {"APartialStatusLineNeedsMoreBytes", "HTT", "more"},
     {"TextThatIsNotHttpIsRefusedAtOnce", "SSH-2.0-OpenSSH", "the answer is not HTTP"},
-    {"AnotherVersionOfHttpIsRefused", "HTTP/2 200\r\n\r\n", "the answer is not HTTP"},
+    {"AnHttp2StatusLineIsRefused", "HTTP/2 200\r\n\r\n", "the answer is not HTTP"},
     {"AStatusThatIsNotANumberIsRefused", "HTTP/1.1 xyz OK\r\n\r\n", "the answer is not HTTP"},
     {"AMissingStatusIsRefused", "HTTP/1.1\r\n\r\n", "the answer is not HTTP"},
-    {"AStatusOutsideOfHttpIsRefused", "HTTP/1.1 999 OK\r\n\r\n", "the answer is not HTTP"},
-    {"ANegativeLengthIsRefused", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "the answer is not HTTP"},
-    {"ALengthThatIsNotANumberIsRefused", "HTTP/1.1 200 OK\r\nContent-Length: 3x\r\n\r\n", "the answer is not HTTP"},
-    {"ALengthAboveTheLimitIsRefusedAtOnce", "HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n",
+    {"AStatusOf999IsRefused", "HTTP/1.1 999 OK\r\n\r\n", "the answer is not HTTP"},
+    {"ANegativeContentLengthIsRefused", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "the answer is not HTTP"},
+    {"ANonNumericContentLengthIsRefused", "HTTP/1.1 200 OK\r\nContent-Length: 3x\r\n\r\n", "the answer is not HTTP"},
+    {"AContentLengthAbove65536IsRefused", "HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n",
      "the answer has more than 65536 bytes"},
-    {"MoreBytesThanTheLimitAreRefused", "HTTP/1.1 200 OK\r\nX: " + std::string(65'536, 'x'),
+    {"AnAnswerOfMoreThan65536BytesIsRefused", "HTTP/1.1 200 OK\r\nX: " + std::string(65'536, 'x'),
      "the answer has more than 65536 bytes"},
-    {"ChunksAreRefused", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    {"ChunkedTransferEncodingIsRefused", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
      "the answer is in chunks"},
 };
 
@@ -60,7 +60,7 @@ TABLE_TEST(HttpAnswerTest, kAnswers, [](const AnswerRow& row) {
             is_cut ? "the server closed the connection without a complete answer" : row.expected);
 });
 
-TEST(HttpAnswerTest, ABodyWithoutALengthEndsWithTheConnection) {
+TEST(HttpAnswerTest, ABodyWithoutContentLengthEndsWhenTheConnectionCloses) {
   const std::string bytes = "HTTP/1.1 200 OK\r\nServer: x\r\n\r\nabc";
   EXPECT_EQ(Text(HttpResponseIn(bytes, false)), "more");
   EXPECT_EQ(Text(HttpResponseIn(bytes, true)), "200 abc");
@@ -89,42 +89,42 @@ class HttpGetTest : public testing::Test {
   std::unique_ptr<EventLoop::Handle> handle;
 };
 
-TEST_F(HttpGetTest, ARequestHasItsTargetAndItsHost) {
+TEST_F(HttpGetTest, ARequestSendsItsTargetAndTheHostHeader) {
   EXPECT_EQ(Must(Get(Own())).body, "hello");
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target, "GET /a?op=X");
   EXPECT_EQ(server.requests()[0].headers.at("host"), ToString(Own()));
 }
 
-TEST_F(HttpGetTest, AnAnswerMayArriveInPieces) {
+TEST_F(HttpGetTest, AnAnswerThatArrivesByteByByteIsAssembled) {
   answer.piece = 1;
   EXPECT_EQ(Must(Get(Own())).body, "hello");
 }
 
-TEST_F(HttpGetTest, AnErrorStatusIsAnAnswer) {
+TEST_F(HttpGetTest, AnAnswerWithStatus403IsReturned) {
   answer = Answered(403, "no");
   EXPECT_EQ(Must(Get(Own())).status, 403);
 }
 
-TEST_F(HttpGetTest, AServerThatClosesTheConnectionIsAnError) {
+TEST_F(HttpGetTest, AGetFailsWhenTheServerClosesTheConnectionAfterTheStatusLine) {
   answer = {"HTTP/1.1 200 OK\r\n", true};
   ExpectError(Get(Own()), ErrorCode::kUnavailable,
               StrCat("GET from ", ToString(Own()), ": the server closed the connection without a complete answer"));
 }
 
-TEST_F(HttpGetTest, ASilentServerIsAnErrorAfterTheLimit) {
+TEST_F(HttpGetTest, AGetFromASilentServerFailsAfterTheTimeLimit) {
   answer = {""};
   ExpectError(Get(Own(), Duration(50)), ErrorCode::kUnavailable,
               StrCat("GET from ", ToString(Own()), ": no complete answer within 50 ms"));
 }
 
-TEST_F(HttpGetTest, AnEndlessAnswerIsAnErrorAtTheLimit) {
+TEST_F(HttpGetTest, AGetFailsWhenTheAnswerExceeds65536Bytes) {
   answer = {"HTTP/1.1 200 OK\r\n\r\n" + std::string(1 << 20, 'x')};
   ExpectError(Get(Own()), ErrorCode::kInvalid,
               StrCat("GET from ", ToString(Own()), ": the answer has more than 65536 bytes"));
 }
 
-TEST_F(HttpGetTest, APortWithoutAServerIsAnError) {
+TEST_F(HttpGetTest, AGetFromAPortWithoutAServerReturnsUnavailable) {
   const Endpoint nobody{kLoopback, BoundAddress(*ListenOn({kLoopback, 0}))->port};
   const auto response = Get(nobody);
   ASSERT_FALSE(response.ok());
@@ -132,7 +132,7 @@ TEST_F(HttpGetTest, APortWithoutAServerIsAnError) {
   EXPECT_THAT(response.error().message, HasSubstr("connection refused"));
 }
 
-TEST_F(HttpGetTest, ANameInPlaceOfAnAddressIsAnError) {
+TEST_F(HttpGetTest, AHostNameInsteadOfAnIpv4AddressIsRefused) {
   const auto response = Get({"localhost", 1});
   ASSERT_FALSE(response.ok());
   EXPECT_THAT(response.error().message, HasSubstr("not an IPv4 address"));

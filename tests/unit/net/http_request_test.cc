@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-TEST(HttpRequestTest, ATargetIsItsDecodedComponentsAndItsQuery) {
+TEST(HttpRequestTest, ATargetIsSplitIntoDecodedPathComponentsAndQueryParameters) {
   const auto request = ParseTarget("/a/b%20c/?x=1&y=%26&z&x=2");
   ASSERT_TRUE(request);
   EXPECT_THAT(request->path, ElementsAre("a", "b c", ""));
@@ -29,12 +29,12 @@ TEST(HttpRequestTest, ACookieIsFoundByItsWholeName) {
   EXPECT_EQ(CookieOf(HttpRequest(), "a"), "");
 }
 
-TEST(HttpRequestTest, NoTargetLeadsOutOfItsFolder) {
+TEST(HttpRequestTest, TargetsWithDotSegmentsOrEncodedSlashesAreRefused) {
   for (const char* target : {"/..", "/a/../b", "/%2e%2e/b", "/a/..%2fb", "/a%2Fb", "/./a", "/.%2e"})
     EXPECT_FALSE(ParseTarget(target)) << target;
 }
 
-TEST(HttpRequestTest, BadEncodingAndControlCharactersAreRefused) {
+TEST(HttpRequestTest, TargetsWithBadEncodingOrControlCharactersAreRefused) {
   for (const char* target :
        {"", "a", "*", "http://x/", "/%", "/%4", "/%zz", "/a%00b", "/a%0d%0ab", "/a?b=%", "/a?%0a=1"})
     EXPECT_FALSE(ParseTarget(target)) << target;

@@ -42,7 +42,7 @@ class HttpServerTest : public testing::Test {
   int port = 0;
 };
 
-TEST_F(HttpServerTest, AnswersOneRequestAfterTheOtherOnOneConnection) {
+TEST_F(HttpServerTest, TheServerAnswersSuccessiveRequestsOnOneConnection) {
   RawBrowser browser(loop, port);
   for (const char* name : {"a", "b"}) {
     browser.Get("/" + std::string(name));
@@ -53,7 +53,7 @@ TEST_F(HttpServerTest, AnswersOneRequestAfterTheOtherOnOneConnection) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(HttpServerTest, EveryAnswerForbidsKeepingFramingAndForeignContent) {
+TEST_F(HttpServerTest, EveryAnswerForbidsCachingFramingAndForeignContent) {
   RawBrowser browser(loop, port);
   browser.Send("GET /a HTTP/1.1\r\n\r\nBREW / HTTP/1.1\r\n\r\n");
   const std::string answers = browser.Answers(2);
@@ -67,7 +67,7 @@ TEST_F(HttpServerTest, EveryAnswerForbidsKeepingFramingAndForeignContent) {
   }
 }
 
-TEST_F(HttpServerTest, NothingIsReadFromAnAddressThatIsNotAdmitted) {
+TEST_F(HttpServerTest, AConnectionFromAnAddressThatIsNotAdmittedIsClosed) {
   std::vector<std::string> asked;
   bool admits = false;
   Serve({}, [&](const std::string& address) { return asked.push_back(address), admits; });
@@ -79,7 +79,7 @@ TEST_F(HttpServerTest, NothingIsReadFromAnAddressThatIsNotAdmitted) {
   EXPECT_THAT(asked, testing::ElementsAre("127.0.0.1", "127.0.0.1"));
 }
 
-TEST_F(HttpServerTest, HeadGetsTheHeadersAlone) {
+TEST_F(HttpServerTest, AHeadRequestIsAnsweredWithHeadersOnly) {
   RawBrowser browser(loop, port);
   browser.Send("HEAD /abc HTTP/1.1\r\nConnection: close\r\n\r\n");
   ASSERT_TRUE(browser.IsClosedSoon());
@@ -88,7 +88,7 @@ TEST_F(HttpServerTest, HeadGetsTheHeadersAlone) {
   EXPECT_EQ(BodyOf(answer), "");
 }
 
-TEST_F(HttpServerTest, OtherMethodsAreRefusedWithTheAllowedOnes) {
+TEST_F(HttpServerTest, APostIsRefusedWith405AndTheAllowedMethods) {
   RawBrowser browser(loop, port);
   browser.Send("POST /a HTTP/1.1\r\nContent-Length: 100000\r\n\r\nsome of it");
   ASSERT_TRUE(browser.IsClosedSoon());
@@ -113,7 +113,7 @@ TEST_F(HttpServerTest, ManyRequestsSentAtOnceAreAnsweredInOrder) {
   }
 }
 
-TEST_F(HttpServerTest, AnAnswerMayComeLaterAndOthersDoNotWaitForIt) {
+TEST_F(HttpServerTest, ADelayedAnswerDoesNotDelayOtherConnections) {
   RawBrowser patient(loop, port), quick(loop, port);
   patient.Get("/later");
   ASSERT_TRUE(RunUntil(loop, [&] { return later.size() == 1; }));
@@ -125,7 +125,7 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndOthersDoNotWaitForIt) {
   EXPECT_EQ(BodyOf(patient.Answers()), "at last");
 }
 
-TEST_F(HttpServerTest, AClosedBrowserIsForgottenAndItsAnswerDropped) {
+TEST_F(HttpServerTest, TheAnswerForADisconnectedBrowserIsDropped) {
   RawBrowser browser(loop, port);
   browser.Get("/later");
   ASSERT_TRUE(RunUntil(loop, [&] { return later.size() == 1; }));
@@ -135,13 +135,13 @@ TEST_F(HttpServerTest, AClosedBrowserIsForgottenAndItsAnswerDropped) {
   ExpectAlive();
 }
 
-TEST_F(HttpServerTest, AnUnansweredRequestIsClosed) {
+TEST_F(HttpServerTest, AConnectionIsClosedWhenTheHandlerDropsTheReply) {
   RawBrowser browser(loop, port);
   browser.Get("/never");
   EXPECT_TRUE(browser.IsClosedSoon());
 }
 
-TEST_F(HttpServerTest, GarbageClosesThatConnectionAlone) {
+TEST_F(HttpServerTest, MalformedRequestsCloseOnlyTheirOwnConnection) {
   RawBrowser good(loop, port);
   good.Get("/a");
   EXPECT_EQ(BodyOf(good.Answers()), "<a>");
@@ -156,7 +156,7 @@ TEST_F(HttpServerTest, GarbageClosesThatConnectionAlone) {
   EXPECT_EQ(BodyOf(good.Answers()), "<b>");
 }
 
-TEST_F(HttpServerTest, ReadAheadIsBounded) {
+TEST_F(HttpServerTest, TheServerStopsReadingWhileAnAnswerIsPending) {
   RawBrowser browser(loop, port);
   browser.Get("/later");
   ASSERT_TRUE(RunUntil(loop, [&] { return later.size() == 1; }));
@@ -180,7 +180,7 @@ TEST_F(HttpServerTest, AnAnswerLargerThanTheKernelsBuffersArrivesWhole) {
   EXPECT_EQ(BodyOf(browser.Answers()).size(), 4u << 20);
 }
 
-TEST_F(HttpServerTest, BeyondTheLimitOfConnectionsNewcomersAreClosed) {
+TEST_F(HttpServerTest, ANewConnectionAboveMaxConnectionsIsClosed) {
   Serve({.max_connections = 2});
   RawBrowser first(loop, port), second(loop, port);
   first.Get("/a");
@@ -194,7 +194,7 @@ TEST_F(HttpServerTest, BeyondTheLimitOfConnectionsNewcomersAreClosed) {
   ExpectAlive();
 }
 
-TEST_F(HttpServerTest, StoppingSendsPendingAnswersAndClosesTheRest) {
+TEST_F(HttpServerTest, StopSendsPendingAnswersBeforeItClosesTheirConnections) {
   RawBrowser waiting(loop, port), reading(loop, port);
   waiting.Get("/later");
   reading.Get("/later");

@@ -55,7 +55,7 @@ class ListenerTest : public testing::Test {
   std::optional<Listener> listener_;
 };
 
-TEST_F(ListenerTest, TheLastDescriptorsAreReserved) {
+TEST_F(ListenerTest, TheListenerReservesTheLastFileDescriptorsForOtherFiles) {
   const FewFiles few(80);  // 20 of them are reserved
   ASSERT_TRUE(Connect(40));
   EXPECT_GT(accepted_.size(), 5u);
@@ -64,7 +64,7 @@ TEST_F(ListenerTest, TheLastDescriptorsAreReserved) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, TheLastDescriptorsStayReservedWhenOldConnectionsMakeRoom) {
+TEST_F(ListenerTest, TheLastFileDescriptorsStayReservedWhenOldConnectionsAreClosedForNewOnes) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   for (int i = 0; i < 10; ++i) {
@@ -75,7 +75,7 @@ TEST_F(ListenerTest, TheLastDescriptorsStayReservedWhenOldConnectionsMakeRoom) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, WithoutDescriptorsTheNewestConnectionIsStillAccepted) {
+TEST_F(ListenerTest, TheNewestConnectionIsAcceptedEvenWithoutFreeFileDescriptors) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(5));
@@ -90,7 +90,7 @@ TEST_F(ListenerTest, WithoutDescriptorsTheNewestConnectionIsStillAccepted) {
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
-TEST_F(ListenerTest, OlderConnectionsMakeRoomForTheNewest) {
+TEST_F(ListenerTest, OlderConnectionsAreClosedForTheNewestWhenFileDescriptorsRunOut) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(40));
@@ -101,7 +101,7 @@ TEST_F(ListenerTest, OlderConnectionsMakeRoomForTheNewest) {
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
-TEST_F(ListenerTest, NewConnectionsWaitWhileNoneIsWanted) {
+TEST_F(ListenerTest, NewConnectionsAreNotAcceptedWhileTheAcceptConditionIsFalse) {
   bool wanted = false;
   listener_->While([&] { return wanted || accepted_.size() < 3; });
   ASSERT_TRUE(Connect(10));

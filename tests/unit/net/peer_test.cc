@@ -11,7 +11,7 @@ constexpr uid_t kOverflow = 65534;
 constexpr UserNames kMachine{kOverflow, true};     // outside of all user namespaces
 constexpr UserNames kNamespace{kOverflow, false};  // some users have no name here
 
-TEST(PeerTest, OnlyTheOwnUserAndRootAreAccepted) {
+TEST(PeerTest, OnlyPeersOfTheOwnUserOrRootAreAccepted) {
   EXPECT_TRUE(IsOneOf(1000, {1000}, kMachine));
   EXPECT_TRUE(IsOneOf(0, {1000}, kMachine));
   EXPECT_FALSE(IsOneOf(1001, {1000}, kMachine));

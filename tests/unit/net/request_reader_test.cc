@@ -15,7 +15,7 @@ int RefusalOf(const std::string& bytes) {
   return read ? read->refusal : -1;
 }
 
-TEST(RequestReaderTest, ARequestMayComeInAnyPieces) {
+TEST(RequestReaderTest, ARequestReceivedByteByByteIsParsed) {
   const std::string whole = "GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n";
   RequestReader reader;
   for (size_t i = 0; i + 1 < whole.size(); ++i) {
@@ -32,7 +32,7 @@ TEST(RequestReaderTest, ARequestMayComeInAnyPieces) {
   EXPECT_EQ(reader.buffered(), 0u);
 }
 
-TEST(RequestReaderTest, SeveralAtOnceAreReadOneByOne) {
+TEST(RequestReaderTest, PipelinedRequestsAreReadOneByOne) {
   RequestReader reader;
   reader.Add("GET /1 HTTP/1.1\r\n\r\nHEAD /2 HTTP/1.1\r\nConnection: close\r\n\r\nGET /3");
   EXPECT_THAT(reader.Next()->request.path, ElementsAre("1"));
@@ -42,7 +42,7 @@ TEST(RequestReaderTest, SeveralAtOnceAreReadOneByOne) {
   EXPECT_FALSE(reader.Next());
 }
 
-TEST(RequestReaderTest, OtherMethodsAndBodiesAreRefusedWithTheirStatus) {
+TEST(RequestReaderTest, OtherMethodsAreRefusedWith405AndRequestBodiesWith413) {
   EXPECT_EQ(RefusalOf("POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), 405);
   EXPECT_EQ(RefusalOf("DELETE / HTTP/1.1\r\n\r\n"), 405);
   EXPECT_EQ(RefusalOf("OPTIONS * HTTP/1.1\r\n\r\n"), 405);
@@ -51,7 +51,7 @@ TEST(RequestReaderTest, OtherMethodsAndBodiesAreRefusedWithTheirStatus) {
   EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), 0);
 }
 
-TEST(RequestReaderTest, GarbageIsRefusedWithoutWaitingForMore) {
+TEST(RequestReaderTest, MalformedRequestsAreRefusedWith400) {
   EXPECT_EQ(RefusalOf(std::string("\0", 1)), 400);
   EXPECT_EQ(RefusalOf("\x16\x03\x01"), 400);  // TLS
   EXPECT_EQ(RefusalOf("GET / HTTP/9.9\r\n\r\n"), 400);
@@ -62,7 +62,7 @@ TEST(RequestReaderTest, GarbageIsRefusedWithoutWaitingForMore) {
   EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), 400);
 }
 
-TEST(RequestReaderTest, AHeaderHasALimit) {
+TEST(RequestReaderTest, ARequestHeaderOf9000BytesIsRefusedWith431) {
   const std::string begin = "GET / HTTP/1.1\r\nX: ";
   EXPECT_EQ(RefusalOf(begin + std::string(7000, 'a') + "\r\n\r\n"), 0);
   EXPECT_EQ(RefusalOf(begin + std::string(9000, 'a')), 431);

@@ -25,7 +25,7 @@ Seen Talk(const JobCertificates& job) {
   return SayToServer(*server, *client, "token");
 }
 
-TEST(TlsTest, ExecutorsAndClientsOfTheJobAreLetIn) {
+TEST(TlsTest, ExecutorsAndClientsOfTheSameJobAreAccepted) {
   for (const TlsIdentity& identity : {OurJob().executor, OurJob().client}) {
     Sockets sockets = ConnectedSockets();
     const auto server = ServerEnd(std::move(sockets.server));
@@ -38,7 +38,7 @@ TEST(TlsTest, ExecutorsAndClientsOfTheJobAreLetIn) {
   }
 }
 
-TEST(TlsTest, AnAmOfAnotherJobReceivesNothing) {
+TEST(TlsTest, AnAmOfAnotherJobReceivesNoDataFromAnExecutor) {
   const JobCertificates other = MadeAt(WallNow());
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server), other.master);
@@ -65,7 +65,7 @@ TEST(TlsTest, AnExecutorThatTheAmRefusesReceivesTheReason) {
   EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refused the TLS connection: "));
 }
 
-TEST(TlsTest, ClocksMayBeWrongByHoursAndNotByDays) {
+TEST(TlsTest, AClockDifferenceOfOneDayIsToleratedAndOfMoreIsRefused) {
   using std::chrono::hours;
   for (const Duration wrong : {hours(-24), hours(23)}) EXPECT_EQ(Talk(MadeAt(WallNow() + wrong)).at_server, "token");
   const Seen late = Talk(MadeAt(WallNow() - hours(26)));
@@ -75,12 +75,12 @@ TEST(TlsTest, ClocksMayBeWrongByHoursAndNotByDays) {
   EXPECT_EQ(late.at_server + early.at_server, "");
 }
 
-TEST(TlsTest, AJobMayTakeAsLongAsItsCertificatesHold) {
+TEST(TlsTest, CertificatesOfOneYearAreAcceptedOneHourBeforeTheyExpire) {
   const Duration year = std::chrono::hours(24 * 365);
   EXPECT_EQ(Talk(MadeAt(WallNow() - year + std::chrono::hours(1), year)).at_server, "token");
 }
 
-TEST(TlsTest, BytesBeyondTheSocketsBufferWaitAndArriveWhole) {
+TEST(TlsTest, AnAnswerLargerThanTheSocketBufferArrivesComplete) {
   Sockets sockets = ConnectedSockets();
   const auto server = ServerEnd(std::move(sockets.server));
   const auto client = ClientEnd(std::move(sockets.client));
@@ -122,7 +122,7 @@ TEST(TlsTest, APartialReadReportsThatMoreIsAvailable) {
   EXPECT_FALSE(server->HasMore());
 }
 
-TEST(TlsTest, AConnectionEndsWithAndWithoutACloseMessage) {
+TEST(TlsTest, ADisconnectIsReportedWithAndWithoutATlsCloseMessage) {
   for (const bool polite : {true, false}) {
     Sockets sockets = ConnectedSockets();
     const auto server = ServerEnd(std::move(sockets.server));
@@ -139,7 +139,7 @@ TEST(TlsTest, AConnectionEndsWithAndWithoutACloseMessage) {
   }
 }
 
-TEST(TlsTest, AnUnusableIdentityIsRefusedWithTheReason) {
+TEST(TlsTest, AnIdentityWithAWrongRoleCertificateOrKeyIsRefused) {
   const TlsIdentity& executor = OurJob().executor;
   const auto refusal = [](const Result<MakeChannel>& made) { return made.ok() ? "" : made.error().message; };
   EXPECT_THAT(refusal(MakeTlsServer(executor)), HasSubstr("role \"tony:executor\", expected tony:master"));
@@ -149,7 +149,7 @@ TEST(TlsTest, AnUnusableIdentityIsRefusedWithTheReason) {
   EXPECT_THAT(refusal(MakeTlsClient({executor.ca, executor.certificate, OurJob().client.key})), HasSubstr("key"));
 }
 
-TEST(TlsTest, AJobsIdentitiesShareAnAuthorityAndNoKeys) {
+TEST(TlsTest, IdentitiesOfOneJobShareACertificateAuthorityButNoKeys) {
   const auto& [master, executor, client] = OurJob();
   EXPECT_EQ(master.ca, executor.ca);
   EXPECT_EQ(master.ca, client.ca);

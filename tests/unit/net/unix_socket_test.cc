@@ -30,7 +30,7 @@ TEST(UnixSocketTest, OnlyTheOwnerMayUseTheSocket) {
   EXPECT_TRUE(S_ISSOCK(file.st_mode));
 }
 
-TEST(UnixSocketTest, APathOfTwoHundredBytesIsReached) {
+TEST(UnixSocketTest, ASocketWithAPathOfMoreThan200BytesAcceptsConnections) {
   const TempFolder temp;
   const fs::path folder = temp.path() / std::string(100, 'x') / std::string(100, 'y');
   fs::create_directories(folder);
@@ -41,7 +41,7 @@ TEST(UnixSocketTest, APathOfTwoHundredBytesIsReached) {
   EXPECT_TRUE(Accept(listening).valid());
 }
 
-TEST(UnixSocketTest, TheFoldersPathIsNotInProcNetUnix) {
+TEST(UnixSocketTest, TheFolderOfASocketIsNotVisibleInProcNetUnix) {
   const TempFolder temp;
   const UniqueFd listening = *ListenAt({temp.path(), "a.sock"}, SocketKind::kStream, 1);
   std::ifstream list("/proc/net/unix");
@@ -49,7 +49,7 @@ TEST(UnixSocketTest, TheFoldersPathIsNotInProcNetUnix) {
   EXPECT_THAT(text, Not(HasSubstr(temp.path().string())));
 }
 
-TEST(UnixSocketTest, AnotherNameOfTheFolderLeadsToTheSameSocket) {
+TEST(UnixSocketTest, ASocketIsReachableThroughASymlinkToItsFolder) {
   const TempFolder temp;
   fs::create_directory(temp.path() / "job");
   fs::create_directory_symlink("job", temp.path() / "elsewhere");
@@ -58,7 +58,7 @@ TEST(UnixSocketTest, AnotherNameOfTheFolderLeadsToTheSameSocket) {
   EXPECT_TRUE(Accept(listening).valid());
 }
 
-TEST(UnixSocketTest, AStaleNameIsReplacedAndADeadOneIsUnavailable) {
+TEST(UnixSocketTest, AStaleSocketFileIsUnavailableToClientsAndReplacedByANewListener) {
   const TempFolder temp;
   const SocketPlace place{temp.path(), "a.sock"};
   EXPECT_TRUE(ListenAt(place, SocketKind::kStream, 1).ok());  // closed at once; its name stays
@@ -70,7 +70,7 @@ TEST(UnixSocketTest, AStaleNameIsReplacedAndADeadOneIsUnavailable) {
   EXPECT_TRUE(ConnectTo(place, SocketKind::kStream).ok());
 }
 
-TEST(UnixSocketTest, AFullQueueIsReportedWithoutAnError) {
+TEST(UnixSocketTest, ConnectingToAFullListenQueueReturnsNoSocketAndNoError) {
   const TempFolder temp;
   const SocketPlace place{temp.path(), "a.sock"};
   const UniqueFd listening = *ListenAt(place, SocketKind::kStream, 0);
@@ -86,7 +86,7 @@ TEST(UnixSocketTest, AFullQueueIsReportedWithoutAnError) {
   EXPECT_TRUE(ConnectTo(place, SocketKind::kStream)->has_value());
 }
 
-TEST(UnixSocketTest, AFolderThatIsNotThereIsNamed) {
+TEST(UnixSocketTest, ConnectingInAMissingFolderFailsWithTheSocketPath) {
   const auto socket = ConnectTo({"/nowhere/at/all", "a.sock"}, SocketKind::kStream);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().message, "reach /nowhere/at/all/a.sock: no such file or directory");

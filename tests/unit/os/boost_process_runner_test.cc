@@ -62,7 +62,7 @@ class BoostProcessRunnerTest : public ::testing::Test {
   BoostProcessRunner runner_{loop_};
 };
 
-TEST_F(BoostProcessRunnerTest, KeepsExitCodesAndSignalsApart) {
+TEST_F(BoostProcessRunnerTest, AnExitStatusDistinguishesExitCodesFromSignals) {
   EXPECT_EQ(RunToEnd(Shell("exit 0")), (ExitStatus{Kind::kExited, 0}));
   EXPECT_EQ(RunToEnd(Shell("exit 9")), (ExitStatus{Kind::kExited, 9}));
   EXPECT_EQ(RunToEnd(Shell("exit 255")), (ExitStatus{Kind::kExited, 255}));
@@ -97,7 +97,7 @@ TEST_F(BoostProcessRunnerTest, AChildHasThreeStreamsAndNoOtherDescriptors) {
   EXPECT_EQ(Content("err"), "/dev/null\n");
 }
 
-TEST_F(BoostProcessRunnerTest, ChildHasTheDescriptorsThatItInherits) {
+TEST_F(BoostProcessRunnerTest, AChildInheritsOnlyTheListedDescriptors) {
   std::ofstream(File("kept")) << "";
   const UniqueFd kept(open(File("kept").c_str(), O_RDONLY | O_CLOEXEC));
   const UniqueFd closed(open("/dev/null", O_RDONLY));
@@ -145,7 +145,7 @@ TEST_F(BoostProcessRunnerTest, ChildHasExactlyTheGivenEnvironmentAndDirectory) {
   EXPECT_EQ(Content("err"), folder_.path().string() + "\n");
 }
 
-TEST_F(BoostProcessRunnerTest, ProgramMayHaveAnotherNameThanItsFirstArgument) {
+TEST_F(BoostProcessRunnerTest, TheFirstArgumentMayDifferFromTheNameOfTheProgram) {
   ProcessSpec spec = Shell("");
   spec.program = "/bin/sh";
   spec.argv = {"fancy", "-c", "tr '\\0' ' ' < /proc/$$/cmdline > name"};
@@ -153,7 +153,7 @@ TEST_F(BoostProcessRunnerTest, ProgramMayHaveAnotherNameThanItsFirstArgument) {
   EXPECT_THAT(Content("name"), StartsWith("fancy -c "));
 }
 
-TEST_F(BoostProcessRunnerTest, SignalsAreNotLeftBlocked) {
+TEST_F(BoostProcessRunnerTest, StartingAProcessLeavesTheSignalMaskOfTheCallerUnchanged) {
   sigset_t before, after;
   sigprocmask(SIG_SETMASK, nullptr, &before);
   RunToEnd(Shell("true"));
@@ -179,7 +179,7 @@ TEST_F(BoostProcessRunnerTest, StdoutAndStderrMayBeOneFile) {
   EXPECT_EQ(Content("out"), "first\nsecond\nthird\n");
 }
 
-TEST_F(BoostProcessRunnerTest, MissingProgramIsNamed) {
+TEST_F(BoostProcessRunnerTest, AMissingProgramIsNamedInTheError) {
   ProcessSpec spec = Shell("");
   spec.argv = {"/no/such/program"};
   const Error error = StartError(spec);
@@ -187,7 +187,7 @@ TEST_F(BoostProcessRunnerTest, MissingProgramIsNamed) {
   EXPECT_EQ(error.message, "start /no/such/program: no such file or directory");
 }
 
-TEST_F(BoostProcessRunnerTest, ProgramThatMayNotBeRunIsNamed) {
+TEST_F(BoostProcessRunnerTest, AProgramWithoutExecutePermissionIsNamedInTheError) {
   std::ofstream(File("script")) << "#!/bin/sh\n";
   ProcessSpec spec = Shell("");
   spec.argv = {File("script")};
@@ -204,7 +204,7 @@ TEST_F(BoostProcessRunnerTest, AMissingInterpreterIsNamedInTheError) {
   EXPECT_THAT(StartError(spec).message, HasSubstr("the interpreter in the script's first line"));
 }
 
-TEST_F(BoostProcessRunnerTest, TooLongArgumentsAreReportedWithTheirLength) {
+TEST_F(BoostProcessRunnerTest, ATooLongEnvironmentIsReportedWithItsLength) {
   ProcessSpec spec = Shell("");
   // The kernel allows 128 KiB for a single string.
   spec.env.push_back("HUGE=" + std::string(200'000, 'x'));
@@ -214,7 +214,7 @@ TEST_F(BoostProcessRunnerTest, TooLongArgumentsAreReportedWithTheirLength) {
               AllOf(StartsWith("start /bin/sh: argument list too long"), HasSubstr("200025 bytes of environment")));
 }
 
-TEST_F(BoostProcessRunnerTest, BadDirectoryIsNamedAndNothingRuns) {
+TEST_F(BoostProcessRunnerTest, AnInvalidWorkingDirectoryIsNamedInTheErrorAndNothingRuns) {
   ProcessSpec spec = Shell("echo ran");
   spec.directory = File("missing");
   EXPECT_EQ(StartError(spec).message, "enter " + File("missing") + ": no such file or directory");
@@ -224,7 +224,7 @@ TEST_F(BoostProcessRunnerTest, BadDirectoryIsNamedAndNothingRuns) {
   EXPECT_EQ(Content("out"), "");
 }
 
-TEST_F(BoostProcessRunnerTest, OutputFileThatCannotBeMadeIsNamed) {
+TEST_F(BoostProcessRunnerTest, AnOutputFileThatCannotBeMadeIsNamedInTheError) {
   ProcessSpec spec = Shell("");
   spec.stdout_file = File("missing/out");
   const Error error = StartError(spec);
@@ -263,7 +263,7 @@ TEST_F(BoostProcessRunnerTest, ProcessesOutliveTheRunner) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
-TEST_F(BoostProcessRunnerTest, ReapingForeignChildrenKeepsTheEndsOfOwnChildren) {
+TEST_F(BoostProcessRunnerTest, ReapingOrphansLosesNoExitStatusOfAStartedProcess) {
   BecomeSubreaper();
   const auto on_child = loop_.OnSignals({SIGCHLD}, [&](int) { runner_.ReapAllChildren(); });
   std::vector<ExitStatus> ends;
@@ -278,7 +278,7 @@ TEST_F(BoostProcessRunnerTest, ReapingForeignChildrenKeepsTheEndsOfOwnChildren) 
   EXPECT_THAT(ends, ::testing::Each(ExitStatus{Kind::kExited, 7}));
 }
 
-TEST_F(BoostProcessRunnerTest, ACopyHasItsOwnSessionAndNoInheritedDescriptors) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyHasItsOwnSessionAndNoInheritedDescriptors) {
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
   const auto pid = runner_.StartCopy(
@@ -308,7 +308,7 @@ void FillDescriptors() {
   while (dup(0) >= 0) continue;
 }
 
-TEST_F(BoostProcessRunnerTest, ACopyWithoutFreeDescriptorsInheritsNone) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyWithoutFreeDescriptorsInheritsNoDescriptor) {
   ASSERT_EQ(pthread_atfork(nullptr, nullptr, FillDescriptors), 0);
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
@@ -321,7 +321,7 @@ TEST_F(BoostProcessRunnerTest, ACopyWithoutFreeDescriptorsInheritsNone) {
   EXPECT_EQ(*ended, (ExitStatus{Kind::kExited, 0}));
 }
 
-TEST_F(BoostProcessRunnerTest, AnEndIsReportedDespiteAnUnreapedForeignChild) {
+TEST_F(BoostProcessRunnerTest, TheEndOfAChildIsReportedDespiteAnUnreapedZombieOfOtherCode) {
   const pid_t stranger = fork();
   if (stranger == 0) _exit(0);
   siginfo_t info{};
@@ -330,7 +330,7 @@ TEST_F(BoostProcessRunnerTest, AnEndIsReportedDespiteAnUnreapedForeignChild) {
   EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), stranger) << "it was not ours to reap";
 }
 
-TEST_F(BoostProcessRunnerTest, ACopyCanBeStoppedBySignalsThatThisProcessWaitsFor) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyIsKilledBySigtermThoughItsParentHandlesSigterm) {
   const auto signals = loop_.OnSignals({SIGTERM}, [](int) {});
   std::optional<ExitStatus> ended;
   const auto pid = runner_.StartCopy([] { pause(); }, [&](ExitStatus status) { ended = status; });
@@ -340,7 +340,7 @@ TEST_F(BoostProcessRunnerTest, ACopyCanBeStoppedBySignalsThatThisProcessWaitsFor
   EXPECT_EQ(*ended, (ExitStatus{Kind::kSignaled, SIGTERM}));
 }
 
-TEST_F(BoostProcessRunnerTest, OnExitMayStartTheNextProcess) {
+TEST_F(BoostProcessRunnerTest, TheExitCallbackMayStartTheNextProcess) {
   std::optional<ExitStatus> last;
   const auto first = runner_.Start(Shell("exit 1"), [&](ExitStatus) {
     const auto second = runner_.Start(Shell("exit 2"), [&](ExitStatus status) { last = status; });

@@ -18,28 +18,28 @@ class CgroupMemoryTest : public testing::Test {
   TempFolder temp_;
 };
 
-TEST_F(CgroupMemoryTest, ACgroupWithoutTheControllerCountsNothing) {
+TEST_F(CgroupMemoryTest, ACgroupWithoutTheMemoryControllerCountsNoOomKills) {
   Write("cgroup.procs", "");
   EXPECT_FALSE(MemoryCgroupVersion(temp_.path()));
   EXPECT_FALSE(OomKillsIn(CgroupVersion::kTwo, temp_.path()));
   EXPECT_FALSE(OomKillsIn(CgroupVersion::kOne, temp_.path()));
 }
 
-TEST_F(CgroupMemoryTest, TheVersionIsKnownByTheFiles) {
+TEST_F(CgroupMemoryTest, TheCgroupVersionIsDetectedByTheMemoryFiles) {
   Write("memory.limit_in_bytes", "1\n");
   EXPECT_EQ(MemoryCgroupVersion(temp_.path()), CgroupVersion::kOne);
   Write("memory.events", "");
   EXPECT_EQ(MemoryCgroupVersion(temp_.path()), CgroupVersion::kTwo);
 }
 
-TEST_F(CgroupMemoryTest, KillsOfAWholeGroupCountToo) {
+TEST_F(CgroupMemoryTest, OomKillsOfAWholeCgroupAreCounted) {
   Write("memory.events", "low 0\noom 1\noom_kill 0\noom_group_kill 1\n");
   EXPECT_EQ(OomKillsIn(CgroupVersion::kTwo, temp_.path()), 1);
   Write("memory.events", "low 0\noom 1\noom_kill 3\noom_group_kill 1\n");
   EXPECT_EQ(OomKillsIn(CgroupVersion::kTwo, temp_.path()), 3);
 }
 
-TEST_F(CgroupMemoryTest, ALargeShareOfSharedMemoryIsNamed) {
+TEST_F(CgroupMemoryTest, TheOomMessageNamesALargeAmountOfSharedMemory) {
   Write("memory.max", "67108864\n");
   Write("memory.peak", "67108864\n");
   Write("memory.stat", "anon 12\nshmem 60817408\n");
@@ -52,7 +52,7 @@ TEST_F(CgroupMemoryTest, ALargeShareOfSharedMemoryIsNamed) {
       "out of memory: the container's limit of 64 MB was reached (peak 64 MB), 1 process was killed by the kernel");
 }
 
-TEST_F(CgroupMemoryTest, TheFirstVersionCountsSharedMemoryOfTheWholeTree) {
+TEST_F(CgroupMemoryTest, SharedMemoryOfACgroupV1IncludesTheCgroupsBelow) {
   Write("memory.limit_in_bytes", "67108864\n");
   Write("memory.max_usage_in_bytes", "67108864\n");
   Write("memory.stat", "shmem 0\ntotal_shmem 60817408\n");

@@ -17,7 +17,7 @@ TEST(FileSystemTest, TypeAndFreeSpaceComeFromTheNearestExistingFolder) {
   EXPECT_GT(here->free_bytes, 0);
 }
 
-TEST(FileSystemTest, NetworkTypesAreRecognizedAndUnknownTypesNumbered) {
+TEST(FileSystemTest, NetworkFileSystemsAreRecognizedAndUnknownTypesAreNamedByNumber) {
   EXPECT_EQ(FileSystemOfMagic(0x01021994).type, "tmpfs");
   EXPECT_FALSE(FileSystemOfMagic(0x01021994).network);
   EXPECT_EQ(FileSystemOfMagic(0x6969).type, "nfs");

@@ -42,7 +42,7 @@ TEST_F(FileWatchTest, NewReplacedAndGrownFilesAreReported) {
   EXPECT_TRUE(Changed());
 }
 
-TEST_F(FileWatchTest, TemporaryNamesAreNotReported) {
+TEST_F(FileWatchTest, FilesWithTemporaryNamesAreNotReported) {
   std::ofstream(folder_.path() / ".lease.tmp") << "1";
   std::ofstream(folder_.path() / "end") << "";
   ASSERT_TRUE(Changed());
@@ -53,7 +53,7 @@ TEST_F(FileWatchTest, TemporaryNamesAreNotReported) {
   EXPECT_EQ(changes_, 0);
 }
 
-TEST_F(FileWatchTest, MayBeEndedFromItsOwnCallback) {
+TEST_F(FileWatchTest, AFileWatchMayBeDestroyedInItsOwnCallback) {
   watch_.reset();
   auto watch = WatchFolder(loop_, folder_.path(), [this] {
     watch_.reset();
@@ -66,7 +66,7 @@ TEST_F(FileWatchTest, MayBeEndedFromItsOwnCallback) {
   EXPECT_EQ(watch_, nullptr);
 }
 
-TEST_F(FileWatchTest, MissingFolderIsNamed) {
+TEST_F(FileWatchTest, AMissingFolderIsNamedInTheError) {
   const auto watch = WatchFolder(loop_, folder_.path() / "missing", [] {});
   ASSERT_FALSE(watch.ok());
   EXPECT_EQ(watch.error().code, ErrorCode::kNotFound);

@@ -39,7 +39,7 @@ TEST(FilesTest, NewFilesAndFoldersArePrivateWhateverTheUmask) {
   }
 }
 
-TEST(FilesTest, ANewFileReplacesNoExistingOne) {
+TEST(FilesTest, WritingANewFileFailsIfTheFileExists) {
   const TempFolder folder;
   EXPECT_TRUE(WriteNewFile(folder.path() / "x", "1", true).ok());
   const Status again = WriteNewFile(folder.path() / "x", "2", true);
@@ -49,7 +49,7 @@ TEST(FilesTest, ANewFileReplacesNoExistingOne) {
   EXPECT_EQ(*ReadFile(folder.path() / "x"), "1");
 }
 
-TEST(FilesTest, ReadersNeverSeeAPartOfAFileThatTwoProcessesReplace) {
+TEST(FilesTest, ReadersNeverSeeAPartialFileWhileTwoThreadsReplaceTheFile) {
   const TempFolder folder;
   const fs::path path = folder.path() / "x";
   const std::string a(100'000, 'a'), b(50'000, 'b');
@@ -68,7 +68,7 @@ TEST(FilesTest, ReadersNeverSeeAPartOfAFileThatTwoProcessesReplace) {
   EXPECT_EQ(EntriesIn(folder.path()), 1u);
 }
 
-TEST(FilesTest, FailedReplacementLeavesTheOldFileAndNothingElse) {
+TEST(FilesTest, AFailedReplacementLeavesTheOldFolderAndNoTemporaryFile) {
   const TempFolder folder;
   ASSERT_TRUE(MakeFolder(folder.path() / "x").ok());  // rename() does not replace a folder
   const Status written = WriteFileByRename(folder.path() / "x", "new", true);
@@ -86,14 +86,14 @@ TEST(FilesTest, FolderBelowAFileCannotBeMade) {
   EXPECT_EQ(made.error().message, "make " + (folder.path() / "file").string() + ": not a directory");
 }
 
-TEST(FilesTest, ReadErrorsDistinguishMissingFiles) {
+TEST(FilesTest, ReadingReturnsNotFoundForAMissingFileAndUnavailableForAFolder) {
   const TempFolder folder;
   EXPECT_EQ(ReadFile(folder.path() / "x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(ReadFile(folder.path()).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(ReadFile(folder.path()).error().message, "read " + folder.path().string() + ": is a directory");
 }
 
-TEST(FilesTest, OnlyARegularFileOfThatNameIsOpened) {
+TEST(FilesTest, OnlyARegularFileIsOpenedAndALinkAPipeOrAFolderIsRefused) {
   const TempFolder folder;
   const auto in = [&](const char* name) { return folder.path() / name; };
   const auto refusal = [&](const char* name, int access) {

@@ -42,7 +42,7 @@ class HeldProcessTest : public testing::Test {
   BoostProcessRunner runner_{loop_};
 };
 
-TEST_F(HeldProcessTest, TheEndOfAProcessIsSeenBeforeItIsReaped) {
+TEST_F(HeldProcessTest, TheEndOfAHeldProcessIsReportedBeforeTheProcessIsReaped) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
   int ends = 0;
@@ -57,7 +57,7 @@ TEST_F(HeldProcessTest, TheEndOfAProcessIsSeenBeforeItIsReaped) {
   EXPECT_EQ(ends, 1);
 }
 
-TEST_F(HeldProcessTest, ADescriptorShortageIsNotReportedAsAnEnd) {
+TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotReportedAsTheEndOfTheProcess) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
   (void)loop_.After(Duration(0), [] {});  // opens the loop's own files
@@ -70,7 +70,7 @@ TEST_F(HeldProcessTest, ADescriptorShortageIsNotReportedAsAnEnd) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return ended; }));
 }
 
-TEST_F(HeldProcessTest, ADescriptorShortageIsReportedWhenNoProcessCanBeHeld) {
+TEST_F(HeldProcessTest, OpeningAPidfdOfAProcessFailsWithEmfileIfNoDescriptorIsFree) {
   const NoMoreFiles shortage;
   errno = 0;
   const HeldProcess held(getppid());
@@ -78,7 +78,7 @@ TEST_F(HeldProcessTest, ADescriptorShortageIsReportedWhenNoProcessCanBeHeld) {
   EXPECT_FALSE(held.valid());
 }
 
-TEST_F(HeldProcessTest, AnExitedProcessCannotBeHeld) {
+TEST_F(HeldProcessTest, OpeningAPidfdOfAReapedProcessFailsWithEsrch) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
@@ -89,7 +89,7 @@ TEST_F(HeldProcessTest, AnExitedProcessCannotBeHeld) {
   EXPECT_FALSE(held.Signal(0));
 }
 
-TEST_F(HeldProcessTest, AReapedProcessGetsNoSignal) {
+TEST_F(HeldProcessTest, SignallingAHeldProcessFailsWithEsrchAfterTheProcessIsReaped) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   const HeldProcess held(pid);

@@ -69,7 +69,7 @@ class OwnTreeTest : public testing::Test {
 
 class RoughTreeTest : public OwnTreeTest, public testing::WithParamInterface<std::string> {};
 
-TEST_P(RoughTreeTest, TheTreeCountsAsEndedOnlyWhenTheKernelReportsIt) {
+TEST_P(RoughTreeTest, AProcessTreeIsReportedAsEndedOnlyWhenItsDaemonIsDead) {
   StartDaemon(GetParam());
   for (int i = 0; i < 100; ++i) {
     const bool gone = runner_.ReapAllChildren();
@@ -82,7 +82,7 @@ TEST_P(RoughTreeTest, TheTreeCountsAsEndedOnlyWhenTheKernelReportsIt) {
 INSTANTIATE_TEST_SUITE_P(Kinds, RoughTreeTest, testing::ValuesIn(RoughKinds()),
                          [](const auto& test) { return RoughName(test.param); });
 
-TEST_F(OwnTreeTest, ManyReforkingDaemonsAtOnceAreEnded) {
+TEST_F(OwnTreeTest, TenDaemonsThatReforkConstantlyAreAllKilled) {
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(std::filesystem::remove(lock_) || i == 0);
     StartDaemon("refork");
@@ -96,7 +96,7 @@ TEST_F(OwnTreeTest, WithoutAChildNoProcessIsSignalled) {
   EXPECT_THAT(SignalDescendants(SIGKILL).living, IsEmpty());
 }
 
-TEST_F(OwnTreeTest, AZombieIsAChildButDoesNotLive) {
+TEST_F(OwnTreeTest, AZombieChildIsNotListedAsLiving) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   siginfo_t info{};
@@ -141,7 +141,7 @@ TEST_F(OwnTreeTest, ASparedProcessLivesOnWithAllItsDescendants) {
   EXPECT_EQ(met.living.count(spared), 0u);
 }
 
-TEST_F(OwnTreeTest, SignalledProcessesAreDescribedInOneClause) {
+TEST_F(OwnTreeTest, SignalledProcessesAreDescribedByTheirNumberAndAnExamplePid) {
   EXPECT_EQ((TreeWalk{{7}, 0}).Describe(), "1 process, e.g. process 7");
   EXPECT_EQ((TreeWalk{{7, 8}, 2}).Describe(), "2 processes, e.g. process 7");
 }

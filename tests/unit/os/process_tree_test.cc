@@ -27,7 +27,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-TEST(VariableInTest, FindsWholeNamesOnly) {
+TEST(VariableInTest, AnEnvironmentVariableIsFoundByItsWholeNameOnly) {
   const std::string environment("AB=1\0B=\0C=x=y\0", 14);
   EXPECT_EQ(VariableIn(environment, "AB"), "1");
   EXPECT_EQ(VariableIn(environment, "B"), "");
@@ -38,7 +38,7 @@ TEST(VariableInTest, FindsWholeNamesOnly) {
   EXPECT_EQ(VariableIn("A=not ended", "A"), "not ended");
 }
 
-TEST(DescendantsInTest, FollowsTheTreeAndSurvivesARing) {
+TEST(DescendantsInTest, DescendantsAreFoundEvenIfTheParentLinksFormACycle) {
   const std::vector<ProcessEntry> processes = {{2, 1}, {3, 2}, {4, 3}, {5, 1}, {1, 4}};
   EXPECT_THAT(DescendantsIn(processes, 2), ::testing::UnorderedElementsAre(3, 4, 1, 5));
   EXPECT_THAT(DescendantsIn(processes, 5), IsEmpty());
@@ -69,14 +69,14 @@ class ProcessTreeTest : public ::testing::Test {
   BoostProcessRunner runner_{loop_};
 };
 
-TEST_F(ProcessTreeTest, FindsAndEndsASetsidEscapee) {
+TEST_F(ProcessTreeTest, ProcessesInTheirOwnSessionAreFoundByTheirEnvironmentMarkAndKilled) {
   StartMarked("setsid sleep 1000 & setsid sh -c '>ready; exec sleep 1000' & exec sleep 1000");
   EXPECT_THAT(ProcessesWithEnvironment(mark_), SizeIs(3));
   SignalAll(ProcessesWithEnvironment(mark_), SIGKILL);
   EXPECT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).empty(); }));
 }
 
-TEST_F(ProcessTreeTest, DoubleForkedDaemonIsFoundByItsMarkAndBecomesOurChild) {
+TEST_F(ProcessTreeTest, ADoubleForkedDaemonIsFoundByItsEnvironmentMarkAndBecomesOurChild) {
   StartMarked("(setsid sh -c '(>ready; exec sleep 1000) &' &) ; exit 0");
   ASSERT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).size() == 1; }));
   const pid_t daemon = ProcessesWithEnvironment(mark_)[0];
@@ -95,17 +95,17 @@ TEST_F(ProcessTreeTest, DaemonThatClearsItsEnvironmentIsFoundByDescent) {
 }
 
 // The kernel shows no environment of a process in the middle of execve(2).
-TEST_F(ProcessTreeTest, AProcessThatExecsAgainAndAgainStaysMarked) {
+TEST_F(ProcessTreeTest, AProcessThatExecsConstantlyIsAlwaysFoundByItsEnvironmentMark) {
   const pid_t pid = StartMarked("echo 'exec /bin/sh again' >again; >ready; exec /bin/sh again");
   for (int look = 0; look < 30000; ++look) ASSERT_TRUE(HasEnvironmentSetting(pid, mark_)) << look;
 }
 
-TEST(ParseStatTest, AnIncompleteLineIsRefused) {
+TEST(ParseStatTest, AnIncompleteProcStatLineIsRefused) {
   EXPECT_FALSE(ParseStat(""));
   EXPECT_FALSE(ParseStat("7 (sh) S 1 7 7 0 -1"));
 }
 
-TEST_F(ProcessTreeTest, ZombiesAreDead) {
+TEST_F(ProcessTreeTest, AZombieIsNotListedAmongTheDescendants) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   siginfo_t info{};
@@ -133,7 +133,7 @@ TEST_F(ProcessTreeTest, OwnChildrenIncludeStartedAndAdoptedProcesses) {
   }));
 }
 
-TEST_F(ProcessTreeTest, StartTimeTellsProcessesApart) {
+TEST_F(ProcessTreeTest, TheStartTimeOfAProcessIsConstantAndEmptyAfterTheProcessIsReaped) {
   const std::string mine = StartTime(getpid());
   EXPECT_FALSE(mine.empty());
   EXPECT_EQ(StartTime(getpid()), mine);
@@ -143,7 +143,7 @@ TEST_F(ProcessTreeTest, StartTimeTellsProcessesApart) {
   EXPECT_EQ(StartTime(pid), "");
 }
 
-TEST_F(ProcessTreeTest, ProcessNamedLikeItsOwnStatLineIsRead) {
+TEST_F(ProcessTreeTest, AProcessWithANameLikeAProcStatLineIsParsedCorrectly) {
   const pid_t pid = StartMarked("cp /bin/sleep './) R 1 1 (' && >ready && exec './) R 1 1 (' 1000");
   EXPECT_TRUE(RunUntil(loop_, [&] {
     for (const auto& process : ListProcesses())

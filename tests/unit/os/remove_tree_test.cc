@@ -29,7 +29,7 @@ class RemoveTreeTest : public testing::Test {
   const fs::path tree_ = temp_.path() / "tree", other_ = temp_.path() / "other";
 };
 
-TEST_F(RemoveTreeTest, ReadOnlyFilesAreRemovedAndNoLinkIsFollowed) {
+TEST_F(RemoveTreeTest, ReadOnlyFoldersAreRemovedAndLinksAreNotFollowed) {
   fs::create_symlink(other_, tree_ / "a/link");
   fs::permissions(tree_ / "a/b", fs::perms(0));
   fs::permissions(tree_ / "a", fs::perms(0555));
@@ -40,7 +40,7 @@ TEST_F(RemoveTreeTest, ReadOnlyFilesAreRemovedAndNoLinkIsFollowed) {
   EXPECT_TRUE(RemoveTree(tree_).ok()) << "there is none";
 }
 
-TEST_F(RemoveTreeTest, AFileOrALinkIsRemovedAlone) {
+TEST_F(RemoveTreeTest, AFileOrALinkIsRemovedAndTheTargetOfTheLinkStays) {
   fs::create_symlink(other_, temp_.path() / "link");
   EXPECT_TRUE(RemoveTree(temp_.path() / "link").ok());
   EXPECT_TRUE(RemoveTree(tree_ / "z").ok());
@@ -50,7 +50,7 @@ TEST_F(RemoveTreeTest, AFileOrALinkIsRemovedAlone) {
 }
 
 // A second mount of a folder has the same device number as the folder.
-TEST_F(RemoveTreeTest, AMountBelowStaysAndIsNamedAndTheRestIsRemoved_RootOnly) {
+TEST_F(RemoveTreeTest, AMountInTheTreeStaysAndIsNamedAndAllOtherFilesAreRemoved_RootOnly) {
   const fs::path at = tree_ / "a/b";
   if (mount(other_.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) != 0) GTEST_SKIP() << "no mounting here";
   const Status removed = RemoveTree(tree_);
@@ -64,7 +64,7 @@ TEST_F(RemoveTreeTest, AMountBelowStaysAndIsNamedAndTheRestIsRemoved_RootOnly) {
   EXPECT_FALSE(fs::exists(tree_));
 }
 
-TEST_F(RemoveTreeTest, AFolderOnWhichSomethingIsMountedStays_RootOnly) {
+TEST_F(RemoveTreeTest, RemovingAMountPointFailsAndTheFilesOfTheMountStay_RootOnly) {
   if (mount("none", tree_.c_str(), "tmpfs", 0, nullptr) != 0) GTEST_SKIP() << "no mounting here";
   Write(tree_ / "theirs");
   EXPECT_FALSE(RemoveTree(tree_).ok());

@@ -83,7 +83,7 @@ class SharedMemoryTest : public testing::Test {
   std::vector<fs::path> made_;
 };
 
-TEST_F(SharedMemoryTest, FilesOpenOrMappedInEndedProcessesAreRemoved) {
+TEST_F(SharedMemoryTest, FilesInDevShmThatEndedProcessesHadOpenOrMappedAreRemoved) {
   const fs::path open = Make("open"), mapped = Make("mapped"), other = Make("other");
   EXPECT_THAT(FreeAfterTheEndOf(Holding(open)),
               ElementsAre(StrCat("removed files from /dev/shm that ended processes had open, 3 MB: ",
@@ -93,7 +93,7 @@ TEST_F(SharedMemoryTest, FilesOpenOrMappedInEndedProcessesAreRemoved) {
   EXPECT_TRUE(fs::exists(other)) << "nobody that was ended had it open";
 }
 
-TEST_F(SharedMemoryTest, FilesThatAnotherProcessUsesStay) {
+TEST_F(SharedMemoryTest, FilesInDevShmThatALivingProcessUsesStay) {
   const fs::path open = Make("open"), mapped = Make("mapped");
   const pid_t user = Holding(open), mapper = Mapping(mapped);
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(open)),
@@ -111,7 +111,7 @@ TEST_F(SharedMemoryTest, DeletedFilesAreIgnored) {
 }
 
 // Another file, or a link, has taken the name by now.
-TEST_F(SharedMemoryTest, AnotherFileOfTheSameNameStays) {
+TEST_F(SharedMemoryTest, AFileOrLinkThatReplacedAFileOfAnEndedProcessStays) {
   const fs::path file = Make("file"), target = Make("target");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });
@@ -130,7 +130,7 @@ TEST_F(SharedMemoryTest, AnotherFileOfTheSameNameStays) {
   EXPECT_TRUE(fs::is_symlink(target) && fs::exists(made_.back()));
 }
 
-TEST_F(SharedMemoryTest, AFileInAFolderIsNamedAndLeft) {
+TEST_F(SharedMemoryTest, AFileInASubfolderOfDevShmIsReportedAndNotRemoved) {
   const fs::path folder = StrCat("/dev/shm/tony-test-", getpid(), "-folder");
   fs::create_directory(folder);
   const fs::path file = Make("folder/x");
@@ -149,7 +149,7 @@ TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserStays) {
   EXPECT_TRUE(fs::exists(theirs));
 }
 
-TEST_F(SharedMemoryTest, WithTooFewDescriptorsAllFilesStay) {
+TEST_F(SharedMemoryTest, AllFilesStayIfDescriptorsAreTooFewToFindTheProcessesThatUseThem) {
   const fs::path file = Make("file");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });

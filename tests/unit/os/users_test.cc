@@ -46,7 +46,7 @@ class UsersTest : public testing::Test {
 
 const UnixUser kAnn{.uid = 1000, .group = 100, .name = "ann", .folder = "/home/ann"};
 
-TEST_F(UsersTest, AUserOfTheFileIsFoundByNumberAndByName) {
+TEST_F(UsersTest, AUserInThePasswdFileIsFoundByNumberAndByName) {
   EXPECT_EQ(*FindUser(1000, sources_), kAnn);
   EXPECT_EQ(*FindUser("ann", sources_), kAnn);
   EXPECT_EQ(*FindUser(1001, sources_), std::nullopt);
@@ -54,12 +54,12 @@ TEST_F(UsersTest, AUserOfTheFileIsFoundByNumberAndByName) {
   EXPECT_EQ(*FindUser("huge", sources_), std::nullopt) << "the number that stands for no user";
 }
 
-TEST_F(UsersTest, WithoutTheFileNoUserIsKnown) {
+TEST_F(UsersTest, NoUserIsFoundWithoutAPasswdFile) {
   sources_.passwd = Path("missing");
   EXPECT_EQ(*FindUser(0, sources_), std::nullopt);
 }
 
-TEST_F(UsersTest, GroupsOfTheFileAreThoseThatNameTheUser) {
+TEST_F(UsersTest, GroupsOfAUserAreThePrimaryGroupAndTheGroupsThatListTheUser) {
   EXPECT_THAT(*GroupsOf(kAnn, sources_), ElementsAre(44, 100));
 }
 
@@ -78,7 +78,7 @@ TEST_F(UsersTest, AUserUnknownToTheDirectoryServiceDoesNotExist) {
   EXPECT_EQ(*FindUser("mia", sources_), std::nullopt);
 }
 
-TEST_F(UsersTest, ANumberIsNotTakenForAUsersName) {
+TEST_F(UsersTest, AUserWhoseNameIsANumberIsNotFound) {
   sources_.getent = {Program("getent", "echo '70003:*:5:5::/:'")};
   EXPECT_EQ(*FindUser(70003, sources_), std::nullopt);
   EXPECT_EQ(*FindUser("70003", sources_), std::nullopt);
@@ -100,7 +100,7 @@ TEST_F(UsersTest, AHangingDirectoryServiceIsWaitedForOnce) {
   EXPECT_EQ(Asked("getent"), "passwd 70005\n");
 }
 
-TEST_F(UsersTest, AProgramThatCouldNotBeStartedIsRetried) {
+TEST_F(UsersTest, AGetentProgramThatCouldNotBeStartedIsRetried) {
   sources_.getent = {Program("getent", "exit 2")};
   Write("getent", "this is no program");
   EXPECT_FALSE(FindUser(70006, sources_).ok());
@@ -108,7 +108,7 @@ TEST_F(UsersTest, AProgramThatCouldNotBeStartedIsRetried) {
   EXPECT_EQ(*FindUser(70006, sources_), std::nullopt);
 }
 
-TEST_F(UsersTest, GroupsOfADirectoryServiceAndOfTheFileAreJoined) {
+TEST_F(UsersTest, GroupsFromTheDirectoryServiceAndTheGroupFileAreMerged) {
   sources_.id = {Program("id", "echo '100 44 70000'")};
   EXPECT_THAT(*GroupsOf(kAnn, sources_), ElementsAre(44, 100, 70000));
   EXPECT_EQ(Asked("id"), "-G ann\n");
@@ -121,7 +121,7 @@ TEST_F(UsersTest, AnIncompleteListOfGroupsIsAnError) {
   EXPECT_EQ(GroupsOf(kAnn, sources_).error().message, "\"what\" is not a group number");
 }
 
-TEST_F(UsersTest, ThisMachineKnowsRoot) {
+TEST_F(UsersTest, RootIsFoundOnThisMachineAndAnUnknownUserIsNamedByNumber) {
   EXPECT_EQ((*FindUser(0))->name, "root");
   EXPECT_EQ(UserName(0), "root");
   EXPECT_EQ(UserName(3999999999), "3999999999");

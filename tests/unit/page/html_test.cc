@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-TEST(HtmlTest, TextCannotBecomeMarkupNorLeaveAnAttribute) {
+TEST(HtmlTest, EscapedTextCannotBecomeMarkupOrEndAnAttribute) {
   EXPECT_EQ(Escape("<script>alert('1') & \"2\"</script>"),
             "&lt;script&gt;alert(&#39;1&#39;) &amp; &quot;2&quot;&lt;/script&gt;");
   EXPECT_EQ(Link("a\"><b", "<"), "<a href=\"a&quot;&gt;&lt;b\">&lt;</a>");
@@ -25,7 +25,7 @@ TEST(HtmlTest, ALogIsShownWithoutTerminalCodes) {
   EXPECT_EQ(ReadableLog("\xe2\x82"), "\uFFFD\uFFFD");
 }
 
-TEST(HtmlTest, ABarsPartsFillItsWholeWidth) {
+TEST(HtmlTest, ThePartsOfABarChartFillItsWholeWidthInProportion) {
   EXPECT_EQ(
       PartsBar({{"good", 1}, {"bad", 0}, {"idle", 2}}, "x<"),
       "<svg class=\"bar\" role=\"img\" aria-label=\"x&lt;\" viewBox=\"0 0 10000 10\" preserveAspectRatio=\"none\">"

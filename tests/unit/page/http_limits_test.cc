@@ -45,7 +45,7 @@ class HttpLimitsTest : public testing::Test {
   int port = 0;
 };
 
-TEST_F(HttpLimitsTest, ASlowHeaderIsAbandonedAfterItsLimit) {
+TEST_F(HttpLimitsTest, AConnectionThatSendsItsHeaderSlowlyIsClosedAfterTheHeaderLimit) {
   RawBrowser slow(loop, port);
   slow.Send("GET / HTTP/1.1\r\n");
   const auto drip = [&] {
@@ -58,12 +58,12 @@ TEST_F(HttpLimitsTest, ASlowHeaderIsAbandonedAfterItsLimit) {
   EXPECT_LT(loop.Now() - began, Duration(5000));
 }
 
-TEST_F(HttpLimitsTest, ASilentConnectionIsClosed) {
+TEST_F(HttpLimitsTest, AConnectionThatSendsNothingIsClosed) {
   RawBrowser silent(loop, port);
   EXPECT_TRUE(silent.IsClosedSoon());
 }
 
-TEST_F(HttpLimitsTest, AnIdleConnectionIsClosedAfterItsLimitAndNotBefore) {
+TEST_F(HttpLimitsTest, AnIdleConnectionIsClosedOnlyAfterTheIdleLimit) {
   RawBrowser idle(loop, port);
   idle.Get("/");
   idle.Answers();
@@ -72,7 +72,7 @@ TEST_F(HttpLimitsTest, AnIdleConnectionIsClosedAfterItsLimitAndNotBefore) {
   EXPECT_GE(loop.Now() - began, Duration(150));
 }
 
-TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsAnswerIsClosedAndTheAnswerFreed) {
+TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsResponseIsDisconnectedAndTheResponseFreed) {
   auto body = std::make_shared<const std::string>(64 << 20, 'x');
   answer.body = body;
   RawBrowser deaf(loop, port);
@@ -98,7 +98,7 @@ TEST_F(HttpLimitsTest, SilentConnectionsDoNotLockOutKnownClients) {
   EXPECT_EQ(StatusOf(waits.Answers()), 200);
 }
 
-TEST_F(HttpLimitsTest, ConnectionsThatGuessTheAddressDoNotLockOutKnownClients) {
+TEST_F(HttpLimitsTest, ConnectionsThatReceivedOnly404DoNotBlockANewClient) {
   ServeFour();
   std::list<RawBrowser> guess;
   for (int i = 0; i < 4; ++i) {
@@ -109,7 +109,7 @@ TEST_F(HttpLimitsTest, ConnectionsThatGuessTheAddressDoNotLockOutKnownClients) {
   EXPECT_EQ(StatusSoon(owner), 200);
 }
 
-TEST_F(HttpLimitsTest, WithoutDescriptorsTheOldestUnknownConnectionIsClosed) {
+TEST_F(HttpLimitsTest, WithoutFreeFileDescriptorsTheOldestUnknownConnectionIsClosed) {
   ServeFour();
   std::list<RawBrowser> strangers;
   for (int i = 0; i < 3; ++i) {

@@ -50,7 +50,7 @@ std::string Html(const JobStatus& status, bool all = false) {
   return JobHtml({.status = status, .now = status.submitted + std::chrono::seconds(60), .all_tasks = all});
 }
 
-TEST(JobHtmlTest, FailuresThatDidNotFailTheJobAreCounted) {
+TEST(JobHtmlTest, TaskFailuresThatDidNotFailTheJobAreCountedOnThePage) {
   JobStatus status = Running(2);
   EXPECT_THAT(Html(status), Not(HasSubstr("Failed tasks")));
   status.tolerated_failures = 2;
@@ -59,7 +59,7 @@ TEST(JobHtmlTest, FailuresThatDidNotFailTheJobAreCounted) {
   EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 97 of 100 tracked tasks succeeded"));
 }
 
-TEST(JobHtmlTest, TheNumberOfMastersIsShownAfterARestart) {
+TEST(JobHtmlTest, TheNumberOfApplicationMastersIsShownAfterAMasterRestart) {
   JobStatus status = Running(1);
   for (const int64_t epoch : {0, 1}) {
     status.epoch = {epoch};
@@ -69,7 +69,7 @@ TEST(JobHtmlTest, TheNumberOfMastersIsShownAfterARestart) {
   EXPECT_THAT(Html(status), HasSubstr("Application masters</dt><dd>2</dd>"));
 }
 
-TEST(JobHtmlTest, ARunningJobsPageIsMarkedLiveForItsScript) {
+TEST(JobHtmlTest, ARunningJobsPageIsMarkedLiveAndShowsTaskCountsAndLogLinks) {
   const std::string html = Html(Running(2));
   EXPECT_THAT(html, HasSubstr("<main data-live=\"1\" data-seq=\"12\" data-pause=\"0\">"));
   EXPECT_THAT(html, HasSubstr("<span class=\"badge busy\">RUNNING</span>"));
@@ -79,7 +79,7 @@ TEST(JobHtmlTest, ARunningJobsPageIsMarkedLiveForItsScript) {
   EXPECT_THAT(html, Not(HasSubstr("role=\"alert\"")));
 }
 
-TEST(JobHtmlTest, TheFirstCauseOfAFailureStandsBeforeTheTasks) {
+TEST(JobHtmlTest, ThePageOfAFailedJobShowsTheFirstFailureAboveTheTasks) {
   const std::string html = Html(Failed());
   EXPECT_THAT(html, HasSubstr("data-live=\"0\""));
   EXPECT_THAT(html,
@@ -89,7 +89,7 @@ TEST(JobHtmlTest, TheFirstCauseOfAFailureStandsBeforeTheTasks) {
   EXPECT_LT(html.find("What failed first"), html.find("<h2>worker"));
 }
 
-TEST(JobHtmlTest, ForeignTextIsEscaped) {
+TEST(JobHtmlTest, TextFromUsersAndTasksIsEscaped) {
   JobStatus status = Failed();
   const std::string evil(kEvil);
   status.name = status.user = status.framework = status.trouble = status.delay = status.request.value = evil;
@@ -105,13 +105,13 @@ TEST(JobHtmlTest, ForeignTextIsEscaped) {
   EXPECT_GE(Count(html, "alert(1)"), 15u);
 }
 
-TEST(JobHtmlTest, EveryLinkIsRelative) {
+TEST(JobHtmlTest, EveryLinkOnTheJobPageIsRelative) {
   const std::string html = Html(Failed());
   for (const char* absolute : {"href=\"/", "src=\"/", "href=\"http", "src=\"http", "//127"})
     EXPECT_THAT(html, Not(HasSubstr(absolute)));
 }
 
-TEST(JobHtmlTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
+TEST(JobHtmlTest, APageOf1000TasksShows100TasksWithTheFailedTaskAndALinkToAllTasks) {
   JobStatus status = Running(1000);
   status.tasks[777].attempt_state = "failed";
   const std::string html = Html(status);
@@ -123,7 +123,7 @@ TEST(JobHtmlTest, AmongAThousandTasksTheFailedOnesAreShownWithALinkToAll) {
   EXPECT_EQ(Count(Html(status, /*all=*/true), "class=\"task\""), 1000u);
 }
 
-TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheHistoryHasIt) {
+TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheJobHistoryIsAvailable) {
   const JobStatus status = Running(1);
   JobHistory history;
   history.time.running = std::chrono::seconds(50);
@@ -134,7 +134,7 @@ TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheHistoryHasIt) {
   EXPECT_THAT(Html(status), Not(HasSubstr("Where the time went")));
 }
 
-TEST(JobHtmlTest, OnlyTheMastersPageSaysThatItEndsWithTheJob) {
+TEST(JobHtmlTest, OnlyThePageServedByTheMasterSaysThatThePageEndsWithTheJob) {
   const JobStatus status = Failed();
   const auto html = [&](bool ends) { return JobHtml({.status = status, .now = *status.ended, .ends_with_job = ends}); };
   EXPECT_THAT(html(true), HasSubstr("tony history --serve"));
@@ -152,7 +152,7 @@ TEST(SideHtmlTest, ALogPageHasEscapedTextAndRelativeLinks) {
   EXPECT_THAT(LogHtml({{{"worker", 3}, 1}, "stderr", piece, true}), HasSubstr("data-cursor=\"130\""));
 }
 
-TEST(SideHtmlTest, TheConfigurationAndTheListAreEscaped) {
+TEST(SideHtmlTest, TheConfigurationPageAndTheJobListPageEscapeTheirText) {
   const std::string evil(kEvil);
   EXPECT_EQ(Count(ConfigurationHtml({{evil, evil, evil}}), "<script"), 1u);
   const std::string list = JobListHtml({{{"local-1"}, evil, evil, evil, evil, {}, {}}}, /*more=*/true);

@@ -56,27 +56,27 @@ class JobPageTest : public testing::Test {
   std::optional<HttpServer> server;
 };
 
-TEST_F(JobPageTest, TheTensorBoardPageRedirectsToItsAddress) {
+TEST_F(JobPageTest, TheTensorBoardPageRedirectsToTensorBoardsAddress) {
   status.tensorboard_url = "http://node-7:6006/";
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200"));
   EXPECT_THAT(answer, HasSubstr("Refresh: 0; url=http://node-7:6006/\r\n"));
 }
 
-TEST_F(JobPageTest, TheTensorBoardPageWaitsUntilItRuns) {
+TEST_F(JobPageTest, TheTensorBoardPageRefreshesUntilTensorBoardRuns) {
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("Refresh: 2\r\n"));
   EXPECT_THAT(answer, HasSubstr("The job has no TensorBoard now"));
 }
 
-TEST_F(JobPageTest, TheTensorBoardPageSaysThatItEndedWithTheJob) {
+TEST_F(JobPageTest, TheTensorBoardPageOfAnEndedJobSaysThatTheJobHasEnded) {
   status.verdict = Verdict{};
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("The job has ended"));
   EXPECT_THAT(answer, Not(HasSubstr("Refresh")));
 }
 
-TEST_F(JobPageTest, AnAddressWithoutTheSlashRedirectsToThePage) {
+TEST_F(JobPageTest, APageAddressWithoutTheTrailingSlashRedirectsToThePage) {
   const std::string answer = Get("/t/");
   EXPECT_EQ(StatusOf(answer), 200);
   EXPECT_THAT(answer, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
@@ -86,7 +86,7 @@ TEST_F(JobPageTest, AnAddressWithoutTheSlashRedirectsToThePage) {
   EXPECT_THAT(to_it, HasSubstr("Location: ./t/\r\n")) << "relative: a proxy's prefix stays";
 }
 
-TEST_F(JobPageTest, UnknownAddressesAreNotFound) {
+TEST_F(JobPageTest, UnknownAddressesReturn404) {
   for (const char* target :
        {"/", "/x/", "/t/x", "/t//", "/t/status.json/", "/t/logs//", "/t/logs/worker-0", "/t/logs/worker-0/",
         "/t/logs/worker-0/1/", "/t/logs/worker-0/1/outcome.json", "/t/logs/worker-0/3/stdout",
@@ -95,13 +95,13 @@ TEST_F(JobPageTest, UnknownAddressesAreNotFound) {
     EXPECT_EQ(StatusOf(Get(target)), 404) << target;
 }
 
-TEST_F(JobPageTest, TheStatusIsTheOneOfTheCommand) {
+TEST_F(JobPageTest, StatusJsonIsTheJobStatusAsJson) {
   const std::string answer = Get("/t/status.json");
   EXPECT_THAT(answer, HasSubstr("Content-Type: application/json\r\n"));
   EXPECT_EQ(BodyOf(answer), ToJson(status) + "\n");
 }
 
-TEST_F(JobPageTest, AClientWithTheNewestStatusGetsTheNextChange) {
+TEST_F(JobPageTest, ALongPollWithTheNewestStatusReturnsAtTheNextChange) {
   RawBrowser page_watcher(loop, port), json_watcher(loop, port);
   page_watcher.Get("/t/?since=7&timeout=30");
   json_watcher.Get("/t/status.json?since=7&timeout=30");
@@ -111,7 +111,7 @@ TEST_F(JobPageTest, AClientWithTheNewestStatusGetsTheNextChange) {
   EXPECT_THAT(json_watcher.Answers(), HasSubstr("\"state\":\"STOPPING\""));
 }
 
-TEST_F(JobPageTest, TheEndIsSentToEveryWaitingClient) {
+TEST_F(JobPageTest, TheEndOfTheJobIsSentToAWaitingClient) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/?since=7&timeout=30");
   ASSERT_TRUE(RunUntil(loop, [&] { return server->connections() == 1; }));
@@ -125,13 +125,13 @@ TEST_F(JobPageTest, TheEndIsSentToEveryWaitingClient) {
   EXPECT_TRUE(ended);
 }
 
-TEST_F(JobPageTest, InvalidNumbersAreRefused) {
+TEST_F(JobPageTest, InvalidNumbersInARequestReturn400) {
   for (const char* target : {"/t/?since=x", "/t/status.json?since=7&timeout=-1", "/t/logs/worker-0/1/stdout?cursor=1e9",
                              "/t/logs/worker-0/1/stdout.txt?max=-1", "/t/?since=99999999999999999999"})
     EXPECT_EQ(StatusOf(Get(target)), 400) << target;
 }
 
-TEST_F(JobPageTest, ALogsTextIsReadFromACursorOn) {
+TEST_F(JobPageTest, ALogRequestReturnsTheTextFromTheCursorOn) {
   Write("logs/worker-0/1/stderr", "first\n\x1b[31msecond\x1b[0m <b>\n");
   const std::string plain = Get("/t/logs/worker-0/1/stderr.txt?cursor=6");
   EXPECT_THAT(plain, HasSubstr("Content-Type: text/plain; charset=utf-8\r\n"));
@@ -143,12 +143,12 @@ TEST_F(JobPageTest, ALogsTextIsReadFromACursorOn) {
   EXPECT_THAT(Get("/t/logs/worker-0/2/stderr"), HasSubstr("Nothing was written."));
 }
 
-TEST_F(JobPageTest, APieceOfALogIsLimitedWhateverTheRequestedSize) {
+TEST_F(JobPageTest, ALogRequestReturnsAtMost256KibForAnyRequestedSize) {
   Write("logs/worker-0/1/stdout", std::string(1 << 20, 'x'));
   EXPECT_EQ(BodyOf(Get("/t/logs/worker-0/1/stdout.txt?cursor=0&max=999999999")).size(), 256u << 10);
 }
 
-TEST_F(JobPageTest, APieceOfALogIsACharacterAtLeast) {
+TEST_F(JobPageTest, ALogRequestReturnsAtLeastOneWholeCharacter) {
   Write("logs/worker-0/1/stdout", "🚀€");
   const std::string first = Get("/t/logs/worker-0/1/stdout.txt?cursor=0&max=1");
   EXPECT_EQ(BodyOf(first), "🚀");
@@ -156,7 +156,7 @@ TEST_F(JobPageTest, APieceOfALogIsACharacterAtLeast) {
   EXPECT_EQ(BodyOf(Get("/t/logs/worker-0/1/stdout.txt?cursor=4&max=0")), "€");
 }
 
-TEST_F(JobPageTest, TheConfigurationIsShownIfItWasKept) {
+TEST_F(JobPageTest, TheConfigurationPageIs404WithoutConfJsonAnd503IfConfJsonIsDamaged) {
   EXPECT_EQ(StatusOf(Get("/t/conf")), 404);
   Write("conf.json", R"([{"key":"tony.worker.instances","value":"<2>","source":"job.properties"}])");
   EXPECT_THAT(Get("/t/conf"), HasSubstr("<code>&lt;2&gt;</code>"));
@@ -164,7 +164,7 @@ TEST_F(JobPageTest, TheConfigurationIsShownIfItWasKept) {
   EXPECT_EQ(StatusOf(Get("/t/conf")), 503);
 }
 
-TEST_F(JobPageTest, TheHistoryComesFromTheJournalAndADamagedOneIsTolerated) {
+TEST_F(JobPageTest, TheHistoryIsReadFromTheJournalAndADamagedJournalHidesOnlyTheTimeBreakdown) {
   EXPECT_EQ(StatusOf(Get("/t/history.json")), 503);
   Write("journal", EncodeHeader());
   // A damaged journal is not read again at once.
@@ -182,7 +182,7 @@ TEST_F(JobPageTest, TheHistoryComesFromTheJournalAndADamagedOneIsTolerated) {
   EXPECT_THAT(page_without, Not(HasSubstr("Where the time went")));
 }
 
-TEST_F(JobPageTest, TheListOfLogsHasAFolderOfItsOwn) {
+TEST_F(JobPageTest, TheAddressLogsRedirectsToTheLogListAtLogsSlash) {
   const std::string to_it = Get("/t/logs");
   EXPECT_EQ(StatusOf(to_it), 308);
   EXPECT_THAT(to_it, HasSubstr("Location: ./logs/\r\n"));
@@ -193,7 +193,7 @@ TEST_F(JobPageTest, TheListOfLogsHasAFolderOfItsOwn) {
   EXPECT_THAT(Get("/t/"), HasSubstr("<a href=\"logs/\">Logs</a>"));
 }
 
-TEST_F(JobPageTest, TheLinkOfEachListedLogWorks) {
+TEST_F(JobPageTest, EachLinkInTheLogListOpensItsLog) {
   Write("logs/worker-0/1/stdout", "of the first");
   Write("logs/worker-0/2/executor.log", "of the second");
   const std::string list = Get("/t/logs/");
@@ -210,7 +210,7 @@ TEST_F(JobPageTest, TheLinkOfEachListedLogWorks) {
   EXPECT_EQ(found, 2u);
 }
 
-TEST_F(JobPageTest, AClientWaitingAtTheListGetsTheNextAttempt) {
+TEST_F(JobPageTest, AClientWaitingAtTheLogListReceivesTheLogsOfANewAttempt) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/logs/?since=7&timeout=30");
   Write("logs/worker-0/3/stdout", "x");
@@ -219,7 +219,7 @@ TEST_F(JobPageTest, AClientWaitingAtTheListGetsTheNextAttempt) {
   EXPECT_THAT(watcher.Answers(), HasSubstr("href=\"worker-0/3/stdout\""));
 }
 
-TEST_F(JobPageTest, ThePagesTwoFilesHaveTheirTypes) {
+TEST_F(JobPageTest, PageCssAndPageJsHaveTheirContentTypes) {
   EXPECT_THAT(Get("/t/page.css"), HasSubstr("Content-Type: text/css"));
   EXPECT_THAT(Get("/t/page.js"), HasSubstr("Content-Type: text/javascript"));
 }

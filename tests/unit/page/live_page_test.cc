@@ -62,7 +62,7 @@ TEST_F(LivePageTest, WithoutAVisitorNoThreadRunsAndTheJobIsNotQueried) {
   page->End();
 }
 
-TEST_F(LivePageTest, TheFirstVisitorIsServedFromTheMastersLoop) {
+TEST_F(LivePageTest, AVisitorsRequestQueriesTheJobOnceInTheMastersEventLoop) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get(path() + "status.json");
@@ -70,7 +70,7 @@ TEST_F(LivePageTest, TheFirstVisitorIsServedFromTheMastersLoop) {
   EXPECT_EQ(looks, 1);
 }
 
-TEST_F(LivePageTest, WithoutTheTokenNothingIsFoundAndTheJobIsNotQueried) {
+TEST_F(LivePageTest, RequestsWithoutThePageTokenReturn404AndDoNotQueryTheJob) {
   Serve();
   RawBrowser browser(loop, port);
   for (const std::string target : {"/", "/0123/", "/status.json", "/page.css"}) {
@@ -80,7 +80,7 @@ TEST_F(LivePageTest, WithoutTheTokenNothingIsFoundAndTheJobIsNotQueried) {
   EXPECT_EQ(looks, 0);
 }
 
-TEST_F(LivePageTest, AVisitorWhoReturnsWhileThePageStopsGetsTheEnd) {
+TEST_F(LivePageTest, ARequestThatArrivesWhileThePageStopsReceivesTheFinalStatus) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get(path());
@@ -104,7 +104,7 @@ TEST_F(LivePageTest, AVisitorWhoReturnsWhileThePageStopsGetsTheEnd) {
   page->End();
 }
 
-TEST_F(LivePageTest, AMasterThatDoesNotAnswerDoesNotDelayTheEnd) {
+TEST_F(LivePageTest, ABlockedEventLoopOfTheMasterDoesNotDelayTheEndOfThePage) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get("/");
@@ -138,7 +138,7 @@ class GatedPageTest : public LivePageTest {
   }
 };
 
-TEST_F(GatedPageTest, TheGateRefusesOtherUsersWithoutQueryingTheJob) {
+TEST_F(GatedPageTest, APageBehindAProxyRefusesOtherUsersWith403WithoutQueryingTheJob) {
   RawBrowser browser(loop, port);
   for (const char* target : {"/", "/status.json", "/conf", "/page.css", "/nothing"}) {
     browser.Send(As("mallory", target));
@@ -149,7 +149,7 @@ TEST_F(GatedPageTest, TheGateRefusesOtherUsersWithoutQueryingTheJob) {
   EXPECT_THAT(browser.Answers(), HasSubstr("\"job\":\"local-1\""));
 }
 
-TEST_F(GatedPageTest, BehindAProxyRequestsAreAnsweredAtOnce) {
+TEST_F(GatedPageTest, APageBehindAProxyRespondsToLongPollsAtOnce) {
   RawBrowser browser(loop, port);
   browser.Send(As("eve", "/"));
   EXPECT_THAT(browser.Answers(), HasSubstr("data-pause=\"2000\""));
@@ -158,7 +158,7 @@ TEST_F(GatedPageTest, BehindAProxyRequestsAreAnsweredAtOnce) {
   page->End();
 }
 
-TEST_F(LivePageTest, TheNextMasterServesAtTheSameSocket) {
+TEST_F(LivePageTest, TheNextMasterServesThePageOnTheSameSocket) {
   Serve();
   UniqueFd shared = UniqueFd();
   {

@@ -29,7 +29,7 @@ class PageAddressTest : public testing::Test {
   JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
-TEST_F(PageAddressTest, AJobWithoutAWholeTokenHasNoPage) {
+TEST_F(PageAddressTest, ReadPageTokenFailsOnAMissingOrMalformedToken) {
   EXPECT_EQ(ReadPageToken(records_).error().code, ErrorCode::kNotFound);
   for (const std::string& text : {std::string(), std::string("abc"), std::string(32, 'x'), std::string(33, 'a')}) {
     Write("page-token", text);
@@ -39,7 +39,7 @@ TEST_F(PageAddressTest, AJobWithoutAWholeTokenHasNoPage) {
   EXPECT_EQ(*ReadPageToken(records_), kToken);
 }
 
-TEST_F(PageAddressTest, TheFirstAddressHasTheTokenThatTheJobWasMadeWith) {
+TEST_F(PageAddressTest, TheFirstPageAddressKeepsTheTokenThatTheJobWasCreatedWith) {
   EXPECT_EQ(ListenForPage(records_, kLoopback).error().code, ErrorCode::kNotFound) << "a job without a page";
   Write("page-token", kToken);
   const auto first = ListenForPage(records_, kLoopback);
@@ -48,7 +48,7 @@ TEST_F(PageAddressTest, TheFirstAddressHasTheTokenThatTheJobWasMadeWith) {
   EXPECT_EQ(*ReadPageToken(records_), kToken);
 }
 
-TEST_F(PageAddressTest, EachFurtherAddressHasATokenOfItsOwn) {
+TEST_F(PageAddressTest, EachFurtherPageAddressOfAJobGetsANewToken) {
   Write("page-token", kToken);
   std::set<std::string> tokens = {kToken};
   ASSERT_TRUE(ListenForPage(records_, kLoopback).ok());
@@ -60,7 +60,7 @@ TEST_F(PageAddressTest, EachFurtherAddressHasATokenOfItsOwn) {
   EXPECT_EQ(tokens.size(), 4u);
 }
 
-TEST_F(PageAddressTest, WithoutANewTokenThereIsNoNewAddress) {
+TEST_F(PageAddressTest, NoNewPageAddressIsOpenedIfNoNewTokenCanBeWritten) {
   Write("page-token", kToken);
   ASSERT_TRUE(ListenForPage(records_, kLoopback).ok());
   std::filesystem::remove(temp_.path() / "page-token");
@@ -68,7 +68,7 @@ TEST_F(PageAddressTest, WithoutANewTokenThereIsNoNewAddress) {
   EXPECT_FALSE(ListenForPage(records_, kLoopback).ok());
 }
 
-TEST_F(PageAddressTest, AnAddressIsHandedOnWithItsSocket) {
+TEST_F(PageAddressTest, AnotherProcessAdoptsThePageAddressWithItsListeningSocket) {
   Write("page-token", kToken);
   auto first = ListenForPage(records_, kLoopback);
   ASSERT_TRUE(first.ok());
@@ -82,7 +82,7 @@ TEST_F(PageAddressTest, AnAddressIsHandedOnWithItsSocket) {
   EXPECT_FALSE(AdoptPageSocket(UniqueFd()).ok());
 }
 
-TEST_F(PageAddressTest, ASocketIsInheritedOnceByItsNumber) {
+TEST_F(PageAddressTest, ThePageSocketIsInheritedOnceByItsDescriptorNumber) {
   unsetenv(kPageSocketVariable);
   EXPECT_FALSE(InheritedPageSocket().valid());
   for (const char* text : {"", "x", "1", "-3", "999999", "99999999999999"}) {
@@ -97,7 +97,7 @@ TEST_F(PageAddressTest, ASocketIsInheritedOnceByItsNumber) {
   EXPECT_FALSE(InheritedPageSocket().valid());
 }
 
-TEST_F(PageAddressTest, AKeptTokenIsMadeOnceAndPrivate) {
+TEST_F(PageAddressTest, AStoredPageTokenIsCreatedOnceInAPrivateFile) {
   const std::filesystem::path file = temp_.path() / "new" / "page-token";
   const auto first = KeepPageToken(file);
   ASSERT_TRUE(first.ok()) << first.error().message;
@@ -107,7 +107,7 @@ TEST_F(PageAddressTest, AKeptTokenIsMadeOnceAndPrivate) {
   EXPECT_NE(*KeepPageToken(temp_.path() / "another"), *first);
 }
 
-TEST_F(PageAddressTest, SimultaneousRequestsForAKeptTokenGetTheSameToken) {
+TEST_F(PageAddressTest, SimultaneousCreatorsOfAStoredPageTokenGetTheSameToken) {
   for (int round = 0; round < 3; ++round) {
     const std::filesystem::path file = temp_.path() / std::to_string(round);
     std::vector<std::string> tokens(4);
@@ -118,14 +118,14 @@ TEST_F(PageAddressTest, SimultaneousRequestsForAKeptTokenGetTheSameToken) {
   }
 }
 
-TEST_F(PageAddressTest, ADamagedTokenIsReplacedAndAFailureToMakeOneIsReported) {
+TEST_F(PageAddressTest, AnEmptyTokenFileIsReplacedAndAnUnwritableTokenFileIsAnError) {
   Write("page-token", "");
   const std::string token = *KeepPageToken(temp_.path() / "page-token");
   EXPECT_EQ(token, *ReadPageToken(records_));
   EXPECT_FALSE(KeepPageToken("/proc/none/page-token").ok());
 }
 
-TEST_F(PageAddressTest, OnlyTheWholeTokenOpens) {
+TEST_F(PageAddressTest, OnlyARequestWithTheCompleteTokenIsAccepted) {
   EXPECT_TRUE(HasToken(*ParseTarget("/" + kToken + "/"), kToken));
   for (const std::string& target :
        {std::string("/"), "//" + kToken, "/" + kToken.substr(1), "/" + kToken + "0/", "/x/" + kToken})

@@ -60,7 +60,7 @@ TEST_F(StatusFeedTest, AClientThatMissedAChangeReceivesItAtOnce) {
   EXPECT_EQ(heard.size(), 2u);
 }
 
-TEST_F(StatusFeedTest, WithoutAChangeTheAnswerComesAtItsLimit) {
+TEST_F(StatusFeedTest, AWatcherReceivesTheUnchangedStatusAfterItsTimeout) {
   feed.Next(5, Duration(50), Note());
   ASSERT_TRUE(Heard(1));
   EXPECT_EQ(heard[0]->status.seq, 5);
@@ -76,7 +76,7 @@ TEST_F(StatusFeedTest, WithoutWatchersTheJobIsNotQueried) {
   EXPECT_EQ(asked, before);
 }
 
-TEST_F(StatusFeedTest, TheFinalStatusIsSentToAllAndKept) {
+TEST_F(StatusFeedTest, TheFinalStatusIsSentToAllWaitingAndLaterRequests) {
   silent = true;
   feed.Latest(Note());
   feed.Next(5, std::chrono::seconds(30), Note());
@@ -90,7 +90,7 @@ TEST_F(StatusFeedTest, TheFinalStatusIsSentToAllAndKept) {
   for (const auto& shown : heard) EXPECT_EQ(shown->status.seq, 9);
 }
 
-TEST_F(StatusFeedTest, AnErrorGoesToTheRequestAndWatchersKeepWaiting) {
+TEST_F(StatusFeedTest, AFailedQueryIsReportedToItsRequestAndWatchersKeepWaiting) {
   broken = true;
   feed.Latest(Note());
   feed.Next(5, std::chrono::seconds(30), Note());
@@ -102,7 +102,7 @@ TEST_F(StatusFeedTest, AnErrorGoesToTheRequestAndWatchersKeepWaiting) {
   EXPECT_EQ(heard[1]->status.seq, 6);
 }
 
-TEST_F(StatusFeedTest, AnAnswerAfterTheFeedWasDestroyedIsDropped) {
+TEST_F(StatusFeedTest, AStatusThatArrivesAfterTheFeedWasDestroyedIsDropped) {
   std::function<void(Result<JobStatus>)> late;
   {
     StatusFeed gone(loop, [&](auto answer) { late = answer; });

@@ -34,7 +34,7 @@ Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointSpec& spec, c
   return tony::NewestCheckpoint(LocalCheckpointFolder(spec.directory), spec, listing);
 }
 
-TEST(CheckpointNamesTest, TheStepIsTheLastNumber) {
+TEST(CheckpointNamesTest, TheStepOfACheckpointIsTheLastNumberInItsName) {
   EXPECT_EQ(StepOf("ckpt-0007.npz"), 7);
   EXPECT_EQ(StepOf("step_100"), 100);
   EXPECT_EQ(StepOf("epoch=2-step=100.ckpt"), 100);
@@ -47,19 +47,19 @@ TEST(CheckpointNamesTest, TheStepIsTheLastNumber) {
   EXPECT_EQ(StepOf("ckpt-9223372036854775808"), -1);
 }
 
-TEST(CheckpointNamesTest, AMetricIsNotAStep) {
+TEST(CheckpointNamesTest, ADecimalMetricInACheckpointNameIsNotTakenAsTheStep) {
   EXPECT_EQ(StepOf("epoch=2-val_loss=0.50.ckpt"), 2);
   EXPECT_EQ(StepOf("weights.03-0.15.hdf5"), 3);
   EXPECT_EQ(StepOf("0.25"), -1);
 }
 
-TEST(CheckpointNamesTest, ADigitOfTheFileFormatIsNotAStep) {
+TEST(CheckpointNamesTest, ADigitInTheFileExtensionIsNotTakenAsTheStep) {
   EXPECT_EQ(StepOf("weights.05.h5"), 5);
   EXPECT_EQ(StepOf("weights.hdf5"), -1);
   EXPECT_EQ(StepOf("ckpt-3.pt2"), 3);
 }
 
-TEST(CheckpointNamesTest, ThePatternIsAShellPattern) {
+TEST(CheckpointNamesTest, CheckpointNamesAreMatchedByAShellGlobPattern) {
   EXPECT_TRUE(IsCheckpointName("ckpt-1.npz", "*"));
   EXPECT_TRUE(IsCheckpointName("ckpt-1.npz", "ckpt-[0-9]*.npz"));
   EXPECT_FALSE(IsCheckpointName("model-1.npz", "ckpt-*"));
@@ -82,7 +82,7 @@ TEST(CheckpointNamesTest, UnfinishedFilesAreIgnoredUnlessThePatternNamesThem) {
   EXPECT_TRUE(IsCheckpointName("ckpt-7.tmp", "*.tmp"));
 }
 
-TEST(CheckpointNamesTest, NewerMeansLaterTimeThenHigherStep) {
+TEST(CheckpointNamesTest, CheckpointsAreOrderedByModificationTimeAndThenByStep) {
   const auto at = [](int64_t step, int64_t time) { return Checkpoint{"/x", step, FromMillis(time)}; };
   EXPECT_FALSE(IsNewer(at(10, 1), at(9, 2)));
   EXPECT_TRUE(IsNewer(at(9, 2), at(10, 1)));
@@ -132,14 +132,14 @@ TEST_F(CheckpointsTest, TheLastWrittenCheckpointWinsWhateverItsStep) {
 }
 
 // Copied or restored checkpoints may have equal times.
-TEST_F(CheckpointsTest, AmongEqualTimesTheHighestStepWins) {
+TEST_F(CheckpointsTest, AmongCheckpointsOfEqualTimeTheHighestStepIsTheNewest) {
   Write("ckpt-9");
   Write("ckpt-10");
   EXPECT_EQ(Newest(), "ckpt-10");
 }
 
 // The files have the names that tools use, in the order in which the tools write them.
-TEST_F(CheckpointsTest, TheNamesOfToolsAreUnderstood) {
+TEST_F(CheckpointsTest, TheNewestCheckpointIsFoundAmongFilesNamedByCommonTrainingTools) {
   const std::vector<std::vector<std::string>> folders = {
       {"epoch=1-val_loss=0.99.ckpt", "epoch=2-val_loss=0.50.ckpt", "epoch=3-val_loss=0.33.ckpt"},
       {"weights.01-0.95.hdf5", "weights.02-0.15.hdf5"},
@@ -177,7 +177,7 @@ TEST_F(CheckpointsTest, TheNamesOfToolsAreUnderstood) {
   }
 }
 
-TEST_F(CheckpointsTest, AnEmptyFileWinsOnlyIfItIsAlone) {
+TEST_F(CheckpointsTest, AnEmptyFileIsTheNewestCheckpointOnlyIfNoOtherFileExists) {
   Write("ckpt-1", 1000);
   ASSERT_EQ(close(creat((folder_.path() / "ckpt-2").c_str(), 0600)), 0);
   EXPECT_EQ(Newest(), "ckpt-1");
@@ -185,14 +185,14 @@ TEST_F(CheckpointsTest, AnEmptyFileWinsOnlyIfItIsAlone) {
   EXPECT_EQ(Newest(), "ckpt-2");
 }
 
-TEST_F(CheckpointsTest, FilesNamedByThePatternAreCheckpointsWhateverTheirEnding) {
+TEST_F(CheckpointsTest, AYamlFileIsACheckpointOnlyIfThePatternNamesItsExtension) {
   Write("state.yaml");
   EXPECT_EQ(Newest(), "none");
   EXPECT_EQ(Newest("*.yaml"), "state.yaml");
 }
 
 // Removing files of an old checkpoint, for example to save space, does not make it the newest checkpoint.
-TEST_F(CheckpointsTest, AFolderIsAsOldAsTheNewestOfItsFiles) {
+TEST_F(CheckpointsTest, TheTimeOfACheckpointFolderIsThatOfItsNewestFile) {
   for (const char* name : {"step-1", "step-2"}) fs::create_directory(folder_.path() / name);
   Write("step-1/weights", 1000);
   Write("step-1/optimizer", 1000);
@@ -201,7 +201,7 @@ TEST_F(CheckpointsTest, AFolderIsAsOldAsTheNewestOfItsFiles) {
   EXPECT_EQ(Newest(), "step-2");
 }
 
-TEST_F(CheckpointsTest, AGrowingFileIsNotChosen) {
+TEST_F(CheckpointsTest, AFileThatIsStillGrowingIsNotTheNewestCheckpoint) {
   Write("ckpt-1", 1000);
   Write("ckpt-2", 2000);
   std::atomic<bool> done = false;
@@ -217,7 +217,7 @@ TEST_F(CheckpointsTest, AGrowingFileIsNotChosen) {
   EXPECT_EQ((*newest)->path, folder_.path() / "ckpt-1");
 }
 
-TEST_F(CheckpointsTest, WithoutStepsTheLatestWins) {
+TEST_F(CheckpointsTest, CheckpointsWithoutStepsAreOrderedByModificationTime) {
   Write("best", 2000);
   Write("last", 2001);
   Write("first", 1000);
@@ -239,7 +239,7 @@ TEST_F(CheckpointsTest, LinksAndSpecialFilesAreNotCheckpoints) {
   EXPECT_EQ(Newest(), "ckpt-1");
 }
 
-TEST_F(CheckpointsTest, OnlyFilesThatMatchThePatternCount) {
+TEST_F(CheckpointsTest, OnlyFilesThatMatchThePatternAreCheckpoints) {
   Write("ckpt-1.npz");
   Write("ckpt-2.npz.tmp");
   Write(".ckpt-3.npz");
@@ -248,7 +248,7 @@ TEST_F(CheckpointsTest, OnlyFilesThatMatchThePatternCount) {
   EXPECT_EQ(Newest("nothing-*"), "none");
 }
 
-TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError_NotAsRoot) {
+TEST_F(CheckpointsTest, FindingTheNewestCheckpointFailsIfTheFolderIsUnreadable_NotAsRoot) {
   Write("file");
   ExpectError(NewestIn(folder_.path() / "file"), ErrorCode::kUnavailable,
               StrCat("open ", (folder_.path() / "file").string(), ": not a directory"));
@@ -279,7 +279,7 @@ class CheckpointListingTest : public CheckpointsTest {
   }
 };
 
-TEST_F(CheckpointListingTest, ExistingCheckpointsBelongToOthersAndNewOnesToTheJob) {
+TEST_F(CheckpointListingTest, CheckpointsFromBeforeTheJobBelongToOthersAndLaterOnesToTheJob) {
   Write("ckpt-99");
   const CheckpointListing before = List();
   EXPECT_EQ(Newest(before), "none");
@@ -291,7 +291,7 @@ TEST_F(CheckpointListingTest, ExistingCheckpointsBelongToOthersAndNewOnesToTheJo
   EXPECT_EQ(Newest(before, /*latest=*/true), "ckpt-99 others");
 }
 
-TEST_F(CheckpointListingTest, TimesThatGoBackDoNotMatter) {
+TEST_F(CheckpointListingTest, ANewCheckpointBelongsToTheJobEvenIfItsTimestampIsOlder) {
   Write("ckpt-99", 2'000'000'000'000);
   const CheckpointListing before = List();
 
@@ -300,7 +300,7 @@ TEST_F(CheckpointListingTest, TimesThatGoBackDoNotMatter) {
   EXPECT_EQ(Newest(before), "ckpt-1 this_job");
 }
 
-TEST_F(CheckpointListingTest, AChangedInodeSizeOrTimeMakesACheckpointTheJobs) {
+TEST_F(CheckpointListingTest, ACheckpointBelongsToTheJobOnceItsInodeSizeOrTimeChanges) {
   Write("ckpt-1");
   const CheckpointListing before = List();
   Write("beside");
@@ -318,7 +318,7 @@ TEST_F(CheckpointListingTest, AChangedInodeSizeOrTimeMakesACheckpointTheJobs) {
   EXPECT_EQ(Newest(larger), "ckpt-1 this_job") << "another time";
 }
 
-TEST_F(CheckpointListingTest, AFolderBelongsToTheJobOnceANestedFileChanges) {
+TEST_F(CheckpointListingTest, ACheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
   fs::create_directories(folder_.path() / "step_7/shards");
   Write("step_7/shards/0");
   fs::create_symlink("/", folder_.path() / "step_7/link");
@@ -340,7 +340,7 @@ TEST_F(CheckpointListingTest, ARewrittenLinkIsNotACheckpoint) {
   EXPECT_EQ(Newest(before), "none");
 }
 
-TEST_F(CheckpointListingTest, AMissingFolderHoldsNoCheckpointsOfOthers) {
+TEST_F(CheckpointListingTest, CheckpointsInAFolderThatWasMissingAtTheStartBelongToTheJob) {
   const CheckpointSpec spec{folder_.path() / "a/b", "*", 3};
   const CheckpointListing before = ListCheckpoints(spec);
   EXPECT_EQ(before.unknown, "");
@@ -351,7 +351,7 @@ TEST_F(CheckpointListingTest, AMissingFolderHoldsNoCheckpointsOfOthers) {
   EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
-TEST_F(CheckpointListingTest, ALinkThatNowNamesAnotherFolderIsRefused) {
+TEST_F(CheckpointListingTest, TheCheckpointFolderIsRejectedIfItsLinkTargetChangedSinceTheJobBegan) {
   fs::create_directory(folder_.path() / "one");
   fs::create_directories(folder_.path() / "other/step_9");
   fs::create_directory_symlink("one", folder_.path() / "link");
@@ -366,7 +366,7 @@ TEST_F(CheckpointListingTest, ALinkThatNowNamesAnotherFolderIsRefused) {
                      " now, and led to ", before.folder, " when the job began"));
 }
 
-TEST_F(CheckpointListingTest, WithoutAListingNoCheckpointBelongsToTheJob) {
+TEST_F(CheckpointListingTest, WithoutAListingFromTheStartTheWritersOfCheckpointsAreUnknown) {
   fs::create_symlink("loop", folder_.path() / "loop");
   const CheckpointListing looped = ListCheckpoints({folder_.path() / "loop", "*", 3});
   EXPECT_NE(looped.unknown.find("too many levels of symbolic links"), std::string::npos) << looped.unknown;
@@ -378,7 +378,7 @@ TEST_F(CheckpointListingTest, WithoutAListingNoCheckpointBelongsToTheJob) {
   EXPECT_EQ(Newest(unknown, /*latest=*/true), "ckpt-1 unknown");
 }
 
-TEST_F(CheckpointListingTest, AListingRefusesTooManyCheckpoints) {
+TEST_F(CheckpointListingTest, AListingOfMoreThan10000CheckpointsFails) {
   const auto make = [&](size_t i) { ASSERT_EQ(close(creat((folder_.path() / StrCat("c-", i)).c_str(), 0600)), 0); };
   for (size_t i = 0; i < kMostCheckpoints; ++i) make(i);
   EXPECT_EQ(List().there.size(), kMostCheckpoints);
@@ -387,7 +387,7 @@ TEST_F(CheckpointListingTest, AListingRefusesTooManyCheckpoints) {
   EXPECT_EQ(ListCheckpoints(Spec()).unknown, "more than 10000 checkpoints (set tony.checkpoint.pattern to match fewer)");
 }
 
-TEST_F(CheckpointListingTest, AContinuingJobUsesThePreviousJobsCheckpoints) {
+TEST_F(CheckpointListingTest, AJobThatContinuesEarlierJobsUsesTheirCheckpoints) {
   Write("ckpt-99");
   const CheckpointListing first = List();
   Write("ckpt-12");
@@ -428,7 +428,7 @@ class CheckpointHolderTest : public testing::Test {
   int64_t time_ = 0;
 };
 
-TEST_F(CheckpointHolderTest, AFolderHasOneJobAtATime) {
+TEST_F(CheckpointHolderTest, ACheckpointFolderIsHeldByOneJobAtATime) {
   const JobId first = Make(), second = Make();
   EXPECT_EQ(Take(first), (CheckpointHolder{first, std::nullopt}));
   EXPECT_EQ(Take(second), (CheckpointHolder{first, std::nullopt}));
@@ -442,7 +442,7 @@ TEST_F(CheckpointHolderTest, AFolderHasOneJobAtATime) {
   EXPECT_EQ(*HolderOf(home_.path(), "/ckpt"), (CheckpointHolder{second, first}));
 }
 
-TEST_F(CheckpointHolderTest, ARemovedJobHoldsNoFolder) {
+TEST_F(CheckpointHolderTest, ARemovedJobNoLongerHoldsItsCheckpointFolder) {
   const JobId first = Make(), second = Make();
   Take(first);
   fs::remove_all(home_.path() / "jobs" / first.value);
@@ -450,7 +450,7 @@ TEST_F(CheckpointHolderTest, ARemovedJobHoldsNoFolder) {
   EXPECT_EQ(Take(second), (CheckpointHolder{second, first}));
 }
 
-TEST_F(CheckpointHolderTest, ADamagedRecordKeepsTheFolderFromEveryJob) {
+TEST_F(CheckpointHolderTest, NoJobCanTakeACheckpointFolderWhoseHolderRecordIsDamaged) {
   const JobId job = Make();
   Take(job);
   for (const auto& entry : fs::directory_iterator(home_.path() / "checkpoint-folders")) {
@@ -459,7 +459,7 @@ TEST_F(CheckpointHolderTest, ADamagedRecordKeepsTheFolderFromEveryJob) {
   EXPECT_FALSE(TakeCheckpointFolder(home_.path(), "/ckpt", job).ok());
 }
 
-TEST_F(CheckpointHolderTest, FoldersOfRemovedJobsAreForgotten) {
+TEST_F(CheckpointHolderTest, SweepRemovesTheCheckpointHolderRecordsOfRemovedJobs) {
   ASSERT_TRUE(SweepCheckpointHolders(home_.path()).ok());
   const JobId gone = Make(), kept = Make();
   Take(gone, "/gone");
@@ -504,7 +504,7 @@ class RecordCheckpointHoldersTest : public ::testing::Test {
                                          [this](const JobId& job) -> Result<bool> { return ended_.count(job) > 0; }};
 };
 
-TEST_F(RecordCheckpointHoldersTest, AJobHoldsAFolderUntilItHasEnded) {
+TEST_F(RecordCheckpointHoldersTest, AJobHoldsItsCheckpointFolderUntilTheJobHasEnded) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   EXPECT_EQ(Take(kFirst), kFirst.value) << "asked again";
   EXPECT_EQ(Take(kSecond), kFirst.value);
@@ -514,13 +514,13 @@ TEST_F(RecordCheckpointHoldersTest, AJobHoldsAFolderUntilItHasEnded) {
   EXPECT_FALSE(*holders_.Find("hdfs://nn:8020/other"));
 }
 
-TEST_F(RecordCheckpointHoldersTest, OnlyOneOfTwoSimultaneousTakersGetsTheFolder) {
+TEST_F(RecordCheckpointHoldersTest, OnlyOneOfTwoRacingJobsBecomesHolderOfACheckpointFolder) {
   store_->before_put = [this] { EXPECT_EQ(Take(kSecond), kSecond.value); };
   EXPECT_EQ(Take(kFirst), kSecond.value);
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, ALateTakerAfterASweepIsNotASecondHolder) {
+TEST_F(RecordCheckpointHoldersTest, AJobThatRacesWithASweepDoesNotBecomeASecondHolderOfAFolder) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst, kSecond};
   store_->before_put = [this] {
@@ -536,7 +536,7 @@ TEST_F(RecordCheckpointHoldersTest, ALateTakerAfterASweepIsNotASecondHolder) {
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, ASweepForgetsFoldersOfRemovedJobs) {
+TEST_F(RecordCheckpointHoldersTest, SweepRemovesTheRecordsOfACheckpointFolderWhoseHolderNoLongerExists) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst};
   EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);

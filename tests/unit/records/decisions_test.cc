@@ -27,7 +27,7 @@ constexpr std::string_view kNames[] = {
     "role_left",        "failure_tolerated",  "role_finished",
 };
 
-TEST(DecisionsTest, TheSamplesCoverEveryKind) {
+TEST(DecisionsTest, TestSamplesContainOneDecisionOfEachKind) {
   const std::vector<Decision> decisions = OneOfEachKind();
 
   ASSERT_EQ(decisions.size(), std::variant_size_v<DecisionBody>);
@@ -41,7 +41,7 @@ TEST(DecisionsTest, CheckpointsOfOldJournalsHaveAnUnknownWriter) {
 }
 
 // Journals of releases before named ports have no such field.
-TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
+TEST(DecisionsTest, ARegistrationWithoutNamedPortsIsReadAndWrittenUnchanged) {
   const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                            R"("host":"n","port":4711})";
   const auto read = Must(DecisionFromJson(text));
@@ -49,21 +49,21 @@ TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
   EXPECT_EQ(ToJson(read), text);
 }
 
-TEST(DecisionsTest, AStageMayBelongToARole) {
+TEST(DecisionsTest, TheRoleOfAnOpenedStageIsReadBack) {
   const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
   const auto read = Must(DecisionFromJson(text));
   EXPECT_EQ(std::get<StageOpened>(read.body).role, "worker");
   EXPECT_EQ(ToJson(read), text);
 }
 
-TEST(DecisionsTest, AnInvalidNamedPortIsDamage) {
+TEST(DecisionsTest, ANamedPortAbove65535IsRejected) {
   EXPECT_FALSE(DecisionFromJson(R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                                 R"("host":"n","port":4711,"ports":{"data":70000}})")
                    .ok());
 }
 
 // Journals of earlier releases have no asker.
-TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
+TEST(DecisionsTest, APlannedKillIsReadBackWithOrWithoutItsRequester) {
   const Decision planned{FromMillis(5),
                          KillPlanned{1, {.reason = "late", .due = FromMillis(9), .asker = "root (uid 0)"}}};
   const auto read = Must(DecisionFromJson(ToJson(planned)));
@@ -73,7 +73,7 @@ TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
   EXPECT_EQ(std::get<KillPlanned>(DecisionFromJson(without)->body).request.asker, "");
 }
 
-TEST(DecisionsTest, EveryKindSurvivesTheWayThroughJson) {
+TEST(DecisionsTest, DecisionsOfEveryKindAreReadBackFromJsonUnchanged) {
   for (const Decision& decision : OneOfEachKind()) {
     const std::string json = ToJson(decision);
     SCOPED_TRACE(json);
@@ -87,7 +87,7 @@ TEST(DecisionsTest, EveryKindSurvivesTheWayThroughJson) {
   }
 }
 
-TEST(DecisionsTest, FieldsComeBackWithTheirValues) {
+TEST(DecisionsTest, OutcomesVerdictsAndContainersAreReadBackFromJson) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const auto back = [](const Decision& decision) { return DecisionFromJson(ToJson(decision)); };
 
@@ -111,7 +111,7 @@ TEST(DecisionsTest, FieldsComeBackWithTheirValues) {
   }
 }
 
-TEST(DecisionsTest, ADecisionIsOneLineInTheDocumentedForm) {
+TEST(DecisionsTest, ADecisionIsWrittenAsOneLineOfJsonInTheDocumentedFormat) {
   const Decision decision{Instant(Duration(1'700'000'000'123)),
                           ContainerAssigned{{{"worker", 3}, 2}, {"7-1"}, "node-7"}};
 
@@ -120,14 +120,14 @@ TEST(DecisionsTest, ADecisionIsOneLineInTheDocumentedForm) {
   for (const Decision& any : OneOfEachKind()) EXPECT_THAT(ToJson(any), Not(HasSubstr("\n")));
 }
 
-TEST(DecisionsTest, NamesAreThoseOfEarlierJournals) {
+TEST(DecisionsTest, DecisionNamesMatchThoseInJournalsOfEarlierReleases) {
   const std::vector<Decision> decisions = OneOfEachKind();
 
   ASSERT_EQ(decisions.size(), std::size(kNames));
   for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(Name(decisions[i]), kNames[i]);
 }
 
-TEST(DecisionsTest, ARestartIsInADocumentedForm) {
+TEST(DecisionsTest, RestartAndCheckpointDecisionsAreWrittenInTheDocumentedFormat) {
   const AttemptId ps{{"ps", 0}, 2}, worker{{"worker", 3}, 2};
   const Instant time(Duration(5));
   const auto json = [&](DecisionBody body) { return ToJson({time, std::move(body)}); };
@@ -152,7 +152,7 @@ TEST(DecisionsTest, ARestartIsInADocumentedForm) {
             R"("requested":[{"task":"ps:0","attempt":2}]})");
 }
 
-TEST(DecisionsTest, ARestartComesBackWithItsValues) {
+TEST(DecisionsTest, ARestartDecisionIsReadBackWithItsScopeAndTasks) {
   for (const Decision& decision : OneOfEachKind()) {
     const auto read = Must(DecisionFromJson(ToJson(decision)));
     if (const auto* decided = std::get_if<RestartDecided>(&decision.body)) {
@@ -177,7 +177,7 @@ TEST(DecisionsTest, AFieldOfALaterReleaseIsIgnored) {
   EXPECT_TRUE(std::holds_alternative<JobAccepted>(read->body));
 }
 
-TEST(DecisionsTest, AnUnknownDecisionIsRefusedByName) {
+TEST(DecisionsTest, AnUnknownDecisionIsRejectedWithItsNameInTheError) {
   const auto read = DecisionFromJson(R"({"time":5,"decision":"gang_disbanded"})");
 
   ASSERT_FALSE(read.ok());
@@ -225,7 +225,7 @@ TEST(DecisionsTest, InvalidDecisionsAreRefused) {
 
 constexpr Instant kStart = Instant(Duration(1'700'000'000'000));
 
-TEST(DescribeTest, AnEventIsTimeNameAndWhat) {
+TEST(DescribeTest, AnEventLineShowsElapsedTimeUtcTimeNameAndDetails) {
   const AttemptId worker{{"worker", 3}, 2};
 
   EXPECT_EQ(EventLine({kStart + Duration(1250), ContainerAssigned{worker, {"1-4"}, "node-7"}}, kStart),
@@ -233,7 +233,7 @@ TEST(DescribeTest, AnEventIsTimeNameAndWhat) {
   EXPECT_EQ(EventLine({kStart, JobAccepted{}}, kStart), "     0.000  2023-11-14T22:13:20.000Z  job_accepted");
 }
 
-TEST(DescribeTest, EveryKindIsOneLineWithItsName) {
+TEST(DescribeTest, EveryKindOfDecisionIsDescribedInOneLineWithItsName) {
   for (const Decision& decision : OneOfEachKind()) {
     const std::string line = EventLine(decision, kStart);
     EXPECT_THAT(line, HasSubstr(std::string(Name(decision))));
@@ -254,13 +254,13 @@ TEST(DescribeTest, ARestartNamesItsTasksAndItsReason) {
       "restart 2 of gang, not charged: ps:0 worker:1; because worker:1 failed on node-3: exit code 3 (user_error)");
 }
 
-TEST(DescribeTest, AnOutcomeIsExitClassAndMessage) {
+TEST(DescribeTest, AnOutcomeIsDescribedByExitStatusClassAndMessage) {
   EXPECT_EQ(Describe(Outcome{.cls = OutcomeClass::kOom, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 9}}),
             "signal 9 (SIGKILL), oom");
   EXPECT_EQ(Describe(Outcome{.cls = OutcomeClass::kInfra, .message = "a\nb"}), "infra, a b");
 }
 
-TEST(DescribeTest, ALongListIsCutShort) {
+TEST(DescribeTest, AListOf1000AttemptsIsCutAfter8WithACountOfTheRemaining) {
   ContainersRequested request;
   for (int i = 0; i < 1000; ++i) request.attempts.push_back({{"worker", i}, 1});
 
@@ -297,14 +297,14 @@ TimeBreakdown Ledger(int64_t waiting, int64_t running, int64_t restarting, int64
   return {Duration(waiting), Duration(running), Duration(restarting), Duration(stopping)};
 }
 
-TEST(HistoryTest, AJobThatRanOnceWaitedRanAndStopped) {
+TEST(HistoryTest, TheTimeOfAJobIsSplitIntoWaitingRunningAndStopping) {
   const JobHistory history = Told().Accepted().Formed(300, 1).Stopped(1300, 1450).Read();
 
   EXPECT_EQ(history.time, Ledger(300, 1000, 0, 150));
   EXPECT_EQ(history.time.Total(), *history.ended - kSubmitted);
 }
 
-TEST(HistoryTest, TimeFromAGangRestartToTheNextGenerationIsRestarting) {
+TEST(HistoryTest, TimeFromAGangRestartToTheNextGenerationIsRestartingTime) {
   const JobHistory history = Told()
                                  .Accepted()
                                  .Formed(300, 1)
@@ -318,23 +318,23 @@ TEST(HistoryTest, TimeFromAGangRestartToTheNextGenerationIsRestarting) {
   EXPECT_EQ(history.generation, Generation{2});
 }
 
-TEST(HistoryTest, AJobRunsOnWhileOneTaskIsRestarted) {
+TEST(HistoryTest, TimeDuringARestartOfASingleTaskIsRunningTime) {
   const JobHistory history =
       Told().Accepted().Formed(300, 1).Restart(500, 1, RestartScope::kTask).Stopped(1000, 1100).Read();
 
   EXPECT_EQ(history.time, Ledger(300, 700, 0, 100));
 }
 
-TEST(HistoryTest, AJobThatHasNotEndedIsCountedUntilNow) {
+TEST(HistoryTest, TheTimesOfAnUnfinishedJobExtendUntilNow) {
   EXPECT_EQ(Told().Accepted().Formed(300, 1).Read(/*now=*/450).time, Ledger(300, 150, 0, 0));
   EXPECT_EQ(Told().Read(/*now=*/450).time, Ledger(450, 0, 0, 0)) << "nobody has ruled yet";
 }
 
-TEST(HistoryTest, AJobThatWasKilledWhileItWaitedNeverRan) {
+TEST(HistoryTest, AJobKilledWhileWaitingHasNoRunningTime) {
   EXPECT_EQ(Told().Accepted().Stopped(40, 50).Read().time, Ledger(40, 0, 0, 10));
 }
 
-TEST(HistoryTest, TheTimesAddUpForEveryPartOfAJournal) {
+TEST(HistoryTest, TheTimesOfAJobAddUpToItsDurationForEachPrefixOfTheJournal) {
   std::vector<Decision> decisions = OneOfEachKind();
   for (size_t size = 0; size <= decisions.size(); ++size) {
     const std::vector<Decision> part(decisions.begin(), decisions.begin() + static_cast<std::ptrdiff_t>(size));

@@ -38,13 +38,13 @@ class JobRecordsTest : public ::testing::Test {
   const JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
-TEST_F(JobRecordsTest, FoldersOfAnAttemptHaveNoColon) {
+TEST_F(JobRecordsTest, FoldersOfAnAttemptAreNamedByRoleIndexAndAttemptNumber) {
   const AttemptId attempt{{"worker", 3}, 2};
   EXPECT_EQ(AttemptFolder(records_.place(), attempt).logs, temp_.path() / "logs/worker-3/2");
   EXPECT_EQ(AttemptFolder(records_.place(), attempt).work, temp_.path() / "work/worker-3/2");
 }
 
-TEST_F(JobRecordsTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
+TEST_F(JobRecordsTest, LeaseIsAbsentBeforeTheFirstMasterAndThenReadBackAsWritten) {
   const auto none = records_.ReadLease();
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
@@ -54,12 +54,12 @@ TEST_F(JobRecordsTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
 }
 
 // The text was written by the last release, whose executors require each of these fields.
-TEST_F(JobRecordsTest, LeaseOfTheLastReleaseNamesAHostAndPort) {
+TEST_F(JobRecordsTest, LeaseFileOfThePreviousReleaseWithHostAndPortIsRead) {
   Write("am.lease", R"({"schema":1,"epoch":3,"host":"127.0.0.1","port":4711,"renewal":42})");
   EXPECT_EQ(**records_.ReadLease(), (LeaseRecord{{3}, {Endpoint{"127.0.0.1", 4711}}, 42}));
 }
 
-TEST_F(JobRecordsTest, LeaseForExecutorsOfTheLastReleaseHasBothAddresses) {
+TEST_F(JobRecordsTest, LeaseFileContainsHostAndPortForExecutorsOfThePreviousRelease) {
   const LeaseRecord record{{4}, {SocketName{"am.4.sock"}, Endpoint{"127.0.0.1", 4711}}, 1};
   ASSERT_TRUE(records_.WriteLease(record).ok());
   EXPECT_EQ(**records_.ReadLease(), record);
@@ -91,7 +91,7 @@ TEST_F(JobRecordsTest, ATokenOfWrongLengthIsRefusedWithItsLength) {
   }
 }
 
-TEST_F(JobRecordsTest, TheOwnerOfAKillRequestsFileIsTheRequester_NeedsRoot) {
+TEST_F(JobRecordsTest, TheRequesterOfAKillIsTheOwnerOfItsRequestFile_NeedsRoot) {
   Write("spec.json", ToJson(SmallSpec()));
   const auto kill = records_.WriteKill({.reason = "enough", .asker = "somebody who says so"});
   EXPECT_EQ(records_.ReadKills()->front().request.asker, "") << "the job's own user";
@@ -100,7 +100,7 @@ TEST_F(JobRecordsTest, TheOwnerOfAKillRequestsFileIsTheRequester_NeedsRoot) {
   EXPECT_EQ(records_.ReadKills()->front().request.asker, "uid 12345");
 }
 
-TEST_F(JobRecordsTest, DamagedLeaseIsNamedWithItsField) {
+TEST_F(JobRecordsTest, ADamagedLeaseIsRejectedWithItsFileAndField) {
   Write("am.lease", "{\"schema\":1,\"epoch\":\"x\"}");
   const auto lease = records_.ReadLease();
   ASSERT_FALSE(lease.ok());
@@ -115,7 +115,7 @@ TEST_F(JobRecordsTest, DamagedLeaseIsNamedWithItsField) {
   }
 }
 
-TEST_F(JobRecordsTest, EnvironmentKeepsEmptyAndOddValues) {
+TEST_F(JobRecordsTest, EnvironmentWithEmptyAndMultilineValuesIsReadUnchanged) {
   Write("environment", std::string("A=1\0EMPTY=\0LINES=a\nb\0", 21));
   EXPECT_EQ(*records_.ReadEnvironment(), (std::vector<std::string>{"A=1", "EMPTY=", "LINES=a\nb"}));
   Write("environment", "");
@@ -132,7 +132,7 @@ TEST_F(JobRecordsTest, SecretsAreReadUntilTheyAreRemoved) {
   }
 }
 
-TEST_F(JobRecordsTest, KillsAreReadBackIncludingOneOfTheFirstRelease) {
+TEST_F(JobRecordsTest, KillRequestsAreReadIncludingTheFileOfTheFirstRelease) {
   EXPECT_TRUE(records_.ReadKills()->empty());
   const auto named = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
   EXPECT_FALSE(*records_.HasPlainKill());
@@ -194,7 +194,7 @@ TEST_F(JobRecordsTest, LockOfAKilledProcessIsFree) {
   close(ready[1]);
 }
 
-TEST_F(JobRecordsTest, ALockThatCannotBeOpenedDoesNotCountAsHeld) {
+TEST_F(JobRecordsTest, ALockInAMissingFolderIsReportedAsNotHeld) {
   const JobRecords missing = LocalJobRecords(temp_.path() / "missing");
   EXPECT_EQ(JobFolder(missing).Lock("am.lock").error().code, ErrorCode::kCannotWrite);
   EXPECT_FALSE(JobFolder(missing).IsLocked("am.lock"));

@@ -69,7 +69,7 @@ TEST_F(JobStoreTest, SecretsAreOnlyInTheirOwnFile) {
   EXPECT_FALSE(std::filesystem::exists(store_.Create(SmallJob(), now_ + Duration(5000))->place() / "secrets"));
 }
 
-TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
+TEST_F(JobStoreTest, ANewJobIsNamedByItsSubmissionTimeAndReadBackAsSubmitted) {
   const auto folder = Must(store_.Create(SmallJob(), now_));
   EXPECT_TRUE(std::regex_match(folder.job().value, std::regex("local-20261121-093015-[0-9a-f]{6}")))
       << folder.job().value;
@@ -83,14 +83,14 @@ TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
   EXPECT_FALSE(submission.host.empty());
 }
 
-TEST_F(JobStoreTest, TheProgramsOfAJobAreRecorded) {
+TEST_F(JobStoreTest, TheProgramsUsedByAJobAreRecordedInItsSubmission) {
   NewJob job = SmallJob();
   EXPECT_EQ(store_.Create(job, now_)->ReadSubmission()->programs, "");
   job.programs = "0123abcd";
   EXPECT_EQ(store_.Create(job, now_)->ReadSubmission()->programs, "0123abcd");
 }
 
-TEST_F(JobStoreTest, AllFilesAndFoldersArePrivate) {
+TEST_F(JobStoreTest, FilesAndFoldersOfAJobAreAccessibleOnlyToTheirOwner) {
   NewJob job = SmallJob();
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
   job.configuration = R"([{"key":"k","value":"v","source":"default"}])";
@@ -106,7 +106,7 @@ TEST_F(JobStoreTest, AllFilesAndFoldersArePrivate) {
   }
 }
 
-TEST_F(JobStoreTest, FindsItsJobsAndNoOthers) {
+TEST_F(JobStoreTest, FindReturnsAStoredJobAndNotFoundForAnyOtherName) {
   const auto folder = Must(store_.Create(SmallJob(), now_));
   EXPECT_EQ(store_.Find(folder.job())->place(), folder.place());
   for (const char* name : {"", ".", "..", "../jobs", "/etc", "local-20261121-093015-000000", ".new-x"}) {
@@ -145,13 +145,13 @@ TEST_F(JobStoreTest, StagedFilesAreReadBackAndAbsentByDefault) {
   EXPECT_EQ(*folder.ReadStaged(), job.staged);
 }
 
-TEST_F(JobStoreTest, HomeThatCannotBeMadeIsNamed) {
+TEST_F(JobStoreTest, AHomeThatCannotBeCreatedIsNamedInTheError) {
   std::ofstream(temp_.path() / "file") << "";
   ExpectError(LocalJobStore(temp_.path() / "file/home").Create(SmallJob(), now_), ErrorCode::kCannotWrite,
               "make " + (temp_.path() / "file").string() + ": not a directory");
 }
 
-TEST_F(JobStoreTest, ReadOnlyHomeIsNamed_NeedsRoot) {
+TEST_F(JobStoreTest, AReadOnlyHomeIsNamedInTheError_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   const fs::path mounted = temp_.path() / "mounted";
   fs::create_directory(mounted);
@@ -163,7 +163,7 @@ TEST_F(JobStoreTest, ReadOnlyHomeIsNamed_NeedsRoot) {
   EXPECT_EQ(folder.error().message, "make " + (mounted / "jobs").string() + ": read-only file system");
 }
 
-TEST_F(JobStoreTest, AHomeOfAnotherUserIsNamedInTheError_NotAsRoot) {
+TEST_F(JobStoreTest, AnUnwritableHomeIsNamedInTheError_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   ExpectError(LocalJobStore("/").Create(SmallJob(), now_), "make /jobs: permission denied");
 }
@@ -183,7 +183,7 @@ class KnownRecordsTest : public ::testing::Test {
   const CachedRecords records_{store_, {{"token", "abc"}, {"secrets", std::nullopt}}};
 };
 
-TEST_F(KnownRecordsTest, KnownRecordsAreNotReadFromTheStore) {
+TEST_F(KnownRecordsTest, CachedRecordsAreReadWithoutTheStore) {
   // The folder is not a record, so a read of the store would be an error.
   std::filesystem::create_directory(temp_.path() / "token");
   std::filesystem::create_directory(temp_.path() / "secrets");
@@ -192,7 +192,7 @@ TEST_F(KnownRecordsTest, KnownRecordsAreNotReadFromTheStore) {
   EXPECT_EQ(Bytes("secrets"), "none");
 }
 
-TEST_F(KnownRecordsTest, OtherRecordsComeFromTheStore) {
+TEST_F(KnownRecordsTest, UncachedRecordsAreReadFromAndWrittenToTheStore) {
   EXPECT_EQ(Bytes("status.json"), "none");
   ASSERT_TRUE(store_->Replace("status.json", "new", Durability::kSurvivesPowerCut).ok());
   EXPECT_EQ(Bytes("status.json"), "new");
@@ -225,7 +225,7 @@ class RecordStoreTest : public ::testing::Test {
   const LocalRecordStore store_{temp_.path()};
 };
 
-TEST_F(RecordStoreTest, ARecordIsReadAsItWasWrittenLast) {
+TEST_F(RecordStoreTest, TheLastWrittenVersionOfARecordIsRead) {
   EXPECT_EQ(Bytes("status.json"), "none");
   ASSERT_TRUE(store_.Replace("status.json", "old", Durability::kLostWithPower).ok());
   ASSERT_TRUE(store_.Replace("status.json", std::string_view("new\0", 4), kKept).ok());
@@ -262,7 +262,7 @@ TEST_F(RecordStoreTest, RecordsOfAFolderAreListedAndRemoved) {
   EXPECT_THAT(*store_.List("kill-requests"), UnorderedElementsAre("b.json"));
 }
 
-TEST_F(RecordStoreTest, UnreadableAndUnwritableRecordsAreNamed) {
+TEST_F(RecordStoreTest, AnUnreadableOrUnwritableRecordIsNamedInTheError) {
   std::filesystem::create_directory(temp_.path() / "status.json");
   EXPECT_THAT(store_.Get("status.json").error().message, HasSubstr(store_.PlaceOf("status.json")));
   EXPECT_THAT(store_.Replace("status.json", "", kKept).error().message, HasSubstr(store_.PlaceOf("status.json")));
@@ -270,7 +270,7 @@ TEST_F(RecordStoreTest, UnreadableAndUnwritableRecordsAreNamed) {
   EXPECT_EQ(store_.PutNew("missing/acked.json", "", kKept).error().code, ErrorCode::kCannotWrite);
 }
 
-TEST_F(RecordStoreTest, AWatcherIsNotifiedOfAChange) {
+TEST_F(RecordStoreTest, AWatcherIsNotifiedWhenARecordIsReplaced) {
   EventLoop loop;
   int told = 0;
   const auto watch = store_.Watch(loop, [&] { ++told; });

@@ -79,7 +79,7 @@ TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
   EXPECT_EQ(EncodeTurn({decision, decision}), Record(json + "\n" + json));
 }
 
-TEST(JournalFormatTest, ATornStepIsDroppedWhole) {
+TEST(JournalFormatTest, ATornRecordOfSeveralDecisionsIsDroppedWhole) {
   const std::vector<Decision> turn = OneOfEachKind();
   const std::string before = Encode({turn.front()}), bytes = before + EncodeTurn(turn);
   for (size_t size = before.size(); size < bytes.size(); ++size) {
@@ -92,7 +92,7 @@ TEST(JournalFormatTest, ATornStepIsDroppedWhole) {
   EXPECT_EQ(journal.decisions.size(), 1 + turn.size());
 }
 
-TEST(JournalFormatTest, VersionOneIsReadAndUpdated) {
+TEST(JournalFormatTest, AVersion1JournalIsReadAndUpgradedToVersion2) {
   const std::vector<Decision> decisions = OneOfEachKind();
   std::string old = Encode(decisions);
   old[8] = 1;
@@ -154,7 +154,7 @@ TEST(JournalFormatTest, ATailOfZerosIsCutOff) {
 
 TEST(JournalFormatTest, AnEmptyRecordIsDamage) { EXPECT_FALSE(DecodeJournal(EncodeHeader() + Record("")).ok()); }
 
-TEST(JournalFormatTest, ARecordOfTheLargestSizeMayBeTornAndALargerOneIsDamage) {
+TEST(JournalFormatTest, ATruncatedRecordUpTo256MiBIsDroppedAndALargerRecordIsDamage) {
   constexpr uint32_t kLargest = 256 << 20;
   const auto torn = [](uint32_t size) {
     const std::string head = LittleEndian(size) + LittleEndian(0);
@@ -205,7 +205,7 @@ TEST(JournalFormatTest, AFlippedByteInTheMiddleIsReportedWithItsRecordsOffset) {
 }
 
 // Otherwise all records behind it, which were acted upon, would be cut off silently.
-TEST(JournalFormatTest, AFlippedLengthInTheMiddleIsNotTakenForATornTail) {
+TEST(JournalFormatTest, ACorruptRecordLengthInTheMiddleIsReportedAsDamage) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const size_t record = Boundaries(decisions)[5];
   for (size_t bit = 0; bit < 32; ++bit) {
@@ -232,7 +232,7 @@ TEST(JournalFormatTest, EveryFlippedBitIsReportedAsDamage) {
   }
 }
 
-TEST(JournalFormatTest, AJournalCutAtAnyByteIsWholeUpToThere) {
+TEST(JournalFormatTest, AJournalTruncatedAtAnyByteKeepsAllCompleteRecords) {
   const std::vector<Decision> kinds = OneOfEachKind();
   const std::vector<Decision> decisions(kinds.begin(), kinds.begin() + 6);
   const std::string whole = Encode(decisions);
@@ -246,7 +246,7 @@ TEST(JournalFormatTest, AJournalCutAtAnyByteIsWholeUpToThere) {
   }
 }
 
-TEST(JournalFormatTest, ADecisionOfALaterReleaseIsDamageThatNamesIt) {
+TEST(JournalFormatTest, AnUnknownDecisionOfALaterReleaseIsNamedInTheError) {
   const std::string json = R"({"time":5,"decision":"gang_disbanded"})";
   const auto journal = DecodeJournal(EncodeHeader() + Record(json));
 
@@ -255,7 +255,7 @@ TEST(JournalFormatTest, ADecisionOfALaterReleaseIsDamageThatNamesIt) {
   EXPECT_THAT(journal.error().message, HasSubstr("gang_disbanded"));
 }
 
-TEST(JournalFormatTest, ALaterVersionIsRefusedByItsNumber) {
+TEST(JournalFormatTest, AJournalOfALaterVersionIsRejectedWithItsVersionNumber) {
   std::string bytes = Encode(OneOfEachKind());
   bytes.replace(8, 4, LittleEndian(kJournalVersion + 1));
 
@@ -295,7 +295,7 @@ void Mutate(std::string& bytes, std::mt19937& random) {
   }
 }
 
-TEST(JournalFormatTest, MutatedJournalsAreRefusedOrTheirValidPartIsStable) {
+TEST(JournalFormatTest, AMutatedJournalIsRejectedOrItsValidPrefixDecodesToTheSameDecisions) {
   std::mt19937 random(20261121);
   const std::string original = Encode(OneOfEachKind());
   for (int round = 0; round < 2000; ++round) {

@@ -45,21 +45,21 @@ class KeptOutputsTest : public testing::Test {
   const std::filesystem::path file_ = temp_.path() / "tony-output.json", logs_ = temp_.path() / "logs";
 };
 
-TEST_F(KeptOutputsTest, AFileIsKeptByteForByteAndStaysWhereItWas) {
+TEST_F(KeptOutputsTest, AnOutputFileIsCopiedByteForByteAndTheOriginalStays) {
   const std::string text = std::string("{\"a\": 1}\n\xff") + '\0' + "not looked at";
   Write(text);
   EXPECT_EQ(Kept(), text);
   EXPECT_TRUE(std::filesystem::exists(file_));
 }
 
-TEST_F(KeptOutputsTest, WithoutAFileNoOutputsAreKept) { EXPECT_EQ(Kept(), "nothing"); }
+TEST_F(KeptOutputsTest, WithoutAnOutputFileNoOutputsAreSaved) { EXPECT_EQ(Kept(), "nothing"); }
 
-TEST_F(KeptOutputsTest, AnEmptyFileIsKept) {
+TEST_F(KeptOutputsTest, AnEmptyOutputFileIsSaved) {
   Write("");
   EXPECT_EQ(Kept(), "");
 }
 
-TEST_F(KeptOutputsTest, AFileOfTheGreatestLengthIsKeptAndALongerOneRefused) {
+TEST_F(KeptOutputsTest, AnOutputFileOf1MiBIsSavedAndAnOutputFileOf5GiBIsRejected) {
   Write(std::string(kLongestOutputs, 'x'));
   EXPECT_EQ(Kept().size(), size_t(kLongestOutputs));
   std::filesystem::remove_all(logs_);
@@ -69,7 +69,7 @@ TEST_F(KeptOutputsTest, AFileOfTheGreatestLengthIsKeptAndALongerOneRefused) {
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
 }
 
-TEST_F(KeptOutputsTest, MembersOfALongFileAreKeptIfTheyFit) {
+TEST_F(KeptOutputsTest, JsonMembersOfATooLongOutputFileAreSavedIfTheyFitIn1MiB) {
   const std::string large(kLongestOutputs, 'x');
   Write("{\"loss\": NaN, \"predictions\": \"" + large + "\", \"model.path\": \"/m\"}");
   EXPECT_EQ(Kept(), R"({"loss":"NaN","model.path":"/m"})");
@@ -80,7 +80,7 @@ TEST_F(KeptOutputsTest, MembersOfALongFileAreKeptIfTheyFit) {
             "1048576)");
 }
 
-TEST_F(KeptOutputsTest, OnlyTheBeginningOfAHugeFileIsRead) {
+TEST_F(KeptOutputsTest, OnlyTheFirst4MiBOfAnOutputFileAreRead) {
   Write("{\"model.path\": \"/m\", \"predictions\": \"" + std::string(kMostOutputsRead, 'x') + "\", \"z\": 1}");
   EXPECT_EQ(Kept(), R"({"model.path":"/m"})");
   ASSERT_EQ(left_out_.size(), 2u);
@@ -90,24 +90,24 @@ TEST_F(KeptOutputsTest, OnlyTheBeginningOfAHugeFileIsRead) {
   EXPECT_EQ(left_out_[1], "the file of the outputs has 4194351 bytes, and only the first 4194304 were read");
 }
 
-TEST_F(KeptOutputsTest, ProblemsAreReturnedForTheLog) {
+TEST_F(KeptOutputsTest, AnOutputWithATooLargeNumberIsReturnedAsAProblem) {
   Write("{\"a\":1e400}");
   const auto kept = Must(KeepOutputs(file_, logs_));
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept.front().name, "a");
 }
 
-TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
+TEST_F(KeptOutputsTest, AnOutputFileThatIsASymbolicLinkIsRejected) {
   std::filesystem::create_symlink("/etc/passwd", file_);
   EXPECT_EQ(Kept(), "refused: the path is a symbolic link; expected a regular file");
 }
 
-TEST_F(KeptOutputsTest, APipeIsRefusedWithoutWaiting) {
+TEST_F(KeptOutputsTest, AnOutputFileThatIsAPipeIsRejectedWithoutBlocking) {
   ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
   EXPECT_EQ(Kept(), "refused: the path is not a regular file");
 }
 
-TEST_F(KeptOutputsTest, AFolderOrASocketIsRefused) {
+TEST_F(KeptOutputsTest, AnOutputFileThatIsAFolderOrASocketIsRejected) {
   std::filesystem::create_directory(file_);
   EXPECT_EQ(Kept(), "refused: the path is not a regular file");
   std::filesystem::remove(file_);
@@ -118,12 +118,12 @@ TEST_F(KeptOutputsTest, AFolderOrASocketIsRefused) {
   EXPECT_EQ(Kept(), "refused: the path is not a regular file");
 }
 
-TEST_F(KeptOutputsTest, ALinkInPlaceOfTheCopyIsNotFollowed) {
+TEST_F(KeptOutputsTest, ReadingSavedOutputsFailsIfTheCopyIsASymbolicLink) {
   std::filesystem::create_symlink("/etc/passwd", KeptOutputsFile(logs_));
   EXPECT_FALSE(ReadKeptOutputs(logs_).ok());
 }
 
-TEST_F(KeptOutputsTest, TheJobsRecordHoldsAttemptAndOutputs) {
+TEST_F(KeptOutputsTest, TheOutputsOfAJobAreReadBackWithTheirAttempt) {
   const JobRecords records = LocalJobRecords(temp_.path());
   EXPECT_EQ(*ReadJobOutputs(records), std::nullopt) << "a job of 0.1";
   const AttemptId chief{{"chief", 0}, 2};
@@ -139,7 +139,7 @@ TEST_F(KeptOutputsTest, TheJobsRecordHoldsAttemptAndOutputs) {
   EXPECT_EQ(ReadJobOutputs(records).error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(KeptOutputsTest, AFailedWriteIsReported) {
+TEST_F(KeptOutputsTest, SavingOutputsToAMissingFolderFails) {
   Write("{}");
   const auto kept = KeepOutputs(file_, temp_.path() / "gone");
   ASSERT_FALSE(kept.ok());
@@ -156,7 +156,7 @@ class KeptLogsTest : public testing::Test {
   const std::vector<LogExcerpt> logs_ = {{"stdout", 20, {{0, "first\n"}, {14, "last\n"}}}, {"stderr", 0, {}}};
 };
 
-TEST_F(KeptLogsTest, KeptLogsAreReadBack) {
+TEST_F(KeptLogsTest, SavedLogsAreReadBackForTheirAttemptOnly) {
   ASSERT_TRUE(WriteKeptLogs(records_, attempt_, logs_).ok());
   const auto read = Must(ReadKeptLogs(records_, attempt_));
   ASSERT_TRUE(read);
@@ -164,7 +164,7 @@ TEST_F(KeptLogsTest, KeptLogsAreReadBack) {
   EXPECT_FALSE(*ReadKeptLogs(records_, {attempt_.task, 1}));
 }
 
-TEST_F(KeptLogsTest, KeptLogsAreListedAndOtherFileNamesAreIgnored) {
+TEST_F(KeptLogsTest, SavedLogsAreListedByAttemptAndFilesWithOtherNamesAreIgnored) {
   EXPECT_THAT(*ListKeptLogs(records_), IsEmpty());
   const AttemptId later{attempt_.task, 10};
   for (const AttemptId& attempt : {later, attempt_}) ASSERT_TRUE(WriteKeptLogs(records_, attempt, logs_).ok());
@@ -175,7 +175,7 @@ TEST_F(KeptLogsTest, KeptLogsAreListedAndOtherFileNamesAreIgnored) {
   EXPECT_THAT(*ListKeptLogs(records_), ElementsAre(later));
 }
 
-TEST_F(KeptLogsTest, ATruncatedFileIsInvalid) {
+TEST_F(KeptLogsTest, ATruncatedFileOfSavedLogsIsRejectedAsInvalid) {
   ASSERT_TRUE(WriteKeptLogs(records_, attempt_, logs_).ok());
   const std::string file = temp_.path() / "logs" / "worker-3.2";
   const auto bytes = ReadFile(file);
@@ -185,7 +185,7 @@ TEST_F(KeptLogsTest, ATruncatedFileIsInvalid) {
   EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(KeptLogsTest, LogsOfFailuresAndOfTheChiefAreKept) {
+TEST_F(KeptLogsTest, LogsOfFailedAttemptsAndOfTheChiefAreSaved) {
   JobSpec spec;
   spec.roles = {{.name = "chief"}, {.name = "worker", .instances = 2}};
   const Outcome good{.exit = ExitStatus{}},
@@ -224,7 +224,7 @@ class LinkStagedTest : public ::testing::Test {
   const fs::path work_ = temp_.path() / "work";
 };
 
-TEST_F(LinkStagedTest, ManifestIsReadBackAsItWas) {
+TEST_F(LinkStagedTest, TheManifestOfStagedFilesIsReadBackUnchanged) {
   const StagedFiles files = {.job = {{"venv", "/s/a", Form::kLink}, {"", "/s/b", Form::kContents}},
                              .roles = {{"ps", {{"x \"y\"", "/s/c", Form::kCopy}}}},
                              .am = {{"z", "/s/d", Form::kLink}}};
@@ -232,7 +232,7 @@ TEST_F(LinkStagedTest, ManifestIsReadBackAsItWas) {
   EXPECT_EQ(read, files);
 }
 
-TEST_F(LinkStagedTest, ACopiedFileIsTheTasksOwnAndExistingFilesStay) {
+TEST_F(LinkStagedTest, AStagedFileIsCopiedIntoTheWorkFolderWithoutWritingThroughLinks) {
   fs::create_directory_symlink(tree_ / "package", work_ / "taken");
   fs::create_symlink(tree_ / "train.py", temp_.path() / "link");  // like a link of a node
   const std::vector<StagedEntry> entries = {{"deep/er/train.py", temp_.path() / "link", Form::kCopy},
@@ -251,7 +251,7 @@ TEST_F(LinkStagedTest, ACopiedFileIsTheTasksOwnAndExistingFilesStay) {
   EXPECT_EQ(LinkStaged({{"x", temp_.path() / "gone", Form::kCopy}}, work_).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(LinkStagedTest, DamagedManifestIsRefusedByItsField) {
+TEST_F(LinkStagedTest, ADamagedManifestOfStagedFilesIsRejectedWithTheFieldName) {
   EXPECT_THAT(StagedFilesFromJson(R"({"schema":1,"job":[{"name":"","path":"/","form":"move"}],"am":[],"roles":[]})")
                   .error()
                   .message,
@@ -259,12 +259,12 @@ TEST_F(LinkStagedTest, DamagedManifestIsRefusedByItsField) {
   EXPECT_EQ(StagedFilesFromJson("{").error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(LinkStagedTest, ResourceIsOneLink) {
+TEST_F(LinkStagedTest, AStagedFolderIsLinkedByASingleSymbolicLink) {
   ASSERT_TRUE(LinkStaged({{.name = "code", .path = tree_}}, work_).ok());
   EXPECT_EQ(fs::read_symlink(work_ / "code"), tree_);
 }
 
-TEST_F(LinkStagedTest, ContentsAreTheTasksOwnCopies) {
+TEST_F(LinkStagedTest, ContentsOfAStagedFolderAreWritableCopiesForTheTask) {
   fs::permissions(tree_ / "train.py", fs::perms(0555));
   fs::permissions(tree_ / "package/__init__.py", fs::perms(0444));
   fs::create_symlink("train.py", tree_ / "main");
@@ -283,14 +283,14 @@ TEST_F(LinkStagedTest, ContentsAreTheTasksOwnCopies) {
   EXPECT_FALSE(fs::exists(tree_ / "package/made.py"));
 }
 
-TEST_F(LinkStagedTest, FileThatIsTooLargeToCopyIsALink) {
+TEST_F(LinkStagedTest, AStagedFileAbove16MiBIsLinkedInsteadOfCopied) {
   Write(tree_ / "data.bin", "");
   fs::resize_file(tree_ / "data.bin", (16 << 20) + 1);
   ASSERT_TRUE(LinkContents().ok());
   EXPECT_EQ(fs::read_symlink(work_ / "data.bin"), tree_ / "data.bin");
 }
 
-TEST_F(LinkStagedTest, ExistingFilesStay) {
+TEST_F(LinkStagedTest, StagingDoesNotReplaceExistingFilesOfTheWorkFolder) {
   Write(work_ / "train.py", "mine");
   fs::create_directory(temp_.path() / "other");
   ASSERT_TRUE(LinkStaged({{.name = "package", .path = temp_.path() / "other"}}, work_).ok());
@@ -301,7 +301,7 @@ TEST_F(LinkStagedTest, ExistingFilesStay) {
   EXPECT_TRUE(LinkContents().ok()) << "again";
 }
 
-TEST_F(LinkStagedTest, AMissingEntryIsNamed) {
+TEST_F(LinkStagedTest, AMissingStagedFileIsNamedInTheError) {
   for (const Form form : {Form::kLink, Form::kContents}) {
     const Status linked = LinkStaged({{.name = "x", .path = temp_.path() / "gone", .form = form}}, work_);
     ASSERT_FALSE(linked.ok());

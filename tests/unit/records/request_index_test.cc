@@ -48,7 +48,7 @@ TEST_F(RequestIndexTest, AWrittenRecordIsReadBack) {
   EXPECT_EQ(*index_.Read({"another"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, AJobThatWasNeverMadeDoesNotHideThePreviousResult) {
+TEST_F(RequestIndexTest, AJobThatWasNeverCreatedDoesNotHideThePreviousJobOfTheRequest) {
   const RequestRecord before{.newest_number = 2,
                              .job = JobId{"old"},
                              .job_number = 2,
@@ -73,7 +73,7 @@ TEST_F(RequestIndexTest, ARecordOfTheReleaseWithoutDigestsIsRead) {
   EXPECT_EQ(*index_.Read(request_), (RequestRecord{3, JobId{"local-1"}, 2}));
 }
 
-TEST_F(RequestIndexTest, AllFilesAndFoldersArePrivate) {
+TEST_F(RequestIndexTest, FilesAndFoldersOfARequestAreAccessibleOnlyToTheirOwner) {
   const mode_t before = umask(0);
   ASSERT_TRUE(index_.Lock(request_, kLong).ok());
   ASSERT_TRUE(index_.Write(request_, record_).ok());
@@ -85,7 +85,7 @@ TEST_F(RequestIndexTest, AllFilesAndFoldersArePrivate) {
   }
 }
 
-TEST_F(RequestIndexTest, IdsAndOwnersAreAnyBytes) {
+TEST_F(RequestIndexTest, RequestIdsAndOwnerTokensMayContainAnyByteExceptNul) {
   std::string every;
   for (int byte = 1; byte < 256; ++byte) every.push_back(static_cast<char>(byte));
   for (const std::string& id : {every, std::string(4096, '\xff'), std::string("../../x"), std::string("%41")}) {
@@ -98,7 +98,7 @@ TEST_F(RequestIndexTest, IdsAndOwnersAreAnyBytes) {
   EXPECT_EQ(*index_.Read({"A"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, AnInvalidIdIsRefusedWithTheReason) {
+TEST_F(RequestIndexTest, ARequestIdThatIsEmptyTooLongOrContainsNulIsRejected) {
   const std::pair<std::string, std::string> wrong[] = {
       {"", "the request id is empty"},
       {std::string(4097, 'a'), "the request id has 4097 bytes, expected at most 4096"},
@@ -133,14 +133,14 @@ TEST_F(RequestIndexTest, ADamagedRecordIsAnErrorThatNamesTheFile) {
   }
 }
 
-TEST_F(RequestIndexTest, ARecordOfAnotherIdIsNotTakenForItsOwn) {
+TEST_F(RequestIndexTest, ARecordThatBelongsToAnotherRequestIdIsRejected) {
   ASSERT_TRUE(index_.Write({"another"}, record_).ok());
   fs::rename(FolderOf({"another"}), FolderOf(request_));
   ExpectError(index_.Read(request_), "the record " + (FolderOf(request_) / "record.json").string() +
                                          " belongs to another request id, so it is damaged or was copied there");
 }
 
-TEST_F(RequestIndexTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {
+TEST_F(RequestIndexTest, ARevocationAppliesOnlyToItsOwnerAndExpiresAfterTenMinutes) {
   EXPECT_FALSE(*index_.IsRevoked(request_, owner_, now_));
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
@@ -152,7 +152,7 @@ TEST_F(RequestIndexTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {
   EXPECT_EQ(index_.Revoke(request_, {}, now_).error().code, ErrorCode::kUsage);
 }
 
-TEST_F(RequestIndexTest, ADamagedRevocationIsNamed) {
+TEST_F(RequestIndexTest, ADamagedRevocationFileIsNamedInTheError) {
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   const fs::path file = FolderOf(request_) / ("revoked-" + Sha256Hex(owner_.value) + ".json");
   std::ofstream(file, std::ios::trunc) << "{\"schema\":1}";
@@ -161,13 +161,13 @@ TEST_F(RequestIndexTest, ADamagedRevocationIsNamed) {
   EXPECT_EQ(revoked.error().message.find("read " + file.string() + ": "), 0u) << revoked.error().message;
 }
 
-TEST_F(RequestIndexTest, ARevocationNeedsNoLock) {
+TEST_F(RequestIndexTest, ARevocationSucceedsWhileTheRequestLockIsHeld) {
   const auto lock = Must(index_.Lock(request_, kLong));
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
 }
 
-TEST_F(RequestIndexTest, WaitingForTheLockHasALimit) {
+TEST_F(RequestIndexTest, LockingARequestFailsIfTheLockIsHeldPastTheTimeout) {
   auto lock = Must(index_.Lock(request_, kLong));
   const auto other = index_.Lock({"another"}, Duration(0));
   EXPECT_TRUE(other.ok());
@@ -178,7 +178,7 @@ TEST_F(RequestIndexTest, WaitingForTheLockHasALimit) {
 }
 
 // Each process does what a submit does: it reads the record, and makes the job if it finds none.
-TEST_F(RequestIndexTest, OnlyOneOfTwentyContendingProcessesFindsNoRecord) {
+TEST_F(RequestIndexTest, OnlyOneOf20ProcessesThatLockARequestFindsNoRecord) {
   constexpr int kProcesses = 20;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
@@ -308,7 +308,7 @@ class FinishedNamesTest : public ::testing::Test {
   const fs::path file_ = jobs_ / ".finished";
 };
 
-TEST_F(FinishedNamesTest, KeptNamesAreKnownWithoutReadingTheirFolders) {
+TEST_F(FinishedNamesTest, JobsListedInTheFinishedFileAreFinishedWithoutReadingTheirFolders) {
   KeepAll();
   Unmark(Name(0));
   Unmark(Name(99));
@@ -316,14 +316,14 @@ TEST_F(FinishedNamesTest, KeptNamesAreKnownWithoutReadingTheirFolders) {
   for (size_t number = 0; number < kJobs; ++number) EXPECT_TRUE(names.HasFinished(Name(number))) << number;
 }
 
-TEST_F(FinishedNamesTest, FewNamesAreNotWrittenToAFile) {
+TEST_F(FinishedNamesTest, TheFinishedFileIsNotWrittenForFewerThan100CheckedJobs) {
   FinishedNames names(jobs_, kJobs);
   for (size_t number = 1; number < kJobs; ++number) names.HasFinished(Name(number));
   names.Keep();
   EXPECT_FALSE(fs::exists(file_));
 }
 
-TEST_F(FinishedNamesTest, AJobThatHasNotFinishedIsNeverKept) {
+TEST_F(FinishedNamesTest, AnUnfinishedJobIsNotWrittenToTheFinishedFile) {
   Unmark(Name(50));
   Finish("local-1");  // made while the clock was behind
   FinishedNames names(jobs_, kJobs);
@@ -338,7 +338,7 @@ TEST_F(FinishedNamesTest, AJobThatHasNotFinishedIsNeverKept) {
   EXPECT_TRUE(again.HasFinished(Name(51)));
 }
 
-TEST_F(FinishedNamesTest, ALaterJobIsCheckedAndTheOthersStayKnown) {
+TEST_F(FinishedNamesTest, AJobNewerThanTheFinishedFileIsCheckedInItsFolder) {
   KeepAll();
   fs::create_directories(jobs_ / "local-30000");
   Unmark(Name(10));
@@ -348,7 +348,7 @@ TEST_F(FinishedNamesTest, ALaterJobIsCheckedAndTheOthersStayKnown) {
   EXPECT_TRUE(names.HasFinished(Name(10)));
 }
 
-TEST_F(FinishedNamesTest, JobsThatWereRemovedAreForgottenWithTheNextFile) {
+TEST_F(FinishedNamesTest, JobsThatNoLongerExistAreDroppedFromTheNextFinishedFile) {
   KeepAll();
   Unmark(Name(64));
   Unmark(Name(65));
@@ -364,7 +364,7 @@ TEST_F(FinishedNamesTest, JobsThatWereRemovedAreForgottenWithTheNextFile) {
   EXPECT_THAT(*ReadFile(file_), HasSubstr(Name(64) + "\n"));
 }
 
-TEST_F(FinishedNamesTest, AFileThatIsTornMakesNoJobFinished) {
+TEST_F(FinishedNamesTest, ATruncatedFinishedFileMarksNoUnfinishedJobAsFinished) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(1));
@@ -381,7 +381,7 @@ TEST_F(FinishedNamesTest, AFileThatIsTornMakesNoJobFinished) {
   EXPECT_FALSE(Knows(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, AForeignOrSpecialFileIsIgnored) {
+TEST_F(FinishedNamesTest, AFinishedFileThatIsACopyALinkOrAPipeIsIgnored) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(0));
@@ -401,13 +401,13 @@ TEST_F(FinishedNamesTest, AForeignOrSpecialFileIsIgnored) {
   EXPECT_FALSE(FinishedNames(home_.path() / "nowhere").HasFinished(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, AFailedWriteLeavesNoFile) {
+TEST_F(FinishedNamesTest, AFailedWriteOfTheFinishedFileLeavesNoTemporaryFile) {
   fs::create_directories(file_ / "in the way");
   KeepAll();
   EXPECT_EQ(std::distance(fs::directory_iterator(jobs_), fs::directory_iterator()), static_cast<ptrdiff_t>(kJobs) + 1);
 }
 
-TEST_F(FinishedNamesTest, TheNewestJobsAreTheSameWithTheFileAndWithoutIt) {
+TEST_F(FinishedNamesTest, TheNewestJobsAreListedAlikeWithAndWithoutTheFinishedFile) {
   Unmark(Name(3));  // the job runs
   Finish("local-1");
   const LocalJobStore store(home_.path());

@@ -152,88 +152,88 @@ struct CourseWorld {
 };
 
 const TestRow kCourses[] = {
-    {"TheFirstSubmitPreparesWithoutTheLockAndCreatesUnderIt",
+    {"TheFirstSubmitPreparesFilesWithoutTheLockAndCreatesTheJobUnderTheLock",
      {{"course 0 | run | seen | seen",
        "lock, read | unlock, prepare, lock, read | record 0 new#0, create new, read_revocation"},
       {"not-revoked", "start new, unlock, done created new"}}},
-    {"ASubmitRecordsItsNumberBeforeItPrepares",
+    {"ASubmitRecordsItsSubmissionNumberBeforeItPreparesFiles",
      {{"begun 3 | seen | seen 3",
        "record 3, unlock, prepare, lock, read | record 3 new#3, create new, read_revocation"}}},
-    {"ARunningJobOfTheSameNumberIsAttachedTo",
+    {"ASubmitAttachesToTheRunningJobOfTheSameSubmissionNumber",
      {{"begun 2 | seen 2 active old#2 | attached | not-revoked",
        "attach old | read_revocation | unlock, prepare old to tell, done attached old"}}},
-    {"AJobThatAnotherMadeMeanwhileIsAttachedTo",
+    {"ASubmitAttachesToAJobThatAnotherSubmitCreatedDuringPreparation",
      {{"begun 0 | seen | seen 0 active other#0", "unlock, prepare, lock, read | attach other"}}},
-    {"AnOwnerRevokedDuringCreationStartsItsJobOnlyToEndIt",
+    {"AJobWhoseOwnerIsRevokedDuringCreationIsKilledAndTheSubmitRejected",
      {{"begun 0 | seen | seen | revoked", "~ | ~ | kill new if own, start new, unlock, done refused_revoked"}}},
-    {"AnOwnerRevokedWhileAttachingKillsTheJobIfItIsStillItsOwn",
+    {"ASubmitWhoseOwnerIsRevokedWhileAttachingKillsTheJobOfThatOwner",
      {{"begun 0 | seen 0 active old#0 | attached | revoked", "~ | ~ | kill old if own, unlock, done refused_revoked"}}},
-    {"ARevokedOwnerChangesNothing", {{"begun 1 | seen 0 active old#0 revoked", "unlock, done refused_revoked"}}},
-    {"AnOwnerThatIsRevokedWhileItPreparesCreatesNothing",
+    {"ASubmitOfARevokedOwnerIsRejected", {{"begun 1 | seen 0 active old#0 revoked", "unlock, done refused_revoked"}}},
+    {"ASubmitWhoseOwnerIsRevokedDuringPreparationCreatesNoJob",
      {{"begun 0 | seen | seen 0 revoked", "~ | unlock, done refused_revoked"}}},
     {"ASucceededJobIsAdoptedAndTheAdopterRecorded",
      {{"begun 1 | seen 1 succeeded old#1 gone",
        "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
     // Its files need not show the success yet.
-    {"AJobThatSucceedsWhileItIsAttachedToIsAdopted",
+    {"AJobThatSucceedsWhileASubmitAttachesIsAdopted",
      {{"begun 1 | seen 1 active old#1 | attach-ended | seen 1 active old#1",
        "~ | read | record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
-    {"AJobThatSucceedsWhileItIsAttachedToIsNotAdoptedByPolicyAttach",
+    {"PolicyAttachDoesNotAdoptAJobThatSucceedsWhileASubmitAttaches",
      {{"begun 1 attach | seen 1 active old#1 | attach-ended | seen 1 active old#1",
        "~ | ~ | unlock, prepare, await_gone old, lock, read"}}},
-    {"AJobThatReportsItsEndIsAwaitedWhateverItsFilesShow",
+    {"ASubmitWaitsForAnEndingJobEvenIfTheRecordsOfTheJobShowItActive",
      {{"begun 1 | seen 1 active old#1 | attach-ending | again | again",
        "~ | read | unlock, prepare, await_gone old, lock, read | unlock, await_gone old, lock, read"},
       {"seen 1 ending old#1 gone", "record 1 new#1, create new, read_revocation"}}},
-    {"APredecessorThatFailedIsReplacedOnlyWhenNothingOfItRuns",
+    {"AFailedJobIsReplacedOnlyAfterAllItsProcessesAreGone",
      {{"begun 1 | seen 1 ending old#1 | seen 1 ending old#1 gone",
        "unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
     // Found by the simulator: otherwise the next submit that adopts would run the job again.
-    {"AResultIsRememberedUntilTheNextJobIsMade",
+    {"APreviousResultStaysRecordedUntilTheNextJobIsCreated",
      {{"begun 1 attach | seen 1 succeeded old#1 gone adopter=o0 | step-again | remembers-what-was-seen",
        "~ | ^record 1 new#1 | yes"}}},
-    {"AHigherNumberIsRecordedBeforeTheOldJobIsKilled",
+    {"AHigherSubmissionNumberIsRecordedBeforeTheOldJobIsKilled",
      {{"begun 2 | seen 1 active old#1 | seen 2 ending old#1 gone",
        "record 2 old#1, kill old, unlock, prepare, await_gone old, lock, read | "
        "record 2 new#2, create new, read_revocation"}}},
-    {"WithPolicyNeverASubmitKillsAJobOfItsOwnNumber",
+    {"ARunningJobOfTheSameNumberIsKilledIfThePolicyForbidsReusingJobs",
      {{"begun 1 never | seen 1 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
-    {"AJobThatSucceedsBeforeItsKillIsStillReplaced",
+    {"AHigherSubmissionNumberReplacesAJobThatSucceedsBeforeItIsKilled",
      {{"begun 2 | seen 1 active old#1 | seen 2 succeeded old#1 gone",
        "~ | record 2 new#2, create new, read_revocation"}}},
     // The job's submitter died before it started the job. Nothing runs, and no process will ever write how the job
     // ended.
-    {"AJobThatWasNeverStartedIsKilledOnceAndNotForEver",
+    {"AJobThatWasNeverStartedIsKilledOnceAndThenReplaced",
      {{"begun 1 never | seen 1 active old#1 gone | again",
        "kill old, unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"AJobThatAppearedDuringTheWaitIsDecidedAgain",
+    {"ASubmitAttachesToAJobThatAppearsWhileTheSubmitWaitsForTheOldJob",
      {{"begun 2 | seen 1 active old#1 | seen 2 active other#2", "~ | attach other"}}},
-    {"ANewerNumberDuringTheWaitRefusesTheSubmit",
+    {"ASubmitIsRejectedAsStaleIfAHigherNumberIsRecordedWhileItWaits",
      {{"begun 2 | seen 1 active old#1 | seen 3 ending old#1 gone", "~ | unlock, done refused_stale"}}},
-    {"ALowerNumberTouchesNothing", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
+    {"ASubmitWithALowerNumberIsRejectedAsStale", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
     {"ARecordedJobThatWasNeverMadeIsIgnored",
      {{"begun 1 | seen 1 none old#1 gone | again",
        "unlock, prepare, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"ARecordedNumberOfADeadSubmitStillReplacesTheOldJob",
+    {"ARetryOfASubmitThatDiedAfterRecordingItsNumberReplacesTheOldJob",
      {{"begun 2 | seen 2 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
-    {"AFirstTryReplacesAJobThatRunsSomethingElse",
+    {"AFirstTryReplacesAJobThatRunsDifferentFiles",
      {{"begun 0 first | seen 0 active old#0 files=theirs | again",
        "unlock, prepare, lock, read | kill old, other files, unlock, await_gone old, lock, read"},
       {"seen 0 ending old#0 gone files=theirs", "record 0 new#0, create new, read_revocation"}}},
-    {"AFirstTryAttachesToAJobThatRunsTheSame",
+    {"AFirstTryAttachesToAJobThatRunsTheSameFiles",
      {{"begun 0 first | seen 0 active old#0 files=mine | again | attached | not-revoked",
        "unlock, prepare, lock, read | attach old | read_revocation | unlock, done attached old"}}},
-    {"ALaterTryAttachesToAnyJobAndReportsTheDifferences",
+    {"ALaterTryAttachesToAJobOfDifferentFilesAndReportsTheDifference",
      {{"begun 0 | seen 0 active old#0 files=theirs | attached | not-revoked",
        "attach old | ~ | unlock, prepare old to tell, done attached old, other files"}}},
-    {"APersonsSubmitOfOtherSourcesIsRefusedWhileAJobRuns",
+    {"ASubmitByAPersonWithDifferentFilesIsRejectedWhileAJobRuns",
      {{"begun 0 person | seen 0 active old#0 files=theirs | again",
        "~ | unlock, done refused_differs old, other files"}}},
     // The record keeps the previous job with its digest.
-    {"AResultOfOtherSourcesIsFollowedByANewJob",
+    {"ASubmitByAPersonWithDifferentFilesCreatesANewJobAfterASucceededJob",
      {{"begun 0 person | seen 0 succeeded old#0 gone files=theirs | step-again | files | remembers-what-was-seen",
        "unlock, prepare, lock, read | ~ | its own | yes"}}},
-    {"AnAttachedOrAdoptedJobIsRecordedForTheTakingRun",
+    {"AnAttachedOrAdoptedJobIsRecordedUnderTheRunOfTheSubmit",
      {{"begun 0 first tuesday | seen 0 active old#0 run=monday | again | step-attached | of-run",
        "~ | ~ | record 0 old#0 | tuesday"},
       {"begun 0 first tuesday | seen 0 succeeded old#0 gone | step-again | of-run",  // the record names no run
@@ -241,19 +241,19 @@ const TestRow kCourses[] = {
       {"begun 0 first tuesday | seen 0 succeeded old#0 gone run=monday | step-again | of-run | run-before",
        "~ | ~ | tuesday | monday"}}},
     // The new record has the revision of the record that it replaces.
-    {"AConcurrentRecordIsReadAndDecidedAgain",
+    {"ASubmitDecidesAgainIfAnotherSubmitWroteTheRecordFirst",
      {{"begun 1 | seen | step-seen 1 revision=7 | revision | not-recorded | seen 1 active other#1 revision=8",
        "~ | record 1 new#1 | revision 7 | read | attach other"}}},
-    {"AnAdoptionThatIsNotRecordedIsRetried",
+    {"ASubmitDecidesAgainIfItsAdoptionCouldNotBeRecorded",
      {{"begun 1 | step-seen 1 succeeded old#1 gone | not-recorded | seen 1 ending other#1 gone | again",
        "record 1 old#1 adopter o1 | read | unlock, prepare, lock, read | record 1 new#1, create new, "
        "read_revocation"}}},
-    {"ARecordKeepsTheNameOfAComingJob",
+    {"ARequestRecordRetainsTheNameOfAJobThatIsStillBeingCreated",
      {{"begun 1 | seen 0 coming=other | step-again | coming", "record 1, unlock, prepare, lock, read | ~ | other"}}},
 };
 TABLE_TEST(SubmitCourseTest, kCourses, ScriptIn<CourseWorld>());
 
-TEST(SubmitStepTest, StepsAndEndsHaveNames) {
+TEST(SubmitStepTest, SubmitStepsAndResultsAreNamedInSnakeCase) {
   EXPECT_EQ(ToString(SubmitStepKind::kLock), "lock");
   EXPECT_EQ(ToString(SubmitStepKind::kAwaitGone), "await_gone");
   EXPECT_EQ(ToString(SubmitStepKind::kDone), "done");
@@ -293,7 +293,7 @@ SubmitDecision OfSameNumber(const Row& row, OnExisting policy) {
   return {};
 }
 
-TEST(SubmitDecisionTest, TheSameNumberIsDecidedByTheTable) {
+TEST(SubmitDecisionTest, ASubmitWithTheSameNumberIsDecidedByPolicyAndJobState) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -307,7 +307,7 @@ TEST(SubmitDecisionTest, TheSameNumberIsDecidedByTheTable) {
 }
 
 // The number is higher than the existing job's. A submit that recorded it and then died makes no difference.
-TEST(SubmitDecisionTest, AHigherNumberIsDecidedByTheTableWhateverThePolicy) {
+TEST(SubmitDecisionTest, ASubmitWithAHigherNumberIsDecidedByJobStateWhateverThePolicy) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -320,7 +320,7 @@ TEST(SubmitDecisionTest, AHigherNumberIsDecidedByTheTableWhateverThePolicy) {
   }
 }
 
-TEST(SubmitDecisionTest, ANumberBelowTheNewestIsAlwaysRefused) {
+TEST(SubmitDecisionTest, ASubmitWithANumberBelowTheNewestIsAlwaysRejectedAsStale) {
   for (const ExistingJob existing :
        {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
     for (const OnExisting policy : kPolicies) {
@@ -345,7 +345,7 @@ TEST(SubmitDecisionTest, ARevokedOwnerIsAlwaysRefused) {
 }
 
 // The contract's rules for digests and consumed results, with each case written by hand.
-TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByTheSubmitterKind) {
+TEST(SubmitDecisionTest, TheSubmitterKindDecidesHowDifferentFilesAndUsedResultsAreTreated) {
   using enum SubmitterKind;
   using enum SubmitDecision;
   struct Case {
@@ -386,7 +386,7 @@ TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
   EXPECT_EQ(DecideSubmit(known, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
 }
 
-TEST(SubmitDecisionTest, ALaterTryTreatsAJobOfAnotherRunLikeAFirstTry) {
+TEST(SubmitDecisionTest, ALaterTryReplacesADifferentJobOfAnotherWorkflowRun) {
   using enum SubmitterKind;
   const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);
@@ -395,7 +395,7 @@ TEST(SubmitDecisionTest, ALaterTryTreatsAJobOfAnotherRunLikeAFirstTry) {
   EXPECT_EQ(DecideSubmit(unknown, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kAdopt);
 }
 
-TEST(SubmitDecisionTest, SourcesAreReadOnlyWhereTheirDigestDecides) {
+TEST(SubmitDecisionTest, TheDigestOfFilesIsNeededOnlyIfItCanChangeTheDecision) {
   using enum SubmitterKind;
   for (const SubmitterKind asker : {kPerson, kFirstTry, kLaterTry}) {
     const bool engine_goes_on = asker == kLaterTry;
@@ -409,7 +409,7 @@ TEST(SubmitDecisionTest, SourcesAreReadOnlyWhereTheirDigestDecides) {
   EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kSucceeded, .consumed = true}, {.asker = kFirstTry}));
 }
 
-TEST(SubmitDecisionTest, PartsThatBothHaveAreCompared) {
+TEST(SubmitDecisionTest, OnlyDigestPartsThatBothSubmitsHaveAreCompared) {
   const SubmitDigest a = {{{"command", "1"}, {"files", "2"}, {"roles", "3"}}};
   const SubmitDigest b = {{{"command", "1"}, {"files", "x"}, {"newer", "4"}}};
   EXPECT_EQ(DifferingParts(a, b), std::vector<std::string>{"files"});
@@ -417,7 +417,7 @@ TEST(SubmitDecisionTest, PartsThatBothHaveAreCompared) {
   EXPECT_EQ(DifferingParts(a, {}), std::vector<std::string>()) << "a release without digests made it";
 }
 
-TEST(SubmitDecisionTest, PoliciesHaveTheNamesOfTheContract) {
+TEST(SubmitDecisionTest, PoliciesAreNamedAdoptAttachAndNever) {
   for (const OnExisting policy : kPolicies) EXPECT_EQ(OnExistingFromString(ToString(policy)), policy);
   EXPECT_EQ(OnExistingFromString("adopt"), OnExisting::kAdopt);
   EXPECT_EQ(OnExistingFromString("attach"), OnExisting::kAttach);

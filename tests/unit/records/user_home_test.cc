@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr uid_t kAlice = 70001, kMallory = 70003;
 
-TEST(TonyHomeTest, IsAbsoluteAndFallsBackToTheUsersHome) {
+TEST(TonyHomeTest, TonyHomeIsAbsoluteAndDefaultsToDotTonyInTheUsersHome) {
   setenv("TONY_HOME", "relative/../home", 1);
   EXPECT_EQ(*TonyHome(), fs::current_path() / "home");
   unsetenv("TONY_HOME");
@@ -59,7 +59,7 @@ class UserHomeTest : public ::testing::Test {
   const fs::path alices_ = named_ / std::to_string(kAlice);
 };
 
-TEST_F(UserHomeTest, AFolderOwnedByTheUserIsUsedDirectly) {
+TEST_F(UserHomeTest, ATonyHomeOwnedByTheUserNeedsNoSubfolderForTheUser) {
   for (const mode_t mode : {0700, 0755, 0777, 01700}) {
     chmod(named_.c_str(), mode);
     EXPECT_EQ(Found(geteuid()), named_) << std::oct << mode;
@@ -68,7 +68,7 @@ TEST_F(UserHomeTest, AFolderOwnedByTheUserIsUsedDirectly) {
   EXPECT_EQ(Found(geteuid()), named_) << "to be made";
 }
 
-TEST_F(UserHomeTest, AWritableFolderOfTheUserIsClosedAndItsProgramsRemoved) {
+TEST_F(UserHomeTest, AGroupWritableTonyHomeLosesThatPermissionAndItsProgramsFolder) {
   setenv("TONY_HOME", named_.c_str(), 1);
   fs::create_directories(named_ / "programs/x");
   fs::create_directories(named_ / "jobs");
@@ -83,7 +83,7 @@ TEST_F(UserHomeTest, AWritableFolderOfTheUserIsClosedAndItsProgramsRemoved) {
   EXPECT_TRUE(fs::exists(named_ / "jobs"));
 }
 
-TEST_F(UserHomeTest, ASharedFolderHasAFolderForEachUser) {
+TEST_F(UserHomeTest, ASharedTonyHomeHasASubfolderForEachUser) {
   chmod(named_.c_str(), 01777);
   EXPECT_EQ(Found(kAlice), alices_);
   const auto own = Must(FindHome(named_, geteuid()));
@@ -92,7 +92,7 @@ TEST_F(UserHomeTest, ASharedFolderHasAFolderForEachUser) {
   EXPECT_FALSE(own.is_there);
 }
 
-TEST_F(UserHomeTest, JobsFromBeforeTheFolderWasSharedStayInPlace) {
+TEST_F(UserHomeTest, ASharedTonyHomeThatAlreadyHasJobsOfTheUserNeedsNoSubfolder) {
   fs::create_directory(named_ / "jobs");
   chmod(named_.c_str(), 01777);
   EXPECT_EQ(Found(geteuid()), named_);
@@ -105,7 +105,7 @@ class UserHomeTest_NeedsRoot : public UserHomeTest {
   }
 };
 
-TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInAnOpenFolderIsRefusedAndNamed) {
+TEST_F(UserHomeTest_NeedsRoot, AWorldWritableTonyHomeIsRejectedIfAnotherUserOwnsAnEntryInIt) {
   setenv("TONY_HOME", named_.c_str(), 1);
   Make(named_ / "jobs", kMallory, 0777);
   chmod(named_.c_str(), 0777);
@@ -115,31 +115,31 @@ TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInAnOpenFolderIsRefusedAndNamed) 
   }
 }
 
-TEST_F(UserHomeTest_NeedsRoot, JobsOfOthersInASharedFolderDoNotBelongToTheUser) {
+TEST_F(UserHomeTest_NeedsRoot, AUserHasASubfolderInASharedTonyHomeWithJobsOfAnotherUser) {
   Make(named_, 0, 01777);
   Make(named_ / "jobs", kMallory, 0777);
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, RootUsesTheFolderOfItsOwner) {
+TEST_F(UserHomeTest_NeedsRoot, RootUsesTheTonyHomeOfAnotherUserWithoutASubfolder) {
   Make(named_, kAlice, 0700);
   EXPECT_EQ(Found(0), named_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AFolderThatOthersMayRenameInIsRefused) {
+TEST_F(UserHomeTest_NeedsRoot, AWorldWritableTonyHomeWithoutStickyBitIsRejected) {
   Make(named_, 0, 0777);
   EXPECT_EQ(Refused(kAlice), "home " + named_.string() + " belongs to root and has mode 0777, so others could " +
                                  "replace your folder in it; its owner or root must run: chmod 1777 " +
                                  named_.string());
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AFolderThatAnAdministratorMadeForTheUserIsUsed) {
+TEST_F(UserHomeTest_NeedsRoot, ASubfolderThatRootCreatedForTheUserIsUsed) {
   Make(named_, 0, 0755);
   Make(alices_, kAlice, 0700);
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInPlaceOfTheHomeIsRefusedAndNamed) {
+TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFolderLinkOrFileInPlaceOfTheUsersHomeIsRejected) {
   Make(named_, 0, 01777);
   Make(alices_, kMallory, 0777);
   EXPECT_EQ(Refused(kAlice), "home " + alices_.string() + " belongs to uid 70003 and has mode 0777, and not to uid " +
@@ -154,7 +154,7 @@ TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFileInPlaceOfTheHomeIsRefusedAndNamed
   EXPECT_THAT(Refused(kAlice), HasSubstr(alices_.string() + " is a file of root; root must remove it"));
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AFolderOfTheUsersThatOthersMayWriteIsRefused) {
+TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderThatItsGroupMayWriteIsRejected) {
   Make(named_, 0, 01777);
   Make(alices_, kAlice, 0770);
   EXPECT_THAT(Refused(kAlice), HasSubstr("check its content, then run chmod 0700 " + alices_.string()));
@@ -187,7 +187,7 @@ class FolderPresenceTest : public ::testing::Test {
 
 TEST_F(FolderPresenceTest, AnExistingFolderIsPresent) { EXPECT_FALSE(IsGoneAfter(60s)); }
 
-TEST_F(FolderPresenceTest, ARemovedFolderIsAbsentAfterSeveralChecks) {
+TEST_F(FolderPresenceTest, ARemovedJobFolderIsReportedGoneOnlyAfterChecksOfMoreThan9Seconds) {
   IsGoneAfter(5s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(9s));
@@ -196,14 +196,14 @@ TEST_F(FolderPresenceTest, ARemovedFolderIsAbsentAfterSeveralChecks) {
   EXPECT_EQ(presence().RemovedError().message, path_.string() + ": the job's folder was removed");
 }
 
-TEST_F(FolderPresenceTest, AnotherFolderWithTheSameNameDoesNotCount) {
+TEST_F(FolderPresenceTest, AJobFolderReplacedByANewFolderOfTheSameNameIsReportedGone) {
   IsGoneAfter(1s);
   fs::remove(path_);
   fs::create_directory(path_);
   EXPECT_TRUE(IsGoneAfter(12s)) << "also where the file system gives the number of the removed one";
 }
 
-TEST_F(FolderPresenceTest, AFolderThatReturnsInTimeStaysPresent) {
+TEST_F(FolderPresenceTest, AJobFolderThatReturnsWithin9SecondsStaysPresent) {
   IsGoneAfter(1s);
   fs::rename(path_, temp_.path() / "elsewhere");
   EXPECT_FALSE(IsGoneAfter(9s));
@@ -213,7 +213,7 @@ TEST_F(FolderPresenceTest, AFolderThatReturnsInTimeStaysPresent) {
   EXPECT_FALSE(IsGoneAfter(9s)) << "the count began anew";
 }
 
-TEST_F(FolderPresenceTest, AfterAPauseTheChecksStartAgain) {
+TEST_F(FolderPresenceTest, ChecksForAMissingJobFolderStartAgainAfterAPauseOfAnHour) {
   IsGoneAfter(1s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(2s));
@@ -222,7 +222,7 @@ TEST_F(FolderPresenceTest, AfterAPauseTheChecksStartAgain) {
   EXPECT_TRUE(IsGoneAfter(3s));
 }
 
-TEST_F(FolderPresenceTest, AFailureOfTheFileSystemProvesNothing) {
+TEST_F(FolderPresenceTest, AFileSystemErrorIsNotReportedAsARemovedJobFolder) {
   IsGoneAfter(1s);
   fs::rename(path_, temp_.path() / "elsewhere");
   fs::create_symlink("job-1", path_);  // ELOOP

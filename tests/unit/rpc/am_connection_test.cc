@@ -94,7 +94,7 @@ TEST_P(AmConnectionTest, RegisterReturnsTheEpochAndSendsEveryField) {
   EXPECT_EQ(service.registered.front().second.ports, what.ports);
 }
 
-TEST_P(AmConnectionTest, ACallDuringAParkedAwaitIsAnsweredFirst) {
+TEST_P(AmConnectionTest, CallsAreAnsweredWhileAnAwaitIsStillOpen) {
   std::optional<Answer<Command>> command;
   std::optional<Answer<Acknowledged>> beat, report;
   client->Await(SomeCaller(), 3, Into(command));
@@ -115,7 +115,7 @@ TEST_P(AmConnectionTest, ACallDuringAParkedAwaitIsAnsweredFirst) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_P(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
+TEST_P(AmConnectionTest, PublishedValuesReachTheAmAndMalformedValuesAreRefused) {
   PublishedValues values{{"TOKEN", ""}};
   for (char name = 'A'; values.size() < kMostPublishedValues; ++name) values[{name}] = std::string(1024, 'x');
   std::optional<Answer<Acknowledged>> beat, answer;
@@ -137,7 +137,7 @@ TEST_P(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
   EXPECT_FALSE(CheckedValues(values).ok());
 }
 
-TEST_P(AmConnectionTest, OutputsAreReportedUpToTheMaximumLength) {
+TEST_P(AmConnectionTest, TaskOutputsAboveTheMaximumLengthAreRefused) {
   const Outcome outcome{.exit = ExitStatus{}};
   std::optional<Answer<Acknowledged>> beat, report;
   // A first call with the token lifts the size limit for strangers.
@@ -154,7 +154,7 @@ TEST_P(AmConnectionTest, OutputsAreReportedUpToTheMaximumLength) {
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
-TEST_P(AmConnectionTest, AnOutcomeCarriesLogsAndTheLongestOutputs) {
+TEST_P(AmConnectionTest, AnOutcomeReportCarriesLogExcerptsAndOutputsOfMaximumLength) {
   std::optional<Answer<Acknowledged>> beat, report;
   // A first call with the token lifts the size limit for strangers.
   Heartbeat(beat);
@@ -169,7 +169,7 @@ TEST_P(AmConnectionTest, AnOutcomeCarriesLogsAndTheLongestOutputs) {
   EXPECT_EQ(service.logs, logs);
 }
 
-TEST_P(AmConnectionTest, ALogQueryMayComeInsteadOfACommandAndIsAnswered) {
+TEST_P(AmConnectionTest, AnAwaitCanReturnALogQueryWhoseAnswerReachesTheAm) {
   std::optional<Answer<Command>> command;
   client->Await(SomeCaller(), 0, Into(command));
   ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
@@ -192,7 +192,7 @@ TEST_P(AmConnectionTest, ALogQueryMayComeInsteadOfACommandAndIsAnswered) {
   EXPECT_THAT(service.sent_logs, ElementsAre(std::pair(int64_t{7}, std::vector<LogNews>{news})));
 }
 
-TEST_P(AmConnectionTest, AnswersComeInAnyOrder) {
+TEST_P(AmConnectionTest, AnswersToThreeOpenAwaitsArriveInTheOrderInWhichTheAmSendsThem) {
   std::vector<int64_t> numbers;
   for (int i = 0; i < 3; ++i) {
     client->Await(SomeCaller(), i, [&](const Answer<Command>& c) { numbers.push_back(std::get<Command>(c).number); });
@@ -203,7 +203,7 @@ TEST_P(AmConnectionTest, AnswersComeInAnyOrder) {
   EXPECT_THAT(numbers, ElementsAre(2, 0, 1));
 }
 
-TEST_P(AmConnectionTest, ARefusalIsAnAnswer) {
+TEST_P(AmConnectionTest, ARefusedRegisterReturnsTheReasonAndKeepsTheConnection) {
   service.token = "another";
   std::optional<Answer<Epoch>> epoch;
   client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
@@ -224,7 +224,7 @@ TEST_F(SocketAmConnectionTest, CallsToAMissingSocketAreDisconnected) {
   EXPECT_FALSE(std::get<Disconnected>(*first).crowded);
 }
 
-TEST_F(SocketAmConnectionTest, NothingIsSentToATcpPort) {
+TEST_F(SocketAmConnectionTest, NothingIsSentToATcpPortWithoutTls) {
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
   client->Use(Endpoint{"127.0.0.1", BoundAddress(impostor)->port});
   std::optional<Answer<Acknowledged>> beat;
@@ -234,7 +234,7 @@ TEST_F(SocketAmConnectionTest, NothingIsSentToATcpPort) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_P(AmConnectionTest, ACallWithoutAnAddressIsDisconnected) {
+TEST_P(AmConnectionTest, ACallBeforeTheAmsAddressIsSetReturnsDisconnected) {
   Connect(std::chrono::seconds(5));
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
@@ -262,7 +262,7 @@ TEST_P(AmConnectionTest, AStoppingServerDisconnectsAllCallsAndTheNextCallReconne
   EXPECT_TRUE(std::holds_alternative<Acknowledged>(*beat));
 }
 
-TEST_P(AmConnectionTest, UseMovesToAnotherServerAndEndsOpenCalls) {
+TEST_P(AmConnectionTest, SettingAnotherAmAddressEndsOpenCallsAndSendsTheNextCallThere) {
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
@@ -280,7 +280,7 @@ TEST_P(AmConnectionTest, UseMovesToAnotherServerAndEndsOpenCalls) {
   EXPECT_TRUE(RunUntil([&] { return service.abandoned == 1; }));
 }
 
-TEST_P(AmConnectionTest, UseInsideACallback) {
+TEST_P(AmConnectionTest, TheAmAddressCanBeSetInsideAnAnswerCallback) {
   bool again = false;
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
@@ -294,7 +294,7 @@ TEST_P(AmConnectionTest, UseInsideACallback) {
   WaitFor(parked);
 }
 
-TEST_P(AmConnectionTest, NoCallbackFollowsADestructionInsideACallback) {
+TEST_P(AmConnectionTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideAnAnswerCallback) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -307,7 +307,7 @@ TEST_P(AmConnectionTest, NoCallbackFollowsADestructionInsideACallback) {
   EXPECT_EQ(called, 1);
 }
 
-TEST_P(AmConnectionTest, NoCallbackRunsAfterADestructionFromADisconnectedCallback) {
+TEST_P(AmConnectionTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideADisconnectedCallback) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -323,7 +323,7 @@ TEST_P(AmConnectionTest, NoCallbackRunsAfterADestructionFromADisconnectedCallbac
   EXPECT_EQ(called, 1);
 }
 
-TEST_P(AmConnectionTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
+TEST_P(AmConnectionTest, ATimeoutOfOneCallDisconnectsAllOpenCalls) {
   Connect(Duration(50));
   service.on_register = [&](const Reply<Epoch>& reply) {
     static std::vector<Reply<Epoch>> kept;
@@ -340,7 +340,7 @@ TEST_P(AmConnectionTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
   EXPECT_TRUE(RunUntil([&] { return server->connections() == 0; }));
 }
 
-TEST_F(SocketAmConnectionTest, AnAwaitTimesOutAMinuteLater) {
+TEST_F(SocketAmConnectionTest, AnAwaitIsStillOpenAfterTheTimeLimitOfOtherCalls) {
   Connect(Duration(20));
   client->Use(Am());
   std::optional<Answer<Command>> command;
@@ -351,7 +351,7 @@ TEST_F(SocketAmConnectionTest, AnAwaitTimesOutAMinuteLater) {
   EXPECT_FALSE(command);
 }
 
-TEST_P(AmConnectionTest, AFailureOfTheAmDisconnects) {
+TEST_P(AmConnectionTest, AnExceptionInTheAmReturnsDisconnectedWithAnInternalError) {
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
@@ -360,7 +360,7 @@ TEST_P(AmConnectionTest, AFailureOfTheAmDisconnects) {
   EXPECT_EQ(ErrorOf(std::get<Disconnected>(*beat)).code, ErrorCode::kInternal) << "asking again would not help";
 }
 
-TEST_F(SocketAmConnectionTest, MalformedAnswersDisconnect) {
+TEST_F(SocketAmConnectionTest, AMalformedAnswerReturnsDisconnected) {
   using apache::thrift::protocol::T_REPLY;
   rpc::ExecutorService_Register_result bad_epoch;
   bad_epoch.__isset.success = true;

@@ -57,7 +57,7 @@ TEST_F(ClientCallsTest, GetStatusReturnsTheJobsStatus) {
   EXPECT_EQ(server->connections(), 1u) << "a second call on the same connection";
 }
 
-TEST_F(ClientCallsTest, WatchIsAnsweredWhenThereIsNews) {
+TEST_F(ClientCallsTest, WatchReturnsWhenTheStatusOfTheJobChanges) {
   const auto am = Connect();
   std::optional<Answer<JobStatus>> answer;
   am->Watch("secret", 12, std::chrono::hours(1), {"w1"}, [&](const Answer<JobStatus>& given) { answer = given; });
@@ -93,7 +93,7 @@ TEST_F(ClientCallsTest, AConditionalKillCarriesItsConditionAndReturnsTheAnswer) 
   EXPECT_THAT(service.kills, testing::ElementsAre(request));
 }
 
-TEST_F(ClientCallsTest, AttachCarriesTheOwnershipAndReturnsTheAnswer) {
+TEST_F(ClientCallsTest, AttachSendsTheNewOwnerAndReturnsTheAnswerOfTheAm) {
   const Claim claim = {{"o2"}, Duration(30'000)};
   service.attaches = false;
   const auto am = Connect();
@@ -104,22 +104,22 @@ TEST_F(ClientCallsTest, AttachCarriesTheOwnershipAndReturnsTheAnswer) {
   EXPECT_THAT(service.claims, testing::ElementsAre(claim));
 }
 
-TEST_F(ClientCallsTest, AWrongTokenIsNotPermitted) {
+TEST_F(ClientCallsTest, GetStatusWithAWrongTokenReturnsNotPermitted) {
   const auto status = Status(*Connect(), "guessed");
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kNotPermitted);
 }
 
-TEST_F(ClientCallsTest, AMissingSocketIsUnavailable) {
+TEST_F(ClientCallsTest, GetStatusAtAMissingSocketReturnsUnavailable) {
   EXPECT_EQ(Status(*Connect(SocketName{"am.2.sock"})).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, ALateAnswerIsUnavailable) {
+TEST_F(ClientCallsTest, GetStatusOfASilentAmReturnsUnavailableAfter50Ms) {
   const UniqueFd silent = *ListenAt({temp.path(), "am.2.sock"}, SocketKind::kStream, 1);
   EXPECT_EQ(Status(*Connect(SocketName{"am.2.sock"}, Duration(50))).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, NothingIsSentToATcpPort) {
+TEST_F(ClientCallsTest, NothingIsSentToATcpPortWithoutTls) {
   const UniqueFd impostor = *ListenOn({kLoopback, 0});
   const auto status = Status(*Connect(*BoundAddress(impostor)));
   ASSERT_FALSE(status.ok());
@@ -128,13 +128,13 @@ TEST_F(ClientCallsTest, NothingIsSentToATcpPort) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_F(ClientCallsTest, AKillMayHaveALongReason) {
+TEST_F(ClientCallsTest, AKillReasonOf60000BytesIsAccepted) {
   const std::string reason(60'000, 'r');
   EXPECT_TRUE(Kill(*Connect(), {.reason = reason}).ok());
   EXPECT_THAT(service.kills, testing::ElementsAre(KillRequest{.reason = reason}));
 }
 
-TEST_F(ClientCallsTest, AServerThatStopsDuringAWatchIsUnavailable) {
+TEST_F(ClientCallsTest, WatchReturnsUnavailableWhenTheServerStops) {
   const auto am = Connect();
   const auto status = Ask<JobStatus>([&](const OnAnswer<JobStatus>& done) {
     am->Watch("secret", 12, Duration(5000), {}, done);
@@ -144,7 +144,7 @@ TEST_F(ClientCallsTest, AServerThatStopsDuringAWatchIsUnavailable) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, LogsAreReadWithinTheBounds) {
+TEST_F(ClientCallsTest, ReadLogsCapsSizeAndWaitAndRefusesTooManyOrInvalidStreams) {
   const auto am = Connect();
   ASSERT_TRUE(Status(*am).ok());
   const LogNews news{.is_there = true, .text = "line\n", .size = 5};
@@ -166,7 +166,7 @@ TEST_F(ClientCallsTest, LogsAreReadWithinTheBounds) {
   EXPECT_EQ(service.log_queries.size(), 1u);
 }
 
-TEST_F(ClientCallsTest, AConnectionDestroyedByAnAnswerMakesNoFurtherCallback) {
+TEST_F(ClientCallsTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideACallback) {
   auto am = Connect();
   int answers = 0;
   for (int i = 0; i < 3; ++i)

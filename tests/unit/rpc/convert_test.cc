@@ -38,7 +38,7 @@ std::string Spoiled(Wire wire, Spoil spoil) {
   return ErrorOf(wire);
 }
 
-TEST(ConvertTest, ACallerComesThroughUnchanged) {
+TEST(ConvertTest, ACallerIsUnchangedAfterConversionToThriftAndBack) {
   const auto back = Must(FromThrift(ToThrift(SomeCaller())));
   EXPECT_EQ(back.job, SomeCaller().job);
   EXPECT_EQ(back.attempt, SomeCaller().attempt);
@@ -48,7 +48,7 @@ TEST(ConvertTest, ACallerComesThroughUnchanged) {
   EXPECT_EQ(back.token, SomeCaller().token);
 }
 
-TEST(ConvertTest, ABadFieldOfACallerIsNamed) {
+TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfACaller) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(SomeCaller()), spoil); };
   EXPECT_THAT(bad([](rpc::Caller& c) { c.job = ""; }), StartsWith("job: missing"));
   EXPECT_THAT(bad([](rpc::Caller& c) { c.job = std::string(256, 'j'); }), StartsWith("job: 256 bytes"));
@@ -64,7 +64,7 @@ TEST(ConvertTest, ABadFieldOfACallerIsNamed) {
   EXPECT_THAT(bad([](rpc::Caller& c) { c.token = std::string(256, 't'); }), StartsWith("token: 256 bytes"));
 }
 
-TEST(ConvertTest, ABadFieldOfARegistrationIsNamed) {
+TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfARegistration) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(SomeRegistration()), spoil); };
   EXPECT_EQ(bad([](rpc::Registration&) {}), "");
   EXPECT_THAT(bad([](rpc::Registration& r) { r.host = std::string(256, 'h'); }), StartsWith("host: 256 bytes"));
@@ -76,7 +76,7 @@ TEST(ConvertTest, ABadFieldOfARegistrationIsNamed) {
   EXPECT_THAT(bad([](rpc::Registration& r) { r.pid = kHuge; }), StartsWith("pid: "));
 }
 
-TEST(ConvertTest, NamedPortsComeThroughAndBadOnesAreNamed) {
+TEST(ConvertTest, NamedPortsAreConvertedAndAnErrorNamesAnInvalidPort) {
   Registration what = SomeRegistration();
   EXPECT_FALSE(ToThrift(what).__isset.ports);
   what.ports = {{"control", 1}, {"data", 65535}};
@@ -94,7 +94,7 @@ TEST(ConvertTest, NamedPortsComeThroughAndBadOnesAreNamed) {
   EXPECT_EQ(of_many(kMostNamedPorts + 1), "ports: 65, expected at most 64");
 }
 
-TEST(ConvertTest, TheProcessThatFailedComesThrough) {
+TEST(ConvertTest, TheIndexOfTheFailedProcessIsUnchangedAfterConversionToThriftAndBack) {
   Outcome outcome{.cls = OutcomeClass::kUserError};
   EXPECT_FALSE(ToThrift(outcome).__isset.process);
   outcome.process = kMostProcesses - 1;
@@ -107,7 +107,7 @@ TEST(ConvertTest, ARegistrationCarriesOurProtocolVersion) {
   EXPECT_EQ(ToThrift(SomeRegistration()).protocol, rpc::g_tony_constants.PROTOCOL_VERSION);
 }
 
-TEST(ConvertTest, EveryPhaseComesThrough) {
+TEST(ConvertTest, EveryPhaseIsUnchangedAfterConversionToThriftAndBack) {
   for (const Phase phase : {Phase::kWaiting, Phase::kRunning, Phase::kStopping, Phase::kEnded}) {
     const auto back = Must(FromThrift(ToThrift(Progress{phase, 17})));
     EXPECT_EQ(back.phase, phase);
@@ -115,7 +115,7 @@ TEST(ConvertTest, EveryPhaseComesThrough) {
   }
 }
 
-TEST(ConvertTest, EveryCommandComesThrough) {
+TEST(ConvertTest, EveryCommandIsUnchangedAfterConversionToThriftAndBack) {
   using Kind = Command::Kind;
   for (const Kind kind : {Kind::kNone, Kind::kStart, Kind::kStop, Kind::kRelease}) {
     const Command command{9, kind, {3}, "{\"worker\":[]}", Duration(1500), 2, "/ckpt/7", "preempted"};
@@ -124,7 +124,7 @@ TEST(ConvertTest, EveryCommandComesThrough) {
   }
 }
 
-TEST(ConvertTest, ABadFieldOfACommandIsNamed) {
+TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfACommand) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(Command{}), spoil); };
   EXPECT_THAT(bad([](rpc::Command& c) { c.kind = Unknown<rpc::CommandKind>(5); }), StartsWith("kind: unknown value 5"));
   EXPECT_THAT(bad([](rpc::Command& c) { c.number = -1; }), StartsWith("number: -1"));
@@ -132,7 +132,7 @@ TEST(ConvertTest, ABadFieldOfACommandIsNamed) {
   EXPECT_THAT(bad([](rpc::Command& c) { c.grace_ms = kHuge; }), StartsWith("grace_ms: "));
 }
 
-TEST(ConvertTest, EveryRefusalComesThrough) {
+TEST(ConvertTest, EveryRefusalReasonIsUnchangedAfterConversionToThriftAndBack) {
   using R = RefusalReason;
   for (const R reason : {R::kBadToken, R::kWrongJob, R::kUnknownAttempt, R::kStaleAttempt, R::kStaleEpoch,
                          R::kBadProtocol, R::kBadRequest, R::kNotLeader}) {
@@ -142,7 +142,7 @@ TEST(ConvertTest, EveryRefusalComesThrough) {
   }
 }
 
-TEST(ConvertTest, AnUnknownRefusalBecomesABadRequestWithItsReason) {
+TEST(ConvertTest, AnUnknownRefusalReasonBecomesBadRequestWithTheOriginalMessage) {
   rpc::Refused wire;
   wire.reason = Unknown<rpc::RefusalReason>(99);
   wire.message = "too green";
@@ -150,7 +150,7 @@ TEST(ConvertTest, AnUnknownRefusalBecomesABadRequestWithItsReason) {
   EXPECT_EQ(FromThrift(wire).message, "reason: unknown value 99: too green");
 }
 
-TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
+TEST(ConvertTest, OutcomesWithExitCodeSignalOrNeitherAreUnchangedAfterConversionToThriftAndBack) {
   const Outcome exited{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "bad", "Traceback"};
   const Outcome killed{OutcomeClass::kOom, ExitStatus{ExitStatus::Kind::kSignaled, 9}, "", ""};
   const Outcome unseen{OutcomeClass::kInfra, std::nullopt, "no such program", ""};
@@ -160,7 +160,7 @@ TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
   }
 }
 
-TEST(ConvertTest, OutputProblemsAreCutToFitAndTheRestIsCounted) {
+TEST(ConvertTest, OutputProblemsThatDoNotFitIntoTheMessageAreReplacedByACount) {
   const std::string name(5000, 'n');
   rpc::TaskOutcome wire = ToThrift(Outcome{});
   AddOutputs(wire, {.text = "{}", .left_out = std::vector<OutputProblem>(100, {name, "too long"})});
@@ -172,7 +172,7 @@ TEST(ConvertTest, OutputProblemsAreCutToFitAndTheRestIsCounted) {
   EXPECT_EQ(told[12].why, "88 more are not listed here: see output.left-out");
 }
 
-TEST(ConvertTest, UsageComesThroughWithProgressAndOutcome) {
+TEST(ConvertTest, ResourceUsageIsUnchangedAfterConversionToThriftAndBack) {
   const Usage used{.samples = 3,
                    .memory_bytes = kHuge,
                    .mean_memory_bytes = 2,
@@ -190,7 +190,7 @@ TEST(ConvertTest, UsageComesThroughWithProgressAndOutcome) {
   EXPECT_EQ(FromThrift(ToThrift(Progress{Phase::kRunning, 1}))->usage, std::nullopt);
 }
 
-TEST(ConvertTest, ABadFieldOfUsageIsNamed) {
+TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfResourceUsage) {
   const auto bad = [](Usage usage) {
     return FromThrift(ToThrift(Progress{Phase::kRunning, 1, usage})).error().message;
   };
@@ -198,7 +198,7 @@ TEST(ConvertTest, ABadFieldOfUsageIsNamed) {
   EXPECT_EQ(bad({.gpu = GpuUsage{.mean_percent = 101}}), "usage.gpu.mean_percent: 101, expected 0 to 100");
 }
 
-TEST(ConvertTest, ABadFieldOfAnOutcomeIsNamed) {
+TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfAnOutcome) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(Outcome{}), spoil); };
   const std::string long_text((64 << 10) + 1, 'x');
   EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.outcome_class = "sunshine"; }), StartsWith("outcome_class: unknown"));
@@ -215,7 +215,7 @@ TEST(ConvertTest, ABadFieldOfAnOutcomeIsNamed) {
   EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.source = "moon"; }), StartsWith("source: unknown"));
 }
 
-TEST(ConvertTest, TheCauseOfAnOutcomeComesThrough) {
+TEST(ConvertTest, TheFailureSourceOfAnOutcomeIsConvertedAndAMissingSourceMeansTheTaskItself) {
   Outcome outcome{.cls = OutcomeClass::kUserError, .stdout_tail = "step 7\n", .source = Source::kPeer};
   outcome.usage = Usage{.quiet = Duration(7)};
   EXPECT_EQ(*FromThrift(ToThrift(outcome)), outcome);
@@ -224,7 +224,7 @@ TEST(ConvertTest, TheCauseOfAnOutcomeComesThrough) {
   EXPECT_EQ(FromThrift(of_an_earlier_release)->source, Source::kItself);
 }
 
-TEST(ConvertTest, LongTextsOfAnOutcomeAreCutToBeAccepted) {
+TEST(ConvertTest, AMessageOrStderrTailOf100000BytesIsTruncatedDuringConversion) {
   Outcome outcome;
   outcome.message = "first" + std::string(100'000, 'x');
   outcome.stderr_tail = std::string(100'000, 'x') + "last";
@@ -233,14 +233,14 @@ TEST(ConvertTest, LongTextsOfAnOutcomeAreCutToBeAccepted) {
   EXPECT_THAT(back.stderr_tail, testing::EndsWith("last"));
 }
 
-TEST(ConvertTest, AnOutcomeWithBytesThatAreNotTextIsStillConverted) {
+TEST(ConvertTest, InvalidUtf8InAStderrTailIsReplacedDuringConversion) {
   Outcome outcome;
   outcome.stderr_tail = "caf\xe9 \xff";
   const auto back = Must(FromThrift(ToThrift(outcome)));
   EXPECT_EQ(back.stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
-TEST(ConvertTest, SinceTimeoutAndGraceAreChecked) {
+TEST(ConvertTest, NegativeSinceAndTimeoutAreRefusedAndALongTimeoutIsCappedAt60Seconds) {
   EXPECT_EQ(CheckedSince(-1).error().message, "since: -1, expected 0 or more");
   EXPECT_EQ(*CheckedSince(kHuge), kHuge);
   EXPECT_THAT(CheckedTimeout(-5).error().message, StartsWith("timeout_ms: -5"));

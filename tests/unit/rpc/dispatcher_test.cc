@@ -58,7 +58,7 @@ TEST_F(DispatcherTest, EveryMethodOfTheIdlIsDispatchedAndNoOther) {
   EXPECT_THAT(dispatcher.methods(), testing::UnorderedElementsAreArray(MethodsInTheIdl()));
 }
 
-TEST_F(DispatcherTest, ACallReachesTheServiceInOurTypes) {
+TEST_F(DispatcherTest, AHeartbeatReachesTheServiceAndTheReplyHasTheSameSequenceNumber) {
   EXPECT_TRUE(Dispatch(Payload(HeartbeatFrame(5))).ok());
   EXPECT_THAT(service.calls, ElementsAre("Heartbeat"));
   EXPECT_EQ(LastAnswer().header.seq, 5);
@@ -71,19 +71,19 @@ TEST_F(DispatcherTest, AnUnknownMethodIsAnsweredWithAnException) {
   EXPECT_EQ(LastAnswer().header.seq, 6);
 }
 
-TEST_F(DispatcherTest, AMessageThatIsNotACallRunsNothing) {
+TEST_F(DispatcherTest, AReplyOrOnewayMessageIsRejectedWithoutCallingTheService) {
   EXPECT_FALSE(Dispatch(Payload(EmptyCallFrame("Heartbeat", 1, T_REPLY))).ok());
   EXPECT_FALSE(Dispatch(Payload(EmptyCallFrame("Heartbeat", 1, T_ONEWAY))).ok());
   EXPECT_TRUE(service.calls.empty());
 }
 
-TEST_F(DispatcherTest, AnExceptionOfTheServiceIsTheAnswer) {
+TEST_F(DispatcherTest, AnExceptionThrownByTheServiceIsSentAsTheAnswer) {
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   EXPECT_TRUE(Dispatch(Payload(HeartbeatFrame(7))).ok());
   EXPECT_EQ(LastAnswer().exception, "boom");
 }
 
-TEST_F(DispatcherTest, MissingFieldsAreRefusedByName) {
+TEST_F(DispatcherTest, AHeartbeatWithoutFieldsIsRefusedWithTheNameOfAMissingField) {
   EXPECT_TRUE(Dispatch(Payload(EmptyCallFrame("Heartbeat", 8))).ok());
   const auto result = ParseResult<rpc::ExecutorService_Heartbeat_result>(Payload(origin->messages.back()));
   ASSERT_TRUE(result.__isset.refused);
@@ -92,7 +92,7 @@ TEST_F(DispatcherTest, MissingFieldsAreRefusedByName) {
   EXPECT_TRUE(service.calls.empty());
 }
 
-TEST_F(DispatcherTest, AnotherProtocolVersionIsRefusedBeforeAnythingElse) {
+TEST_F(DispatcherTest, ARegisterWithAnotherProtocolVersionIsRefusedBeforeItsFieldsAreChecked) {
   rpc::ExecutorService_Register_args args;
   args.registration.protocol = 2;
   EXPECT_TRUE(Dispatch(Payload(WriteMessage({"Register", apache::thrift::protocol::T_CALL, 1}, args))).ok());
@@ -102,7 +102,7 @@ TEST_F(DispatcherTest, AnotherProtocolVersionIsRefusedBeforeAnythingElse) {
   EXPECT_TRUE(service.registered.empty());
 }
 
-TEST_F(DispatcherTest, AReplyGivenTwiceCountsOnce) {
+TEST_F(DispatcherTest, OnlyTheFirstReplyToACallIsSent) {
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({});
     reply.Success({});
@@ -112,20 +112,20 @@ TEST_F(DispatcherTest, AReplyGivenTwiceCountsOnce) {
   EXPECT_EQ(origin->messages.size(), 1u);
 }
 
-TEST_F(DispatcherTest, ADroppedReplyIsReported) {
+TEST_F(DispatcherTest, ACallWhoseReplyIsDroppedIsReportedToTheConnection) {
   service.on_await = [](const Caller&, const Reply<Command>&) {};
   EXPECT_TRUE(Dispatch(Payload(AwaitFrame(1))).ok());
   EXPECT_THAT(origin->messages, ElementsAre(""));
 }
 
-TEST_F(DispatcherTest, AReplyMayOutliveItsOrigin) {
+TEST_F(DispatcherTest, AReplyAfterTheConnectionIsDestroyedDoesNotCrash) {
   EXPECT_TRUE(Dispatch(Payload(AwaitFrame(1))).ok());
   origin.reset();
   service.parked.front().Success({});
   service.parked.clear();
 }
 
-TEST_F(DispatcherTest, EveryTruncatedCallIsInvalidAndRunsNothing) {
+TEST_F(DispatcherTest, ACallTruncatedAtAnyByteIsRejectedWithoutCallingTheService) {
   const std::string frame = AwaitFrame(1);
   const std::string_view whole = Payload(frame);
   for (size_t length = 0; length < whole.size(); ++length) EXPECT_FALSE(Dispatch(whole.substr(0, length)).ok());
@@ -140,7 +140,7 @@ TEST_F(DispatcherTest, AHugeStringLengthInAFrameIsInvalid) {
   EXPECT_FALSE(Dispatch(frame).ok());
 }
 
-TEST_F(DispatcherTest, DeepNestingIsInvalid) {
+TEST_F(DispatcherTest, AFrameWith100000NestedStructsIsRejected) {
   std::string frame(Payload(EmptyCallFrame("Await", 1)));
   frame.pop_back();
   for (int i = 0; i < 100'000; ++i) frame.append("\x0c\x00\x63", 3);  // field 99 holds a struct, recursively
@@ -149,7 +149,7 @@ TEST_F(DispatcherTest, DeepNestingIsInvalid) {
 
 // Bytes are changed, cut, doubled and inserted at random with a fixed seed. Nothing may crash, and every call is
 // answered, parked, dropped or invalid.
-TEST_F(DispatcherTest, MutatedFramesDoNoHarm) {
+TEST_F(DispatcherTest, RandomlyMutatedFramesDoNotCrashTheDispatcher) {
   std::mt19937 random(20261121);
   const auto below = [&random](size_t bound) { return random() % bound; };
   const std::vector<std::string> seeds = {std::string(Payload(AwaitFrame(1))), std::string(Payload(HeartbeatFrame(2))),

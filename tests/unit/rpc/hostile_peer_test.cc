@@ -43,7 +43,7 @@ FOR_ALL_TRANSPORTS(HostilePeerTest);
 TEST_P(HostilePeerTest, AnHttpRequestClosesItsConnection) {
   ExpectClosedAfter("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
 }
-TEST_P(HostilePeerTest, GarbageClosesItsConnection) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
+TEST_P(HostilePeerTest, BinaryGarbageClosesItsConnection) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
 TEST_P(HostilePeerTest, GarbageInAFrameClosesItsConnection) {
   ExpectClosedAfterFrame("garbage garbage garbage garbage");
 }
@@ -55,7 +55,7 @@ TEST_P(HostilePeerTest, AnOversizedFrameClosesItsConnection) {
 TEST_P(HostilePeerTest, AnAnswerInsteadOfACallClosesItsConnection) {
   ExpectClosedAfter(EmptyCallFrame("Heartbeat", 1, apache::thrift::protocol::T_REPLY));
 }
-TEST_P(HostilePeerTest, TruncatedArgumentsCloseTheirConnection) {
+TEST_P(HostilePeerTest, ACallWithTruncatedArgumentsClosesItsConnection) {
   const std::string frame = HeartbeatFrame(1);
   ExpectClosedAfterFrame(Payload(frame).substr(0, frame.size() - 20));
 }
@@ -63,13 +63,13 @@ TEST_P(HostilePeerTest, ALongMethodNameClosesItsConnection) {
   ExpectClosedAfter(EmptyCallFrame(std::string(1 << 10, 'm'), 1));
 }
 
-TEST_P(HostilePeerTest, AHugeStringLengthClosesItsConnection) {
+TEST_P(HostilePeerTest, AFrameWithAHugeStringLengthClosesItsConnection) {
   std::string payload(Payload(HeartbeatFrame(1)));
   payload[payload.find("local-1") - 4] = '\x7f';
   ExpectClosedAfterFrame(payload);
 }
 
-TEST_P(HostilePeerTest, AnUnfinishedFrameEndsWithItsConnection) {
+TEST_P(HostilePeerTest, AnUnfinishedFrameIsDiscardedWhenThePeerDisconnects) {
   RawPeer hostile(Place());
   const std::string frame = HeartbeatFrame(1);
   hostile.Send(std::string_view(frame).substr(0, frame.size() / 2));
@@ -90,14 +90,14 @@ TEST_P(HostilePeerTest, AFrameSentByteByByteIsAnswered) {
   EXPECT_EQ(ParseAnswer(ReadFrame(slow)).header.seq, 5);
 }
 
-TEST_P(HostilePeerTest, AnUnknownMethodIsAnsweredAndTheConnectionLives) {
+TEST_P(HostilePeerTest, AnUnknownMethodGetsAnExceptionAndTheConnectionStaysOpen) {
   RawPeer peer(Place());
   peer.Send(EmptyCallFrame("Explode", 1) + HeartbeatFrame(2));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).exception, "unknown method Explode");
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
 }
 
-TEST_P(HostilePeerTest, AServiceThatThrowsIsAnsweredAndTheConnectionLives) {
+TEST_P(HostilePeerTest, AnExceptionThrownByTheServiceIsSentAndTheConnectionStaysOpen) {
   RawPeer peer(Place());
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   peer.Send(HeartbeatFrame(1));
@@ -107,7 +107,7 @@ TEST_P(HostilePeerTest, AServiceThatThrowsIsAnsweredAndTheConnectionLives) {
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
 }
 
-TEST_P(HostilePeerTest, SixtyPeersThatAnnounceTheLargestFrameTakeNoMemory) {
+TEST_P(HostilePeerTest, MemoryForAnnouncedFramesOf60PeersIsNotAllocatedInAdvance) {
   const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 60; ++i) {

@@ -27,7 +27,7 @@ using RpcServerTest = RpcFixture;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST_F(RpcServerTest, AParkedCallIsAnsweredLaterAndOthersMeanwhile) {
+TEST_F(RpcServerTest, AnOpenAwaitDoesNotDelayOtherCallsOnTheSameConnection) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
@@ -42,7 +42,7 @@ TEST_F(RpcServerTest, AParkedCallIsAnsweredLaterAndOthersMeanwhile) {
   EXPECT_EQ(service.abandoned, 0);
 }
 
-TEST_F(RpcServerTest, ParkedCallsAreAnsweredInAnyOrder) {
+TEST_F(RpcServerTest, ThreeOpenAwaitsAreAnsweredInTheOrderInWhichTheServiceReplies) {
   StartServer();
   RawPeer peer(Place());
   for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
@@ -53,7 +53,7 @@ TEST_F(RpcServerTest, ParkedCallsAreAnsweredInAnyOrder) {
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
 }
 
-TEST_F(RpcServerTest, CallsSentTogetherAreAllAnswered) {
+TEST_F(RpcServerTest, FiveHundredCallsSentAtOnceAreAnsweredInOrder) {
   StartServer();
   RawPeer peer(Place());
   std::string together;
@@ -62,7 +62,7 @@ TEST_F(RpcServerTest, CallsSentTogetherAreAllAnswered) {
   for (int seq = 0; seq < 500; ++seq) ASSERT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, seq);
 }
 
-TEST_F(RpcServerTest, ARefusalNamesItsReason) {
+TEST_F(RpcServerTest, ARegisterWithAWrongTokenIsRefusedWithBadToken) {
   StartServer();
   service.token = "another";
   rpc::ExecutorService_Register_args args;
@@ -75,7 +75,7 @@ TEST_F(RpcServerTest, ARefusalNamesItsReason) {
   EXPECT_EQ(result.refused.reason, rpc::BAD_TOKEN);
 }
 
-TEST_F(RpcServerTest, AClientThatVanishesAbandonsItsParkedCalls) {
+TEST_F(RpcServerTest, OpenAwaitsOfADisconnectedClientAreReportedAsAbandoned) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(AwaitFrame(1) + AwaitFrame(2));
@@ -87,7 +87,7 @@ TEST_F(RpcServerTest, AClientThatVanishesAbandonsItsParkedCalls) {
   ExpectAlive();
 }
 
-TEST_F(RpcServerTest, OnAbandonedRunsEvenIfItIsSetTooLate) {
+TEST_F(RpcServerTest, OnAbandonedRunsEvenIfItIsSetAfterTheClientDisconnected) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) { service.parked.push_back(reply); };
   RawPeer peer(Place());
@@ -101,7 +101,7 @@ TEST_F(RpcServerTest, OnAbandonedRunsEvenIfItIsSetTooLate) {
   EXPECT_TRUE(RunUntil([&] { return told; }));
 }
 
-TEST_F(RpcServerTest, OnAbandonedMayDropItsOwnReply) {
+TEST_F(RpcServerTest, AnOnAbandonedCallbackCanDropItsOwnReply) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
     service.parked.push_back(reply);
@@ -126,7 +126,7 @@ TEST_F(RpcServerTest, AReplyDroppedWithoutAnAnswerClosesTheConnection) {
   ExpectAlive();
 }
 
-TEST_F(RpcServerTest, StopSendsAnswersAbandonsCallsAndClosesConnections) {
+TEST_F(RpcServerTest, StopSendsFinishedAnswersAbandonsOpenCallsAndClosesAllConnections) {
   StartServer();
   RawPeer parked(Place());
   RawPeer idle(Place());
@@ -160,7 +160,7 @@ TEST_F(RpcServerTest, StopWaitsForALargeAnswerToBeSent) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(RpcServerTest, BothStopCallbacksRunAndMayDestroyTheServer) {
+TEST_F(RpcServerTest, StopCalledTwiceRunsBothCallbacksEvenIfTheFirstDestroysTheServer) {
   StartServer();
   RawPeer peer(Place());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
@@ -170,7 +170,7 @@ TEST_F(RpcServerTest, BothStopCallbacksRunAndMayDestroyTheServer) {
   EXPECT_TRUE(RunUntil([&] { return stopped == 2; }));
 }
 
-TEST_F(RpcServerTest, AServiceMayStopTheServerInsideACall) {
+TEST_F(RpcServerTest, TheServiceCanStopTheServerWhileItHandlesACall) {
   StartServer();
   bool stopped = false;
   service.before_heartbeat = [&] { server->Stop([&] { stopped = true; }); };
@@ -214,7 +214,7 @@ std::vector<int> OpenSockets() {
   return sockets;
 }
 
-TEST_P(RpcServerLimitsTest, ACallAboveTheLimitGetsAnExceptionAndOthersStay) {
+TEST_P(RpcServerLimitsTest, ACallAboveMaxOpenCallsGetsAnExceptionAndOpenCallsContinue) {
   RpcServerOptions options;
   options.max_open_calls = 2;
   StartServer(options);
@@ -230,7 +230,7 @@ TEST_P(RpcServerLimitsTest, ACallAboveTheLimitGetsAnExceptionAndOthersStay) {
   EXPECT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
 }
 
-TEST_P(RpcServerLimitsTest, AConnectionAboveTheLimitIsClosed) {
+TEST_P(RpcServerLimitsTest, AConnectionAboveMaxConnectionsIsClosed) {
   RpcServerOptions options;
   options.max_connections = 1;
   StartServer(options);
@@ -242,7 +242,7 @@ TEST_P(RpcServerLimitsTest, AConnectionAboveTheLimitIsClosed) {
   EXPECT_FALSE(first.closed());
 }
 
-TEST_P(RpcServerLimitsTest, APeerThatDoesNotReadIsDropped) {
+TEST_P(RpcServerLimitsTest, APeerThatDoesNotReadItsAnswersIsDisconnectedAtMaxUnsentBytes) {
   RpcServerOptions options;
   options.max_unsent = 1 << 20;
   StartServer(options);
@@ -255,7 +255,7 @@ TEST_P(RpcServerLimitsTest, APeerThatDoesNotReadIsDropped) {
   ExpectAlive();
 }
 
-TEST_P(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
+TEST_P(RpcServerLimitsTest, AnAnswerLargerThanTheSocketBufferArrivesComplete) {
   StartServer();
   const std::string spec(8 << 20, 's');
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
@@ -266,13 +266,13 @@ TEST_P(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
   EXPECT_TRUE(ParseResult<rpc::ExecutorService_Await_result>(ReadFrame(slow)).success.cluster_spec == spec);
 }
 
-TEST_F(RpcServerSocketsTest, APortThatIsTakenIsUnavailable) {
+TEST_F(RpcServerSocketsTest, ListeningOnAPortInUseFailsWithUnavailable) {
   StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
   const RpcServerOptions options{.at = server->addresses()};
   ExpectError(StartRpcServer(loop, options, service), ErrorCode::kUnavailable, "~address already in use");
 }
 
-TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
+TEST_F(RpcServerSocketsTest, ServerSocketsAreCloseOnExecAndTcpConnectionsUseKeepalive) {
   const std::vector<int> before = OpenSockets();
   StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
   const UniqueFd peer = *StartConnect(std::get<Endpoint>(server->addresses().front()));
@@ -290,7 +290,7 @@ TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
   }
 }
 
-TEST_F(RpcServerSocketsTest, NewConnectionsWaitForFreeDescriptors) {
+TEST_F(RpcServerSocketsTest, NewConnectionsWaitUntilAFileDescriptorIsFree) {
   StartServer();
   RawPeer peer(Place());
   rlimit all{};
@@ -338,7 +338,7 @@ class FullQueueTest : public RpcFixture {
   }
 };
 
-TEST_F(FullQueueTest, AnExecutorWaitsAndSendsItsCallsLater) {
+TEST_F(FullQueueTest, AnExecutorSendsItsCallsWhenTheListenQueueHasRoomAgain) {
   CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
   client->Use(kFullAm);
@@ -360,7 +360,7 @@ TEST_F(FullQueueTest, AnExecutorWaitsAndSendsItsCallsLater) {
   EXPECT_FALSE(second);
 }
 
-TEST_F(FullQueueTest, AnExecutorThatTimesOutLearnsThatTheAmIsCrowded) {
+TEST_F(FullQueueTest, TheTimeoutErrorOfAnExecutorAtAFullListenQueueSaysThatTheAmIsCrowded) {
   const CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
   client->Use(kFullAm);
@@ -370,7 +370,7 @@ TEST_F(FullQueueTest, AnExecutorThatTimesOutLearnsThatTheAmIsCrowded) {
   EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
 }
 
-TEST_F(FullQueueTest, AClientWaitsAndLearnsTheReason) {
+TEST_F(FullQueueTest, TheTimeoutErrorOfAClientAtAFullListenQueueSaysThatTheQueueIsFull) {
   CrowdedAm am(temp.path());
   const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
   impatient->Use(kFullAm);

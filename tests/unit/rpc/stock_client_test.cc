@@ -53,7 +53,7 @@ class StockClientTest : public RpcFixture {
   std::filesystem::path folder;
 };
 
-TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
+TEST_F(StockClientTest, APythonThriftClientCanRegisterAwaitReportAndReceiveRefusals) {
   if (Run({kPython, "-c", "import importlib.util as u, sys; sys.exit(u.find_spec('thrift') is None)"}) != 0) {
     GTEST_SKIP() << "needs " << kPython << " with the Thrift library (Debian: python3-thrift)";
   }
@@ -96,7 +96,7 @@ TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
-TEST_F(SlowRpcTest, AConnectionsAnswersTogetherMayExceedTheLimitOfOne) {
+TEST_F(SlowRpcTest, AnswersOnOneConnectionMayTogetherExceedTheSizeLimitOfASingleAnswer) {
   service.job.job = {"local-1"};
   service.job.state = "RUNNING";
   service.job.name = std::string(8 << 20, 'n');
@@ -171,7 +171,7 @@ class CrowdTest : public AnyTransport {
 };
 FOR_ALL_TRANSPORTS(CrowdTest);
 
-TEST_P(CrowdTest, MoreExecutorsThanTheQueueHoldsAllRegister) {
+TEST_P(CrowdTest, AllExecutorsRegisterWhenMoreConnectAtOnceThanTheServerAdmits) {
   StartServer(kSanitized ? Patient() : RpcServerOptions());
   const pid_t clients = fork();
   if (clients == 0) _exit(RegisterAll() ? 0 : 1);

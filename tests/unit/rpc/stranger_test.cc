@@ -41,7 +41,7 @@ class StrangerTest : public AnyTransport {
 FOR_ALL_TRANSPORTS(StrangerTest);
 using SocketStrangerTest = RpcFixture;
 
-TEST_F(SocketStrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
+TEST_F(SocketStrangerTest, TheLargestRegisterCallFitsIntoTheFrameLimitBeforeAuthentication) {
   Caller caller = SomeCaller();
   caller.job.value = caller.container.value = std::string(255, 'j');
   caller.attempt.task.role = std::string(64, 'r');
@@ -55,7 +55,7 @@ TEST_F(SocketStrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
   EXPECT_LT(WriteMessage({"Register", T_CALL, 1}, args).size(), RpcServerOptions().stranger_frame);
 }
 
-TEST_P(StrangerTest, ALargeFirstFrameClosesTheConnection) {
+TEST_P(StrangerTest, AFrameOf10000BytesBeforeAuthenticationClosesTheConnection) {
   StartServer();
   RawPeer stranger(Place());
   stranger.Send(OutcomeFrame(1, 10'000));
@@ -63,7 +63,7 @@ TEST_P(StrangerTest, ALargeFirstFrameClosesTheConnection) {
   EXPECT_THAT(service.outcomes, testing::IsEmpty());
 }
 
-TEST_P(StrangerTest, AfterACallWithTheTokenFramesMayBeLarge) {
+TEST_P(StrangerTest, AFrameOf60000BytesIsAcceptedAfterACallWithTheRightToken) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(HeartbeatFrame(1) + OutcomeFrame(2, 60'000));
@@ -72,7 +72,7 @@ TEST_P(StrangerTest, AfterACallWithTheTokenFramesMayBeLarge) {
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
-TEST_P(StrangerTest, AWrongTokenLeavesAPeerAStranger) {
+TEST_P(StrangerTest, AFrameOf10000BytesAfterACallWithAWrongTokenClosesTheConnection) {
   StartServer();
   service.token = "another";
   RawPeer peer(Place());
@@ -83,7 +83,7 @@ TEST_P(StrangerTest, AWrongTokenLeavesAPeerAStranger) {
 }
 
 // A comparison of only the first characters once passed every test.
-TEST_P(StrangerTest, TokensAreComparedWhole) {
+TEST_P(StrangerTest, ATokenThatMatchesOnlyInAPrefixIsRefused) {
   StartServer();
   const std::string token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   service.token = token;
@@ -98,7 +98,7 @@ TEST_P(StrangerTest, TokensAreComparedWhole) {
   }
 }
 
-TEST_P(StrangerTest, StrangersTimeOutAndKnownPeersMayStaySilent) {
+TEST_P(StrangerTest, UnauthenticatedPeersTimeOutButAuthenticatedPeersMayStaySilent) {
   StartServer({.stranger_limit = Duration(50)});
   const auto known = Known();
   RawPeer silent(Place());
@@ -110,7 +110,7 @@ TEST_P(StrangerTest, StrangersTimeOutAndKnownPeersMayStaySilent) {
   EXPECT_EQ(ParseAnswer(ReadFrame(*known)).header.seq, 2);
 }
 
-TEST_P(StrangerTest, AStrangerAboveTheLimitReplacesTheOldest) {
+TEST_P(StrangerTest, ANewPeerAboveMaxStrangersReplacesTheOldestUnauthenticatedPeer) {
   StartServer({.max_strangers = 2});
   const auto known = Known();
   std::deque<RawPeer> strangers;
@@ -125,7 +125,7 @@ TEST_P(StrangerTest, AStrangerAboveTheLimitReplacesTheOldest) {
   EXPECT_EQ(server->connections(), 3u);
 }
 
-TEST_P(StrangerTest, AFullServerDropsStrangersThenIdlePeersThenAwaitingOnes) {
+TEST_P(StrangerTest, AFullServerDropsUnauthenticatedPeersThenIdlePeersButKeepsAwaitingPeers) {
   StartServer({.max_connections = 3});
   RawPeer awaiting(Place());
   awaiting.Send(AwaitFrame(1));
@@ -149,7 +149,7 @@ TEST_P(StrangerTest, AFullServerDropsStrangersThenIdlePeersThenAwaitingOnes) {
   EXPECT_EQ(service.abandoned, 0);
 }
 
-TEST_P(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreBounded) {
+TEST_P(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreLimitedToMaxPartialBytes) {
   StartServer({.max_partial = 300'000});
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 20; ++i) {
@@ -166,7 +166,7 @@ TEST_P(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreBounded) {
   EXPECT_EQ(ParseAnswer(ReadFrame(*again)).header.seq, 2);
 }
 
-TEST_F(SocketStrangerTest, TheSenderOfAKillIsNamedOnlyIfItIsAnotherUser) {
+TEST_F(SocketStrangerTest, AKillByTheUserOfTheJobCarriesNoSenderName) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(KillFrame(1));
@@ -175,7 +175,7 @@ TEST_F(SocketStrangerTest, TheSenderOfAKillIsNamedOnlyIfItIsAnotherUser) {
   EXPECT_EQ(service.kills[0].asker, "");
 }
 
-TEST_F(SocketStrangerTest, AStoppedServerRemovesItsSocketName) {
+TEST_F(SocketStrangerTest, AStoppedServerRemovesItsSocketFile) {
   StartServer();
   EXPECT_TRUE(std::filesystem::exists(Socket()));
   bool stopped = false;
@@ -184,7 +184,7 @@ TEST_F(SocketStrangerTest, AStoppedServerRemovesItsSocketName) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(SocketStrangerTest, AServerMayListenAtASocketAndAPort) {
+TEST_F(SocketStrangerTest, AServerCanListenOnAUnixSocketAndATcpPort) {
   StartServer({.at = {SocketName{"am.1.sock"}, Endpoint{"127.0.0.1", 0}}});
   ASSERT_EQ(server->addresses().size(), 2u);
   EXPECT_EQ(server->addresses().front(), Address(SocketName{"am.1.sock"}));

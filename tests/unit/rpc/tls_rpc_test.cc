@@ -52,7 +52,7 @@ class TlsRpcTest : public RpcFixture {
   }
 };
 
-TEST_F(TlsRpcTest, BeyondThisMachineAnAmListensWithTlsOnly) {
+TEST_F(TlsRpcTest, AnAmListensOnANonLoopbackAddressOnlyWithTls) {
   const auto plain = StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{"0.0.0.0", 0}}}, service);
   ASSERT_FALSE(plain.ok());
   EXPECT_EQ(plain.error().code, ErrorCode::kNotPermitted);
@@ -64,7 +64,7 @@ TEST_F(TlsRpcTest, BeyondThisMachineAnAmListensWithTlsOnly) {
   EXPECT_TRUE(std::holds_alternative<Acknowledged>(HeartbeatNow(SocketName{"am.1.sock"}))) << "where there is no TLS";
 }
 
-TEST_F(TlsRpcTest, AnAmOfAnotherJobIsMistrustedAndGetsNoCall) {
+TEST_F(TlsRpcTest, AnExecutorOfAnotherJobMistrustsTheAmAndSendsNoCall) {
   const auto other = *MakeJobCertificates("local-2", WallNow(), std::chrono::hours(1));
   StartServer();
   const Disconnected why = DisconnectedIn(HeartbeatNow(server->addresses().front(), other.executor));
@@ -76,7 +76,7 @@ TEST_F(TlsRpcTest, AnAmOfAnotherJobIsMistrustedAndGetsNoCall) {
   ExpectAlive();
 }
 
-TEST_F(TlsRpcTest, AServerWithoutTlsIsMistrustedAndGetsNoCall) {
+TEST_F(TlsRpcTest, AServerWithoutTlsIsMistrustedAndReceivesNoToken) {
   const UniqueFd listening = *ListenOn({kLoopback, 0});
   std::string heard;
   UniqueFd accepted;
@@ -96,7 +96,7 @@ TEST_F(TlsRpcTest, AServerWithoutTlsIsMistrustedAndGetsNoCall) {
   EXPECT_THAT(heard, testing::Not(HasSubstr(SomeCaller().token)));
 }
 
-TEST_F(TlsRpcTest, ATlsClientGetsNoAnswerFromAPlainPort) {
+TEST_F(TlsRpcTest, ATlsClientAtAPlaintextServerGetsUnavailable) {
   const auto plain = *StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{kLoopback, 0}}}, service);
   const Disconnected why = DisconnectedIn(HeartbeatNow(plain->addresses().front()));
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kUnavailable);
@@ -104,7 +104,7 @@ TEST_F(TlsRpcTest, ATlsClientGetsNoAnswerFromAPlainPort) {
   EXPECT_THAT(service.calls, IsEmpty());
 }
 
-TEST_F(TlsRpcTest, AClosedPortIsUnavailable) {
+TEST_F(TlsRpcTest, AHeartbeatToAClosedPortReturnsUnavailable) {
   StartServer();
   const Address gone = server->addresses().front();
   server.reset();
@@ -130,7 +130,7 @@ TEST_F(TlsRpcTest, BytesThatAreNotTlsCloseOnlyTheirConnection) {
   EXPECT_EQ(service.calls.size(), 1u);
 }
 
-TEST_F(TlsRpcTest, AnUnfinishedHandshakeTimesOutLikeAStranger) {
+TEST_F(TlsRpcTest, AnUnfinishedTlsHandshakeTimesOutAfterStrangerLimit) {
   StartServer({.stranger_limit = Duration(50)});
   TcpPeer silent(server->addresses().front());
   TcpPeer half(server->addresses().front());
@@ -138,7 +138,7 @@ TEST_F(TlsRpcTest, AnUnfinishedHandshakeTimesOutLikeAStranger) {
   EXPECT_TRUE(RunUntil([&] { return silent.closed() && half.closed(); }));
 }
 
-TEST_F(TlsRpcTest, UnfinishedHandshakesCountAsStrangers) {
+TEST_F(TlsRpcTest, UnfinishedTlsHandshakesAreLimitedByMaxStrangers) {
   StartServer({.max_strangers = 2});
   TcpPeer first(server->addresses().front());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
@@ -148,7 +148,7 @@ TEST_F(TlsRpcTest, UnfinishedHandshakesCountAsStrangers) {
   EXPECT_EQ(server->connections(), 2u);
 }
 
-TEST_F(TlsRpcTest, StuckStrangersDoNotDelayOtherPeers) {
+TEST_F(TlsRpcTest, ThreeHundredStuckTlsHandshakesDoNotDelayAnExecutor) {
   StartServer({.stranger_limit = std::chrono::minutes(1)});
   std::deque<TcpPeer> silent;
   for (int i = 0; i < 300; ++i) silent.emplace_back(server->addresses().front());

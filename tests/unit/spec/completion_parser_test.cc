@@ -28,13 +28,14 @@ std::string RulesOf(const std::string& given) {
 }
 
 const TestRow kCompletionRules[] = {
-    {"TheFirstFailureIsTooManyByDefault", {{"", "strict; board sidecar 0 0; shard tracked 0 1; worker tracked 0 1"}}},
-    {"ARoleMaySetItsNumbersOfSuccessesAndFailures",
+    {"TheFirstFailedTaskFailsTheJobByDefault",
+     {{"", "strict; board sidecar 0 0; shard tracked 0 1; worker tracked 0 1"}}},
+    {"MinSucceededAndMinFailedSetTheLimitsOfARole",
      {{"tony.shard.min-succeeded=97", "strict; board sidecar 0 0; shard tracked 97 4; worker tracked 0 1"},
       {"tony.shard.min-failed=4", "strict; board sidecar 0 0; shard tracked 0 4; worker tracked 0 1"},
       {"tony.shard.min-failed=2 | tony.shard.min-succeeded=97",
        "strict; board sidecar 0 0; shard tracked 97 2; worker tracked 0 1"}}},
-    {"TonysRuleToleratesFailuresExceptOfListedRoles",
+    {"CompletionRuleTonyToleratesFailuresExceptOfListedRoles",
      {{"tony.application.completion-rule=tony", "tony; board sidecar 0 0; shard tracked 0 0; worker tracked 0 0"},
       {"tony.application.completion-rule=tony | tony.application.stop-on-failure-jobtypes=shard",
        "tony; board sidecar 0 0; shard tracked 0 1; worker tracked 0 0"},
@@ -42,10 +43,10 @@ const TestRow kCompletionRules[] = {
        "tony; board sidecar 0 1; shard tracked 0 1; worker tracked 0 1"},
       {"tony.application.completion-rule=tony | tony.shard.min-succeeded=97",
        "tony; board sidecar 0 0; shard tracked 97 4; worker tracked 0 0"}}},
-    {"ASidecarThatIsListedFailsTheJob",
+    {"ASidecarFailureFailsTheJobIfStopOnFailureJobtypesOrMinFailedIsSet",
      {{"{tony.application.stop-on-failure-jobtypes=board|tony.board.min-failed=1}",
        "strict; board sidecar 0 1; shard tracked 0 1; worker tracked 0 1"}}},
-    {"ARolesOwnKeysOverrideTheLists",
+    {"MinFailedOfARoleOverridesStopOnFailureJobtypes",
      {{"{tony.application.stop-on-failure-jobtypes=shard,worker|tony.application.fail-on-worker-failure-enabled=true} "
        "| tony.shard.min-failed=4",
        "strict; board sidecar 0 0; shard tracked 0 4; worker tracked 0 1"}}},
@@ -57,7 +58,7 @@ const std::string kTold =
     "restarted; set tony.application.completion-rule to tony or strict";
 
 const TestRow kCompletionMessages[] = {
-    {"ImpossibleNumbersAreAnError",
+    {"ImpossibleMinSucceededOrMinFailedIsRefused",
      {{"tony.shard.min-succeeded=101" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=0" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=5 | tony.shard.min-succeeded=97" + kShardsFirst,
@@ -66,18 +67,18 @@ const TestRow kCompletionMessages[] = {
        "refused the role is sidecar, and the job waits for none of its tasks; expected a tracked role"},
       {"tony.application.completion-rule=lenient", "refused expected strict or tony"},
       {"tony.application.fail-on-worker-failure-enabled=maybe", "refused expected true or false"}}},
-    {"AListHasNoEffectOnARoleWithItsOwnKey",
+    {"StopOnFailureJobtypesCausesAWarningIfAListedRoleHasItsOwnMinFailed",
      {{kShards + "tony.application.stop-on-failure-jobtypes=shard,worker | tony.shard.min-failed=4",
        "on tony.application.stop-on-failure-jobtypes no effect for role \"shard\", because tony.shard.min-failed is "
        "set"}}},
-    {"KeysOfTonysRuleCauseOneWarningOfTheDifference",
+    {"KeysOfTonysCompletionRuleCauseOneWarningThatTheStrictRuleDiffers",
      {{kShards +
            "tony.application.stop-on-failure-jobtypes=worker | tony.application.fail-on-worker-failure-enabled=false",
        "on tony.application.fail-on-worker-failure-enabled " + kTold},
       {kShards + "{type=tony|tony.shard.instances=1} | tony.application.stop-on-failure-jobtypes=worker",
        "on tony.application.stop-on-failure-jobtypes " + kTold},
       {kShards + "tony.compat.version=0.4.6", "on tony.compat.version " + kTold}}},
-    {"NothingIsWarnedOfIfNothingDiffers",
+    {"NoWarningIsGivenIfTheCompletionRuleIsSetOrMakesNoDifference",
      {{kShards, "quiet"},
       {"tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3", "quiet"},
       {kShards + "tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3 | "
@@ -105,16 +106,16 @@ std::string Waits(const std::string& role, const std::string& fors) {
 }
 
 const TestRow kDependencies[] = {
-    {"ARoleNamesTheRolesThatItWaitsFor",
+    {"DependsOnListsTheRolesThatARoleWaitsFor",
      {{"tony.data.instances=1 | tony.head.instances=1 | tony.index.instances=1 | tony.worker.depends-on=index, data "
        ",head:ready",
        Waits("worker", "data,head:ready,index")}}},
-    {"ACircleIsNamed",
+    {"ADependencyCycleIsRefusedAndItsRolesAreNamed",
      {{"tony.b.depends-on=c | tony.a.depends-on=b | tony.c.depends-on=b | tony.a.instances=1 | tony.b.instances=1 | "
        "tony.c.instances=1",
        "refused ^roles wait for each other: b -> c -> b"},
       {"tony.a.depends-on=a:ready | tony.a.instances=1", "refused ~a -> a"}}},
-    {"AnImpossibleDependencyIsRefused",
+    {"ADependencyOnAnUnknownRoleOrOnTheEndOfAnUntrackedRoleIsRefused",
      {{"tony.worker.depends-on=date", "refused ^the job has no role \"date\""},
       {"tony.worker.depends-on=ps | tony.ps.instances=1",
        "refused ~role ps is untracked, so the job does not wait for its end; expected a tracked role, or ps:ready"},
@@ -126,14 +127,14 @@ const TestRow kDependencies[] = {
     {"TrainingRolesWaitForAllTrackedRolesOfThePrepareStage",
      {{"tony.application.prepare-stage= loader , ps, index | tony.application.training-stage=worker,chief" + kFive,
        Waits("chief", "index,loader") + Waits("worker", "index,loader") + "ps.depends_on=none"}}},
-    {"AnUnsetStageHasAllOtherRoles",
+    {"AStageThatIsNotSetContainsAllRolesOutsideTheOtherStage",
      {{"tony.application.{prepare-stage=loader|training-stage=worker} | tony.loader.instances=1",
        Waits("worker", "loader")}}},
     {"StagesAreAddedToTheRolesOwnDependencies",
      {{"tony.application.prepare-stage=loader | tony.worker.depends-on=chief:ready | tony.chief.instances=1 | "
        "tony.loader.instances=1",
        Waits("worker", "chief:ready,loader")}}},
-    {"EachRoleBelongsToOneStage",
+    {"ARoleInBothStagesOrInNeitherStageIsRefused",
      {{"tony.application.prepare-stage=loader | tony.application.training-stage=worker" + kPsLoader,
        "error ~role ps is neither in this stage nor in tony.application.prepare-stage"},
       {"tony.application.prepare-stage=loader,ps | tony.application.training-stage=ps,worker" + kPsLoader,
@@ -141,9 +142,9 @@ const TestRow kDependencies[] = {
       {"tony.application.prepare-stage=loader,pz | tony.application.training-stage=worker" + kPsLoader,
        "error ~the job has no role \"pz\""},
       {"tony.application.prepare-stage=loader,ps | tony.application.training-stage=worker" + kPsLoader, "accepted"}}},
-    {"StagesWithoutEffectAreAWarning",
+    {"APrepareStageWithoutTrackedRolesCausesAWarning",
      {{"tony.application.prepare-stage=ps | tony.ps.instances=1", "warns ~no role of the first stage is tracked"}}},
-    {"EveryDependencyTimeoutOfARoleIsKept",
+    {"ARoleMayHaveDependencyTimeoutsAfterSeveralGroups",
      {{"tony.chief.instances=1 | tony.evaluator.instances=1 | tony.application.group.A=chief,worker | "
        "tony.application.group.B=chief | tony.application.dependency.evaluator.timeout.after.A=3600 | "
        "tony.application.dependency.evaluator.timeout.after.B=60 | "
@@ -159,7 +160,7 @@ const TestRow kDependencies[] = {
       {kAfter + "A=soon", "refused ~expected a whole number of seconds"}}},
     // A fuzzer found the second case (shortened here): reading its value used a row that the table of keys does not
     // have.
-    {"ADependencyTimeoutWithABadNameIsIgnored",
+    {"ADependencyTimeoutAfterAnInvalidGroupNameIsIgnoredWithAWarning",
      {{kAfter + "A1={5|soon} | tony.chief.instances=1 | tony.application.group.A1=chief",
        "worker.outlives=none | warns ~" + kAfter +
            "A1 (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case letters "
@@ -172,18 +173,18 @@ const TestRow kDependencies[] = {
        "worker.outlives=none | warns ~" + kAfter +
            "A1.ignored (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case "
            "letters only"}}},
-    {"PreprocessingIsATaskBeforeAllOthers",
+    {"EnablePreprocessAddsATaskThatRunsBeforeAllOtherTasks",
      {{kPreprocess + " | tony.am.command=prepare.sh | tony.am.memory=3g | tony.ps.instances=1",
        Waits("ps", "preprocess") + Waits("worker", "preprocess") +
            "preprocess.command=prepare.sh | preprocess.memory_mb=3072"}}},
-    {"PreprocessingNeedsRolesAndItsName",
+    {"PreprocessingWarnsWithoutRolesAndIsRefusedBesideARoleNamedPreprocess",
      {{kPreprocess + " | tony.worker.instances=0", "warns ~the job has no roles, so its command runs once anyway"},
       {kPreprocess + " | tony.preprocess.instances=1", "error ~the job has a role preprocess already"},
       {"tony.application.enable-preprocess=yes", "refused ~expected true or false"}}},
 };
 TABLE_TEST(DependencyParserTest, kDependencies, CheckSpecAnywhere);
 
-TEST(DependencyParserTest, ThePreprocessingTaskIsKnownAsSuch) {
+TEST(DependencyParserTest, IsPreprocessReturnsTrueForTheRoleAddedByEnablePreprocess) {
   const auto parsed = ParseWith({{"tony.application.enable-preprocess", "true"}, {"tony.am.command", "prepare.sh"}});
   EXPECT_TRUE(IsPreprocess(*parsed->spec.FindRole("preprocess")));
 }

@@ -44,32 +44,32 @@ const std::string kPacked =
     "a node recognises archives in HDFS by their names; expected a name that ends in .zip, .jar, .tar, .tar.gz or .tgz";
 
 const TestRow kFiles[] = {
-    {"AMissingSiteFileIsNamedByItsKey",
+    {"AnUnusableSiteFileIsRefusedAndItsKeyIsNamed",
      {{"tony.application.yarn-conf-path=none.xml" + kYarn, "refused @/none.xml" + kNotHere},
       {"tony.application.yarn-conf-path=lib" + kYarn,
        "refused is a folder; expected a site file such as yarn-site.xml"},
       {"tony.application.yarn-conf-path=hdfs://nn/yarn-site.xml" + kYarn, "refused ^hdfs: is not supported yet"}}},
-    {"AListNamesFilesFoldersAndArchivesAsTonysDid",
+    {"ResourcesListFilesFoldersAndArchivesInTheSyntaxOfLinkedInsTony",
      {{kWorker + "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip",
        "worker.files=[" + File("@/a.txt", "b.txt") + "," + File("@/b.zip", "b.zip", true) + "," + File("@/lib", "lib") +
            "," + File("@/b.zip", "data", true) + "," + File("@/b.zip", "plain.zip") + "] | files=[] | am_files=[]"}}},
-    {"APathMayBeAbsoluteOrAFileUri",
+    {"AResourcePathMayBeAbsoluteRelativeOrAFileUri",
      {{kJob + "{@/a.txt|file:@/a.txt|FILE://@/a.txt|./code/../a.txt}", "files=[" + kTxt + "]"}}},
-    {"AFolderIsNeverAnArchive", {{kJob + "lib::l#archive", "files=[" + File("@/lib", "l") + "]"}}},
-    {"AJobWithoutRolesGetsTheApplicationMastersFiles",
+    {"AFolderMarkedAsAnArchiveIsTreatedAsAFolder", {{kJob + "lib::l#archive", "files=[" + File("@/lib", "l") + "]"}}},
+    {"TheCommandOfAJobWithoutRolesGetsTheFilesOfAmResources",
      {{"tony.am.resources=a.txt | " + kJob + "b.zip", "am_files=[" + kTxt + "] | worker.files=[]"},
       {"tony.am.resources=a.txt | " + kJob + "b.zip | tony.worker.instances=0",
        "roles=driver | am_files=[" + kTxt + "] | driver.files=[" + kTxt + "]"}}},
-    {"AFileListedTwiceIsTakenOnce",
+    {"AResourceListedTwiceAppearsOnce",
      {{kJob + "a.txt,./a.txt | " + kWorker + "a.txt,lib",
        "files=[" + kTxt + "] | worker.files=[" + File("@/lib", "lib") + "]"}}},
-    {"TwoSourcesWithTheSameNameAreRefused",
+    {"TwoResourcesWithTheSameNameAreRefused",
      {{kJob + "a.txt,lib::a.txt", "refused \"lib::a.txt\": @/a.txt has the name a.txt, too" + kAnotherName},
       {kWorker + "lib::a.txt | " + kJob + "a.txt",
        "refused \"lib::a.txt\": @/a.txt has the name a.txt, too" + kAnotherName},
       {kJob + "b.zip,b.zip#archive", "refused \"b.zip#archive\": @/b.zip has the name b.zip, too" + kAnotherName},
       {kWorker + "lib::a.txt | tony.ps.instances=1 | tony.ps.resources=a.txt", "accepted"}}},
-    {"BadListsAreRefusedWithKeyValueOriginAndWhatWasExpected",
+    {"MalformedResourceListsAreRefusedWithKeyValueOriginAndExpectation",
      {{kJob + "::x", "refused \"::x\": expected SRC[::NAME][#archive], and SRC is empty"},
       {kJob + "#archive", "refused \"#archive\": expected SRC[::NAME][#archive], and SRC is empty"},
       {kJob + "a.txt::b::c", "refused \"a.txt::b::c\": expected SRC[::NAME][#archive], with one ::"},
@@ -84,7 +84,7 @@ const TestRow kFiles[] = {
       {kJob + "a.txt::" + std::string(256, 'n'), "error ~n...\": " + kName},
       {kJob + "a.txt::tony-output.json", "refused \"a.txt::tony-output.json\": tony-output.json" + kOwnFile},
       {kJob + "a.txt::tony-hostfile", "refused \"a.txt::tony-hostfile\": tony-hostfile" + kOwnFile}}},
-    {"AMissingLocalFileIsRefused",
+    {"AResourceThatIsMissingOrHasAnUnsupportedSchemeIsRefused",
      {{kJob + "a.txt,none.txt", "refused \"none.txt\": @/none.txt" + kNotHere},
       {kJob + "a.txt/x", "refused \"a.txt/x\": @/a.txt/x" + kNotHere},
       {"tony.am.resources=http://host/a#archive",
@@ -105,12 +105,12 @@ const TestRow kFiles[] = {
       {kJob + "hdfs:///x/A.TAR.GZ#archive" + kYarn, "accepted"},
       {kJob + "hdfs:///x/a,hdfs:///y/a" + kYarn,
        "refused \"hdfs:///y/a\": hdfs:///x/a has the name a, too" + kAnotherName}}},
-    {"TheNameVenvIsReservedIfThereIsAPythonEnvironment",
+    {"TheResourceNameVenvIsRefusedIfPythonVenvIsSet",
      {{kJob + "lib::venv", "accepted"},
       {kJob + "lib::venv" + kVenv, kVenvIsThere},
       {kWorker + "lib::venv" + kVenv, kVenvIsThere},
       {"tony.am.resources=lib::venv" + kVenv, "accepted"}}},
-    {"TheProgramAndThePythonEnvironmentAreFoldersOrArchives",
+    {"SrcDirAndPythonVenvAreFoldersOrArchives",
      {{"tony.src-dir=hdfs:///code" + kYarn, "accepted"},
       {"tony.src-dir={code|./x/../code/|file://@/code}", "src_dir=@/code"},
       {"tony.python-venv={code|./x/../code/|file://@/code}", "python_venv=@/code"},
@@ -122,7 +122,7 @@ const TestRow kFiles[] = {
 };
 TABLE_TEST(FilesParserTest, kFiles, CheckBesideFiles);
 
-TEST(FilesParserTest, SiteFilesAreLocalAndOnlyForYarn) {
+TEST(FilesParserTest, SiteFilesAreIgnoredWithAWarningUnlessTheSchedulerIsYarn) {
   const TempFolder folder;
   const std::string txt = (folder.path() / "a.txt").string(), zip = (folder.path() / "b.zip").string();
   for (const std::string& file : {txt, zip}) std::ofstream(file) << "a";
@@ -146,7 +146,7 @@ void ExpectReadBack(const Settings& settings, const fs::path& folder) {
   EXPECT_EQ(*read, parsed->spec);
 }
 
-TEST(FilesParserTest, AJobOnYarnNamesFilesOfHdfs) {
+TEST(FilesParserTest, AJobOnYarnCanUseFilesInHdfs) {
   const Settings settings = {
       {"tony.scheduler", "yarn"},
       {"tony.containers.resources", "hdfs://nn:9000/data//a.txt, HDFS:///x/b.zip::b#archive,hdfs:///lib/"},
@@ -222,34 +222,34 @@ const std::string kOriginal = "as it is | warns ~so a later change of the";
 const std::string kOwnFiles = " | tony.containers.resources=other.py::main.py,src::code";
 
 const TestRow kCommands[] = {
-    {"AFileOfTheSourcesThatMayNotBeExecutedIsRunByPython",
+    {"ANonExecutablePythonFileOfTheSourcesIsRunByPython3",
      {{"train.py", "python3 train.py"},
       {" train.py --epochs 3 > log; ls", "python3 train.py --epochs 3 > log; ls"},
       {"./train.py", "python3 ./train.py"},
       {"tools/eval.py", "python3 tools/eval.py"}}},
-    {"AnExecutableFileRunsByItsFirstLineIfAShellFindsIt",
+    {"AnExecutablePythonFileIsRunDirectlyOnlyIfItsPathHasASlash",
      // A shell searches only PATH for a name without a slash.
      {{"./run.py", "as it is"}, {"run.py", "python3 run.py"}}},
-    {"TheJobsOwnPythonRunsIt", {{"train.py | tony.src-dir=src | tony.python-venv=env", "venv/bin/python3 train.py"}}},
-    {"OtherCommandsStayAsTheyAre",
+    {"ScriptsUseTheVenvsPython", {{"train.py | tony.src-dir=src | tony.python-venv=env", "venv/bin/python3 train.py"}}},
+    {"CommandsThatDoNotBeginWithAFileOfTheSourcesAreUnchanged",
      {{"{python train.py|bash -c train.py|/src/train.py|$HOME/train.py|../train.py|train.pyc|.py|A=1 "
        "train.py|tools|./none.py}",
        "as it is"}}},
-    {"InAnArchiveANameWithoutASlashIsRunByPython",
+    {"APythonFileWithoutASlashIsRunByPythonIfTheSourcesAreAnArchive",
      {{"train.py | tony.src-dir=src.zip", "python3 train.py"}, {"./train.py | tony.src-dir=src.zip", "as it is"}}},
-    {"AFileThatTheKernelWouldNotStartIsRunByPython",
+    {"AnExecutablePythonFileWithoutAUsableShebangIsRunByPython",
      {{"./plain.py", "python3 ./plain.py"},
       {"./empty.py", "python3 ./empty.py"},
       {"./crlf.py", "python3 ./crlf.py"},
       {"./bom.py", "python3 ./bom.py"},
       {"./zipapp.py", "as it is"}}},
-    {"ANameMayHaveAnyLetters",
+    {"APythonFileNameMayContainNonAsciiLetters",
      {{"\xC3\x9C"
        "bung.py --lr 0.1",
        "python3 \xC3\x9C"
        "bung.py --lr 0.1"},
       {"\xE8\xAE\xAD\xE7\xBB\x83.py --lr 0.1", "python3 \xE8\xAE\xAD\xE7\xBB\x83.py --lr 0.1"}}},
-    {"ANameWithBlanksIsOneWord",
+    {"AFileNameWithSpacesIsPassedAsOneWord",
      {{"my train.py --lr 0.1", "python3 './my train.py' --lr 0.1"},
       {"my train.py", "python3 './my train.py'"},
       {"'my train.py' --lr 0.1", "python3 'my train.py' --lr 0.1"},
@@ -258,21 +258,21 @@ const TestRow kCommands[] = {
       {"/usr/bin/python3 my train.py -v", "/usr/bin/python3 './my train.py' -v"},
       {"a tool -x", "'./a tool' -x"},
       {"echo my train.py", "as it is"}}},
-    {"AnAbsolutePathIntoTheSourcesBecomesTheTasksCopy",
+    {"AnAbsolutePathIntoTheSourcesIsReplacedByThePathOfTheTasksCopy",
      {{"python3 @/src/train.py --lr 0.1", "python3 ./train.py --lr 0.1"},
       {"@/src/train.py", "python3 ./train.py"},
       {"env A=@/src/run.py bash -c '@/src/run.py'; \"@/src/run.py\"",
        "env A=./run.py bash -c './run.py'; \"./run.py\""},
       // A folder for results has to outlive the job, so its path stays.
       {"python3 t.py --out @/src/out @/src2/run.py", "as it is"}}},
-    {"APathThatStaysTheOriginalIsAWarning",
+    {"AnAbsolutePathIntoTheSourcesThatIsNotReplacedCausesAWarning",
      {{"{python3 train.py --conf @/src/conf.yaml|cd @/src && python3 train.py|cd /tmp && python3 @/src/train.py}",
        kOriginal}}},
-    {"FilesThatTheJobNamesCountToo",
+    {"APythonFileFromTheResourcesIsTreatedLikeAFileOfTheSources",
      {{"main.py" + kOwnFiles, "python3 main.py"},
       {"code/train.py" + kOwnFiles, "python3 code/train.py"},
       {"code/run.py" + kOwnFiles, "as it is"}}},
-    {"AFileThatIsNowhereIsAWarning",
+    {"ACommandNotAmongTheJobsFilesCausesAWarning",
      {{"none.py --fast | {type=tony|tony.src-dir=src}",
        "as it is | warns role worker: its command is none.py, which is not among the job's files: a task finds it only "
        "in its PATH; -src_dir FOLDER gives each task the content of a folder"}}},

@@ -15,7 +15,7 @@ namespace {
 const std::string kFrameworks = "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone";
 
 const TestRow kJobs[] = {
-    {"AJobHasANameAndAFramework",
+    {"NameAndFrameworkAreTrimmedAndHaveDefaults",
      {{"tony.application.name= train  | tony.application.framework= PyTorch ", "name=train | framework=pytorch"},
       {"", "name=TonyApplication | framework=tensorflow"}}},
     {"UnsupportedFrameworksAreRefused",
@@ -25,27 +25,27 @@ const TestRow kJobs[] = {
      {{"{|tony.application.distributed-mode= gang }", "mode=GANG"},
       {"tony.application.distributed-mode={FCFS|Fcfs}", "mode=FCFS"},
       {"tony.application.distributed-mode=x", "refused expected GANG or FCFS"}}},
-    {"ALogHasALimitOrNone",
+    {"TaskLogLimitIsASizeOrZeroForUnlimited",
      {{"", "log_limit_mb=1024"},
       {"tony.task.log-limit=2g", "log_limit_mb=2048"},
       {"tony.task.log-limit=10", "log_limit_mb=10"},
       {"tony.task.log-limit={0|0g}", "log_limit_mb=0"},
       {"tony.task.log-limit=-1", "refused expected from 0 to 1000000000 MB"},
       {"tony.task.log-limit=big", "refused expected a whole number of MB, or a number followed by m or g"}}},
-    {"TheWaitForAContainerHasNoLimitUnlessItIsSet",
+    {"TheContainerAllocationTimeoutIsOffByDefault",
      {{"{|tony.container.allocation.timeout=-1}", "allocation_timeout_ms=0"},
       {"tony.container.allocation.timeout=5000", "allocation_timeout_ms=5000"}}},
     {"MemoryLimitsAreAutoOrOff",
      {{"", "memory_limits=true"},
       {"tony.local.memory-limits=Off", "memory_limits=false"},
       {"tony.local.memory-limits=no", "refused expected auto or off"}}},
-    {"APriorityIsANumberWithinItsBounds",
+    {"LocalPriorityIsAnIntegerAndAtMost1000",
      {{"", "priority=none"}, {"tony.local.priority=-7", "priority=-7"}, {"tony.local.priority=1001", "refused ~"}}},
-    {"ANameIsOneShortLine",
+    {"AJobNameIsOneLineOfAtMost256Bytes",
      {{"tony.application.name=a\nb", "error tony.application.name: \"a?b\" (from -conf): expected one line of text"},
       {"tony.application.name=" + std::string(257, 'n'),
        "error tony.application.name: \"" + std::string(60, 'n') + "...\" (from -conf): expected at most 256 bytes"}}},
-    {"TextThatIsNotUtf8IsRefused",
+    {"AValueOfATonyKeyThatIsNotUtf8IsRefused",
      {{"tony.worker.command=caf\xE9", "error tony.worker.command: \"caf\xEF\xBF\xBD\" (from -conf): not valid UTF-8"},
       {"other.key=caf\xE9", "accepted"}}},
     {"TagsKeepTheirOrderWithoutDuplicates",
@@ -104,7 +104,7 @@ TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
   EXPECT_GT(accepted, rounds / 30);
 }
 
-TEST(JobSpecParserTest, WarningsOfTheFilesComeFirst) {
+TEST(JobSpecParserTest, WarningsOfTheJobFileAreListedBeforeThoseOfTheParser) {
   Properties properties = PropertiesOf({{"tony.containers.command", "true"}, {"tony.nothing.like.this.at.all", "1"}});
   properties.Warn("from the file");
   const auto parsed = ParseJobSpec(properties, "/");
@@ -113,7 +113,7 @@ TEST(JobSpecParserTest, WarningsOfTheFilesComeFirst) {
   EXPECT_EQ(parsed->warnings[0], "from the file");
 }
 
-TEST(JobSpecParserTest, AMessageMasksTheValueOfASecretsKey) {
+TEST(JobSpecParserTest, ErrorMessagesMaskTheValuesOfSecrets) {
   const Properties properties = PropertiesOf({{"tony.failure.exit.token", "hunter2"},
                                               {"tony.execution.envs", "A=1,DB_PASSWORD=hunter2"},
                                               {"tony.monkey.memory", "1.5x"}});
@@ -145,7 +145,7 @@ const TestRow kKeyChecks[] = {
       {"tony.container.command=x",
        "warns tony.container.command (from -conf): unknown key, ignored; did you mean tony.containers.command?"}}},
     {"KeysOfOtherProgramsAreIgnoredSilently", {{"type=tony | retries=1 | tonyx=1 | azkaban.flow.execid=7", "quiet"}}},
-    {"RolesThatTonyIgnoredAreAWarning",
+    {"InstancesOfAnInvalidRoleNameAreIgnoredWithAWarning",
      {{"tony.worker2.instances=2", "warns tony.worker2.instances" + kAsInTony},
       {"tony.Worker.instances=2", "warns tony.Worker.instances" + kAsInTony},
       {"tony.my-role.instances=2", "warns tony.my-role.instances" + kAsInTony},
@@ -155,7 +155,7 @@ const TestRow kKeyChecks[] = {
        "warns tony.wroker.memory (from -conf): ignored, because tony.wroker.instances is not set"},
       {"tony.worker.instances=0 | tony.driver.memory=1g",
        "warns tony.driver.memory (from -conf): ignored, because tony.driver.instances is not set"}}},
-    {"AKeyOfYarnIsAWarningElsewhere",
+    {"AYarnKeyCausesAWarningUnlessTheSchedulerIsYarn",
      {{"tony.yarn.queue=ml", "warns tony.yarn.queue" + kWithoutYarn},
       {"tony.yarn.queue=default", "quiet"},
       {"tony.yarn.queue=ml | tony.scheduler=YARN", "quiet"}}},
@@ -163,7 +163,7 @@ const TestRow kKeyChecks[] = {
      {{"tony.application.type=ML", "warns tony.application.type" + kWithoutYarn},
       {"tony.application.type=TONY", "quiet"},
       {"tony.worker.node-label=gpu", "warns tony.worker.node-label" + kWithoutYarn}}},
-    {"AKeyOfThisMachineIsAWarningOnYarn",
+    {"ATonyLocalKeyCausesAWarningOnYarn",
      {{"tony.local.priority=2", "quiet"},
       {"tony.local.priority=2 | tony.scheduler=yarn", "warns tony.local.priority" + kWithoutLocal},
       {"tony.local.memory-limits=AUTO | tony.scheduler=yarn", "warns tony.local.memory-limits" + kWithoutLocal}}},
@@ -173,27 +173,27 @@ const TestRow kKeyChecks[] = {
        "tony.https.keystore.password=password | tony.https.keystore.algorithm=SunX509 | tony.http.port=disabled | "
        "tony.secret.key=changeme | tony.init.module=Startup",
        "quiet"}}},
-    {"ATemplateMaySetOneMasterInstance",
+    {"ASingleAmInstanceIsAcceptedSilentlyAndTwoCauseAWarning",
      {{"tony.am.instances=1 | tony.ps.instances=0 | tony.ps.memory=2g", "quiet"},
       {"tony.am.instances=2", "warns tony.am.instances (from -conf): accepted, no effect: a job has one"}}},
-    {"KeysThatNeedNoEffectCauseNoWarning",
+    {"HarmlessKeysOfLinkedInsTonyCauseNoWarning",
      {{"tony.application.security.enabled=false | tony.task.executor.jvm.opts=-Xmx4g | tony.secret.key=ours | "
        "tony.docker.worker.image=image",
        "quiet"},
       {"tony.application.stop-on-failure-jobtypes=worker,ps", "quiet"}}},
-    {"AKeyThatWouldRunAnotherProgramIsAnError",
+    {"DockerEnabledIsRefusedIfTrueAndAcceptedIfFalse",
      {{"tony.docker.enabled=true", "refused ^not supported yet: "}, {"tony.docker.enabled={ |false}", "quiet"}}},
-    {"AnUnknownKeyWarnsAlsoWhereSomethingElseIsWrong",
+    {"UnknownKeysAreReportedTogetherWithErrors",
      {{"tony.worker.vcores=none | tony.worker.memroy=1g",
        "refused expected a whole number from 1 to 1000000\nwarning: tony.worker.memroy (from -conf): unknown key, "
        "ignored; did you mean tony.worker.memory?"}}},
-    {"AWrongValueCausesNoErrorsOfItsDefault",
+    {"AnInvalidValueCausesOneErrorAndNoFollowUpErrors",
      {{"tony.task.cutoff-after-ms=x | tony.task.lost-after-ms=20000",
        "refused expected a whole number of milliseconds from 1 to " + kBadMillis},
       {"tony.restart.backoff-ms=x | tony.restart.longest-backoff-ms=1",
        "refused expected a whole number of milliseconds from 0 to " + kBadMillis},
       {"tony.worker.instances=x", "refused expected a whole number from 0 to 10000"}}},
-    {"KeysOfAMissingRoleWarnThatTheCommandRunsOnce",
+    {"AJobWithRoleKeysButNoInstancesWarnsThatTheCommandRunsOnce",
      {{"only: tony.containers.command=true | tony.worker.memory=1g",
        "roles=driver | warns tony.worker.memory (from -conf): ignored, because tony.worker.instances is not set | "
        "warns no "
@@ -202,7 +202,7 @@ const TestRow kKeyChecks[] = {
 };
 TABLE_TEST(KeyChecksTest, kKeyChecks, CheckSpecAnywhere);
 
-TEST(KeyChecksTest, WarningsOfUnknownKeysAreLimitedInNumber) {
+TEST(KeyChecksTest, OnlyTheFirst20UnknownKeysAreNamedInWarnings) {
   Settings settings;
   for (int i = 100; i < 200; ++i) settings.emplace_back(StrCat("tony.nothing.like.this.at.all", i), "1");
   const auto parsed = ParseWith(settings);
@@ -233,7 +233,7 @@ TEST(KeyChecksTest, AllWrongValuesAreReportedAtOnce) {
 
 // ---- the configuration as JSON
 
-TEST(ConfigurationJsonTest, AConfigurationIsReadBackWhole) {
+TEST(ConfigurationJsonTest, AConfigurationSurvivesARoundTripThroughJson) {
   const Configuration configuration = {{"a", "\"1\"\n\xC3\xA4", "-conf"}, {"b", "", "default"}};
   EXPECT_EQ(ToJson(Configuration{{"k", "v", "s"}}), R"([{"key":"k","value":"v","source":"s"}])");
   const auto read = ConfigurationFromJson(ToJson(configuration));
@@ -241,7 +241,7 @@ TEST(ConfigurationJsonTest, AConfigurationIsReadBackWhole) {
   EXPECT_EQ(*read, configuration);
 }
 
-TEST(ConfigurationJsonTest, AnInvalidConfigurationIsRefused) {
+TEST(ConfigurationJsonTest, MalformedConfigurationJsonIsRefused) {
   for (const char* text : {"{}", "", R"([{"key":"k","value":7,"source":"s"}])", R"([{"key":"k","value":"v"}])"})
     EXPECT_FALSE(ConfigurationFromJson(text).ok()) << text;
 }

@@ -17,7 +17,7 @@ const std::string kMillis = "expected a whole number of milliseconds from ";
 const std::string kUnits = " to 315360000000, or one with a unit, as 30s, 10m, 2h";
 const std::string kBudget = "refused expected a whole number from 0 to 1000000";
 
-TEST(RestartParserTest, TheDefaultsAreThoseOfTheSpec) {
+TEST(RestartParserTest, RestartAndCheckpointDefaultsApplyWithoutKeys) {
   const auto parsed = ParseWith({});
   EXPECT_EQ(parsed->spec.restart, RestartRules());
   EXPECT_EQ(parsed->spec.checkpoint, CheckpointSpec());
@@ -26,7 +26,7 @@ TEST(RestartParserTest, TheDefaultsAreThoseOfTheSpec) {
 }
 
 const TestRow kRestarts[] = {
-    {"EveryLevelHasItsBudgetAndItsWindow",
+    {"TaskRoleGangJobAndLostRestartsEachHaveABudgetAndAWindow",
      {{"tony.restart.task.budget=1 | tony.restart.task.window-ms=10 | tony.restart.role.budget=2 | "
        "tony.restart.role.window-ms=20 | tony.restart.gang.budget=3 | tony.restart.gang.window-ms=30 | "
        "tony.restart.job.budget=4 | tony.restart.job.window-ms=40 | tony.restart.lost.budget=5 | "
@@ -46,26 +46,26 @@ const TestRow kRestarts[] = {
        "refused expected at least tony.restart.backoff-ms (500)"},
       {"tony.restart.backoff-ms=90000", "restart.longest_backoff_ms=90000"},
       {"tony.restart.backoff-ms=0 | tony.restart.longest-backoff-ms=0", "restart.longest_backoff_ms=0"}}},
-    {"TonysRetriesAreRestartsOfTheJob",
+    {"AmRetryCountSetsTheBudgetOfJobRestarts",
      {{"tony.am.retry-count=2 | tony.restart.job.window-ms=5", R"(restart.job={"most":2,"window_ms":5})"},
       {"tony.am.retry-count=2", "quiet"}}},
-    {"OurKeyForJobRestartsOverridesTonys",
+    {"RestartJobBudgetOverridesAmRetryCountWithAWarning",
      {{"tony.am.retry-count=2 | tony.restart.job.budget=0",
        "restart.job.most=0 | on tony.am.retry-count no effect, because tony.restart.job.budget is set"}}},
-    {"TheScopeIsTheJobsUnlessTheRoleHasItsOwn",
+    {"TheRestartScopeOfARoleOverridesThatOfTheJob",
      {{"tony.restart.scope=Role", "worker.restart_scope=role"},
       {"tony.restart.scope=framework", "worker.restart_scope=framework"},
       {"tony.restart.scope=job | tony.worker.restart.scope=task", "worker.restart_scope=task"},
       {"tony.restart.scope=job | tony.worker.restart.scope=framework", "worker.restart_scope=framework"},
       {"tony.ps.instances=1 | tony.ps.restart.scope=gang", "worker.restart_scope=framework"},
       {"tony.worker.restart.scope=gagn", "refused expected framework, task, role, gang or job"}}},
-    {"ARoleMayHaveItsOwnBudget",
+    {"ARoleMayHaveItsOwnRestartBudget",
      {{"tony.worker.restart.budget=0", "worker.restarts=0"}, {"tony.restart.task.budget=3", "worker.restarts=null"}}},
-    {"AJobWithoutRolesListensToTheJobsKeysOnly",
+    {"AJobWithoutRolesIgnoresRestartKeysOfTheDriverRole",
      {{"only: tony.containers.command=true | tony.restart.scope=job | tony.driver.restart.scope=task | "
        "tony.driver.restart.budget=4",
        "driver.restart_scope=job | driver.restarts=null | warns ~ | warns ~"}}},
-    {"WordsOfOurKeysCannotBeRoles",
+    {"RestartCheckpointAndFailureCannotBeRoleNames",
      {{"tony.restart.instances=1", "refused \"restart\" cannot be a role: tony.restart.* keys mean something else"},
       {"tony.checkpoint.instances=1",
        "refused \"checkpoint\" cannot be a role: tony.checkpoint.* keys mean something else"},
@@ -84,7 +84,7 @@ void CheckBesideAFile(const RowCase& row) {
 const std::string kLongest(4095, 'a'), kLongestPath = "/" + kLongest.substr(1);
 
 const TestRow kCheckpoints[] = {
-    {"PathAndPatternMayBeAsLongAsAFilePath",
+    {"CheckpointDirAndPatternMayHaveUpTo4095Bytes",
      {{"tony.checkpoint.dir=" + kLongestPath, "checkpoint.directory=" + kLongestPath},
       {"tony.checkpoint.dir=" + kLongestPath + "a", "error ~"},
       {"tony.checkpoint.dir=~/ck", "checkpoint.directory=^/ | checkpoint.directory=" + ExpandTilde("~/ck")},
@@ -97,7 +97,7 @@ const TestRow kCheckpoints[] = {
       {"tony.checkpoint.dir=.{|/x/..}", "checkpoint.directory=@"},
       {"tony.checkpoint.dir=", "checkpoint.directory="},
       {"tony.checkpoint.dir=file", "refused @/file is not a folder"}}},
-    {"AFolderIsLocalOrOnYarnInHdfs",
+    {"CheckpointDirIsALocalPathOrOnYarnAnHdfsPath",
      {{"tony.checkpoint.dir={s3://bucket/x|file:///tmp}",
        "refused expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH"},
       {"tony.checkpoint.dir=hdfs:///models",
@@ -112,14 +112,14 @@ const TestRow kCheckpoints[] = {
        "error tony.checkpoint.dir: \"a?b\" (from -conf): a path cannot contain a NUL character"},
       {"tony.checkpoint.dir=/" + std::string(4096, 'x'),
        "error tony.checkpoint.dir: \"/" + std::string(59, 'x') + "...\" (from -conf): the path is too long"}}},
-    {"APatternIsForFileNames",
+    {"CheckpointPatternMatchesFileNamesWithoutASlash",
      {{"tony.checkpoint.dir=/x | tony.checkpoint.pattern= ckpt-*.npz  | tony.checkpoint.fruitless-restarts=5 | "
        "tony.checkpoint.resume= Latest ",
        R"(checkpoint={"directory":"/x","pattern":"ckpt-*.npz","most_fruitless":5,"resume":"latest"})"},
       {"tony.checkpoint.resume=newest", "refused expected own or latest"},
       {"tony.checkpoint.pattern=../*", "refused expected a pattern of names in tony.checkpoint.dir, without /"},
       {"tony.checkpoint.fruitless-restarts=0", "refused expected a whole number from 1 to 1000000"}}},
-    {"APatternWithoutAFolderHasNoEffect",
+    {"CheckpointPatternWithoutCheckpointDirCausesAWarning",
      {{"tony.checkpoint.pattern=ckpt-* | tony.checkpoint.fruitless-restarts=2",
        "on tony.checkpoint.pattern no effect, because tony.checkpoint.dir is not set | on "
        "tony.checkpoint.fruitless-restarts no effect, because tony.checkpoint.dir is not set"}}},
@@ -128,13 +128,13 @@ TABLE_TEST(CheckpointParserTest, kCheckpoints, CheckBesideAFile);
 
 // ---- timers
 
-TEST(TimerParserTest, TheDefaultsAreThoseOfTimers) {
+TEST(TimerParserTest, TimerDefaultsApplyWithoutKeys) {
   EXPECT_EQ(ParseWith({})->spec.timers, Timers());
   EXPECT_EQ(ParseWith({})->spec.registration_timeout, JobSpec().registration_timeout);
   EXPECT_EQ(ParseWith({})->spec.timeout, JobSpec().timeout);
 }
 
-TEST(TimerParserTest, ARegistrationTimeoutThatIsOffIsYearsAway) {
+TEST(TimerParserTest, RegistrationTimeoutOfZeroOrMinusOneMeansMoreThanNineYears) {
   for (const auto* off : {"0", "-1"}) {
     EXPECT_GT(ParseWith({{"tony.container.registration.timeout", off}})->spec.registration_timeout,
               std::chrono::years(9));
@@ -144,33 +144,33 @@ TEST(TimerParserTest, ARegistrationTimeoutThatIsOffIsYearsAway) {
 const std::string kNoDuration = "{10 weeks|-2|1.5|1.5m|m|999999999999999|9999999d}";
 
 const TestRow kTimers[] = {
-    {"EveryTimerHasItsKey",
+    {"EachTimerIsSetByItsOwnKey",
      {{"tony.task.heartbeat-interval-ms=11 | tony.task.suspect-after-ms=12 | tony.task.cutoff-after-ms=1032 | "
        "tony.task.stop-grace-ms=14 | tony.task.lost-after-ms=6047 | tony.task.record-fresh-ms=10 | tony.am.lease-ms=16 "
        "| tony.task.orphan-timeout-ms=17 | tony.application.timeout=18 | tony.container.registration.timeout=19",
        R"(timers={"heartbeat_ms":11,"suspect_after_ms":12,"cutoff_after_ms":1032,"grace_ms":14,"lost_after_ms":6047,)"
        R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18)"
        " | registration_timeout_ms=19"}}},
-    {"SuspicionComesAfterFiveHeartbeats", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
+    {"ATaskIsSuspectAfterFiveHeartbeats", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
     {"MissedHeartbeatsSetTheLostTimeout",
      {{"tony.task.max-missed-heartbeats=100", "timers.lost_after_ms=100000"},
       {"tony.task.max-missed-heartbeats=1 | tony.task.heartbeat-interval-ms=20000", "timers.lost_after_ms=60000"}}},
-    {"OurKeyForTheLostTimeoutOverridesTonys",
+    {"LostAfterMsOverridesMaxMissedHeartbeatsWithAWarning",
      {{"tony.task.max-missed-heartbeats=100 | tony.task.lost-after-ms=70000",
        "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, because tony.task.lost-after-ms is "
        "set"}}},
-    {"ASuccessorMayNotStartBeforeTheLostTaskIsDead",
+    {"ALostTimeoutTooShortForALostTaskToStopIsRefused",
      {{"tony.task.lost-after-ms=45000",
        "error tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
        "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again"},
       {"tony.task.lost-after-ms=45001", "accepted"}}},
-    {"TonysMissedHeartbeatsAreRaisedToASafeTimeout",
+    {"MaxMissedHeartbeatsIsRaisedToTheShortestSafeLostTimeout",
      {{"tony.task.max-missed-heartbeats=25",
        "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats raised to 45001 ms, because a lost task has "
        "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},
-    {"TheCutoffTellsADeadAmFromALostConnection",
+    {"ACutoffTooShortToTellADeadMasterFromALostConnectionIsRefused",
      {{"tony.task.cutoff-after-ms=21999",
        "error tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
        "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost "
@@ -179,10 +179,10 @@ const TestRow kTimers[] = {
     {"TheLostTimeoutIsAtLeastThreeHeartbeats",
      {{"tony.task.heartbeat-interval-ms=20001 | tony.task.lost-after-ms=60000",
        "error tony.task.lost-after-ms (60000) must be at least three times tony.task.heartbeat-interval-ms (20001)"}}},
-    {"DefaultsMakeRoomForASlowHeartbeat",
+    {"DefaultCutoffAndLostTimeoutGrowWithHeartbeatIntervalAndStopGrace",
      {{"tony.task.heartbeat-interval-ms=30000", "timers.cutoff_after_ms=51000 | timers.lost_after_ms=90000"},
       {"tony.task.stop-grace-ms=40000", "timers.lost_after_ms=75001"}}},
-    {"BadDurationsAreNamed",
+    {"InvalidTimerValuesAreRefusedAndNamed",
      {{"tony.task.heartbeat-interval-ms=" + kNoDuration, "refused " + kMillis + "10" + kUnits},
       {"tony.task.suspect-after-ms=" + kNoDuration, "refused " + kMillis + "1" + kUnits},
       {"tony.task.cutoff-after-ms=" + kNoDuration, "refused " + kMillis + "1" + kUnits},
@@ -194,7 +194,7 @@ const TestRow kTimers[] = {
       {"tony.application.timeout=" + kNoDuration, "refused " + kMillis + "0" + kUnits},
       {"tony.container.registration.timeout=" + kNoDuration, "refused " + kMillis + "-1" + kUnits},
       {"tony.task.max-missed-heartbeats=-1", "refused expected a whole number from 0 to 1000000"}}},
-    {"ATimeMayHaveAUnitAndABareNumberIsInTheUnitOfItsKey",
+    {"ADurationMayHaveAUnitAndABareNumberIsInTheUnitOfItsKey",
      {{"tony.application.timeout={90000|90s}", "timeout_ms=90000"},
       {"tony.application.timeout=250ms", "timeout_ms=250"},
       {"tony.application.timeout= 10 m ", "timeout_ms=600000"},
@@ -213,12 +213,12 @@ const std::string kRegex = "refused expected a POSIX extended regular expression
 
 const TestRow kFailureRules[] = {
     {"AJobHasNoOwnRulesByDefault", {{"", "failure_rules=[]"}}},
-    {"SignalsHaveNumbersAndNames", {{"tony.failure.signal.{9|KILL|SIGKILL}=infra", R"(failure_rules=~"signal":9)"}}},
-    {"KeysAreKnownAndRolesKeepTheirNames",
+    {"SignalRulesTakeNumbersOrNames", {{"tony.failure.signal.{9|KILL|SIGKILL}=infra", R"(failure_rules=~"signal":9)"}}},
+    {"AMisspelledFailureRuleKeyCausesAWarning",
      {{"tony.failure.exit.3=infra | tony.failure.pattern.x=a => oom", "quiet"},
       {"tony.failure.exot.3=infra",
        "warns tony.failure.exot.3 (from -conf): unknown key, ignored; did you mean tony.failure.exit.3?"}}},
-    {"ABadRuleIsNamedWithKeyValueAndOrigin",
+    {"AnInvalidFailureRuleIsRefusedWithKeyValueAndOrigin",
      {{"tony.failure.exit.3={broken|success|killed||, transient}", "refused " + kClasses},
       {"tony.failure.exit.0=infra", "refused expected an exit code from 1 to 255 in the key, not \"0\""},
       {"tony.failure.exit.{256|-1|x|1.5|99999999999999999999}=infra", "refused ^expected an exit code"},
@@ -234,7 +234,7 @@ const TestRow kFailureRules[] = {
 };
 TABLE_TEST(FailureRulesParserTest, kFailureRules, CheckSpecAnywhere);
 
-TEST(FailureRulesParserTest, PatternsThenExitCodesThenSignals) {
+TEST(FailureRulesParserTest, FailureRulesAreOrderedPatternsThenExitCodesThenSignals) {
   const auto parsed =
       ParseWith({{"tony.failure.signal.SIGUSR1", "preempted, transient, the site's notice, one minute before"},
                  {"tony.failure.exit.3", "user_config"},
@@ -259,13 +259,13 @@ TEST(FailureRulesParserTest, PatternsThenExitCodesThenSignals) {
   EXPECT_EQ(parsed->spec.failure_rules, expected);
 }
 
-TEST(FailureRulesParserTest, TheNumberOfRulesIsLimited) {
+TEST(FailureRulesParserTest, MoreThan64FailureRulesAreRefused) {
   Settings settings;
   for (int code = 1; code <= 65; ++code) settings.emplace_back("tony.failure.exit." + std::to_string(code), "infra");
   EXPECT_EQ(ErrorWith(settings), "tony.failure.*: 65 rules; expected at most 64");
 }
 
-TEST(FailureRulesParserTest, TheSpecsJsonKeepsTheRules) {
+TEST(FailureRulesParserTest, FailureRulesSurviveARoundTripThroughTheSpecsJson) {
   JobSpec spec = ParseWith({{"tony.failure.signal.9", "infra, transient"},
                             {"tony.failure.exit.3", "user_config, permanent, m n"},
                             {"tony.failure.pattern.x", "\xC3\xA4 => oom"}})
@@ -277,7 +277,7 @@ TEST(FailureRulesParserTest, TheSpecsJsonKeepsTheRules) {
   EXPECT_EQ(read->failure_rules, spec.failure_rules);
 }
 
-TEST(FailureRulesParserTest, ASpecWithABrokenRuleIsRefused) {
+TEST(FailureRulesParserTest, ASpecWithAnUnknownOutcomeClassInAFailureRuleIsRefused) {
   std::string json = ToJson(ParseWith({{"tony.failure.exit.3", "oom"}})->spec);
   const size_t at = json.rfind("\"oom\"");
   ASSERT_NE(at, std::string::npos);

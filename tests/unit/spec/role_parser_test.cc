@@ -25,7 +25,7 @@ TEST(RoleParserTest, RolesAreSortedAndCarryTheirOwnSettings) {
   EXPECT_TRUE(parsed->warnings.empty());
 }
 
-TEST(RoleParserTest, WithoutRolesThereIsOneDriverWithTheAmsResources) {
+TEST(RoleParserTest, AJobWithoutRolesHasOneDriverWithTheResourcesOfTheMaster) {
   const auto parsed = ParseWith({{"tony.worker.instances", "0"},
                                  {"tony.am.memory", "3g"},
                                  {"tony.am.vcores", "2"},
@@ -57,13 +57,13 @@ const TestRow kRoles[] = {
      {{"tony.worker.memory={1.5g|1.5x||g|2t|2 g|-|two|2gg|2b|0x10|1e3|99999999999999999999}",
        "refused expected a whole number of MB, or a number followed by m or g"},
       {"tony.worker.memory={0|0g|-1|-2g|1000000001|999999999g}", "refused expected from 1 to 1000000000 MB"}}},
-    {"NumbersOutOfRangeAreNamed",
+    {"InstancesVcoresAndGpusOutOfRangeAreRefused",
      {{"tony.worker.instances={-1|10001|two|1.5||+2|9999999999999999999999}", kWholeFrom + "0 to 10000"},
       {"tony.worker.vcores={0|1000001}", kWholeFrom + "1 to 1000000"},
       {"tony.worker.gpus=-1", kWholeFrom + "0 to 100000"},
       {"tony.worker.max-instances=-2", kWholeFrom + "-1 to 10000"},
       {"tony.task.max-total-instances=many", kWholeFrom + "-1 to 9223372036854775807"}}},
-    {"ATaskHasTheConfiguredProcessesOrOnePerGpu",
+    {"NprocPerNodeIsANumberOrOneProcessPerGpu",
      {{"tony.worker.nproc-per-node=4" + kPytorch + "0", "worker.processes=4"},
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "2", "worker.processes=2"},
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "0",
@@ -81,21 +81,21 @@ const TestRow kRoles[] = {
        "refused expected true or false"},
       {"tony.tensorboard.instances=1 | tony.tensorboard.outlives-restarts=false",
        "tensorboard.outlives_restarts=none"}}},
-    {"ALoneCommandHasNoTensorBoard",
+    {"TensorboardLogDirOfAJobWithoutRolesCausesAWarning",
      {{"tony.application.tensorboard-log-dir=/logs | tony.worker.instances=0",
        "on tony.application.tensorboard-log-dir TensorBoard is not started for a job without roles; the job's command "
        "finds TB_LOG_DIR and TB_PORT"}}},
-    {"TensorBoardsFolderIsOneForAllTasks",
+    {"ARelativeTensorboardLogDirCausesAWarning",
      {{"tony.application.tensorboard-log-dir=logs",
        "on tony.application.tensorboard-log-dir each task would have its own folder of this name, and TensorBoard "
        "would see none of them; expected an absolute path"},
       {"tony.application.tensorboard-log-dir={ /logs|hdfs://n:9000/logs}", "quiet"}}},
-    {"ARoleWithoutACommandIsRefusedWithBothKeys",
+    {"ARoleWithoutACommandIsRefusedAndBothCommandKeysAreNamed",
      {{"only: tony.worker.instances=1",
        "error role worker has no command: set tony.worker.command or tony.containers.command (-executes)"},
       {"tony.containers.command=  ", "error ~"},
       {"only: ", "error role driver has no command: set tony.am.command or tony.containers.command (-executes)"}}},
-    {"ACommandThatTheKernelWouldRefuseIsRefusedHere",
+    {"ACommandOver131071BytesOrWithANulCharacterIsRefused",
      {{"tony.worker.command=" + std::string(131071, 'x'), "accepted"},
       {"tony.worker.command=" + std::string(131072, 'x'),
        "error tony.worker.command: \"" + std::string(60, 'x') +
@@ -103,24 +103,24 @@ const TestRow kRoles[] = {
            "put it into a script"},
       {"tony.containers.command=a\0b"s,
        "error tony.containers.command: \"a?b\" (from -conf): the command contains a NUL character"}}},
-    {"ListsOfRolesAreTrimmed",
+    {"SpacesAndEmptyEntriesInListsOfRolesAreIgnored",
      {{"tony.evaluator.instances=1 | tony.ps.instances=1 | tony.application.untracked.jobtypes= ps , evaluator ,,",
        "evaluator.completion=untracked | ps.completion=untracked"}}},
-    {"AnEmptyListMakesEveryRoleTracked",
+    {"AnEmptyListOfUntrackedRolesMakesEveryRoleTracked",
      {{"tony.ps.instances=1 | tony.application.untracked.jobtypes=", "ps.completion=tracked"}}},
-    {"ARoleInBothListsIsASidecar",
+    {"ARoleListedAsUntrackedAndAsSidecarIsASidecar",
      {{"tony.ps.instances=1 | tony.application.sidecar.jobtypes=ps", "ps.completion=sidecar"}}},
-    {"AListedRoleThatDoesNotExistIsAWarningOnlyIfItWasSet",
+    {"AListedRoleThatDoesNotExistCausesAWarningUnlessTheListIsTheDefault",
      {{"", "quiet"},
       {"tony.application.untracked.jobtypes=ps | tony.application.sidecar.jobtypes=tb",
        "on tony.application.untracked.jobtypes the job has no role \"ps\" | on tony.application.sidecar.jobtypes the "
        "job has no role \"tb\""}}},
-    {"AJobThatCouldNeverEndIsRefused",
+    {"AJobWithoutTrackedRolesIsRefused",
      {{"tony.application.untracked.jobtypes=worker",
        "error no role is tracked, so the job could never end; remove a role from tony.application.untracked.jobtypes "
        "or "
        "tony.application.sidecar.jobtypes"}}},
-    {"LimitsOfTheUserAreEnforced",
+    {"MaxInstancesAndMaxTotalKeysAreEnforced",
      {{"tony.worker.instances=3 | tony.worker.max-instances=2",
        "refused expected at most 2 (tony.worker.max-instances)"},
       {"tony.worker.instances=2 | tony.worker.max-instances=2", "accepted"},
@@ -130,16 +130,16 @@ const TestRow kRoles[] = {
       {"tony.task.max-total-memory=6000 | tony.worker.instances=3", "refused the job requests 6144"},
       {"tony.task.max-total-vcores=2 | tony.worker.instances=3", "refused the job requests 3"},
       {"tony.task.max-total-gpus=5 | tony.worker.instances=3 | tony.worker.gpus=2", "refused the job requests 6"}}},
-    {"AJobWithoutRolesIsWithinTheLimits",
+    {"MaxTotalInstancesDoesNotLimitAJobWithoutRoles",
      {{"tony.worker.instances=0 | tony.task.max-total-instances=0", "roles=driver | driver.instances=1"}}},
     {"MoreThanTenThousandTasksAreRefused",
      {{"tony.worker.instances=10000", "accepted"},
       {"tony.worker.instances=10000 | tony.chief.instances=1",
        "error the job has 10001 tasks, and at most 10000 are supported"}}},
-    {"NamesWithAnotherMeaningCannotBeRoles",
+    {"RoleNamesReservedForOtherKeysOrOver63LettersAreRefused",
      {{"tony.task.instances=1", "refused \"task\" " + kMeansElse},
       {"tony." + std::string(64, 'a') + ".instances=1", "refused a role's name has at most 63 letters"}}},
-    {"ABadRoleNameIsRefusedIfItIsTheOnlyRole",
+    {"AnInvalidRoleNameIsRefusedIfTheJobHasNoValidRole",
      {{"only: tony.{Worker|worker1|my-role|a.b}.instances=2 | tony.containers.command=true",
        "refused the job has no valid role, and this name is not valid; expected tony.<role>.instances, where a role's "
        "name has "
@@ -150,7 +150,7 @@ const TestRow kRoles[] = {
       {"only: tony.Worker.instances=2 | tony.ps.instances=1 | tony.application.untracked.jobtypes=x | "
        "tony.containers.command=true",
        "accepted"}}},
-    {"AnOutputOfAnEarlierStepIsNotARole",
+    {"OutputPropertiesOfAnEarlierStepAreNotTakenForRoles",
      {{"only: tony.output.instances=5 | tony.output.a.instances=5 | tony.output.memory=x | "
        "tony.containers.command=true",
        "accepted"},
@@ -166,24 +166,24 @@ const std::string kAllocation = "tony.container.allocation.timeout";
 const std::string kOlderTony = " | tony.compat.version=0.4.6", kNewerTony = " | tony.compat.version=0.5.3";
 
 const TestRow kTaskLimits[] = {
-    {"WithoutKeysAnExecutionHasNoLimit", {{"", "timers.execution_limit_ms=none | registry_timeout_ms=none"}}},
-    {"EitherOfTonysKeysLimitsAnExecution",
+    {"ATaskHasNoExecutionTimeoutByDefault", {{"", "timers.execution_limit_ms=none | registry_timeout_ms=none"}}},
+    {"WorkerTimeoutOrExecutionTimeoutMsLimitsTheExecutionOfATask",
      {{"tony.task.executor.execution-timeout-ms=2000", "timers.execution_limit_ms=2000"},
       {"tony.worker.timeout=3000", "timers.execution_limit_ms=3000 | quiet"},
       {"tony.worker.timeout=3000 | tony.task.executor.execution-timeout-ms=2000",
        "timers.execution_limit_ms=2000 | on tony.worker.timeout no effect, because "
        "tony.task.executor.execution-timeout-ms "
        "is set"}}},
-    {"TheMastersStartHasNoLimitByDefault",
+    {"TheAmStartupTimeoutIsOffByDefault",
      {{"", "startup_timeout_ms=none"}, {"tony.am.startup-timeout=2000", "startup_timeout_ms=2000 | quiet"}}},
     {"TheRegistryTimeoutIsInSeconds",
      {{"tony.task.executor.registry-timeout-sec=2", "registry_timeout_ms=2000"},
       {"tony.task.executor.registry-timeout-sec=-1", "error ~"}}},
-    {"TheAllocationTimeoutHasTheMeaningOfNewerTonyByDefault",
+    {"AllocationTimeoutLimitsAllocationInTony053AndRegistrationInTony046",
      {{kAllocation + "=5000" + kNewerTony,
        StrCat("allocation_timeout_ms=5000 | registration_timeout_ms=", JobSpec().registration_timeout.count())},
       {kAllocation + "=5000" + kOlderTony, "allocation_timeout_ms=0 | registration_timeout_ms=5000"}}},
-    {"AnAmbiguousTonyVersionIsAWarning",
+    {"AnAllocationTimeoutWithoutCompatVersionCausesAWarning",
      {{kAllocation + "=5000",
        "on " + kAllocation +
            " limits the wait for containers, as in TonY 0.5.3; in TonY 0.4.6 it had the meaning of "
@@ -193,15 +193,15 @@ const TestRow kTaskLimits[] = {
       {kAllocation + "=5000 | tony.container.registration.timeout=7000", "quiet"},
       {kAllocation + "=5000" + kNewerTony, "quiet"},
       {kAllocation + "=5000" + kOlderTony, "quiet"}}},
-    {"TheRegistrationsOwnKeyGoesFirst",
+    {"RegistrationTimeoutOverridesTheAllocationTimeoutOfTony046",
      {{kAllocation + "=5000 | tony.container.registration.timeout=7000" + kOlderTony,
        "registration_timeout_ms=7000 | on " + kAllocation +
            " no effect, because tony.container.registration.timeout is set"}}},
-    {"AnUnknownTonyIsRefused", {{"tony.compat.version=1.0", "refused expected 0.4.6 or 0.5.3"}}},
+    {"AnUnknownCompatVersionIsRefused", {{"tony.compat.version=1.0", "refused expected 0.4.6 or 0.5.3"}}},
 };
 TABLE_TEST(TaskLimitsParserTest, kTaskLimits, CheckSpecAnywhere);
 
-TEST(TaskLimitsParserTest, AnAllocationTimeoutOfTheOlderTonyThatIsOffIsYearsAway) {
+TEST(TaskLimitsParserTest, ADisabledAllocationTimeoutOfTony046MeansMoreThanFiveYears) {
   const auto off = ParseWith({{kAllocation, "-1"}, {"tony.compat.version", "0.4.6"}});
   EXPECT_GT(off->spec.registration_timeout, Duration(std::chrono::years(5)));
 }

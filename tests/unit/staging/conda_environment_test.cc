@@ -74,7 +74,7 @@ class CondaEnvironmentTest : public LockedTest {
   size_t Asked() const { return Split(Text(tools_ / "asked"), '\n').size() - 1; }
 };
 
-TEST_F(CondaEnvironmentTest, AnEnvironmentIsMadeOncePerContentByCopies) {
+TEST_F(CondaEnvironmentTest, AnEnvironmentIsBuiltOncePerLockFileContentWithCopiesInsteadOfHardLinks) {
   const fs::path first = Made("linux.lock");
   EXPECT_EQ(Mode(first), 0555u);
   EXPECT_EQ(Mode(first / "made"), 0444u);
@@ -91,7 +91,7 @@ TEST_F(CondaEnvironmentTest, AnEnvironmentIsMadeOncePerContentByCopies) {
   EXPECT_EQ(Asked(), 2u);
 }
 
-TEST_F(CondaEnvironmentTest, AnEnvironmentRefersToItsFinalPath) {
+TEST_F(CondaEnvironmentTest, PathsInAnEnvironmentPointToItsFinalFolderNotTheTemporaryFolder) {
   // The suffix that the path has while the environment is made.
   constexpr std::string_view kTemporary = ".new-.01234567";
   const fs::path made = Made("linux.lock");
@@ -100,7 +100,7 @@ TEST_F(CondaEnvironmentTest, AnEnvironmentRefersToItsFinalPath) {
   EXPECT_TRUE(fs::exists(Trim(Text(made / "made")).substr(7)));
 }
 
-TEST_F(CondaEnvironmentTest, TheClientIsThatOfTheUsersShell) {
+TEST_F(CondaEnvironmentTest, CondaClientIsMambaExeElseMicromambaElseCondaOnPath) {
   const auto client_of = [this](const std::string& hash) {
     WriteLock("linux.lock", kZstd + "#" + hash);
     Made("linux.lock");
@@ -126,7 +126,7 @@ TEST_F(CondaEnvironmentTest, TheClientIsThatOfTheUsersShell) {
   ExpectError(StageIt(JobWith("other.lock")), "~the environment needs micromamba, mamba or conda");
 }
 
-TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {
+TEST_F(CondaEnvironmentTest, LockLinesWithAMalformedHashOrUrlOrAnotherPlatformAreRefused) {
   for (const std::string& package : {kZstd + "#" + kMd5 + "0", kZstd + "#" + std::string(32, 'A'), kZstd + "#None",
                                      kZstd + "#sha256:" + kMd5, kZstd + "#"})
     EXPECT_THAT(WhyNot("\n" + package),
@@ -146,13 +146,13 @@ TEST_F(CondaEnvironmentTest, ALineWithoutAPackageForThisMachineIsRefused) {
   EXPECT_FALSE(fs::exists(tools_ / "asked"));
 }
 
-TEST_F(CondaEnvironmentTest, EachFormOfALockIsAccepted) {
+TEST_F(CondaEnvironmentTest, LockLinesWithOrWithoutHashesCommentsAndCrlfAreAccepted) {
   WriteLock("requirements.txt", StrCat(kZstd, "#sha256:", kSha256, "\r\nhttps://packages/noarch/x-1-0.tar.bz2#",
                                        kSha256, "\n  ", kZstd, "\nhttps://packages/linux/x-1-0.conda\n# a comment"));
   EXPECT_TRUE(fs::exists(Made("requirements.txt") / "made"));
 }
 
-TEST_F(CondaEnvironmentTest, APlatformHasTheNameThatCondaGivesIt) {
+TEST_F(CondaEnvironmentTest, CondaPlatformIsLinux64OnX86AndLinuxAarch64OnArm) {
   struct utsname machine {};
   uname(&machine);
   const std::map<std::string, std::string> names = {{"x86_64", "linux-64"}, {"aarch64", "linux-aarch64"}};
@@ -161,7 +161,7 @@ TEST_F(CondaEnvironmentTest, APlatformHasTheNameThatCondaGivesIt) {
   EXPECT_EQ(CondaPlatform(), name->second);
 }
 
-TEST_F(CondaEnvironmentTest, ALongLineIsQuotedByItsBeginningWithoutControlCharacters) {
+TEST_F(CondaEnvironmentTest, AnErrorQuotesOnlyTheBeginningOfALongLineWithoutControlCharacters) {
   const std::string why = WhyNot("\x1b[31m" + std::string(1'000'000, 'a'));
   EXPECT_THAT(why, HasSubstr("line 2, \"?[31maaa"));
   EXPECT_THAT(why, HasSubstr("aaa...\": expected the URL of a package"));
@@ -180,7 +180,7 @@ TEST_F(CondaEnvironmentTest, ALocalPackageMustHaveTheHashOfTheLock) {
   EXPECT_TRUE(fs::exists(Made("linux.lock") / "made"));
 }
 
-TEST_F(CondaEnvironmentTest, OtherFilesOfCondaAreRefusedWithTheCommandThatMakesALock) {
+TEST_F(CondaEnvironmentTest, EnvironmentYmlAndPixiLockAreRefusedWithTheCommandThatMakesAnExplicitLock) {
   const auto why = [this](const std::string& name) { return RefusedOf(name, "version: 1\n").message; };
   EXPECT_THAT(why("environment.yml"),
               HasSubstr("conda-lock lock --kind explicit --platform " + CondaPlatform() + " --file environment.yml"));
@@ -189,7 +189,7 @@ TEST_F(CondaEnvironmentTest, OtherFilesOfCondaAreRefusedWithTheCommandThatMakesA
   EXPECT_THAT(why("pixi.lock"), HasSubstr("pixi workspace export conda-explicit-spec --platform " + CondaPlatform()));
 }
 
-TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsQuoted) {
+TEST_F(CondaEnvironmentTest, AnErrorOfTheCondaClientIsQuotedAndANetworkErrorReturnsUnavailable) {
   Write(tools_ / "fails", "Looking\n\nerror: no such package: zstdd\n");
   Error refused = Refused(JobWith("linux.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -202,7 +202,7 @@ TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsQuoted) {
   }
 }
 
-TEST_F(CondaEnvironmentTest, AClientThatMakesHardLinksIsRefusedAndItsCacheStaysWritable) {
+TEST_F(CondaEnvironmentTest, AnEnvironmentWithHardLinksIsRefusedAndTheCondaCacheStaysWritable) {
   Write(tools_ / "links", "");
   EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("made a hard link in place of a copy, made"));
   EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
@@ -210,7 +210,7 @@ TEST_F(CondaEnvironmentTest, AClientThatMakesHardLinksIsRefusedAndItsCacheStaysW
 }
 
 // The store keeps the client's work apart from the next submit's. The same holds for uv.
-TEST_F(CondaEnvironmentTest, AClientThatOutlivesItsSubmitDoesNotDisturbTheNextOne) {
+TEST_F(CondaEnvironmentTest, ACondaClientThatOutlivesItsSubmitDoesNotDisturbTheNextSubmit) {
   Write(tools_ / "outlives", "");
   const pid_t submit = fork();
   if (submit == 0) {
@@ -274,7 +274,7 @@ class CondaPrefixTest : public StagingTest {
   const std::string old_ = made_.string();
 };
 
-TEST_F(CondaPrefixTest, MovedScriptsFindThePythonBesideThem) {
+TEST_F(CondaPrefixTest, ScriptsOfAMovedEnvironmentRunThePythonOfThatEnvironment) {
   const std::string rest = "import this\n";
   Script("bin/short", StrCat("#!", old_, "/bin/python3.11\n", rest));
   Script("bin/options", StrCat("#!", old_, "/bin/python3.11 -sE\n", rest));
@@ -293,7 +293,7 @@ TEST_F(CondaPrefixTest, MovedScriptsFindThePythonBesideThem) {
   }
 }
 
-TEST_F(CondaPrefixTest, OtherScriptsKeepTheirInterpreter) {
+TEST_F(CondaPrefixTest, ShellPerlAndSystemPythonScriptsKeepTheirInterpreter) {
   Script("bin/shell", StrCat("#!/bin/sh\ncd ", old_, "\n"));
   Script("bin/perl", StrCat("#!", old_, "/bin/perl -w\n"));
   Script("bin/other", "#!/usr/bin/env python2\n");
@@ -306,7 +306,7 @@ TEST_F(CondaPrefixTest, OtherScriptsKeepTheirInterpreter) {
   EXPECT_EQ(Text(made_ / "bin/machines"), "#!/usr/bin/python3\n");
 }
 
-TEST_F(CondaPrefixTest, InOtherFilesTheNewPathIsPaddedToTheOldLength) {
+TEST_F(CondaPrefixTest, PathsInFilesOtherThanScriptsArePaddedWithSlashesToTheOldLength) {
   const auto with = [](const std::string& path) {
     return StrCat(path, "/lib:", path, std::string("\0padding\0", 9), "x", path, "/share");
   };
@@ -324,7 +324,7 @@ TEST_F(CondaPrefixTest, InOtherFilesTheNewPathIsPaddedToTheOldLength) {
   EXPECT_EQ(Look(made_ / "lib/other").st_ctim.tv_nsec, untouched.st_ctim.tv_nsec) << "it was written to";
 }
 
-TEST_F(CondaPrefixTest, LinksLeadToTheNewPath) {
+TEST_F(CondaPrefixTest, SymlinksInTheEnvironmentPointToTheNewPath) {
   Write(made_ / "lib/a.so", "a");
   fs::create_symlink(made_ / "lib/a.so", made_ / "lib/b.so");
   fs::create_symlink("a.so", made_ / "lib/c.so");
@@ -334,13 +334,13 @@ TEST_F(CondaPrefixTest, LinksLeadToTheNewPath) {
   EXPECT_EQ(fs::read_symlink(place_ / "lib/c.so"), "a.so");
 }
 
-TEST_F(CondaPrefixTest, ALongerPathIsRefused) {
+TEST_F(CondaPrefixTest, ANewPathLongerThanTheOldPathIsRefused) {
   const Status status = RelocateCondaEnvironment(made_, place_.string() + "-and-more");
   EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(status.error().message, StartsWith("relocate /"));
 }
 
-TEST_F(CondaPrefixTest, APathAsLongAsTheOldOneWillDo) {
+TEST_F(CondaPrefixTest, ANewPathAsLongAsTheOldPathIsAccepted) {
   const std::string other = StrCat(old_.substr(0, old_.size() - 1), "x");
   Script("lib/binary.so", old_ + "/lib");
   const Status status = RelocateCondaEnvironment(made_, other);

@@ -41,7 +41,7 @@ class KnownHashesTest : public StagingTest {
   }
 };
 
-TEST_F(KnownHashesTest, AHashIsKnownForItsSourceOnly) {
+TEST_F(KnownHashesTest, ACachedHashIsFoundOnlyForTheSameSourceAndFileStamp) {
   HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
@@ -52,14 +52,14 @@ TEST_F(KnownHashesTest, AHashIsKnownForItsSourceOnly) {
   EXPECT_EQ(Loaded().Find(newer), "");
 }
 
-TEST_F(KnownHashesTest, AFileThatChangedAMomentAgoIsNotKept) {
+TEST_F(KnownHashesTest, TheHashOfAFileChangedLessThan2SecondsAgoIsNotCached) {
   HashCache first = Loaded();
   first.Add(kStamp, kHash, FromMillis(1'999));
   first.Keep();
   EXPECT_EQ(Loaded().Find(kStamp), "");
 }
 
-TEST_F(KnownHashesTest, HashesOfUnusedFilesAreForgotten) {
+TEST_F(KnownHashesTest, SavingTheHashCacheDropsHashesThatWereNotLookedUp) {
   FileStamp other = kStamp;
   other.inode = 7;
   HashCache first = Loaded();
@@ -75,7 +75,7 @@ TEST_F(KnownHashesTest, HashesOfUnusedFilesAreForgotten) {
   EXPECT_EQ(Loaded().Find(other), "");
 }
 
-TEST_F(KnownHashesTest, MalformedLinesAreSkipped) {
+TEST_F(KnownHashesTest, MalformedLinesOfTheHashCacheFileAreSkipped) {
   HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
@@ -121,7 +121,7 @@ class KnownSourceTest : public StagingTest {
   }
 };
 
-TEST_F(KnownSourceTest, ASourceThatIsKnownIsNotRead) {
+TEST_F(KnownSourceTest, AnUnchangedSourceWithACachedHashIsNotHashedAgain) {
   for (const JobSpec& spec : Jobs()) {
     const std::string content = ContentOf(spec);
     EXPECT_EQ(ContentOf(spec), content);
@@ -135,7 +135,7 @@ TEST_F(KnownSourceTest, ASourceThatIsKnownIsNotRead) {
   }
 }
 
-TEST_F(KnownSourceTest, AChangeWithTheSameTimeAndSizeIsRead) {
+TEST_F(KnownSourceTest, AChangedFileWithTheSameSizeAndModificationTimeIsHashedAgain) {
   const JobSpec spec = JobOfFolder();
   const std::string content = ContentOf(spec);
   const struct stat before = Look(src_ / "a.bin");
@@ -255,7 +255,7 @@ TEST_F(SourceRulesTest, TonyignoreOverridesGitignoreInItsFolderAndBelow) {
                                            "sub/.tonyignore", "sub/a.log"));
 }
 
-TEST_F(SourceRulesTest, ForTonysJobsOnlyTonyignoreCounts) {
+TEST_F(SourceRulesTest, JobsFromTonyXmlObeyTonyignoreButNotGitignore) {
   WriteAll({"a.log", "b.txt", ".git/config"});
   MakeEnvironment(".venv");
   Write(src_ / ".gitignore", "*.log\n");
@@ -264,7 +264,7 @@ TEST_F(SourceRulesTest, ForTonysJobsOnlyTonyignoreCounts) {
   EXPECT_THAT(FilesOf("true", /*as_tony=*/true), Not(Contains("a.log")));
 }
 
-TEST_F(SourceRulesTest, FilesThatTheJobNamesAreShippedDespiteRules) {
+TEST_F(SourceRulesTest, FilesNamedInACommandOrItsEnvironmentAreShippedDespiteGitignore) {
   WriteAll({"data/x.csv", "data/y.csv", "w.bin", "v.bin", "big/1", "conf/a.yaml", "runs/1/m", "out/old"});
   fs::create_symlink("runs/1", src_ / "latest");
   Write(src_ / ".gitignore", "data/*\n*.bin\nbig/\nconf\nruns\nout\nlatest\n");
@@ -283,7 +283,7 @@ TEST_F(SourceRulesTest, FilesThatTheJobNamesAreShippedDespiteRules) {
   EXPECT_THAT(FilesOf("bash run.sh"), ElementsAre(".gitignore", "data/y.csv", "run.sh")) << "a script of it";
 }
 
-TEST_F(SourceRulesTest, AnEnvironmentIsShippedIfTheJobNamesIt) {
+TEST_F(SourceRulesTest, APythonEnvironmentInSrcDirIsShippedOnlyIfTheCommandUsesIt) {
   WriteAll({"t.py"});
   MakeEnvironment(".venv");
   Write(src_ / ".gitignore", ".venv\n");
@@ -314,7 +314,7 @@ TEST_F(SourceRulesTest, GitFoldersAndOwnCheckpointsAreNotShipped) {
   EXPECT_THAT(Files(List(spec)), Contains(".git/config")) << "who wants it says so";
 }
 
-TEST_F(SourceRulesTest, SpecialFilesAreLeftOutAndNamed) {
+TEST_F(SourceRulesTest, PipesAndSocketsInSrcDirAreLeftOutAndReported) {
   WriteAll({"t.py"});
   ASSERT_EQ(mkfifo((src_ / "pipe").c_str(), 0600), 0);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -329,7 +329,7 @@ TEST_F(SourceRulesTest, SpecialFilesAreLeftOutAndNamed) {
   EXPECT_EQ(sources.left_out[0], (LeftOut{"neither a file nor a folder nor a symbolic link", {"agent", "pipe"}, 2, 0}));
 }
 
-TEST_F(SourceRulesTest, AScriptWithLineEndsOfWindowsIsNamed) {
+TEST_F(SourceRulesTest, AWarningNamesAShellScriptThatHasWindowsLineEnds) {
   Write(src_ / "outer.sh", "#!/bin/sh\n./inner\n");
   Write(src_ / "inner", "#!/bin/bash\r\necho\r\n");
   Write(src_ / "t.py", "print()\r\n");
@@ -385,7 +385,7 @@ class RepairTest : public StagingTest {
   }
 };
 
-TEST_F(RepairTest, AnyDamageIsReportedAndRepaired) {
+TEST_F(RepairTest, AStagedFolderWithMissingAddedOrChangedFilesIsReportedAndRepaired) {
   const fs::path entry = Staged(JobOfFolder());
   const std::vector<std::pair<std::function<void()>, std::string>> damages = {
       {[&] { Change(entry, [&] { fs::remove(entry / "b"); }); }, "b is missing"},
@@ -406,7 +406,7 @@ TEST_F(RepairTest, AnyDamageIsReportedAndRepaired) {
   }
 }
 
-TEST_F(RepairTest, ADamagedFileIsRepairedToo) {
+TEST_F(RepairTest, AStagedFileWithChangedContentIsReportedAndRepaired) {
   JobSpec spec = Job();
   spec.files = {{(src_ / "b").string(), "b", false}};
   const fs::path entry = Staged(spec);
@@ -415,7 +415,7 @@ TEST_F(RepairTest, ADamagedFileIsRepairedToo) {
   EXPECT_EQ(Text(entry), "second");
 }
 
-TEST_F(RepairTest, AnUnpackedArchiveIsMadeAgainIfItMayHaveChanged) {
+TEST_F(RepairTest, AnArchiveIsUnpackedAgainWhenTheTimesOfAStagedFileDiffer) {
   const JobSpec spec = JobOfArchive({{.name = "train.py", .content = "print()"}});
   const fs::path entry = Staged(spec);
   EXPECT_THAT(Again(spec), IsEmpty());
@@ -424,7 +424,7 @@ TEST_F(RepairTest, AnUnpackedArchiveIsMadeAgainIfItMayHaveChanged) {
   EXPECT_EQ(Text(entry / "train.py"), "print()");
 }
 
-TEST_F(RepairTest, EntriesThatCameBackFromABackupAreReadOnceAndKept) {
+TEST_F(RepairTest, StagedEntriesRestoredFromABackupAreVerifiedOnceAndReused) {
   const fs::path entry = Staged(JobOfFolder());
   const timespec times[2] = {{1'600'000'000, 0}, {1'600'000'000, 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, (entry / "b").c_str(), times, 0), 0);
@@ -436,7 +436,7 @@ TEST_F(RepairTest, EntriesThatCameBackFromABackupAreReadOnceAndKept) {
   EXPECT_EQ(progress_.done, 11) << "the source alone";
 }
 
-TEST_F(RepairTest, EntriesOfEarlierReleasesAreReadOnceAndKept) {
+TEST_F(RepairTest, AStagedEntryWithoutACompleteManifestIsReusedAndItsManifestIsRewritten) {
   const fs::path entry = Staged(JobOfFolder());
   const fs::path manifest = home_ / "staged" / (".manifest-" + entry.filename().string());
   const std::string whole = Text(manifest);
@@ -450,7 +450,7 @@ TEST_F(RepairTest, EntriesOfEarlierReleasesAreReadOnceAndKept) {
   }
 }
 
-TEST_F(RepairTest, ADamagedFolderStaysUntilNoJobRefersToIt) {
+TEST_F(RepairTest, AReplacedDamagedFolderIsRemovedOnlyWhenNoJobRefersToTheEntry) {
   const fs::path entry = Staged(JobOfFolder());
   const std::string name = entry.filename();
   const UniqueFd inside(open((entry / "package").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -467,7 +467,7 @@ TEST_F(RepairTest, ADamagedFolderStaysUntilNoJobRefersToIt) {
   EXPECT_THAT(InStore(), ElementsAre(name));
 }
 
-TEST_F(RepairTest, AFailedRepairKeepsTheOldEntry) {
+TEST_F(RepairTest, ARepairStoppedHalfwayKeepsTheDamagedEntryForTheNextSubmit) {
   const fs::path entry = Staged(JobOfFolder());
   Change(entry, [&] { fs::remove(entry / "b"); });
   const auto store = StagedStore::Open(home_, stop_.get_token());

@@ -80,7 +80,7 @@ TEST_F(PackFolderTest, TarUnpacksTheOriginalTree) {
   EXPECT_EQ(Describe(Unpacked()), Describe(folder_));
 }
 
-TEST_F(PackFolderTest, ASealedFolderIsWritableAfterUnpacking) {
+TEST_F(PackFolderTest, APackedReadOnlyFolderIsWritableByItsOwnerAfterUnpacking) {
   Write("sub/file", "x");
   fs::permissions(folder_ / "sub/file", fs::perms::owner_read);
   fs::permissions(folder_ / "sub", fs::perms::owner_read | fs::perms::owner_exec);
@@ -107,7 +107,7 @@ TEST_F(PackFolderTest, OurArchiveReaderReadsAPackedFolder) {
   EXPECT_FALSE(*reader->Next());
 }
 
-TEST_F(PackFolderTest, RandomTreesComeBack) {
+TEST_F(PackFolderTest, RandomFolderTreesAreEqualAfterPackingAndUnpacking) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     std::mt19937 random(seed);
     fs::remove_all(folder_);
@@ -124,7 +124,7 @@ TEST_F(PackFolderTest, RandomTreesComeBack) {
   }
 }
 
-TEST_F(PackFolderTest, AFileThatBecomesShorterIsNamed) {
+TEST_F(PackFolderTest, PackingFailsWithTheNameOfAFileThatBecomesShorter) {
   Write("a", "first");
   Write("b", "second");
   on_packed_ = [this](int64_t) {
@@ -137,7 +137,7 @@ TEST_F(PackFolderTest, AFileThatBecomesShorterIsNamed) {
   EXPECT_THAT(packed.error().message, testing::HasSubstr("/folder/b: the file became shorter while it was packed"));
 }
 
-TEST_F(PackFolderTest, TheCallerMayStopPacking) {
+TEST_F(PackFolderTest, AnErrorFromTheProgressCallbackStopsPacking) {
   Write("a", "first");
   on_packed_ = [](int64_t) -> Status { return Error{ErrorCode::kUnavailable, "stopped"}; };
   const Status packed = Pack();
@@ -145,7 +145,7 @@ TEST_F(PackFolderTest, TheCallerMayStopPacking) {
   EXPECT_EQ(packed.error().message, "stopped");
 }
 
-TEST_F(PackFolderTest, AFullDiskIsReported) {
+TEST_F(PackFolderTest, PackingToAFullDiskFailsWithCannotWrite) {
   Write("a", std::string(1 << 20, 'x'));
   const UniqueFd full(open("/dev/full", O_RDWR | O_CLOEXEC));
   const Status packed = PackFolder(folder_, full.get(), on_packed_);

@@ -78,21 +78,21 @@ class ProgramsTest : public testing::Test {
   const Instant now_ = RealClock().Now() + std::chrono::hours(1);
 };
 
-TEST_F(ProgramsTest, AreKeptAsTheyAreInAPrivateFolder) {
+TEST_F(ProgramsTest, ProgramsAreStoredUnchangedInAFolderPrivateToTheUser) {
   const fs::path entry = Entry();
   ExpectWhole(entry);
   EXPECT_EQ(Mode(entry), 0700u);
   EXPECT_EQ(Mode(home_ / "programs"), 0700u);
 }
 
-TEST_F(ProgramsTest, AreCopiedOnce) {
+TEST_F(ProgramsTest, UnchangedProgramsAreCopiedToTheStoreOnlyOnce) {
   const fs::path entry = Entry();
   const ino_t inode = Inode(entry / "tony-am");
   EXPECT_EQ(Entry(), entry);
   EXPECT_EQ(Inode(entry / "tony-am"), inode);
 }
 
-TEST_F(ProgramsTest, AreKnownWithoutBeingRead) {
+TEST_F(ProgramsTest, TheIndexOfStoredProgramsListsEachInstalledVersionOnce) {
   const fs::path entry = Entry();
   EXPECT_THAT(Text(home_ / "programs/known"), StartsWith(entry.filename().string() + " tony-am="));
   // Lines of other installations stay, and each installation has only one line.
@@ -106,13 +106,13 @@ TEST_F(ProgramsTest, AreKnownWithoutBeingRead) {
   EXPECT_EQ(std::count(known.begin(), known.end(), '\n'), 2);
 }
 
-TEST_F(ProgramsTest, JustInstalledProgramsAreNotRememberedYet) {
+TEST_F(ProgramsTest, JustInstalledProgramsAreStoredButNotYetListedInTheIndex) {
   const auto kept = Must(StorePrograms(home_, {bin_ / "tony-am", bin_ / "tony-keeper"}, RealClock().Now()));
   ExpectWhole(home_ / "programs" / kept.hash);
   EXPECT_FALSE(fs::exists(home_ / "programs/known")) << "another change in the same tick would not be seen";
 }
 
-TEST_F(ProgramsTest, StayAsTheyWereWhenOthersAreInstalled) {
+TEST_F(ProgramsTest, StoredProgramsStayUnchangedWhenANewVersionIsInstalled) {
   const fs::path entry = Entry();
   Install("tony-am", "the next master");
   EXPECT_NE(Entry(), entry);
@@ -124,7 +124,7 @@ TEST_F(ProgramsTest, StayAsTheyWereWhenOthersAreInstalled) {
   EXPECT_EQ(Entry(), entry) << "the former programs again";
 }
 
-TEST_F(ProgramsTest, AreDistinguishedByNameToo) {
+TEST_F(ProgramsTest, ProgramsWithSwappedContentsAreStoredAsAnotherEntry) {
   const fs::path entry = Entry();
   Install("tony-am", "the keeper");
   Install("tony-keeper", "the master");
@@ -138,7 +138,7 @@ struct Damage {
 
 class DamagedProgramsTest : public ProgramsTest, public testing::WithParamInterface<Damage> {};
 
-TEST_P(DamagedProgramsTest, AreCopiedAgain) {
+TEST_P(DamagedProgramsTest, StoredProgramsAreCopiedAgainWhenDamaged) {
   const fs::path entry = Entry();
   GetParam().done(entry);
   EXPECT_EQ(Entry(), entry);
@@ -154,22 +154,22 @@ void Overwrite(const fs::path& file, std::string_view content) {
 INSTANTIATE_TEST_SUITE_P(
     All, DamagedProgramsTest,
     testing::Values(
-        Damage{"Cut", [](const fs::path& entry) { Overwrite(entry / "tony-am", "the"); }},
+        Damage{"Truncated", [](const fs::path& entry) { Overwrite(entry / "tony-am", "the"); }},
         Damage{"Emptied", [](const fs::path& entry) { Overwrite(entry / "tony-am", ""); }},
-        Damage{"OtherContentOfThatSize", [](const fs::path& entry) { Overwrite(entry / "tony-am", "THE MASTER"); }},
+        Damage{"OtherContentOfTheSameSize", [](const fs::path& entry) { Overwrite(entry / "tony-am", "THE MASTER"); }},
         Damage{"Removed", [](const fs::path& entry) { fs::remove(entry / "tony-am"); }},
         Damage{"NotExecutable", [](const fs::path& entry) { fs::permissions(entry / "tony-am", fs::perms(0400)); }},
-        Damage{"ALink",
+        Damage{"ReplacedByASymlink",
                [](const fs::path& entry) {
                  fs::rename(entry / "tony-am", entry / "other");
                  fs::create_symlink("other", entry / "tony-am");
                }},
-        Damage{"OpenToOthers", [](const fs::path& entry) { fs::permissions(entry, fs::perms(0777)); }},
-        Damage{"InAFolderOpenToOthers",
+        Damage{"FolderWritableByOthers", [](const fs::path& entry) { fs::permissions(entry, fs::perms(0777)); }},
+        Damage{"StoreWritableByItsGroup",
                [](const fs::path& entry) { fs::permissions(entry.parent_path(), fs::perms(0775)); }},
-        Damage{"NoManifest", [](const fs::path& entry) { fs::remove(entry / "manifest"); }},
-        Damage{"ManifestOfNothing", [](const fs::path& entry) { std::ofstream(entry / "manifest") << "x y z\n"; }},
-        Damage{"LeftHalfMade",
+        Damage{"ManifestMissing", [](const fs::path& entry) { fs::remove(entry / "manifest"); }},
+        Damage{"ManifestMalformed", [](const fs::path& entry) { std::ofstream(entry / "manifest") << "x y z\n"; }},
+        Damage{"HalfCopiedByAKilledSubmit",
                [](const fs::path& entry) {
                  fs::remove(entry / "manifest");
                  fs::create_directory(entry.parent_path() / ".new");
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                }}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(ProgramsTest, ProgramsOfAnotherUserAreCopiedAgain_RootOnly) {
+TEST_F(ProgramsTest, StoredProgramsOwnedByAnotherUserAreCopiedAgain_RootOnly) {
   if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
   constexpr uid_t kMallory = 70003;
   const fs::path entry = Entry(), store = entry.parent_path();
@@ -190,7 +190,7 @@ TEST_F(ProgramsTest, ProgramsOfAnotherUserAreCopiedAgain_RootOnly) {
   }
 }
 
-TEST_F(ProgramsTest, AreCopiedOnceByConcurrentSubmits) {
+TEST_F(ProgramsTest, EightConcurrentSubmitsStoreTheProgramsInOneEntry) {
   std::vector<std::string> hashes(8);
   {
     std::vector<std::jthread> threads;
@@ -200,12 +200,12 @@ TEST_F(ProgramsTest, AreCopiedOnceByConcurrentSubmits) {
   ExpectWhole(home_ / "programs" / hashes.front());
 }
 
-TEST_F(ProgramsTest, MissingProgramsAreNamed) {
+TEST_F(ProgramsTest, StoringFailsWithThePathOfAMissingProgram) {
   fs::remove(bin_ / "tony-keeper");
   ExpectError(Keep(), ErrorCode::kNotFound, StrCat("~", (bin_ / "tony-keeper").string()));
 }
 
-TEST_F(ProgramsTest, AreRemovedWhenNoJobRefersToThem) {
+TEST_F(ProgramsTest, TheSweepRemovesStoredProgramsThatNoJobRefersTo) {
   const fs::path old = Entry();
   Install("tony-am", "the next master");
   const fs::path used = Entry();
@@ -228,7 +228,7 @@ TEST_F(ProgramsTest, TheSweepKeepsProgramsThatWereStoredRecently) {
   EXPECT_THAT(swept->names, IsEmpty());
 }
 
-TEST_F(ProgramsTest, AreLeftAloneWhileASubmitIsAboutToReferToThem) {
+TEST_F(ProgramsTest, TheSweepFailsWhileASubmitHoldsStoredPrograms) {
   std::optional<Result<StoredPrograms>> kept = Keep();
   ASSERT_TRUE((*kept).ok());
   EXPECT_EQ(Sweep({}).error().code, ErrorCode::kUnavailable);
@@ -238,7 +238,7 @@ TEST_F(ProgramsTest, AreLeftAloneWhileASubmitIsAboutToReferToThem) {
   EXPECT_EQ(Text(Entry() / "tony-am"), "the master");
 }
 
-TEST_F(ProgramsTest, LeftoversOfDeadSubmitsAreRemoved) {
+TEST_F(ProgramsTest, TheSweepRemovesTemporaryFoldersOfKilledSubmits) {
   const fs::path entry = Entry();
   fs::create_directories(home_ / "programs/.old-abc.1234/x");
   const auto swept = Must(Sweep({entry.filename()}));
@@ -246,7 +246,7 @@ TEST_F(ProgramsTest, LeftoversOfDeadSubmitsAreRemoved) {
   EXPECT_FALSE(fs::exists(home_ / "programs/.old-abc.1234"));
 }
 
-TEST_F(ProgramsTest, WithoutAStoreThereIsNothingToSweep) { EXPECT_TRUE(Sweep({}).ok()); }
+TEST_F(ProgramsTest, TheSweepSucceedsWhenNoProgramStoreExists) { EXPECT_TRUE(Sweep({}).ok()); }
 
 // A file system for `home_` that only this process sees.
 class MountedProgramsTest : public ProgramsTest {
@@ -259,14 +259,14 @@ class MountedProgramsTest : public ProgramsTest {
   void TearDown() override { umount2(home_.c_str(), MNT_DETACH); }
 };
 
-TEST_F(MountedProgramsTest, ProgramsAreNotKeptOnANoexecMount_RootOnly) {
+TEST_F(MountedProgramsTest, StoringProgramsOnANoexecMountFails_RootOnly) {
   if (!Mount(MS_NOEXEC, "size=1m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   ExpectError(Keep(), ErrorCode::kNotPermitted, "~noexec");
   EXPECT_FALSE(AllowsExecution(home_));
   EXPECT_FALSE(AllowsExecution(home_ / "programs")) << "by the nearest folder that is there";
 }
 
-TEST_F(MountedProgramsTest, ProgramsAreNotKeptOnAFullDisk_RootOnly) {
+TEST_F(MountedProgramsTest, StoringProgramsOnAFullDiskFails_RootOnly) {
   if (!Mount(0, "size=64k")) GTEST_SKIP() << "needs to be root, to mount a file system";
   Install("tony-am", std::string(100'000, 'x'));
   const auto kept = Keep();

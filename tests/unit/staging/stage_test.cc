@@ -25,7 +25,7 @@ TEST(Sha256Test, HashesMatchKnownAnswers) {
   EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST_F(StagingTest, FolderIsStagedWithBitsLinksAndEmptyFolders) {
+TEST_F(StagingTest, SrcDirIsStagedWithExecutableBitsSymlinksAndEmptyFolders) {
   Write(src_ / "train.py", "print()");
   Write(src_ / "package/run.sh", "#!/bin/sh");
   fs::permissions(src_ / "package/run.sh", fs::perms(0755));
@@ -57,7 +57,7 @@ ListRemoteFiles ClusterWith(std::map<std::string, std::vector<RemoteFile>> there
   };
 }
 
-TEST_F(StagingTest, RemoteFilesAreNamedAndNotRead) {
+TEST_F(StagingTest, RemoteFilesAreStagedByReferenceWithoutCopyingThem) {
   Write(temp_.path() / "data.csv", "x");
   const RemoteFile a{"a.txt", "/in/a.txt", 5, FromMillis(7), false}, b{"b.txt", "/in/b.txt", 6, FromMillis(8), false},
       venv{"venv", "/venv.zip", 9, FromMillis(9), true};
@@ -80,7 +80,7 @@ TEST_F(StagingTest, RemoteFilesAreNamedAndNotRead) {
   EXPECT_NE(StageIt(spec)->content, staged.content);
 }
 
-TEST_F(StagingTest, TasksGetCopiesOfARemoteSource) {
+TEST_F(StagingTest, TasksReceiveCopiesOfTheFilesOfARemoteSrcDir) {
   const RemoteFile script{"train.py", "/app/train.py", 5, FromMillis(7), false},
       module{"lib/a.py", "/app/lib/a.py", 6, FromMillis(8), false}, packed{"", "/app.zip", 9, FromMillis(9), true};
   look_ = ClusterWith({{"hdfs:///app", {script, module}}, {"hdfs:///app.zip", {packed}}});
@@ -111,7 +111,7 @@ TEST_F(StagingTest, AMissingRemoteFileIsReportedBeforeStaging) {
   EXPECT_EQ(Refused(spec).code, ErrorCode::kInvalid);
 }
 
-TEST_F(StagingTest, ARemoteFileWithATakenNameIsRefused) {
+TEST_F(StagingTest, ARemoteFileWithTheNameOfAnotherResourceIsRefused) {
   const RemoteFile a{"a.txt", "/in/a.txt", 5, FromMillis(7), false};
   look_ = ClusterWith({{"hdfs:///in", {a}}, {"hdfs:///in/a.txt", {a}}});
   Write(temp_.path() / "a.txt", "x");
@@ -148,7 +148,7 @@ TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
   }
 }
 
-TEST_F(StagingTest, EachRelevantChangeMakesAnotherEntry) {
+TEST_F(StagingTest, AChangeOfContentNameLinkOrExecutableBitMakesANewStagedEntry) {
   Write(src_ / "a", "1");
   std::set<fs::path> entries = {Staged(JobOfFolder())};
   const auto expect_new = [&](const char* what) { EXPECT_TRUE(entries.insert(Staged(JobOfFolder())).second) << what; };
@@ -169,7 +169,7 @@ TEST_F(StagingTest, EachRelevantChangeMakesAnotherEntry) {
   EXPECT_FALSE(entries.insert(Staged(JobOfFolder())).second) << "times do not matter";
 }
 
-TEST_F(StagingTest, EntriesGoWhereTheSpecSays) {
+TEST_F(StagingTest, JobFilesRoleFilesAndAmFilesAreStagedInSeparateLists) {
   Write(temp_.path() / "data", "d");
   Write(temp_.path() / "tool", "#!/bin/sh");
   fs::permissions(temp_.path() / "tool", fs::perms(0755));
@@ -247,7 +247,7 @@ TEST_F(StagingTest, FileThatChangesWhileItIsReadIsRefused) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST_F(StagingTest, FileThatVanishesWhileItIsCopiedIsNamed) {
+TEST_F(StagingTest, StagingFailsWithTheNameOfAFileThatVanishesBeforeItIsCopied) {
   Write(src_ / "a", std::string(1 << 20, 'a'));
   Write(src_ / "b", "b");
   const StageWatch watch = {[&](const StageProgress& progress) {
@@ -260,7 +260,7 @@ TEST_F(StagingTest, FileThatVanishesWhileItIsCopiedIsNamed) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST_F(StagingTest, StoreThatLiesInTheSourceIsLeftOut) {
+TEST_F(StagingTest, AStoreInsideSrcDirIsNotStaged) {
   Write(temp_.path() / "train.py", "x");
   JobSpec spec = Job();
   spec.src_dir = temp_.path().string();
@@ -270,7 +270,7 @@ TEST_F(StagingTest, StoreThatLiesInTheSourceIsLeftOut) {
   EXPECT_EQ(Staged(spec), first);
 }
 
-TEST_F(StagingTest, AStopEndsStagingSoonAndLeavesNothing) {
+TEST_F(StagingTest, AStopRequestDuringStagingLeavesNothingInTheStore) {
   Write(src_ / "a", std::string(4 << 20, 'a'));
   const StageWatch watch = {[&](const StageProgress& progress) {
                               if (progress.copied > 0) stop_.request_stop();
@@ -283,7 +283,7 @@ TEST_F(StagingTest, AStopEndsStagingSoonAndLeavesNothing) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST_F(StagingTest, ManySubmitsAtOnceMakeOneEntry) {
+TEST_F(StagingTest, EightConcurrentSubmitsOfTheSameSourcesMakeOneStagedEntry) {
   for (int i = 0; i < 50; ++i) Write(src_ / std::to_string(i), std::string(10'000, 'x'));
   std::atomic<int64_t> copied = 0;
   {
@@ -302,7 +302,7 @@ TEST_F(StagingTest, ManySubmitsAtOnceMakeOneEntry) {
   EXPECT_THAT(InStore(), SizeIs(1));
 }
 
-TEST_F(StagingTest, AHalfMadeEntryOfAKilledSubmitIsMadeAgain) {
+TEST_F(StagingTest, AHalfCopiedEntryOfAKilledSubmitIsReplacedByTheNextSubmit) {
   Write(src_ / "train.py", "x");
   const fs::path entry = Staged(JobOfFolder());
   const std::string name = entry.filename().string();
@@ -326,7 +326,7 @@ TEST_F(StagingTest, AReadOnlyStoreIsReportedInOneLine_NeedsRoot) {
   EXPECT_EQ(staged.error().message, "make " + (home_ / "staged").string() + ": read-only file system");
 }
 
-TEST_F(StagingTest, AFullDiskIsReportedInOneLineAndLeavesNothing_NeedsRoot) {
+TEST_F(StagingTest, StagingToAFullDiskFailsWithThePathOfTheStore_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   fs::create_directory(home_);
   if (mount("none", home_.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "no mounting here";

@@ -33,7 +33,7 @@ class SweepTest : public StagingTest {
   static constexpr Duration kInTheFuture{-3'600'000};
 };
 
-TEST_F(SweepTest, RemovesOldEntriesWithoutReferences) {
+TEST_F(SweepTest, ASweepRemovesOldEntriesThatNoJobRefersTo) {
   Write(src_ / "package/a", "1");
   const fs::path first = Staged(JobOfFolder());
   Write(src_ / "package/a", "2");
@@ -47,7 +47,7 @@ TEST_F(SweepTest, RemovesOldEntriesWithoutReferences) {
   EXPECT_THAT(InStore(), testing::ElementsAre(first.filename().string()));
 }
 
-TEST_F(SweepTest, FailsWhileAnotherProcessIsStaging) {
+TEST_F(SweepTest, ASweepFailsWhileASubmitIsStaging) {
   Write(src_ / "a", "1");
   const fs::path entry = Staged(JobOfFolder());
   {
@@ -62,7 +62,7 @@ TEST_F(SweepTest, FailsWhileAnotherProcessIsStaging) {
   EXPECT_EQ(Staged(JobOfFolder()), entry) << "and it is made again";
 }
 
-TEST_F(SweepTest, DoesNothingWithoutAStore) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
+TEST_F(SweepTest, ASweepRemovesNothingWhenNoStoreExists) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
 
 // Leaves what a submit leaves if it is killed while it makes an entry.
 class SweepBesideASubmitTest : public SweepTest {
@@ -90,7 +90,7 @@ class SweepBesideASubmitTest : public SweepTest {
   std::string name_;
 };
 
-TEST_F(SweepBesideASubmitTest, NothingIsRemovedUnderANameThatASubmitUses) {
+TEST_F(SweepBesideASubmitTest, ASubmitOpensTheStoreOnlyAfterTheSweepHasRemovedHalfMadeEntries) {
   LeaveAHalf(kFiles);
   std::promise<void> looking;
   std::jthread gc([&] {
@@ -113,7 +113,7 @@ TEST_F(SweepBesideASubmitTest, NothingIsRemovedUnderANameThatASubmitUses) {
 }
 
 // The store stays locked from the reading of the jobs' references until every entry to remove has lost its name.
-TEST_F(SweepTest, StagingIsLockedWhileEntriesToRemoveAreChosen) {
+TEST_F(SweepTest, TheStoreStaysLockedUntilAllEntriesToRemoveAreRenamed) {
   // Renaming so many entries takes as long as many tries to lock.
   constexpr int kEntries = 2000;
   for (int i = 0; i < kEntries; ++i) Write(home_ / "staged" / StrCat("entry-", i), "");
@@ -140,7 +140,7 @@ TEST_F(SweepTest, StagingIsLockedWhileEntriesToRemoveAreChosen) {
   EXPECT_EQ(left, 0);
 }
 
-TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
+TEST_F(SweepBesideASubmitTest, SubmitsStageCompleteEntriesWhileAnotherProcessSweepsRepeatedly) {
   const pid_t gc = fork();
   ASSERT_GE(gc, 0);
   if (gc == 0) {
@@ -157,7 +157,7 @@ TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
   waitpid(gc, nullptr, 0);
 }
 
-TEST_F(SweepTest, TwoAtOnceRemoveEverythingAndBothSucceed) {
+TEST_F(SweepTest, TwoConcurrentSweepsBothSucceedAndRemoveEverything) {
   for (int i = 0; i < 1000; ++i) Write(home_ / "staged/.old-x.abcd" / std::to_string(i % 20) / std::to_string(i), "");
   Write(home_ / "staged/.lock", "");
   std::vector<std::jthread> both;

@@ -50,7 +50,7 @@ class UnpackTest : public StagingTest {
   }
 };
 
-TEST_F(UnpackTest, EveryFormIsUnpackedWithBitsLinksAndEmptyFolders) {
+TEST_F(UnpackTest, EveryArchiveFormatIsUnpackedWithExecutableBitsSymlinksAndEmptyFolders) {
   for (const ArchiveForm form : kAllArchiveForms) {
     const fs::path entry = Staged(JobOfArchive(Honest(), form));
     EXPECT_EQ(Text(entry / "app/run.sh"), "#!/bin/sh\necho hi\n");
@@ -67,12 +67,12 @@ TEST_F(UnpackTest, EveryFormIsUnpackedWithBitsLinksAndEmptyFolders) {
   EXPECT_THAT(InStore(), SizeIs(std::size(kAllArchiveForms)));
 }
 
-TEST_F(UnpackTest, FoldersThatHaveNoEntryOfTheirOwnAreMade) {
+TEST_F(UnpackTest, FoldersWithoutAnArchiveEntryOfTheirOwnAreCreated) {
   const fs::path entry = Staged(JobOfArchive({{.name = "./a//b/./c", .content = "c"}}));
   EXPECT_EQ(Text(entry / "a/b/c"), "c");
 }
 
-TEST_F(UnpackTest, HardLinkToAnEarlierFileIsKept) {
+TEST_F(UnpackTest, AHardLinkToAnEarlierFileOfTheArchiveIsUnpacked) {
   const fs::path entry = Staged(
       JobOfArchive({{.name = "a/x", .content = "x"}, {.name = "b/y", .kind = Kind::kHardLink, .content = "a/x"}}));
   EXPECT_EQ(Text(entry / "b/y"), "x");
@@ -82,7 +82,7 @@ TEST_F(UnpackTest, SetuidBitsAreDropped) {
   EXPECT_EQ(Mode(Staged(JobOfArchive({{.name = "su", .content = "x", .mode = 06755}})) / "su"), 0555u);
 }
 
-TEST_F(UnpackTest, NamesThatLeadOutAreRefused) {
+TEST_F(UnpackTest, EntryNamesThatLeadOutsideTheTargetFolderAreRefused) {
   ExpectRefused({{.name = "../escaped", .content = "x"}}, "../escaped", "..");
   ExpectRefused({{.name = "a/../../escaped", .content = "x"}}, "a/../../escaped", "..");
   ExpectRefused({{.name = (temp_.path() / "escaped").string(), .content = "x"}}, (temp_.path() / "escaped").string(),
@@ -90,7 +90,7 @@ TEST_F(UnpackTest, NamesThatLeadOutAreRefused) {
   ExpectRefused({{.name = "..", .kind = Kind::kFolder}}, "../", "..", {ArchiveForm::kTar});
 }
 
-TEST_F(UnpackTest, NamesThroughLinksAreRefused) {
+TEST_F(UnpackTest, EntryNamesThatPassThroughASymlinkAreRefused) {
   const std::string outside = temp_.path().string();
   const BuiltEntry link = {.name = "out", .kind = Kind::kSymlink, .content = outside};
   ExpectRefused({link, {.name = "out/escaped", .content = "x"}}, "out/escaped", "not a folder");
@@ -101,7 +101,7 @@ TEST_F(UnpackTest, NamesThroughLinksAreRefused) {
                 "d/up/up", "not a folder");
 }
 
-TEST_F(UnpackTest, TheLastOfTwoEntriesWithTheSameNameCounts) {
+TEST_F(UnpackTest, TheLastOfTwoArchiveEntriesWithTheSameNameReplacesTheFirst) {
   const fs::path victim = temp_.path() / "victim";
   Write(victim, "untouched");
   const Entries entries = {{.name = "again", .content = "1", .mode = 0755},
@@ -124,7 +124,7 @@ TEST_F(UnpackTest, TheLastOfTwoEntriesWithTheSameNameCounts) {
   }
 }
 
-TEST_F(UnpackTest, ALaterCopyOfAFileKeepsHardLinksToTheEarlierOne) {
+TEST_F(UnpackTest, AHardLinkKeepsTheOldContentWhenALaterEntryReplacesTheLinkedFile) {
   const fs::path entry = Staged(JobOfArchive({{.name = "a", .content = "1"},
                                               {.name = "b", .kind = Kind::kHardLink, .content = "a"},
                                               {.name = "a", .kind = Kind::kHardLink, .content = "a"},
@@ -133,12 +133,12 @@ TEST_F(UnpackTest, ALaterCopyOfAFileKeepsHardLinksToTheEarlierOne) {
   EXPECT_EQ(Text(entry / "b"), "1");
 }
 
-TEST_F(UnpackTest, AFolderIsNeverReplaced) {
+TEST_F(UnpackTest, AnEntryWithTheNameOfAnEarlierFolderIsRefused) {
   ExpectRefused({{.name = "d/", .kind = Kind::kFolder}, {.name = "d", .content = "x"}}, "d",
                 "an earlier folder of the archive has this name", {ArchiveForm::kTar});
 }
 
-TEST_F(UnpackTest, HolesKeepTheirSizeAndTakeNoSpace) {
+TEST_F(UnpackTest, HolesOfSparseFilesInATarKeepTheirSizeAndUseNoDiskSpace) {
   const fs::path folder = temp_.path() / "holes";
   const std::string make = StrCat("mkdir ", folder.string(), " && cd ", folder.string(),
                                   " && truncate -s 1M all && { echo begin; } > begin && truncate -s 1M begin && "
@@ -180,7 +180,7 @@ TEST_F(UnpackTest, DevicesAndPipesAreRefused) {
   ExpectRefused({{.name = "null", .kind = Kind::kDevice}}, "null", "neither", {ArchiveForm::kTar});
 }
 
-TEST_F(UnpackTest, ImpossibleNamesAreRefused) {
+TEST_F(UnpackTest, EntryNamesThatAreTooLongOrNotUtf8AreRefused) {
   ExpectRefused({{.name = "caf\xe9", .content = "x"}}, "caf\xef\xbf\xbd", "not UTF-8");
   ExpectRefused({{.name = std::string(300, 'n'), .content = "x"}}, std::string(300, 'n'), "too long");
   std::string deep;
@@ -188,7 +188,7 @@ TEST_F(UnpackTest, ImpossibleNamesAreRefused) {
   ExpectRefused({{.name = deep + "x", .content = "x"}}, deep.substr(0, 300), "too long");
 }
 
-TEST_F(UnpackTest, NamesAreAcceptedUpToTheirLimits) {
+TEST_F(UnpackTest, EntryNamesUpTo255BytesAndPathsUpTo2048BytesAreAccepted) {
   const std::string longest(255, 'n');
   ExpectRefused({{.name = longest + "n", .content = "x"}}, longest + "n", "the name of the entry is too long");
   ExpectRefused({{.name = longest + "n/x", .content = "x"}}, longest + "n/x", "the name of the entry is too long");
@@ -224,7 +224,7 @@ TEST_F(UnpackTest, ATruncatedArchiveIsRefused) {
   }
 }
 
-TEST_F(UnpackTest, EntriesAreAcceptedUpToTheLimit) {
+TEST_F(UnpackTest, AnArchiveWithMoreEntriesThanTheLimitIsRefused) {
   limits_.entries = 100;
   Entries entries;
   for (int i = 0; i < 100; ++i) entries.push_back({.name = "f" + std::to_string(i)});
@@ -235,7 +235,7 @@ TEST_F(UnpackTest, EntriesAreAcceptedUpToTheLimit) {
   EXPECT_THAT(Refused(JobOfArchive(entries)).message, HasSubstr("more than 100 entries"));
 }
 
-TEST_F(UnpackTest, DecompressionBombsAreBounded) {
+TEST_F(UnpackTest, DecompressionBombsAreRefusedByRatioAndByTotalSize) {
   limits_.bytes = 10 << 20;
   limits_.free_of_ratio = 1 << 20;
   const std::string zeros(8 << 20, '\0');
@@ -247,7 +247,7 @@ TEST_F(UnpackTest, DecompressionBombsAreBounded) {
   ExpectRefused({{.name = "one", .content = zeros}, {.name = "two", .content = zeros}}, "two", "more than 10 MB");
 }
 
-TEST_F(UnpackTest, AStopEndsUnpackingSoonAndLeavesNothing) {
+TEST_F(UnpackTest, AStopRequestDuringUnpackingLeavesNothingInTheStore) {
   const JobSpec spec = JobOfArchive({{.name = "a", .content = std::string(4 << 20, 'x')}});
   const StageWatch watch = {[&](const StageProgress& progress) {
                               if (progress.copied > 0) stop_.request_stop();
@@ -258,7 +258,7 @@ TEST_F(UnpackTest, AStopEndsUnpackingSoonAndLeavesNothing) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST_F(UnpackTest, ArchiveThatChangesMeanwhileIsRefused) {
+TEST_F(UnpackTest, AnArchiveThatChangesDuringUnpackingIsRefused) {
   const JobSpec spec = JobOfArchive({{.name = "a", .content = std::string(1 << 20, 'x')}});
   const StageWatch watch = {[&](const StageProgress& progress) {
                               if (progress.copied > 0) std::ofstream(archive_, std::ios::app) << "more";
@@ -310,7 +310,7 @@ void MendTarChecksums(std::string& tar) {
   }
 }
 
-TEST_F(UnpackTest, MutatedArchivesNeitherCrashNorEscape) {
+TEST_F(UnpackTest, RandomlyMutatedArchivesNeitherCrashNorWriteOutsideTheTargetFolder) {
   // The time is limited, too, because this test runs under sanitizers.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   limits_ = {.entries = 1000, .bytes = 1 << 20, .ratio = 250, .free_of_ratio = 1 << 20};

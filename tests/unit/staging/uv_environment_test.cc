@@ -55,7 +55,7 @@ class UvEnvironmentTest : public LockedTest {
   }
 };
 
-TEST_F(UvEnvironmentTest, AnEnvironmentIsMadeOncePerContent) {
+TEST_F(UvEnvironmentTest, AnEnvironmentIsBuiltOncePerLockFileProjectFileAndPythonVersion) {
   const fs::path first = Made("uv.lock");
   EXPECT_EQ(Text(first / "packages"), "made\n");
   EXPECT_EQ(Mode(first), 0555u);
@@ -71,7 +71,7 @@ TEST_F(UvEnvironmentTest, AnEnvironmentIsMadeOncePerContent) {
   EXPECT_THAT(Text(tools_ / "asked"), HasSubstr("sync --frozen --no-install-project --no-dev"));
 }
 
-TEST_F(UvEnvironmentTest, RequirementsAreAcceptedIfEachHasOneVersion) {
+TEST_F(UvEnvironmentTest, RequirementsFilesWithExactVersionsAreAccepted) {
   Write(src_ / "requirements-gpu.txt",
         "# made by uv\n--index-url https://packages\nsix==1.16.0 \\\n    --hash=sha256:aa\nx @ https://h/x.whl ; a > "
         "b\n");
@@ -79,7 +79,7 @@ TEST_F(UvEnvironmentTest, RequirementsAreAcceptedIfEachHasOneVersion) {
   EXPECT_THAT(Text(tools_ / "asked"), HasSubstr("--require-hashes"));
 }
 
-TEST_F(UvEnvironmentTest, ALineThatIsNotLockedIsRefusedWithItsNumber) {
+TEST_F(UvEnvironmentTest, LockFileLinesWithoutAnExactVersionOrWithALocalPathAreRefused) {
   EXPECT_THAT(RefusedOf("requirements.txt", "six==1.16.0\ntorch>=2\n").message,
               HasSubstr("line 2, \"torch>=2\": expected one version"));
   for (const char* line : {"-e ../mine", "./mine", "/src/mine", "mine @ file:///src/mine"})
@@ -95,7 +95,7 @@ TEST_F(UvEnvironmentTest, ALineThatIsNotLockedIsRefusedWithItsNumber) {
               HasSubstr("line 2"));
 }
 
-TEST_F(UvEnvironmentTest, AFailureOfUvIsQuoted) {
+TEST_F(UvEnvironmentTest, AnErrorOfUvIsQuotedAndADownloadErrorReturnsUnavailable) {
   Write(tools_ / "fails", "Resolved\nerror: no such package: sixx\n");
   Error refused = Refused(JobWith("uv.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -109,7 +109,7 @@ TEST_F(UvEnvironmentTest, AFailureOfUvIsQuoted) {
   EXPECT_THAT(refused.message, HasSubstr("pip install uv"));
 }
 
-TEST_F(UvEnvironmentTest, AStopEndsUvAndLeavesNothing) {
+TEST_F(UvEnvironmentTest, AStopRequestEndsTheWholeProcessGroupOfUv) {
   // Orphans of uv become children of this process, which has to reap them.
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   Write(tools_ / "hangs", "");
@@ -169,18 +169,18 @@ class VenvCheckTest : public StagingTest {
   const fs::path python311_ = temp_.path() / "opt/python3.11";
 };
 
-TEST_F(VenvCheckTest, EnvironmentOfThisMachineIsFine) {
+TEST_F(VenvCheckTest, AnEnvironmentWhosePythonIsOnThisMachineIsAccepted) {
   EXPECT_EQ(Check("venv/bin/python3 train.py"), "");
   EXPECT_EQ(Check("./venv/bin/python -u train.py"), "");
 }
 
-TEST_F(VenvCheckTest, OtherCommandsAreNotChecked) {
+TEST_F(VenvCheckTest, CommandsThatDoNotBeginWithAPathIntoTheEnvironmentAreNotChecked) {
   for (const char* command :
        {"python3 train.py", "/usr/bin/missing", "$VENV/bin/python9", "'venv/bin/python9' x", "echo venv/bin/python9"})
     EXPECT_EQ(Check(command), "") << command;
 }
 
-TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
+TEST_F(VenvCheckTest, AReasonIsGivenWhenTheCommandRunsAPythonOutsideTheEnvironment) {
   for (const char* command :
        {"python3 train.py", "env X=1 python -m pkg", "bash -c 'python3 train.py'", "torchrun train.py",
         "venv/bin/python3 x", "/usr/bin/env python3 x", "source venv/bin/activate; python3.9 x"})
@@ -190,7 +190,7 @@ TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
   EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH again");
 }
 
-TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
+TEST_F(VenvCheckTest, AWrongProgramPathIsRefusedWithTheFolderThatTheEnvironmentHas) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
             "venv/Python/bin/python3: the Python environment does not contain this file; the environment has bin/python3");
   fs::rename(venv_ / "bin", temp_.path() / "bin");
@@ -200,30 +200,30 @@ TEST_F(VenvCheckTest, AMissingProgramIsNamedWithItsActualPath) {
   EXPECT_THAT(Check("venv/bin/ruby"), HasSubstr("does not contain this file"));
 }
 
-TEST_F(VenvCheckTest, LinkToAPythonThatIsNotHereIsRefused) {
+TEST_F(VenvCheckTest, AnEnvironmentWhosePythonSymlinkDanglesIsRefused) {
   fs::remove(python311_);
   EXPECT_EQ(Check("venv/bin/python x"), "venv/bin/python: the link leads to " + python311_.string() +
                                             ", which is not on this machine; the environment was made for another "
                                             "Python");
 }
 
-TEST_F(VenvCheckTest, EnvironmentOfAnotherVersionIsRefused) {
+TEST_F(VenvCheckTest, AnEnvironmentMadeForAnotherPythonVersionIsRefused) {
   Configure("3.9.18");
   EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("was made for Python 3.9, and " + python311_.string()));
 }
 
-TEST_F(VenvCheckTest, ConfigurationThatLeadsNowhereIsRefused) {
+TEST_F(VenvCheckTest, APyvenvCfgWhoseHomeFolderDoesNotExistIsRefused) {
   Write(venv_ / "pyvenv.cfg", "home = /nowhere/bin\n");
   EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("the environment's pyvenv.cfg leads to /nowhere/bin"));
 }
 
-TEST_F(VenvCheckTest, ProgramThatMayNotBeExecutedIsRefused) {
+TEST_F(VenvCheckTest, AProgramWithoutTheExecutableBitIsRefused) {
   Write(venv_ / "bin/tool", "x");
   EXPECT_THAT(Check("venv/bin/tool"), HasSubstr("the program is not executable"));
   EXPECT_THAT(Check("venv/bin"), HasSubstr("not a regular file"));
 }
 
-TEST_F(VenvCheckTest, ScriptOfAnInterpreterThatIsNotHereIsRefused) {
+TEST_F(VenvCheckTest, AScriptWhoseInterpreterDoesNotExistIsRefused) {
   Program(venv_ / "bin/torchrun", "#!/home/ada/venv/bin/python3 -E\nimport torch");
   EXPECT_THAT(Check("venv/bin/torchrun x"), HasSubstr("the first line of the script names /home/ada/venv/bin/python3, which is not"));
   Program(venv_ / "bin/fine", "#! /bin/sh\n");
@@ -274,7 +274,7 @@ class RelocationTest : public StagingTest {
   const fs::path task_ = temp_.path() / "task";
 };
 
-TEST_F(RelocationTest, ProgramsOfAnEnvironmentRunInTheCopy) {
+TEST_F(RelocationTest, ProgramsOfAVenvRunFromTheTasksCopyAfterTheOriginalIsMoved) {
   MakeEnvironment(temp_.path() / "env");
   JobSpec spec = Job();
   spec.python_venv = (temp_.path() / "env").string();
@@ -288,7 +288,7 @@ TEST_F(RelocationTest, ProgramsOfAnEnvironmentRunInTheCopy) {
   EXPECT_TRUE(StageIt(spec).error().message.find("gone") == std::string::npos);
 }
 
-TEST_F(RelocationTest, ProgramsOfAPackedEnvironmentRunInTheCopy) {
+TEST_F(RelocationTest, ProgramsOfAVenvArchiveRunFromTheTasksCopy) {
   MakeEnvironment(temp_.path() / "env");
   ASSERT_EQ(
       std::system(StrCat("tar -C '", (temp_.path() / "env").string(), "' -czf '", archive_.string(), "' .").c_str()),
@@ -301,7 +301,7 @@ TEST_F(RelocationTest, ProgramsOfAPackedEnvironmentRunInTheCopy) {
   EXPECT_EQ(Mode(task_ / "venv/bin/tool") & 0777u, 0555u);
 }
 
-TEST_F(RelocationTest, AnEnvironmentWithinTheSourcesUsesTheTasksFolder) {
+TEST_F(RelocationTest, AVenvInsideSrcDirImportsModulesFromTheTasksFolder) {
   MakeEnvironment(src_ / ".venv");
   Write(src_ / "lib/mine/__init__.py", "import os; where = os.path.dirname(__file__)\n");
   Write(src_ / "flat/__init__.py", "import os; where = os.path.dirname(__file__)\n");
@@ -322,7 +322,7 @@ TEST_F(RelocationTest, AnEnvironmentWithinTheSourcesUsesTheTasksFolder) {
             (task_ / "flat").string());
 }
 
-TEST_F(RelocationTest, AnAbsoluteLinkIntoTheSourcesBecomesRelative) {
+TEST_F(RelocationTest, AnAbsoluteSymlinkIntoSrcDirBecomesRelative) {
   Write(src_ / "v2/train.py", "x");
   fs::create_directory(src_ / "sub");
   fs::create_symlink(src_ / "v2/train.py", src_ / "sub/current.py");
@@ -332,7 +332,7 @@ TEST_F(RelocationTest, AnAbsoluteLinkIntoTheSourcesBecomesRelative) {
   EXPECT_EQ(fs::read_symlink(task_ / "dangling"), src_ / "nowhere");
 }
 
-TEST_F(RelocationTest, ADamagedCopyIsMadeAgain) {
+TEST_F(RelocationTest, AStagedVenvThatLostAProgramIsCopiedAgain) {
   MakeEnvironment(temp_.path() / "env");
   JobSpec spec = Job();
   spec.python_venv = (temp_.path() / "env").string();

@@ -25,7 +25,7 @@ README_LINES = 60  # lines of a folder's README, unless ratchet.json allows more
 # Words that are ten times as frequent in prose that has to be read twice as in the sources of ninja, flux and Nomad.
 RIDDLES = re.compile(
     r"(^(Of|Who|Whoever|What|Nobody|Those|One|So)\b)|\b(whoever|whosoever|anew|all the same|nobody|for so long|is told|"
-    r"are told|was told|told of|and no more|none other|as it comes|whose it is|that there is|there is none|is no \w+)\b",
+    r"are told|was told|told of|and no more|none other|as it comes|whose it is|that there is|there is none|is no (?!longer\b)\w+)\b",
     re.I)  # fmt: skip
 FIRST = re.compile(r"^(Of|Who|Whoever|What|Those|One)\b(?!-)", re.I)  # such a sentence lacks its noun
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
@@ -36,6 +36,7 @@ RIDDLE_NAME = re.compile(r"^(Of|Who|Whoever|What|Nobody|Those|One|So|It)(?=[A-Z]
                          r"Fruitless|AllTheSame|ThatThereIs|AsItComes|(?<![a-z])IsNo(?=[A-Z])")  # fmt: skip
 # A path in prose: a folder of the repository, and more. "runtime/os/{files,users}.h" names two files.
 PATH = re.compile(r"(?<![\w/.$~}-])((?:" + "|".join(map(re.escape, FOLDERS)) + r")[\w./{},*-]*)")
+NAMED_TEST = re.compile(r"`(\w+Test)\.(\w+)`")
 FILE = re.compile(r"`([a-z][a-z0-9_]*\.(?:h|cc))`")
 
 
@@ -171,18 +172,25 @@ class TidyTest(unittest.TestCase):
         self.assertEqual([], dead)
         self.assertEqual(["runtime/os/novel.h", "novel.cc"], list(self.tree.missing("`runtime/os/{files,novel}.h`, `novel.cc`")))
 
-    def test_no_measure_rises(self):
+    def test_pages_name_tests_that_exist(self):
+        sources = [name for name in self.tree.names if name.startswith("tests/") and name.endswith(".cc")]
+        words = {word for name in sources for word in re.findall(r"\w+", read(name))}
+        dead = [f"{name}: {suite}.{test}" for name in self.tree.pages for suite, test in NAMED_TEST.findall(read(name))
+                if not {suite, test} <= words]  # fmt: skip
+        self.assertEqual([], dead)
+
+    def test_no_measure_exceeds_its_number_in_ratchet_json(self):
         allowed = json.loads(RATCHET.read_text(encoding="utf-8"))
         for measure, value in self.tree.measures().items():
             with self.subTest(measure):
                 self.assertLessEqual(value, allowed.get(measure, README_LINES))
 
-    def test_comments_with_a_bad_shape_are_found(self):
+    def test_comments_that_begin_without_a_noun_or_are_too_long_are_found(self):
         text = "// Of many the last.\n// What wraps counts as the line above.\nint a;  // of each\nint b;  // a b c d e f g\n"
         self.assertEqual([1, 3], begins_without_a_noun(text))
         self.assertEqual([4], long_behind_code(text))
 
-    def test_a_riddle_is_counted(self):
+    def test_riddle_words_are_found_in_prose_and_in_test_names(self):
         self.assertEqual(2, len(RIDDLES.findall("Of many nobody")))
         self.assertEqual([], RIDDLES.findall("The newest of several processes wins"))
         self.assertTrue(RIDDLE_NAME.search("WhoHasSpokenMaySpeakAgain"))

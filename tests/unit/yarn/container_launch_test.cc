@@ -32,7 +32,7 @@ Credentials Told(const ContainerLaunch& launch) {
   return credentials;
 }
 
-TEST(ContainerLaunchTest, ALaunchIsReadBackFromItsCredentials) {
+TEST(ContainerLaunchTest, AnExecutorLaunchIsReadBackFromTheContainerCredentials) {
   const ContainerLaunch launch = Launch();
   const auto read = Must(LaunchIn(EncodeCredentials(Told(launch))));
   EXPECT_EQ(read.job, launch.job);
@@ -52,7 +52,7 @@ TEST(ContainerLaunchTest, ALaunchMayLackTlsAndTaskSecrets) {
   EXPECT_EQ(LaunchIn(EncodeCredentials(credentials))->secrets, launch.secrets);
 }
 
-TEST(ContainerLaunchTest, ALaunchMayLackThePlaceOfTheLease) {
+TEST(ContainerLaunchTest, ALaunchWithoutALeaseLocationIsReadBack) {
   ContainerLaunch launch = Launch();
   launch.lease_place = {};
   const Credentials credentials = Told(launch);
@@ -60,7 +60,7 @@ TEST(ContainerLaunchTest, ALaunchMayLackThePlaceOfTheLease) {
   EXPECT_EQ(LaunchIn(EncodeCredentials(credentials))->lease_place, LeasePlace{});
 }
 
-TEST(ContainerLaunchTest, OtherTokensAndSecretsStay) {
+TEST(ContainerLaunchTest, AddingALaunchPreservesOtherTokensAndSecretsInTheCredentials) {
   Credentials credentials;
   credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
   credentials.secrets["of.somebody"] = "x";
@@ -69,7 +69,7 @@ TEST(ContainerLaunchTest, OtherTokensAndSecretsStay) {
   EXPECT_EQ(credentials.secrets.at("of.somebody"), "x");
 }
 
-TEST(ContainerLaunchTest, AMissingSecretIsNamed) {
+TEST(ContainerLaunchTest, AMissingLaunchSecretIsNamedInTheError) {
   for (const char* alias : {"tony.job", "tony.attempt", "tony.token", "tony.lease", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets.erase(alias);
@@ -78,7 +78,7 @@ TEST(ContainerLaunchTest, AMissingSecretIsNamed) {
   }
 }
 
-TEST(ContainerLaunchTest, ADamagedSecretIsNamedAndNotShown) {
+TEST(ContainerLaunchTest, ADamagedLaunchSecretIsNamedInTheErrorWithoutItsValue) {
   for (const char* alias : {"tony.attempt", "tony.lease", "tony.lease-place", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets[alias] = "worker:xyzzy#0";
@@ -90,7 +90,7 @@ TEST(ContainerLaunchTest, ADamagedSecretIsNamedAndNotShown) {
   }
 }
 
-TEST(ContainerLaunchTest, DamagedBytesAreAnErrorOrReadable) {
+TEST(ContainerLaunchTest, RandomlyDamagedLaunchCredentialsDoNotCrashTheReader) {
   const std::string whole = EncodeCredentials(Told(Launch()));
   int errors = 0;
   for (unsigned seed = 0; seed < 3000; ++seed) {

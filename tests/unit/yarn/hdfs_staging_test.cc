@@ -84,7 +84,7 @@ class HdfsStagingTest : public testing::Test {
   StageWatch watch_{.stop = stop_.get_token()};
 };
 
-TEST_F(HdfsStagingTest, SentFilesAndFoldersAreDescribedAsInHdfs) {
+TEST_F(HdfsStagingTest, UploadedFilesAndFoldersAreReturnedWithTheirHdfsPathsSizesAndTimes) {
   const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
                                            {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
   const auto sent = Must(Send(sources));
@@ -109,7 +109,7 @@ TEST_F(HdfsStagingTest, SentFilesAndFoldersAreDescribedAsInHdfs) {
   EXPECT_TRUE(fs::is_empty(store_.scratch));
 }
 
-TEST_F(HdfsStagingTest, TheReasonForBrokenUploadsIsRequested) {
+TEST_F(HdfsStagingTest, AnUploadAboveTheHdfsQuotaFailsWithTheQuotaException) {
   There([](auto& node) { return node.is_over_quota = true; });
   const Error refused = Refused({{"data", "aa", Write("aa", "content")}});
   EXPECT_EQ(refused.code, ErrorCode::kCannotWrite);
@@ -117,7 +117,7 @@ TEST_F(HdfsStagingTest, TheReasonForBrokenUploadsIsRequested) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, AnExistingFileIsNotSentAgain) {
+TEST_F(HdfsStagingTest, AFileThatIsAlreadyInHdfsIsNotUploadedAgain) {
   const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
                                            {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
   StageProgress progress;
@@ -132,7 +132,7 @@ TEST_F(HdfsStagingTest, AnExistingFileIsNotSentAgain) {
   EXPECT_EQ(ToJson(*second), ToJson(*first));
 }
 
-TEST_F(HdfsStagingTest, AFileOfAnotherSizeIsReplaced) {
+TEST_F(HdfsStagingTest, AnHdfsFileOfAnotherSizeThanItsSourceIsReplaced) {
   There([](auto& node) { return node.files["/user/eve/staged/aa"] = "con"; });
   ASSERT_TRUE(Send({{"data", "aa", Write("aa", "content")}}).ok());
   EXPECT_EQ(Files().at("/user/eve/staged/aa"), "content");
@@ -147,7 +147,7 @@ TEST_F(HdfsStagingTest, AHalfUploadedFileIsNotPublished) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
+TEST_F(HdfsStagingTest, ASourceFileThatChangedAfterHashingIsNamedAndNotPublished) {
   const auto source = Must(FileSource("tony-executor", Write("program", "one")));
   EXPECT_EQ(source.name.size(), 64u);
   Write("program", "two");
@@ -157,7 +157,7 @@ TEST_F(HdfsStagingTest, ASourceThatChangedIsNamedAndNotSent) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, ASourceTruncatedDuringTheUploadIsNamed) {
+TEST_F(HdfsStagingTest, ASourceFileTruncatedDuringItsUploadIsNamedInTheError) {
   const fs::path file = Write("aa", std::string(32 << 20, 'x'));
   watch_.on_progress = [&](const StageProgress&) { fs::resize_file(file, 10); };
   const Error error = Refused({{"data", "aa", file}});
@@ -165,13 +165,13 @@ TEST_F(HdfsStagingTest, ASourceTruncatedDuringTheUploadIsNamed) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, AMissingSourceIsNamed) {
+TEST_F(HdfsStagingTest, AMissingSourceFileIsNamedInTheError) {
   const Error error = Refused({{"data", "aa", temp_.path() / "aa"}});
   EXPECT_EQ(error.code, ErrorCode::kInvalid);
   EXPECT_THAT(error.message, HasSubstr("/aa: no such file"));
 }
 
-TEST_F(HdfsStagingTest, AStopEndsAnUploadThatHangs) {
+TEST_F(HdfsStagingTest, AStopRequestCancelsAHangingUpload) {
   There([](auto& node) { return node.server().ReadNoBody(), 0; });
   const std::jthread stopper([this] {
     while (Created() == 0) std::this_thread::yield();
@@ -183,13 +183,13 @@ TEST_F(HdfsStagingTest, AStopEndsAnUploadThatHangs) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, AFolderThatOthersMayUseBecomesPrivate) {
+TEST_F(HdfsStagingTest, AStagingFolderReadableByOthersIsMadePrivate) {
   There([](auto& node) { return node.folders["/user/eve/staged"] = "755"; });
   ASSERT_TRUE(Send({}).ok());
   EXPECT_EQ(There([](auto& node) { return node.folders["/user/eve/staged"]; }), "0700");
 }
 
-TEST_F(HdfsStagingTest, AClusterThatRefusesIsQuoted) {
+TEST_F(HdfsStagingTest, AnAccessDenialByHdfsIsQuotedInTheError) {
   There([](auto& node) {
     node.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve");
     return 0;
@@ -199,7 +199,7 @@ TEST_F(HdfsStagingTest, AClusterThatRefusesIsQuoted) {
   EXPECT_THAT(error.message, HasSubstr("Permission denied: user=eve"));
 }
 
-TEST_F(HdfsStagingTest, ABundleIsUnpackedOnTheNode) {
+TEST_F(HdfsStagingTest, ATarGzFileIsUploadedAsAnArchiveResource) {
   const auto source = Must(FileSource("tony-am", Write("bundle.tar.gz", "archive")));
   const auto sent = Must(Send({source}));
   EXPECT_EQ(sent.at("tony-am").kind, LocalResource::Kind::kArchive);
@@ -207,7 +207,7 @@ TEST_F(HdfsStagingTest, ABundleIsUnpackedOnTheNode) {
   EXPECT_TRUE(source.name.ends_with(".tar.gz"));
 }
 
-TEST(HdfsStagedEntriesTest, EachEntryIsSentOnce) {
+TEST(HdfsStagedEntriesTest, AStagedFileUsedByTheJobAndARoleIsSelectedForUploadOnce) {
   StagedFiles files;
   files.job = {{.name = "data", .path = "/staged/aa"}, {.path = "/staged/bb-tree"}};
   files.roles["worker"] = {{.name = "again", .path = "/staged/aa"}, {.name = "own", .path = "/staged/cc"}};
@@ -279,7 +279,7 @@ class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
   const YarnCluster cluster_{.name_node = {"NN", 9000}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
 };
 
-TEST_F(HdfsSourcesTest, AFileIsDescribedAsInHdfs) {
+TEST_F(HdfsSourcesTest, AnHdfsFileIsFoundWithItsPathSizeAndTime) {
   for (const char* source : {"hdfs://nn:9000/data/x.txt", "hdfs:///data/x.txt"}) {
     const auto found = Must(Look({source, "y", false}));
     EXPECT_EQ(found, (std::vector<RemoteFile>{{"y", "/data/x.txt", 5, modified_, false}})) << source;
@@ -287,14 +287,14 @@ TEST_F(HdfsSourcesTest, AFileIsDescribedAsInHdfs) {
   EXPECT_TRUE(Look({"hdfs:///lib/a.jar", "classes", true})->front().is_packed);
 }
 
-TEST_F(HdfsSourcesTest, AFolderStandsForTheFilesInIt) {
+TEST_F(HdfsSourcesTest, AnHdfsFolderIsExpandedToTheFilesDirectlyInIt) {
   const auto found = Must(Look({"hdfs:///lib", "lib", false}));
   EXPECT_EQ(found, (std::vector<RemoteFile>{{"a.jar", "/lib/a.jar", 1, modified_, false},
                                             {"b.jar", "/lib/b.jar", 2, modified_, false},
                                             {"c", "/lib/c", 0, modified_, false}}));
 }
 
-TEST_F(HdfsSourcesTest, AFolderThatDoesNotFitTheRequestIsRefused) {
+TEST_F(HdfsSourcesTest, AnHdfsFolderIsRejectedIfRenamedPackedEmptyOrOver1000Files) {
   const std::string folder = "the path is a folder in HDFS, whose files a task finds under their own names; expected ";
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
@@ -306,7 +306,7 @@ TEST_F(HdfsSourcesTest, AFolderThatDoesNotFitTheRequestIsRefused) {
             "TonY itself writes a file tony-output.json into the task's folder");
 }
 
-TEST_F(HdfsSourcesTest, ASourceFolderStandsForAllFilesBelowIt) {
+TEST_F(HdfsSourcesTest, AnHdfsSourceFolderIsExpandedToAllFilesInItAndItsSubfolders) {
   const auto found = Must(Look({"hdfs:///app", "", true}));
   EXPECT_EQ(found, (std::vector<RemoteFile>{{"train.py", "/app/train.py", 1, modified_, false},
                                             {"pkg/a.py", "/app/pkg/a.py", 2, modified_, false},
@@ -314,7 +314,7 @@ TEST_F(HdfsSourcesTest, ASourceFolderStandsForAllFilesBelowIt) {
   EXPECT_EQ(*Look({"hdfs:///app.zip", "", true}), (std::vector<RemoteFile>{{"", "/app.zip", 1, modified_, true}}));
 }
 
-TEST_F(HdfsSourcesTest, ASourceThatIsNeitherFolderNorArchiveIsRefused) {
+TEST_F(HdfsSourcesTest, AnHdfsSourceMustBeAReadableNonEmptyFolderOrAnArchive) {
   EXPECT_EQ(Refused({"hdfs:///data/x.txt", "", true}),
             "the path is a file in HDFS; expected a folder, or an archive in .zip, .jar, .tar, .tar.gz or .tgz");
   EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "the path is a folder in HDFS without files");
@@ -322,7 +322,7 @@ TEST_F(HdfsSourcesTest, ASourceThatIsNeitherFolderNorArchiveIsRefused) {
   EXPECT_THAT(Refused({"hdfs:///half", "", true}, ErrorCode::kNotPermitted), HasSubstr("/half/y"));
 }
 
-TEST_F(HdfsSourcesTest, AFileIsRead) {
+TEST_F(HdfsSourcesTest, ReadingFromHdfsReturnsTheBytesOfAFileAndRejectsAFolder) {
   EXPECT_EQ(*ReadFromHdfs(cluster_, "hdfs:///data/x.txt"), "12345");
   for (const auto& [source, why] : std::map<std::string, std::string>{
            {"hdfs:///data/none", "no such file or folder in hdfs://NN:9000"},
@@ -331,7 +331,7 @@ TEST_F(HdfsSourcesTest, AFileIsRead) {
     EXPECT_EQ(ReadFromHdfs(cluster_, source).error().message, why) << source;
 }
 
-TEST_F(HdfsSourcesTest, AMissingFileOrAnotherClusterIsRefused) {
+TEST_F(HdfsSourcesTest, AMissingHdfsFileOrAFileOfAnotherClusterIsRejected) {
   EXPECT_EQ(Refused({"hdfs:///data/none", "none", false}), "no such file or folder in hdfs://NN:9000");
   EXPECT_EQ(Refused({"hdfs://other:9000/data/x.txt", "x.txt", false}),
             "the cluster's HDFS is hdfs://NN:9000; another HDFS is not supported yet");
@@ -344,7 +344,7 @@ TEST_F(HdfsSourcesTest, AnUnreadableFileIsRefusedWithHadoopsMessage) {
     EXPECT_THAT(Refused(file, ErrorCode::kNotPermitted), HasSubstr("Permission denied: user=eve, access=READ"));
 }
 
-TEST_F(HdfsSourcesTest, ANodeGetsTheAddressOfAFile) {
+TEST_F(HdfsSourcesTest, AYarnResourceHasTheHdfsAddressSizeAndTimeOfItsFile) {
   const LocalResource resource = ResourceOf(cluster_, {"y", "/data/x.zip", 5, modified_, true});
   EXPECT_EQ(resource.scheme, "hdfs");
   EXPECT_EQ(resource.host, "NN");

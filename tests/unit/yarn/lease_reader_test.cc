@@ -54,7 +54,7 @@ class LeaseReaderTest : public testing::Test {
                       Duration(40'000)};
 };
 
-TEST_F(LeaseReaderTest, ARecordIsReadByOneRequest) {
+TEST_F(LeaseReaderTest, TheLeaseIsReadByOneHttpRequest) {
   EXPECT_EQ(Read(), LeaseOf(2));
   ASSERT_THAT(first_.server().requests(), SizeIs(1));
   EXPECT_EQ(first_.server().requests()[0].method, "GET");
@@ -69,7 +69,7 @@ TEST_F(LeaseReaderTest, EveryReadGetsTheNewestRecord) {
   EXPECT_EQ(Read(), LeaseOf(3));
 }
 
-TEST_F(LeaseReaderTest, ASecondReadWaitsForTheFirst) {
+TEST_F(LeaseReaderTest, AReadIsIgnoredWhileAnotherReadIsUnderWay) {
   int answers = 0;
   reader_.Read([&](const auto&) { ++answers; });
   reader_.Read([](const auto&) { FAIL(); });
@@ -77,7 +77,7 @@ TEST_F(LeaseReaderTest, ASecondReadWaitsForTheFirst) {
   EXPECT_THAT(first_.server().requests(), SizeIs(1));
 }
 
-TEST_F(LeaseReaderTest, AnAnswerMayDestroyTheReader) {
+TEST_F(LeaseReaderTest, TheReaderCanBeDestroyedInItsOwnCallback) {
   auto reader = std::make_unique<LeaseReader>(loop_, LeasePlace{{{kLoopback, first_.server().port()}}, kFolder, "eve"},
                                               LeaseOf(1), Duration(20'000));
   for (int reads = 0; reads < 2; ++reads) {
@@ -106,7 +106,7 @@ TEST_F(LeaseReaderTest, ANameNodeThatClosesTheConnectionIsPassedOver) {
   EXPECT_EQ(Read(), LeaseOf(3));
 }
 
-TEST_F(LeaseReaderTest, WithoutAnyNameNodeTheRecordIsUnreadable) {
+TEST_F(LeaseReaderTest, ReadingTheLeaseFailsAsUnavailableIfNoNameNodeAnswers) {
   first_.does_not_do = second_.does_not_do = "GETXATTRS";
   ExpectError(Ask(), ErrorCode::kUnavailable, "~closed the connection");
   EXPECT_THAT(first_.server().requests(), SizeIs(1));
@@ -125,7 +125,7 @@ TEST_F(LeaseReaderTest, AMissingRecordInAFolderThatExistsIsNotAnError) {
   EXPECT_EQ(Read(), LeaseOf(3));
 }
 
-TEST_F(LeaseReaderTest, AFolderThatDoesNotExistWasRemoved) {
+TEST_F(LeaseReaderTest, AMissingJobFolderIsReportedAsRemovedAtTheSecondRead) {
   Remove(first_);
   first_.folders.clear();
   EXPECT_EQ(Read(), std::nullopt) << "only the record is known to be missing";
@@ -139,7 +139,7 @@ TEST_F(LeaseReaderTest, ARecordThatIsNotInAnAttributeIsUnreadable) {
   ExpectError(Ask(), ErrorCode::kUnavailable, "~the record is not in an attribute");
 }
 
-TEST_F(LeaseReaderTest, APathWithoutAWebHdfsIsNotARemovedFolder) {
+TEST_F(LeaseReaderTest, A404FromAServerThatIsNotWebHdfsIsNotReportedAsARemovedFolder) {
   first_.answers_all = second_.answers_all = Answered(404, "<html>not here</html>");
   for (int i = 0; i < 3; ++i) ExpectError(Ask(), ErrorCode::kUnavailable, "~HTTP status 404");
 }
@@ -149,15 +149,15 @@ struct BadAnswer {
   ServedAnswer answer;
 };
 const BadAnswer kBadAnswers[] = {
-    {"NoPermission", FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve")},
-    {"SafeMode", FakeNameNode::Refused(403, "RetriableException", "SafeModeException")},
-    {"ADamagedDocument", Answered(200, "{\"XAttrs\":[{\"name\":\"user.tony.bytes\",\"value\":")},
-    {"AnotherDocument", Answered(200, "{\"boolean\":true}")},
-    {"AnAttributeThatIsNotHex", Answered(200, R"({"XAttrs":[{"name":"user.tony.bytes","value":"0x0g"}]})")},
-    {"AnAttributeThatIsNotALease", Answered(200, R"({"XAttrs":[{"name":"user.tony.bytes","value":"0x7b7d"}]})")},
-    {"ARedirect", Answered(307, "", "Location: http://10.0.0.9/x\r\n")},
-    {"AnAnswerThatIsTooLong", Answered(200, std::string(100'000, ' '))},
-    {"TextOfAnotherProtocol", {"SSH-2.0-OpenSSH_9.2\r\n"}},
+    {"DeniedAccessFailsTheRead", FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve")},
+    {"ANameNodeInSafeModeFailsTheRead", FakeNameNode::Refused(403, "RetriableException", "SafeModeException")},
+    {"TruncatedJsonFailsTheRead", Answered(200, "{\"XAttrs\":[{\"name\":\"user.tony.bytes\",\"value\":")},
+    {"JsonWithoutAttributesFailsTheRead", Answered(200, "{\"boolean\":true}")},
+    {"AnAttributeThatIsNotHexFailsTheRead", Answered(200, R"({"XAttrs":[{"name":"user.tony.bytes","value":"0x0g"}]})")},
+    {"AnInvalidLeaseFailsTheRead", Answered(200, R"({"XAttrs":[{"name":"user.tony.bytes","value":"0x7b7d"}]})")},
+    {"ARedirectFailsTheRead", Answered(307, "", "Location: http://10.0.0.9/x\r\n")},
+    {"AnAnswerOf100000BytesFailsTheRead", Answered(200, std::string(100'000, ' '))},
+    {"AnSshBannerFailsTheRead", {"SSH-2.0-OpenSSH_9.2\r\n"}},
 };
 TABLE_TEST(LeaseReaderAnswerTest, kBadAnswers, [](const BadAnswer& row) {
   EventLoop loop;

@@ -151,7 +151,7 @@ class YarnArbiterTest : public testing::Test {
   std::jthread server_;
 };
 
-TEST_F(YarnArbiterTest, TheResourceManagersStateDecidesWhetherAJobHasAMaster) {
+TEST_F(YarnArbiterTest, AJobIsLostOnceTheResourceManagerReportsItsApplicationAsEnded) {
   for (const auto state : {wire::NEW, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING}) {
     RmSays(state);
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
@@ -168,7 +168,7 @@ TEST_F(YarnArbiterTest, TheResourceManagersStateDecidesWhetherAJobHasAMaster) {
   }
 }
 
-TEST_F(YarnArbiterTest, AJobBetweenTwoAttemptsIsKeptAndTheOlderMastersLeadNoMore) {
+TEST_F(YarnArbiterTest, AJobBetweenTwoMasterAttemptsContinuesAndOldMastersLoseLeadership) {
   RuledOnce();
   EXPECT_EQ(arbiter_.Look(records_).oldest_epoch, Epoch{0}) << "an older release's only master has epoch 1";
   RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
@@ -191,7 +191,7 @@ TEST_F(YarnArbiterTest, AJobWhoseMasterNeverRegisteredIsKilledBetweenAttempts) {
   EXPECT_EQ(Killed(), "enough");
 }
 
-TEST_F(YarnArbiterTest, AJobEndsInYarnWithoutItsRecordsAndIsSettledWithTheReason) {
+TEST_F(YarnArbiterTest, AJobIsKilledInYarnWithoutItsRecordsAndThenFinalizedAsKilled) {
   RmSays(wire::RUNNING);
   EXPECT_TRUE(*arbiter_.EndInScheduler(kRuledJob, "nobody answers"));
   EXPECT_EQ(Killed(), "nobody answers");
@@ -211,7 +211,7 @@ TEST_F(YarnArbiterTest, AJobEndsInYarnWithoutItsRecordsAndIsSettledWithTheReason
   EXPECT_EQ(arbiter_.EndWithoutRecords(kRuledJob, "enough", Duration(0)).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnKnowsIsTaken) {
+TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnRecordedIsWrittenToTheJobStatus) {
   RmSays(wire::FINISHED, "killed by its user\nworker:0#1 on n2");
   final_status_ = wire::APP_KILLED;
   ASSERT_TRUE(arbiter_.Settle(records_).ok());
@@ -221,7 +221,7 @@ TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnKnowsIsTaken) {
   EXPECT_EQ((*status)->verdict->message, "killed by its user");
 }
 
-TEST_F(YarnArbiterTest, AnUnknownApplicationIsLostOnlyIfItEverHadAMaster) {
+TEST_F(YarnArbiterTest, AnApplicationUnknownToYarnIsLostOnlyIfItEverHadAMaster) {
   RmForgets();
   EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kNobody);
   EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
@@ -232,7 +232,7 @@ TEST_F(YarnArbiterTest, AnUnknownApplicationIsLostOnlyIfItEverHadAMaster) {
   EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kInfra);
 }
 
-TEST_F(YarnArbiterTest, AJobIsKeptWhileTheResourceManagerDoesNotAnswer) {
+TEST_F(YarnArbiterTest, AJobIsNotFinalizedWhileTheResourceManagerDoesNotAnswer) {
   std::ofstream(temp_.path() / "conf" / "yarn-site.xml")
       << "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>"
       << "</configuration>";
@@ -243,7 +243,7 @@ TEST_F(YarnArbiterTest, AJobIsKeptWhileTheResourceManagerDoesNotAnswer) {
   EXPECT_FALSE(*records_.ReadStatus());
 }
 
-TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
+TEST_F(YarnArbiterTest, AJobWhoseMasterDiedFailsWithClassInfra) {
   RmSays(wire::FAILED, "AM Container exited with exitCode: 137\nFailing this attempt.");
   ASSERT_TRUE(arbiter_.Settle(records_).ok());
   const auto status = records_.ReadStatus();
@@ -255,7 +255,7 @@ TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
   EXPECT_EQ((*status)->tasks.size(), 2u);
 }
 
-TEST_F(YarnArbiterTest, AMissingFileOfTheMasterEndsTheJobAsUserConfig) {
+TEST_F(YarnArbiterTest, AJobFailsWithClassUserConfigIfAFileOfItsMasterIsMissing) {
   RmSays(wire::FAILED,
          "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
          "exitCode: -1000\nFailing this attempt.Diagnostics: [x]File does not exist: hdfs://nn:8020/data/x\njava.io");
@@ -267,7 +267,7 @@ TEST_F(YarnArbiterTest, AMissingFileOfTheMasterEndsTheJobAsUserConfig) {
   EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
 }
 
-TEST_F(YarnArbiterTest, TheVerdictOfADeadMasterHasTheNodesReasonInShort) {
+TEST_F(YarnArbiterTest, TheVerdictAfterAMasterDiedQuotesTheNodesErrorInOneLine) {
   RmSays(wire::FAILED,
          "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
          "exitCode: 126\nFailing this attempt.Diagnostics: [2026-11-21 07:44:31.200]Exception from "
@@ -288,7 +288,7 @@ TEST_F(YarnArbiterTest, AJobKilledInYarnEndsAsKilled) {
   EXPECT_EQ((*end)->verdict->message, "killed in YARN: killed by user admin");
 }
 
-TEST_F(YarnArbiterTest, AJobThatYarnEndsAfterItsLifetimeEndsAsTimeout) {
+TEST_F(YarnArbiterTest, AJobThatYarnKillsAfterItsLifetimeFailsWithClassTimeout) {
   RmSays(wire::KILLED, "Application is killed by ResourceManager as it has exceeded the lifetime period.");
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
@@ -296,7 +296,7 @@ TEST_F(YarnArbiterTest, AJobThatYarnEndsAfterItsLifetimeEndsAsTimeout) {
   EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kTimeout);
 }
 
-TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
+TEST_F(YarnArbiterTest, AVerdictInTheJobStatusIsNotReplacedByTheYarnState) {
   JobStatus status = *InitialStatus(records_);
   EndStatus(status, Verdict(), FromMillis(8'000));
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
@@ -343,7 +343,7 @@ TEST_F(SettledTest, AFinalizedJobTakesNoFurtherDecisions) {
   EXPECT_FALSE(Decided(3, {JobEnded()}));
 }
 
-TEST_F(SettledTest, TheVerdictInTheJournalCounts) {
+TEST_F(SettledTest, TheVerdictInTheJournalOverridesTheStateInYarn) {
   Verdict verdict;
   verdict.state = FinalState::kFailed;
   verdict.cls = OutcomeClass::kUserError;
@@ -364,7 +364,7 @@ TEST_F(SettledTest, TheVerdictInTheJournalCounts) {
   EXPECT_EQ(status.tasks[1].attempt, 0);
 }
 
-TEST_F(SettledTest, AJobWithADamagedJournalIsFinalizedToo) {
+TEST_F(SettledTest, AJobIsFinalizedWithADamagedJournalButNotWhileHdfsIsUnavailable) {
   ASSERT_TRUE(*journal_->Add(Epoch{1}, 2, "the first one is missing"));
   RmSays(wire::FAILED, "gone");
   EXPECT_EQ(Settled().verdict->message, "the application master ended without a verdict: gone");
@@ -388,7 +388,7 @@ TEST_F(SettledTest, ALaterClientFinalizesTheJobWithTheSameStatus) {
 }
 
 // The master's last status was still being written when the ResourceManager gave the master up.
-TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
+TEST_F(SettledTest, FinalizingDoesNotReplaceAVerdictThatTheMasterWroteBeforeTheSeal) {
   RmSays(wire::FAILED, "ApplicationMaster timed out");
   JobStatus status = *InitialStatus(records_);
   EndStatus(status, Verdict(), FromMillis(8'000));
@@ -412,7 +412,7 @@ TEST(YarnVerdictTest, AMasterThatStartedTooLateIsReportedAsATimeout) {
             "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
 }
 
-TEST_F(YarnArbiterTest, AWaitingJobIsKilledInYarnUnlessTheKillMayBeVoid) {
+TEST_F(YarnArbiterTest, AWaitingJobIsKilledInYarnUnlessTheKillNamesAnotherOwnerAWatcherOrADelay) {
   RmSays(wire::ACCEPTED);
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "watched", .if_watcher = {"w"}}));
@@ -426,7 +426,7 @@ TEST_F(YarnArbiterTest, AWaitingJobIsKilledInYarnUnlessTheKillMayBeVoid) {
   EXPECT_EQ(Killed(), "plain");
 }
 
-TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
+TEST_F(YarnArbiterTest, AJobUnknownToYarnIsKilledByAnUnmanagedSubmissionInItsPlace) {
   RmForgets();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(Submitted());
@@ -441,14 +441,14 @@ TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
   EXPECT_EQ(Killed(), "ours");
 }
 
-TEST_F(YarnArbiterTest, AnUnknownJobThatHadAMasterIsNotSubmitted) {
+TEST_F(YarnArbiterTest, AJobThatYarnForgotAfterItHadAMasterIsNotSubmittedAgain) {
   RmForgets();
   RuledOnce();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "late"}));
   EXPECT_FALSE(Submitted());
 }
 
-TEST_F(YarnArbiterTest, ASubmissionIsMadeFromTheRecordsOnly) {
+TEST_F(YarnArbiterTest, AYarnSubmissionIsBuiltFromTheRecordsOfTheJobAndShowsNoSecret) {
   Put("token", std::string(2 * kJobTokenBytes, 'a'));
   const auto certificates =
       Must(MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1)));
@@ -490,7 +490,7 @@ std::string Why(const std::string& diagnostics, ApplicationState state = Applica
   return AmWaitReason({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
 }
 
-TEST(MasterWaitTest, AFullShareForMastersIsReportedWithItsAmounts) {
+TEST(MasterWaitTest, AnExceededLimitForApplicationMastersIsReportedWithItsAmounts) {
   const std::string details =
       "Details : AM Partition = <DEFAULT_PARTITION>; AM Resource Request = <memory:8192, vCores:32, yarn.io/gpu: 0>; "
       "Queue Resource Limit for AM = <memory:26240, vCores:103, yarn.io/gpu: 6>; User AM Resource Limit of the queue = "
@@ -507,7 +507,7 @@ TEST(MasterWaitTest, AFullShareForMastersIsReportedWithItsAmounts) {
             "requests 8192 MB and 32 vcores");
 }
 
-TEST(MasterWaitTest, AFullQueueIsReportedWithItsShares) {
+TEST(MasterWaitTest, AFullQueueIsReportedWithItsUsedPercentageAndLimit) {
   EXPECT_EQ(Why("[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
                 "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = "
                 "50.0 % ; Queue's Absolute used capacity = 100.0 % ; Queue's Absolute max capacity = 100.0 % ; "),
@@ -537,14 +537,14 @@ TEST(MasterWaitTest, AQueueWithRoomIsNotCalledFull) {
             "its limit is 100.0 %; jobs use all 4 GPUs of the nodes");
 }
 
-TEST(MasterWaitTest, ALabelWithoutNodesIsReported) {
+TEST(MasterWaitTest, ANodeLabelWithoutRunningNodesIsReported) {
   EXPECT_EQ(
       Why("Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = big ; "
           "Partition Resource = <memory:0, vCores:0> ; Queue's Absolute used capacity = 0.0 % ; "),
       "waits for its application master: no running node has the label big");
 }
 
-TEST(MasterWaitTest, StartsInProgressAndUnknownReasonsAreReported) {
+TEST(MasterWaitTest, EachPhaseOfAMasterStartHasItsOwnPendingReason) {
   EXPECT_EQ(Why("[x] Scheduler has assigned a container for AM, waiting for AM container to be launched"),
             "waits for its application master: the container of the application master is being started");
   EXPECT_EQ(Why("AM container is launched, waiting for AM container to Register with RM"),
@@ -615,7 +615,7 @@ class YarnJobPlaceTest : public hadoop::ServedNameNodeTest {
   const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
 };
 
-TEST_F(YarnJobPlaceTest, AllRecordsOfASinglePutAreStored) {
+TEST_F(YarnJobPlaceTest, PutRecordsStoresAllGivenRecordsOfAJob) {
   const std::string large(20'000, 'x');
   ASSERT_TRUE(
       PutRecords(cluster_, kPlacedJob, {{"token", "abc"}, {"conf.json", large}, {"secrets", std::nullopt}}).ok());
@@ -625,14 +625,14 @@ TEST_F(YarnJobPlaceTest, AllRecordsOfASinglePutAreStored) {
   EXPECT_EQ(Bytes(records, "secrets"), "none");
 }
 
-TEST_F(YarnJobPlaceTest, ARecordThatCannotBePutIsNamed) {
+TEST_F(YarnJobPlaceTest, ARecordThatHdfsRejectsIsNamedInTheError) {
   Refuse();
   const Status put = PutRecords(cluster_, kPlacedJob, {{"secrets", std::nullopt}, {"token", "abc"}});
   ASSERT_FALSE(put.ok());
   EXPECT_THAT(put.error().message, ::testing::HasSubstr(JobFolderOf(cluster_, kPlacedJob).path + "/token"));
 }
 
-TEST_F(YarnJobPlaceTest, AKnownRecordIsNotRequested) {
+TEST_F(YarnJobPlaceTest, ACachedRecordIsReadWithoutARequestToHdfs) {
   Refuse();
   const JobRecords records = RecordsOf(cluster_, kPlacedJob, {{"token", "abc"}});
   EXPECT_EQ(Bytes(records, "token"), "abc");

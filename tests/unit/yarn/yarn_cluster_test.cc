@@ -75,14 +75,14 @@ TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
 }
 
 // Newer NameNodes serve WebHDFS whatever this setting is, so their answer decides.
-TEST(YarnClusterTest, SettingsThatTheServersDecideAreOnlyNoted) {
+TEST(YarnClusterTest, WebHdfsAndRpcProtectionSettingsAreRecordedWithoutAnError) {
   EXPECT_TRUE(ClusterWith({{"dfs.webhdfs.enabled", "false"}})->has_webhdfs_off);
   EXPECT_FALSE(ClusterWith({})->has_webhdfs_off);
   EXPECT_EQ(ClusterWith({{"hadoop.rpc.protection", "privacy"}})->rpc_protection, "privacy");
   EXPECT_EQ(ClusterWith({})->rpc_protection, "authentication");
 }
 
-TEST(YarnClusterTest, AnUnusableValueIsNamedByFileAndKey) {
+TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "file:///"}}),
             "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "hdfs://nn:0"}}),
@@ -102,7 +102,7 @@ TEST(YarnClusterTest, AnUnusableValueIsNamedByFileAndKey) {
             "supported yet");
 }
 
-TEST(YarnClusterTest, AMasterReadsTheClusterOfItsClient) {
+TEST(YarnClusterTest, TheClusterTextThatAClientWritesIsReadBackByTheMaster) {
   const auto cluster = Must(ClusterWith({}));
   const std::string text = ToText(cluster);
   const auto read = Must(YarnClusterFromText(text));
@@ -112,7 +112,7 @@ TEST(YarnClusterTest, AMasterReadsTheClusterOfItsClient) {
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
 }
 
-TEST(YarnClusterTest, AJobsPageIsAtTheResourceManagersProxy) {
+TEST(YarnClusterTest, TheJobPageUrlUsesTheWebProxyAndDefaultsToTheResourceManager) {
   const auto page = [](Site changes) { return PageOf(*ClusterWith(std::move(changes)), {"application_1_2"}); };
   EXPECT_EQ(page({}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "web:1"}}), "http://web:1/proxy/application_1_2/");
@@ -127,7 +127,7 @@ TEST(YarnClusterTest, AJobsPageIsAtTheResourceManagersProxy) {
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "nonsense:x"}}), "") << "no job needs it";
 }
 
-TEST(YarnClusterTest, TheTextOfAReleaseWithoutPagesIsRead) {
+TEST(YarnClusterTest, TheClusterTextOfAReleaseWithoutJobPagesIsRead) {
   const auto read = Must(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve"));
   EXPECT_EQ(PageOf(read, {"application_1_2"}), "");
 }
@@ -173,7 +173,7 @@ class YarnConfiguredTest : public testing::Test {
   const TempFolder temp_;
 };
 
-TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesOverrideTheVariable) {
+TEST_F(YarnConfiguredTest, SiteFilesOfAJobOverrideHadoopConfDir) {
   EXPECT_EQ(Of(SiteFiles()), "conf:8032 conf:9000");
   const std::string yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"));
   const std::string hdfs =
@@ -186,12 +186,12 @@ TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesOverrideTheVariable) {
   EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
 }
 
-TEST_F(YarnConfiguredTest, FinalValuesOfTheAdministratorStay) {
+TEST_F(YarnConfiguredTest, SiteFilesOfAJobCannotOverrideValuesMarkedFinal) {
   Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf", "<final>true</final>"));
   EXPECT_EQ(Of(SiteFiles{.yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"))}), "conf:8032 conf:9000");
 }
 
-TEST_F(YarnConfiguredTest, ABadSiteFileIsNamedByKeyAndFile) {
+TEST_F(YarnConfiguredTest, AMissingOrMalformedSiteFileIsNamedByKeyAndPath) {
   EXPECT_EQ(Of(SiteFiles{.yarn = Path("none.xml")}),
             "tony.application.yarn-conf-path: " + Path("none.xml") + ": no such file");
   std::ofstream(Path("broken.xml")) << "<configuration>\n<property>";
@@ -203,7 +203,7 @@ TEST_F(YarnConfiguredTest, ABadSiteFileIsNamedByKeyAndFile) {
   EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR is not set: expected"));
 }
 
-TEST_F(YarnConfiguredTest, AJobIsFoundInTheClusterOfItsNote) {
+TEST_F(YarnConfiguredTest, AJobIsFoundInTheClusterRecordedForItInTonyHome) {
   Note(kNoted, "noted", std::chrono::seconds(0));
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3") << "whatever the variable says";
   EXPECT_EQ(Of(kAnotherJob), "conf:8032 conf:9000");
@@ -214,7 +214,7 @@ TEST_F(YarnConfiguredTest, AJobIsFoundInTheClusterOfItsNote) {
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
 }
 
-TEST_F(YarnConfiguredTest, AListedJobIsFoundByItsIdWithoutTheVariable) {
+TEST_F(YarnConfiguredTest, WithoutHadoopConfDirAnUnrecordedJobIsSearchedInARecordedCluster) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
   EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
@@ -223,7 +223,7 @@ TEST_F(YarnConfiguredTest, AListedJobIsFoundByItsIdWithoutTheVariable) {
   EXPECT_EQ(Of(kAnotherJob), Of(JobId()));
 }
 
-TEST_F(YarnConfiguredTest, TheNewestNoteNamesTheClusterWithoutTheVariable) {
+TEST_F(YarnConfiguredTest, WithoutHadoopConfDirTheMostRecentlyRecordedClusterIsTheDefault) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured({}).ok());
   Note(kNoted, "older", std::chrono::seconds(60));
@@ -235,7 +235,7 @@ TEST_F(YarnConfiguredTest, TheNewestNoteNamesTheClusterWithoutTheVariable) {
   EXPECT_EQ(Of(JobId()), "older:1 older:3");
 }
 
-TEST_F(YarnConfiguredTest, ADamagedNoteIsNamed) {
+TEST_F(YarnConfiguredTest, ADamagedClusterRecordIsNamedInTheError) {
   ASSERT_TRUE(NoteCluster(kNoted, "rm:1").ok());
   EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six to eight words");
 }
@@ -252,7 +252,7 @@ class NoteGarbageTest : public YarnConfiguredTest {
   bool IsNoted(const JobId& job) const { return fs::exists(FileOf(job)); }
 };
 
-TEST_F(NoteGarbageTest, OldNotesAreRemovedWithTheirJobsAndTheRestIsReported) {
+TEST_F(NoteGarbageTest, ClusterRecordsOfRemovedJobsAreDeletedAndRetainedRecordsAreReported) {
   const JobId gone{"application_1700000000000_0003"}, dead{"application_1700000000000_0004"};
   const JobId fresh{"application_1700000000000_0005"}, damaged{"application_1700000000000_0006"};
   Note(gone, "noted", std::chrono::hours(9));
@@ -287,7 +287,7 @@ TEST_F(NoteGarbageTest, OldNotesAreRemovedWithTheirJobsAndTheRestIsReported) {
   EXPECT_TRUE(IsNoted(kNoted) && IsNoted(dead) && IsNoted(fresh) && IsNoted(damaged));
 }
 
-TEST_F(NoteGarbageTest, NoClusterIsQueriedWithoutNotes) {
+TEST_F(NoteGarbageTest, NoClusterIsQueriedIfNoClusterRecordExists) {
   const Garbage garbage = Collect([](const YarnCluster&) -> Result<std::set<std::string>> {
     ADD_FAILURE() << "asked";
     return std::set<std::string>();
@@ -323,7 +323,7 @@ std::vector<std::string> NastyTexts(unsigned seed, int count) {
   return texts;
 }
 
-TEST(LaunchTextTest, AValueReachesTheContainerAsItIs) {
+TEST(LaunchTextTest, AnEnvironmentValueReachesTheContainerUnchanged) {
   const auto texts = NastyTexts(1, 2000);
   std::string script = "set -o pipefail -e\n", expected;
   for (const std::string& text : texts) {
@@ -377,7 +377,7 @@ std::vector<std::string> NamesOf(const LaunchContext& context) {
   return names;
 }
 
-TEST(ExecutorContextTest, TheJobSetsWhichUsersMayViewAndModifyIt) {
+TEST(ExecutorContextTest, TheJobSpecSetsTheUsersWhoMayViewAndModifyTheApplication) {
   ExecutorInputs job = Job();
   EXPECT_EQ(ContextOf(job).view_acl, " ") << "nobody but the user";
   EXPECT_EQ(ContextOf(job).modify_acl, " ");
@@ -394,7 +394,7 @@ std::string Shown(const LaunchContext& context) {
   return text;
 }
 
-TEST(ExecutorContextTest, TheCredentialsHoldTheExecutorsLaunch) {
+TEST(ExecutorContextTest, TheContainerCredentialsContainTheExecutorsLaunchData) {
   ExecutorInputs job = Job();
   job.credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
   const LaunchContext context = ContextOf(job);
@@ -411,13 +411,13 @@ TEST(ExecutorContextTest, TheCredentialsHoldTheExecutorsLaunch) {
   EXPECT_EQ(launch.staged, expected);
 }
 
-TEST(ExecutorContextTest, AnExecutorGetsItsProgramAndTheFilesOfItsRole) {
+TEST(ExecutorContextTest, AContainerReceivesTheExecutorProgramAndTheFilesOfItsRole) {
   const LaunchContext context = ContextOf(Job());
   EXPECT_THAT(NamesOf(context), ElementsAre("aa", "bb-tree", "cc", "tony-executor"));
   EXPECT_EQ(context.files.at("cc").path, "/staged/cc");
 }
 
-TEST(ExecutorContextTest, NothingPrivateIsShownByTheNode) {
+TEST(ExecutorContextTest, SecretsAreNotInTheCommandOrEnvironmentThatTheNodeShows) {
   const std::string shown = Shown(ContextOf(Job()));
   for (const char* secret : {"aaaa", "PEM", "sesame", "xyzzy", "plugh"}) EXPECT_THAT(shown, Not(HasSubstr(secret)));
   EXPECT_THAT(shown, HasSubstr("\nYARN_CONTAINER_RUNTIME_TYPE=docker"));
@@ -425,12 +425,12 @@ TEST(ExecutorContextTest, NothingPrivateIsShownByTheNode) {
   EXPECT_THAT(shown, HasSubstr("\nTONY_JOB_ID=application_1700000000000_0001"));
 }
 
-TEST(ExecutorContextTest, TheCommandIsTheExecutorAndItsLog) {
+TEST(ExecutorContextTest, TheContainerCommandStartsTheExecutorAndRedirectsItsLogs) {
   EXPECT_EQ(ContextOf(Job()).command,
             "exec ./tony-executor --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>>'<LOG_DIR>/stderr'");
 }
 
-TEST(ExecutorContextTest, ALargeSpecIsAFile) {
+TEST(ExecutorContextTest, ALargeJobSpecIsPassedAsAFileInsteadOfInTheCredentials) {
   ExecutorInputs job = Job();
   job.spec.execution_env["LARGE"] = std::string(kLargestSpecInLaunch, 'x');
   const auto without = MakeExecutorContext(job, {.attempt = {{"worker", 0}, 1}});
@@ -443,7 +443,7 @@ TEST(ExecutorContextTest, ALargeSpecIsAFile) {
   EXPECT_LT(EncodeCredentials(context.credentials).size(), 4096u);
 }
 
-TEST(ExecutorContextTest, AFileThatWasNotSentIsNamed) {
+TEST(ExecutorContextTest, AFileThatWasNotUploadedToHdfsIsNamedInTheError) {
   ExecutorInputs job = Job();
   job.files.erase("cc");
   const auto context = MakeExecutorContext(job, {.attempt = {{"worker", 0}, 1}});
@@ -452,7 +452,7 @@ TEST(ExecutorContextTest, AFileThatWasNotSentIsNamed) {
   EXPECT_TRUE(MakeExecutorContext(job, {.attempt = {{"ps", 0}, 1}}).ok());
 }
 
-TEST(MasterContextTest, TheMasterStartsByTheLoaderOfItsBundle) {
+TEST(MasterContextTest, TheMasterIsStartedByTheDynamicLoaderInItsBundle) {
   AmInputs master;
   master.job = {"application_1_0001"};
   master.program = "tony-yarn-am";

@@ -170,81 +170,81 @@ const TestRow kAsks[] = {
     {"WantedContainersAreRequestedOnce",
      {{"workers 2 | want worker:1 | waiting | has-news | exchange | sent", "2 wait | news | 1/1 *=2"},
       {"size 0 | has-news | exchange | sent", "256 MB, 1 cores | no news | nothing"}}},
-    {"EachHostAndItsRackGetTheWholeCount",
+    {"RequestRowsForEachHostAndItsRackHaveTheWholeCount",
      {{"nodes n1:8192 n2:8192:8192 | workers 3 | exchange | sent", "1/1 /rack=3, 1/1 n1=3, 1/1 n2=3, 1/1 *=3"}}},
-    {"RolesDifferInPriorityAndSizesInRequestId",
+    {"EachRoleHasItsOwnPriorityAndEachSizeItsOwnRequestId",
      {{"want worker:0 | want ps:0 512MB | want worker:1 512MB | want worker:2 512MB gpu | exchange | sent | label 3",
        "1/1 *=1, 2/2 *=1, 1/3 *=1, 1/4 *=1 | label gpu"},
       {"exchange +2/3/512", "gave worker:1 in 2"}}},
-    {"SpreadTasksAreDividedAmongHostsAndNotRelaxed",
+    {"SpreadTasksAreDividedAmongHostsWithoutRelaxedLocality",
      {{"nodes n1:8192 n2:8192:7936 n3:8192 | want worker:0 spread | want worker:1 spread | want worker:2 spread", ""},
       {"want worker:3 spread | want worker:4 spread | exchange | sent | relaxed",
        "1/1 /rack=5, 1/1 n1=2, 1/1 n2=1, 1/1 n3=2, 1/1 *=5 | 0 relaxed"}}},
-    {"AnotherSpreadTaskGoesToTheHostWithTheFewest",
+    {"ALaterSpreadTaskIsRequestedOnTheHostWithTheFewestTasks",
      {{"nodes n1:8192 n2:4096 | want worker:0 spread | exchange | exchange +2 | exchange", "gave worker:0 in 2"},
       {"want worker:1 spread | exchange | sent", "1/1 /rack=1, 1/1 n2=1, 1/1 *=1"},
       {"exchange -2 | nodes n1:8192 n2:4096 | exchange | sent",  // container 2 has ended
        "1/1 /rack=1, 1/1 n1=1, 1/1 n2=0, 1/1 *=1"}}},
     {"SpreadTasksMayGoAnywhereIfNoHostIsKnown",
      {{"want worker:0 spread | exchange | sent | relaxed", "1/1 *=1 | 1 relaxed"}}},
-    {"HostsToAvoidAreSentUntilAnAnswerComes",
+    {"AvoidedHostsAreSentAgainUntilTheResourceManagerAnswers",
      {{"nodes n1:8192 n2:8192 | workers 1 | exchange | avoid n1 | next | avoided | sent",
        "n1 | 1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1"},
       {"unanswered | exchange | avoided | exchange | avoided", "n1 | nothing"},
       {"avoid | exchange | avoided-no-longer | has-news", "n1 | no news"}}},
-    {"HostsThatCannotHoldATaskAreLeftOut",
+    {"NoContainerIsRequestedOnHostsThatCannotHoldTheTask",
      {{"nodes labelled:8192 sick:8192 gpu:8192 small:128 plain:8192 | want plain:0 | want fast:0 0MB fast", ""},
       // Only rows for "*" carry a label.
       {"want gpu:0 0MB 1gpus | exchange | sent | label 0 | label 4",
        "1/1 /rack=1, 1/1 gpu=1, 1/1 plain=1, 1/1 *=1, 2/2 /rack=1, 2/2 labelled=1, 2/2 *=1, 3/3 /rack=1, 3/3 gpu=1, "
        "3/3 *=1 | label  | label "}}},
-    {"NothingIsSentForGrantsThatTheResourceManagerCounts",
+    {"GrantsNeedNoRequestUpdateBecauseTheResourceManagerSubtractsThem",
      {{"nodes n1:8192 | workers 3 | exchange | exchange +2 +3 | exchange | sent",
        "gave worker:0 in 2, worker:1 in 3 | nothing"}}},
-    {"LeftoverRowsAreSetToZero",
+    {"RequestRowsAreSetToZeroOnceAllContainersAreGranted",
      {{"nodes n1:8192 n2:8192 | workers 1 | exchange | exchange +2 | exchange | sent | exchange | sent",
        "gave worker:0 in 2 | 1/1 /rack=0, 1/1 n1=0, 1/1 n2=0, 1/1 *=0 | nothing"}}},
     {"RequestRowsMoveToHostsThatHaveRoomNow",
      {{"nodes n1:8192 | workers 1 | exchange | nodes n2:8192 | exchange | sent | nodes n2:8192:256 | has-news",
        "1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1 | no news"}}},
     // The grant answers an older row, whose count the newest row has overwritten.
-    {"AGrantForAnOverwrittenRowCorrectsTheCount",
+    {"AGrantForAnOverwrittenRequestRowCorrectsTheRequestedCount",
      {{"workers 3 | exchange +2 | exchange | sent", "gave worker:0 in 2 | 1/1 *=2"}}},
-    {"SurplusAndTooSmallGrantsAreReleasedAndRequestedAgain",
+    {"SurplusContainersAreReleasedAndTooSmallContainersAreReplaced",
      {{"workers 1 | exchange | exchange +2/1/128 +3/99 | exchange | released | sent", "gave nothing | 2, 3 | 1/1 *=1"},
       {"exchange +4/1/1024 +5 -2 -3 | exchange | released", "gave worker:0 in 4 | 5"}}},
-    {"AGrantWithoutItsGpuIsTooSmall",
+    {"AContainerGrantedWithoutTheRequestedGpusIsNotGivenToTheTask",
      {{"want worker:0 2gpus | exchange | size 0 | exchange +2 | exchange +3/1/256/2",
        "256 MB, 1 cores, 2 yarn.io/gpu | gave nothing | gave worker:0 in 3"}}},
     // A CapacityScheduler counts only memory by default.
-    {"AGrantWithFewerVcoresIsTaken", {{"want worker:0 4cores | exchange | exchange +2", "gave worker:0 in 2"}}},
-    {"AContainerThatIsGrantedTwiceIsGivenOnce",
+    {"AGrantWithFewerVcoresIsAccepted", {{"want worker:0 4cores | exchange | exchange +2", "gave worker:0 in 2"}}},
+    {"AContainerReportedAsGrantedTwiceIsGivenToOneTaskOnly",
      {{"workers 2 | exchange | exchange +2 | exchange +2 | waiting | exchange | released",
        "gave worker:0 in 2 | gave nothing | 1 wait | nothing"}}},
-    {"AReleaseIsRepeatedUntilTheEndIsReported",
+    {"AReleaseIsSentAgainUntilTheEndOfTheContainerIsReported",
      {{"release 7 | exchange | exchange | released | exchange -7 | exchange | released", "7 | nothing"}}},
     // Exchanges without an answer do not count.
-    {"AReleaseOfAnUnknownContainerIsGivenUp",
+    {"AReleaseOfAnUnknownContainerIsDroppedAfterTenAnsweredExchanges",
      {{"release 7 | unheard 20 | exchanges 9 | forgotten | exchange | forgotten | exchange | released",
        "0 forgotten | 1 forgotten | nothing"}}},
-    {"ARequestThatMayNotHaveBeenReadIsSentAgain",
+    {"ARequestIsSentAgainUntilANewAnswerConfirmsThatItWasRead",
      {{"workers 2 | next | unanswered | next | sent | answered-as-before | next | sent | answered | next | sent",
        "1/1 *=2 | 1/1 *=2 | nothing"}}},
-    {"ARestartedResourceManagerGetsAllRowsAndReleasesAgain",
+    {"AllRequestRowsAndReleasesAreSentAgainToARestartedResourceManager",
      {{"nodes n1:8192 | workers 2 | release 7 | exchange | begins-anew | exchange | sent | released | has-news",
        "1/1 /rack=2, 1/1 n1=2, 1/1 *=2 | 7 | no news"},
       // The release is repeated.
       {"withdraw worker:0 | withdraw worker:1 | exchange | begins-anew | has-news", "news"}}},
-    {"AWithdrawnAttemptGetsNothing",
+    {"AWithdrawnAttemptReceivesNoContainer",
      {{"workers 2 | exchange | withdraw worker:0 | exchange +2 +3 | sent | exchange | released",
        "gave worker:1 in 2 | 1/1 *=1 | 3"}}},
-    {"ARefusedRequestIsGivenUpAndOthersAreNot",
+    {"ARejectedContainerRequestIsDroppedAndOtherRequestsContinue",
      {{"workers 1 | exchange | want ps:0 1048576MB | next | refused | waiting | exchange | sent",
        "ps:0#1 | 1 wait | nothing"}}},
 };
 TABLE_TEST(YarnAsksTest, kAsks, ScriptIn<AsksWorld>());
 
-TEST(YarnManyHostsTest, AmongManyHostsOnlyThoseWithRoomAreRequested) {
+TEST(YarnManyHostsTest, Among1000HostsOnlyThe200WithFreeMemoryAreRequested) {
   std::vector<hadoop::NodeReport> nodes;
   for (int i = 0; i < 1000; ++i) nodes.push_back(NodeOf(StrCat("n", i), 8192, i % 5 == 0 ? 0 : 8192));
   YarnRequests asks;
@@ -394,7 +394,7 @@ class Schedule {
   std::set<hadoop::ContainerId> seen_, to_release_;
 };
 
-TEST(YarnAsksSeedsTest, EachWantedAttemptEndsUpWithOneContainerAndNoOtherIsHeld) {
+TEST(YarnAsksSeedsTest, EachWantedAttemptFinallyHasOneContainerAndNoSurplusContainerIsHeld) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Schedule(seed).Run();
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;

@@ -32,7 +32,7 @@ TEST(YarnEndsTest, APositiveExitCodeIsThatOfTheProcess) {
   EXPECT_EQ(Exited(0).status, (ExitStatus{ExitStatus::Kind::kExited, 0}));
 }
 
-TEST(YarnEndsTest, AShellsExitCodeForASignalIsTheSignal) {
+TEST(YarnEndsTest, ExitCodes137And143AreReportedAsSignals9And15) {
   EXPECT_EQ(Exited(137).status, (ExitStatus{ExitStatus::Kind::kSignaled, 9}));
   EXPECT_EQ(Exited(143).status, (ExitStatus{ExitStatus::Kind::kSignaled, 15}));
   EXPECT_EQ(Exited(128).status, (ExitStatus{ExitStatus::Kind::kExited, 128}));
@@ -40,7 +40,7 @@ TEST(YarnEndsTest, AShellsExitCodeForASignalIsTheSignal) {
   EXPECT_FALSE(Exited(154).status) << "its node began anew and did not see it";
 }
 
-TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
+TEST(YarnEndsTest, NegativeYarnExitCodesAreMappedToAnOutcomeClassAndAReason) {
   const struct {
     int code;
     OutcomeClass cls;
@@ -59,7 +59,7 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
             "the container used more memory than its limit: is running beyond; its limit");
 }
 
-TEST(YarnEndsTest, AnExecutorThatCannotStartIsAFaultOfItsNode) {
+TEST(YarnEndsTest, ExitCodes126And127AreReportedAsANodeThatCannotStartTheExecutor) {
   EXPECT_EQ(Exited(126, false,
                    "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 126\n"
                    "Last 4096 bytes of stderr :\nbash: ./tony-executor: Permission denied\n")
@@ -71,7 +71,7 @@ TEST(YarnEndsTest, AnExecutorThatCannotStartIsAFaultOfItsNode) {
   EXPECT_EQ(Exited(126, /*stopped=*/true).error, "");
 }
 
-TEST(YarnEndsTest, ALongReasonNamesTheCommandThatShowsAllOfIt) {
+TEST(YarnEndsTest, ALongErrorIsCutAndNamesTheCommandThatShowsTheFullText) {
   const std::string error = Exited(-104, false, "beyond its limit\n\t|- 1 2 python3\n").error;
   EXPECT_EQ(error,
             "the container used more memory than its limit: beyond its limit (yarn logs -applicationId "
@@ -80,13 +80,13 @@ TEST(YarnEndsTest, ALongReasonNamesTheCommandThatShowsAllOfIt) {
   EXPECT_LT(Exited(-104, false, std::string(5000, 'x')).error.size(), 450u);
 }
 
-TEST(YarnEndsTest, AnEndOnALostNodeIsNotCertain) {
+TEST(YarnEndsTest, TheEndOfAContainerOnALostNodeIsUncertainUnlessItWasStopped) {
   EXPECT_FALSE(Exited(-100).certain);
   EXPECT_TRUE(Exited(-100, /*stopped=*/true).certain) << "it was released";
   EXPECT_TRUE(Exited(-101).certain);
 }
 
-TEST(YarnEndsTest, NodeFaultsDifferFromFaultsOfTheJobOrTheQueue) {
+TEST(YarnEndsTest, TheExitStatusDecidesWhetherAContainerFailureIsBlamedOnItsNode) {
   const auto is_of_node = [](int exit_status, const std::string& diagnostics = "") {
     return IsNodeFailure({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});
   };
@@ -95,7 +95,7 @@ TEST(YarnEndsTest, NodeFaultsDifferFromFaultsOfTheJobOrTheQueue) {
   EXPECT_FALSE(is_of_node(-1000, "File does not exist: hdfs://nn/data"));
 }
 
-TEST(YarnEndsTest, AFileThatNoNodeCanFetchIsNamedAndNotRetried) {
+TEST(YarnEndsTest, AFileThatNoNodeCanFetchIsNamedWithClassUserConfigOrAuth) {
   const struct {
     const char* said;
     OutcomeClass cls;
@@ -121,7 +121,7 @@ TEST(YarnEndsTest, AFileThatNoNodeCanFetchIsNamedAndNotRetried) {
   }
 }
 
-TEST(YarnEndsTest, ALocalFaultOfANodeIsInfra) {
+TEST(YarnEndsTest, AContainerThatFailsForALocalFaultOfItsNodeHasClassInfra) {
   for (const char* said : {"No space available in any of the local directories.",
                            "java.io.FileNotFoundException: File file:/data/nm-local-dir/x does not exist",
                            "java.io.FileNotFoundException: /data/nm/x (Permission denied)",
@@ -131,7 +131,7 @@ TEST(YarnEndsTest, ALocalFaultOfANodeIsInfra) {
 }
 
 // The texts are those of Hadoop 3.4.3.
-TEST(YarnEndsTest, TheDeathOfMastersIsReportedInOneLineWithTheNodesWords) {
+TEST(YarnEndsTest, TheDeathOfAMasterIsReportedInOneLineWithTheNodesReason) {
   const std::string tail =
       "For more detailed output, check the application tracking page: http://rm:8088/cluster/app/application_1_0001 "
       "Then click on links to logs of each attempt.\n. Failing the application.";
@@ -187,7 +187,7 @@ TEST(YarnEndsTest, AKillInYarnIsReportedWithItsUserAndReason) {
   EXPECT_EQ(killed(""), "killed in YARN");
 }
 
-TEST(YarnEndsTest, AStoppedContainerEndsAsKilled) {
+TEST(YarnEndsTest, AStoppedContainerEndsAsKilledUnlessItRanOutOfMemory) {
   for (const int code : {0, 3, 137, 143, -100, -105}) EXPECT_EQ(Exited(code, true).cls, OutcomeClass::kKilled) << code;
   EXPECT_EQ(Exited(-104, true).cls, OutcomeClass::kOom);
 }
@@ -280,7 +280,7 @@ class GarbageBed {
 
 class YarnGarbageTest : public testing::Test, protected GarbageBed {};
 
-TEST_F(YarnGarbageTest, AJobIsRemovedWithTheFilesThatOnlyItNeeded) {
+TEST_F(YarnGarbageTest, AJobIsRemovedWithTheStagedFilesThatNoOtherJobNeeds) {
   for (const char* name : {"aa", "bb", "cc"}) Stage(name, kLongAgo);
   AddJob(kOne, {"aa", "bb"}, kLongAgo);
   AddJob(kTwo, {"bb", "cc"}, kLongAgo);
@@ -296,7 +296,7 @@ TEST_F(YarnGarbageTest, AJobIsRemovedWithTheFilesThatOnlyItNeeded) {
   EXPECT_THAT(NamesIn(kPlaces.root), ElementsAre("gc", "jobs", "staged"));
 }
 
-TEST_F(YarnGarbageTest, ADryRunReportsTheSameAndRemovesNothing) {
+TEST_F(YarnGarbageTest, ADryRunReportsTheJobsAndFilesToRemoveAndRemovesNothing) {
   for (const char* name : {"aa", "bb"}) Stage(name, kLongAgo);
   AddJob(kOne, {"aa", "bb"}, kLongAgo);
   AddJob(kTwo, {"bb"}, kLongAgo, /*is_whole=*/false);
@@ -316,7 +316,7 @@ TEST_F(YarnGarbageTest, NothingIsRemovedIfNoJobWasEverSubmitted) {
   EXPECT_THAT(hdfs->Files(), IsEmpty());
 }
 
-TEST_F(YarnGarbageTest, YoungEntriesMayBeInUseAndStay) {
+TEST_F(YarnGarbageTest, UnfinishedJobsAndUnusedFilesAreRemovedOnlyAfterOneHour) {
   Stage("old", kUnfinishedMayGo);
   Stage("young", kUnfinishedMayGo - Duration(1));
   Stage(".put-old", kUploadMayGo);
@@ -330,13 +330,13 @@ TEST_F(YarnGarbageTest, YoungEntriesMayBeInUseAndStay) {
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
 }
 
-TEST_F(YarnGarbageTest, FilesOfAJobInTheMakingStay) {
+TEST_F(YarnGarbageTest, StagedFilesOfAJobThatIsBeingSubmittedAreNotRemoved) {
   Stage("aa", kLongAgo);
   AddJob(kOne, {"aa"}, Duration(0), /*is_whole=*/false);
   EXPECT_THAT(Collect().staged, IsEmpty());
 }
 
-TEST_F(YarnGarbageTest, AJobWithUnreadableFilesKeepsAllStagedContent) {
+TEST_F(YarnGarbageTest, NoStagedFileIsRemovedIfTheFileListOfAJobIsUnreadable) {
   Stage("aa", kLongAgo);
   AddJob(kOne, {}, kLongAgo);
   ASSERT_TRUE(RecordsAt({kOne}).store().Replace(kFilesRecord, "{", kKept).ok());
@@ -348,7 +348,7 @@ TEST_F(YarnGarbageTest, AJobWithUnreadableFilesKeepsAllStagedContent) {
 }
 
 // The client was suspended, and finishes the job just before its folder is moved away.
-TEST_F(YarnGarbageTest, AJobSubmittedDuringACollectionStays) {
+TEST_F(YarnGarbageTest, AJobThatIsSubmittedDuringGarbageCollectionIsNotRemoved) {
   AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
   hdfs->before = [&](std::string_view call) {
     if (call != "RENAME") return;
@@ -359,7 +359,7 @@ TEST_F(YarnGarbageTest, AJobSubmittedDuringACollectionStays) {
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kOne));
 }
 
-TEST_F(YarnGarbageTest, ALaterSubmitFailsBecauseItsFolderWasRemoved) {
+TEST_F(YarnGarbageTest, ASubmitFailsAfterGarbageCollectionRemovedItsUnfinishedJobFolder) {
   AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
   EXPECT_THAT(Collect().unfinished, ElementsAre(kOne));
   EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
@@ -367,7 +367,7 @@ TEST_F(YarnGarbageTest, ALaterSubmitFailsBecauseItsFolderWasRemoved) {
 }
 
 // Dead collections have left renamed job folders and a folder of their own.
-TEST_F(YarnGarbageTest, ACollectionThatDiedIsFinishedByTheNextOne) {
+TEST_F(YarnGarbageTest, AnInterruptedGarbageCollectionIsFinishedByTheNextCollection) {
   AddJob(kOne, {}, kLongAgo, /*is_whole=*/false);
   AddJob(kTwo, {}, kLongAgo);
   for (const std::string id : {kOne, kTwo})
@@ -381,7 +381,7 @@ TEST_F(YarnGarbageTest, ACollectionThatDiedIsFinishedByTheNextOne) {
   EXPECT_THAT(NamesIn(kPlaces.collections), ElementsAre("at-work"));
 }
 
-TEST_F(YarnGarbageTest, UnnamedUploadsAreRemovedAfterTwoDays) {
+TEST_F(YarnGarbageTest, UnfinishedUploadsAreRemovedAfterTwoDays) {
   for (const std::string& folder : {kPlaces.jobs, kPlaces.requests}) {
     hdfs->now = FromMillis(0) + kLongAgo - kUploadMayGo;
     ASSERT_TRUE(hdfs->MakeFolders(folder + "/.put-old").ok());
@@ -394,7 +394,7 @@ TEST_F(YarnGarbageTest, UnnamedUploadsAreRemovedAfterTwoDays) {
     EXPECT_THAT(NamesIn(folder), ElementsAre(".put-young"));
 }
 
-TEST_F(YarnGarbageTest, AJobThatIsGivenUpIsNeverMade) {
+TEST_F(YarnGarbageTest, AnUnfinishedJobThatIsAbandonedCannotBeSubmittedAnyMore) {
   AddJob(kOne, {}, Duration(0), /*is_whole=*/false);
   EXPECT_TRUE(*Collector().GiveUp({kOne}));
   EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
@@ -405,7 +405,7 @@ TEST_F(YarnGarbageTest, AJobThatIsGivenUpIsNeverMade) {
 }
 
 // Another collector has moved the job's folder away, and moves it back now.
-TEST_F(YarnGarbageTest, AJobMovedBackWhileItIsGivenUpStays) {
+TEST_F(YarnGarbageTest, AbandoningAJobFailsIfAnotherCollectorMovesItsFolderBack) {
   AddJob(kOne, {}, Duration(0));
   const std::string path = kPlaces.jobs + "/" + kOne, old = kPlaces.jobs + "/.old-" + kOne;
   ASSERT_TRUE(*hdfs->Rename(path, old, hadoop::HdfsRename::kIfNew));
@@ -417,7 +417,7 @@ TEST_F(YarnGarbageTest, AJobMovedBackWhileItIsGivenUpStays) {
   EXPECT_FALSE(*Collector().GiveUp({kOne}));
 }
 
-TEST_F(YarnGarbageTest, ASubmitHoldsOnlyUnchangedFiles) {
+TEST_F(YarnGarbageTest, ASubmitCannotHoldStagedFilesThatWereRemovedOrReplaced) {
   Stage("aa", kLongAgo);
   const HdfsFiles files = FilesNamed({"aa"});
   EXPECT_TRUE(*Collector().Hold(files));
@@ -504,7 +504,7 @@ class SubmitRace {
   HdfsFiles held_;
 };
 
-TEST_F(YarnGarbageTest, AHoldIgnoresRemoteFilesThatASubmitOnlyNames) {
+TEST_F(YarnGarbageTest, HoldingStagedFilesIgnoresRemoteFilesThatTheJobOnlyReferences) {
   Stage("aa", kLongAgo);
   HdfsFiles files = FilesNamed({"aa"});
   // The remote file does not exist; its node will report that.
@@ -571,63 +571,63 @@ Deeds<PendingWorld> PendingWorld::Its() {
 }
 
 const TestRow kReasons[] = {
-    {"NothingIsClaimedIfNothingIsKnown", {{"asks 256/1 | why", "not known"}}},
-    {"NothingIsClaimedIfThereIsRoom",
+    {"NoReasonIsGivenWithoutDataAboutNodesAndQueue", {{"asks 256/1 | why", "not known"}}},
+    {"NoReasonIsGivenIfNodesAndQueueHaveRoom",
      {{"asks 256/1/gpu=1 | node n1 8192/8/gpu=4 0/0 | left 8192/8/gpu=4 | queue 10 50 | why", "not known"}}},
-    {"ARequestThatIsLargerThanEachNodeIsNamed",
+    {"ARequestLargerThanEveryNodeIsReportedWithTheLargestNode",
      {{"asks 256/1/gpu=4 | node n1 8192/8 0/0 | node n2 8192/8/gpu=2 0/0 | why",
        "no node has 4 GPUs: the most on one node is 2"},
       {"asks 9000/1 | node n1 8192/8 0/0 | why", "no node has 9000 MB of memory: the most on one node is 8192"},
       {"asks 256/9 | node n1 8192/8 0/0 | why", "no node has 9 vcores: the most on one node is 8"},
       {"asks 256/1/my-type=1 | node n1 8192/8 0/0 | why", "no node has 1 of my-type: the most on one node is 0"}}},
-    {"ARequestThatNoSingleNodeCombinesIsNamed",
+    {"ARequestWhoseResourcesNoSingleNodeCombinesIsReported",
      {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 2048/8/gpu=2 0/0 | why",
        "no node has 4096 MB of memory, 1 GPU and 1 vcore at the same time"}}},
-    {"TheMissingResourceOfBusyNodesIsNamed",
+    {"TheResourceThatBusyNodesLackIsReported",
      {{"asks 256/1/gpu=2 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 100/1/gpu=3 | left 8192/8/gpu=1 | why",
        "no node has 2 GPUs free: the most on one node is 1"},
       {"asks 256/1 | node n1 8192/8 8000/1 | why", "no node has 256 MB of memory free: the most on one node is 192"}}},
-    {"AGpuOnANodeWithoutMemoryIsNamedWithTheMemory",
+    {"NoRoomIsReportedIfTheOnlyFreeGpuIsOnANodeWithoutFreeMemory",
      {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 8192/8/gpu=2 6000/1 | why",
        "no node has 4096 MB of memory, 1 GPU and 1 vcore free at the same time"}}},
-    {"UnitsAreConverted",
+    {"ResourceAmountsInDifferentUnitsAreConvertedBeforeComparison",
      {{"asks 256/1/my-type=2G | node n1 8192/8/my-type=3000M 0/0/my-type=0M | why", "not known"},
       {"asks 256/1/my-type=2G | node n1 8192/8/my-type=3000M 0/0/my-type=1500M | why",
        "no node has 2G of my-type free: the most on one node is 1500M"}}},
-    {"ALabelWithoutNodesIsNamed",
+    {"ANodeLabelWithoutRunningNodesIsReported",
      {{"asks 256/1 big | node n1 8192/8 0/0 small | why", "no running node has the label big"},
       {"asks 256/1 | node n1 8192/8 0/0 small | why",
        "every running node has a label, and the container requests none"}}},
-    {"AvoidedNodesAreNamed",
+    {"NodesAvoidedAfterFailuresAreReportedAsTheReason",
      {{"asks 256/1/gpu=1 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 0/0 | avoids n2 | why",
        "the nodes with 256 MB of memory, 1 GPU and 1 vcore are avoided, because containers failed there"}}},
-    {"AFullQueueIsNamedWithItsLimit",
+    {"AQueueAtItsMaximumCapacityIsReportedAsTheReason",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 100/4 | queue 50 50 | why",
        "queue root.ml leaves the job 100 MB of memory, and a container requests 256 MB of memory: the queue is at its "
        "limit (maximum-capacity)"},
       {"asks 256/1/gpu=2 | node n1 8192/8/gpu=4 0/0 | left 8192/8/gpu=1 | queue 50 50 | why",
        "queue root.ml leaves the job 1 GPU, and a container requests 2 GPUs: the queue is at its limit "
        "(maximum-capacity)"}}},
-    {"AUsersLimitIsNamedIfTheQueueHasRoom",
+    {"TheLimitOfTheUserIsReportedIfTheQueueIsBelowItsCapacity",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 10 50 | why",
        "queue root.ml leaves the job 0 MB of memory, and a container requests 256 MB of memory: the limit of user eve "
        "in the queue (user-limit-factor, minimum-user-limit-percent)"}}},
-    {"AnUnclearLimitIsNotCalledOneOfTheTwo",
+    {"BothQueueAndUserLimitsAreReportedIfItIsUnclearWhichApplies",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 48 50 | why",
        "~: a limit of the queue (maximum-capacity) or of user eve in it (user-limit-factor)"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | why", "~: a limit of the queue or of user eve in it"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 100 100 fair | why",
        "~: the job's share by the FairScheduler"}}},
-    {"FullNodesAreNamedBeforeALimitThatTheyCause",
+    {"FullNodesAreReportedBeforeTheLimitsOfQueueAndUser",
      {{"asks 256/1 | node n1 8192/8 8192/8 | left 0/0 | queue 20 100 | why",
        "no node has 256 MB of memory free: the most on one node is 0"}}},
-    {"TheHeadroomDoesNotCountForALabel", {{"asks 256/1 big | node n1 8192/8 0/0 big | left 0/0 | why", "not known"}}},
-    {"AQueueThatIsFullByAnotherResourceIsNamedWithThatResource",
+    {"ALabelledRequestIgnoresTheHeadroom", {{"asks 256/1 big | node n1 8192/8 0/0 big | left 0/0 | why", "not known"}}},
+    {"AQueueFullBecauseOfAnotherResourceIsReportedWithThatResource",
      {{"asks 256/1 | node n1 8192/8/gpu=4 100/1/gpu=4 | node n2 8192/8 0/0 | left 8000/7/gpu=0 | queue 100 100 | why",
        "queue root.ml is at its limit (maximum-capacity): jobs use all 4 GPUs of the nodes"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 8000/7 | queue 100 100 | why",
        "queue root.ml is at its limit (maximum-capacity)"}}},
-    {"AResourceThatTheHeadroomLacksIsNotClaimed",
+    {"NoReasonIsGivenForAResourceMissingFromTheHeadroom",
      {{"asks 256/1/gpu=1 | node n1 8192/8/gpu=4 0/0 | left 8192/8 | why", "not known"}}},
 };
 TABLE_TEST(PendingReasonTest, kReasons, ScriptIn<PendingWorld>());

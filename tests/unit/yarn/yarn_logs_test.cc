@@ -245,7 +245,7 @@ class YarnLogsTest : public testing::Test {
   std::optional<LogFollower> follower_;
 };
 
-TEST_F(YarnLogsTest, LineTimesComeFromTheExecutorAndAreUnknownForKeptLogs) {
+TEST_F(YarnLogsTest, LogLineTimesAreReadFromTheExecutorAndUnknownForSavedLogs) {
   master_->Write(kFirst, "one\ntwo\n");
   master_->Note(kFirst, "1000 4\n");
   LogClock clock(*logs_);
@@ -296,7 +296,7 @@ TEST_F(YarnLogsTest, AFollowerReadsNewTextAndEndsWithTheJob) {
 }
 
 // The first master stays connected, as on a node that the network has lost.
-TEST_F(YarnLogsTest, AFollowerLeavesAMasterThatTheSchedulerHasReplaced) {
+TEST_F(YarnLogsTest, AFollowerSwitchesToTheMasterThatReplacedTheOldMaster) {
   master_->Write(kFirst, "one\n");
   Follow();
   ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\n"; }));
@@ -307,7 +307,7 @@ TEST_F(YarnLogsTest, AFollowerLeavesAMasterThatTheSchedulerHasReplaced) {
   ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo\n"; }));
 }
 
-TEST_F(YarnLogsTest, NothingIsRequestedWhileNothingIsWritten) {
+TEST_F(YarnLogsTest, AFollowerSendsNoQueriesWhileNoLogTextIsWritten) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "one\n");
   Follow();
@@ -322,7 +322,7 @@ TEST_F(YarnLogsTest, NothingIsRequestedWhileNothingIsWritten) {
   EXPECT_EQ(master_->queries(), queries);
 }
 
-TEST_F(YarnLogsTest, ALaterAttemptIsFollowed) {
+TEST_F(YarnLogsTest, AFollowerReadsTheLogOfALaterAttempt) {
   master_->Write(kFirst, "one\n");
   Follow();
   ASSERT_TRUE(Until([&] { return !followed_[kFirst].empty(); }));
@@ -357,7 +357,7 @@ TEST_F(YarnLogsTest, ReadingContinuesWhenAnExecutorAnswersAgain) {
   EXPECT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo\n"; }));
 }
 
-TEST_F(YarnLogsTest, NoMasterIsQueriedAfterTheEnd) {
+TEST_F(YarnLogsTest, SavedLogsAreReadWithoutAMasterAfterTheJobHasEnded) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 20, {{0, "first\n"}, {15, "last\n"}}}}).ok());
   EndJob();
   master_ = nullptr;
@@ -366,7 +366,7 @@ TEST_F(YarnLogsTest, NoMasterIsQueriedAfterTheEnd) {
   EXPECT_EQ(Text(LogChoice::Of(kOther.task)), "") << "nobody tells of it";
 }
 
-TEST_F(YarnLogsTest, ALogThatItsNodeHasMovedIsReadAtItsNewPlace) {
+TEST_F(YarnLogsTest, ALogThatYarnMovedAwayFromItsNodeIsReadAtItsNewLocation) {
   JobStatus status = Running();
   status.tasks[0].log_url = kLink;
   EndJob(status);
@@ -403,7 +403,7 @@ class RestartedLogsTest : public YarnLogsTest {
   std::string Of(int number) { return Text(LogChoice::Of(kFirst.task, number)); }
 };
 
-TEST_F(RestartedLogsTest, AfterTheEndEachAttemptIsReadByItsNameInTheContainer) {
+TEST_F(RestartedLogsTest, LogsOfEachAttemptInARestartedContainerAreReadAfterTheJobEnds) {
   EndAfterRestarts();
   moved_ = {{"stdout", "1\n"},   {"stderr", ""},   {"stdout.2", "2\n"},
             {"stderr.2", "e\n"}, {"stderr.3", ""}, {"stdout.3", "3\n"}};
@@ -414,7 +414,7 @@ TEST_F(RestartedLogsTest, AfterTheEndEachAttemptIsReadByItsNameInTheContainer) {
   EXPECT_EQ(Unread(), "");
 }
 
-TEST_F(RestartedLogsTest, ALogThatCannotBeReadIsNamedAndTheOthersAreRead) {
+TEST_F(RestartedLogsTest, AttemptsWithUnreadableLogsAreNamedAndOtherLogsAreStillRead) {
   EndAfterRestarts();
   moved_ = {{"stdout", "1\n"}, {"stderr", ""}, {"stderr.3", "e\n"}};
   EXPECT_EQ(Of(1), "1\n");
@@ -424,7 +424,7 @@ TEST_F(RestartedLogsTest, ALogThatCannotBeReadIsNamedAndTheOthersAreRead) {
   EXPECT_THAT(Unread(), HasSubstr("; to try again: tony logs "));
 }
 
-TEST_F(RestartedLogsTest, AnUnreadableJournalLosesOnlyEarlierAttempts) {
+TEST_F(RestartedLogsTest, SavedLogsAreReadEvenIfTheJournalIsUnreadable) {
   EndAfterRestarts();
   ASSERT_TRUE(WriteFileByRename(records_.place() / "journal", "damaged", false).ok());
   ASSERT_TRUE(WriteKeptLogs(records_, Number(2), {{"stdout", 5, {{0, "kept\n"}}}, {"stderr", 0, {}}}).ok());
@@ -433,7 +433,7 @@ TEST_F(RestartedLogsTest, AnUnreadableJournalLosesOnlyEarlierAttempts) {
   EXPECT_THAT(Unread(), HasSubstr("the logs of worker:0#3 cannot be read: "));
 }
 
-TEST_F(YarnLogsTest, TheOtherProcessesOfAFailedTaskAreReadFromItsNode) {
+TEST_F(YarnLogsTest, SavedLogsOfOneProcessAreJoinedWithTheNodesLogsOfTheOtherProcess) {
   JobSpec spec;
   spec.roles = {{.name = "worker", .instances = 2, .command = "true", .processes = 2}};
   ASSERT_TRUE(WriteNewFile(records_.place() / "spec.json", ToJson(spec), false).ok());
@@ -467,19 +467,19 @@ std::string NodeAnswer(const std::string& length, const std::string& text) {
          length + "\nLogContents:\n" + text + "\nEnd of LogType:stdout.\n";
 }
 
-TEST(NodeLogsTest, TheTextIsFoundInANodesAnswer) {
+TEST(NodeLogsTest, TheLogTextIsExtractedFromANodeManagersAnswer) {
   const auto log = Must(NodeLogIn(NodeAnswer("6", "hello\n"), "stdout"));
   EXPECT_EQ(log.size, 6);
   EXPECT_THAT(log.parts, ElementsAre(LogExcerpt::Part{0, "hello\n"}));
 }
 
-TEST(NodeLogsTest, LinesAboutTheLengthWithinALogAreText) {
+TEST(NodeLogsTest, HeaderLikeLinesInsideALogAreReturnedAsLogText) {
   const std::string text = "LogLength:7\nLogContents:\nx\n";
   const auto log = Must(NodeLogIn(NodeAnswer(std::to_string(text.size()), text), "stdout"));
   EXPECT_EQ(log.parts.front().text, text);
 }
 
-TEST(NodeLogsTest, ALongLogIsCutToItsEnd) {
+TEST(NodeLogsTest, TheTailOfALongLogIsReturnedWithItsOffset) {
   const std::string text(static_cast<size_t>(kMostOfNodeLog), 'x');
   const auto log = Must(NodeLogIn(NodeAnswer(std::to_string(kMostOfNodeLog + 10), text), "stdout"));
   EXPECT_EQ(log.size, kMostOfNodeLog + 10);
@@ -488,18 +488,18 @@ TEST(NodeLogsTest, ALongLogIsCutToItsEnd) {
   EXPECT_EQ(log.parts.front().text, text);
 }
 
-TEST(NodeLogsTest, AnEmptyLogHasNoParts) {
+TEST(NodeLogsTest, AnEmptyLogHasSizeZeroAndNoText) {
   const auto log = Must(NodeLogIn(NodeAnswer("0", ""), "stdout"));
   EXPECT_EQ(log.size, 0);
   EXPECT_TRUE(log.parts.empty());
 }
 
-TEST(NodeLogsTest, AnyOtherAnswerIsAnError) {
+TEST(NodeLogsTest, AMalformedAnswerOfANodeManagerIsRejected) {
   for (const char* body : {"", "<html>", "\nLogContents:\n\nLogLength:3\n", "x\nLogLength:many\nLogContents:\n"})
     EXPECT_EQ(NodeLogIn(body, "stdout").error().code, ErrorCode::kInvalid) << body;
 }
 
-TEST(NodeLogsTest, ALinkLeadsToANodeAndAContainer) {
+TEST(NodeLogsTest, ALogLinkIsParsedIntoItsNodeAndContainer) {
   const std::string link = LinkToLogs("node:8042", "container_1_0001_01_000002", "eve");
   EXPECT_EQ(link, "http://node:8042/node/containerlogs/container_1_0001_01_000002/eve");
   EXPECT_EQ(ParseLogLink(link).node, "http://node:8042");

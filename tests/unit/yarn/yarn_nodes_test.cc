@@ -43,7 +43,7 @@ class YarnNodesTest : public EventLoopTest {
        [this](const auto& id) { told.push_back(StrCat("not stopped ", id.number)); }}};
 };
 
-TEST_F(YarnNodesTest, RequestsOfOneLoopTurnGoInOneCall) {
+TEST_F(YarnNodesTest, RequestsOfOneEventLoopTurnAreSentToTheNodeInOneCall) {
   for (int64_t number : {2, 3, 4}) Start(number);
   EXPECT_THAT(told, IsEmpty());
   Await(3);
@@ -64,7 +64,7 @@ TEST_F(YarnNodesTest, ARefusedStartIsReportedWithItsReason) {
   EXPECT_THAT(told, ElementsAre("started 2", "refused 3: This token is expired"));
 }
 
-TEST_F(YarnNodesTest, AStartWhoseAnswerWasLostIsFoundByItsStatus) {
+TEST_F(YarnNodesTest, AContainerStartWhoseAnswerWasLostIsConfirmedByAStatusQuery) {
   node.is_lost = true;
   Start(2);
   Await(1);
@@ -72,7 +72,7 @@ TEST_F(YarnNodesTest, AStartWhoseAnswerWasLostIsFoundByItsStatus) {
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AStartThatTheNodeDidNotReadIsRepeated) {
+TEST_F(YarnNodesTest, AContainerStartThatTheNodeDidNotReadIsRetried) {
   node.is_deaf = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -82,21 +82,21 @@ TEST_F(YarnNodesTest, AStartThatTheNodeDidNotReadIsRepeated) {
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AContainerThatAlreadyRunsCountsAsStarted) {
+TEST_F(YarnNodesTest, StartingAContainerThatAlreadyRunsIsReportedAsStarted) {
   node.running = {2};
   Start(2);
   Await(1);
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AStopBeforeTheCallKeepsItFromStarting) {
+TEST_F(YarnNodesTest, AContainerStoppedBeforeItsStartCallIsNeverStarted) {
   Start(2);
   EXPECT_FALSE(Stop(2));
   Settle();
   EXPECT_THAT(node.calls, IsEmpty());
 }
 
-TEST_F(YarnNodesTest, AStopDuringTheCallIsSentAfterIt) {
+TEST_F(YarnNodesTest, AStopDuringAStartCallIsSentAfterTheStartIsAnswered) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -107,7 +107,7 @@ TEST_F(YarnNodesTest, AStopDuringTheCallIsSentAfterIt) {
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AStopDuringACallWithALostAnswerIsSentAfterIt) {
+TEST_F(YarnNodesTest, AStopDuringAStartCallWithALostAnswerIsSentAfterTheStatusQuery) {
   node.is_slow = node.is_lost = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -117,7 +117,7 @@ TEST_F(YarnNodesTest, AStopDuringACallWithALostAnswerIsSentAfterIt) {
   EXPECT_THAT(node.calls, ElementsAre("start 2", "statuses 2", "stop 2"));
 }
 
-TEST_F(YarnNodesTest, AStopDuringACallThatIsNotReadKeepsItFromStarting) {
+TEST_F(YarnNodesTest, AContainerStoppedDuringAStartCallThatTheNodeDidNotReadIsNotStarted) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -136,7 +136,7 @@ TEST_F(YarnNodesTest, AnUnknownContainerIsReportedAsNotStopped) {
   EXPECT_THAT(told, ElementsAre("not stopped 9"));
 }
 
-TEST_F(YarnNodesTest, AWrongTokenIsFinal) {
+TEST_F(YarnNodesTest, AContainerStartWithAWrongTokenIsReportedAsRejected) {
   nodes.Use({node.id(), {"an identifier", "wrong", "", ""}});
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return !told.empty(); }));
@@ -156,7 +156,7 @@ TEST_F(YarnNodesTest, AForgottenContainerIsNotReported) {
 }
 
 // There are more nodes than allowed connections, so each node waits for its turn.
-TEST_F(YarnNodesTest, ConnectionsAreBounded) {
+TEST_F(YarnNodesTest, AtMost64ConnectionsToNodesAreOpenAtATime) {
   std::vector<std::unique_ptr<FakeNode>> many;
   for (int i = 0; i < YarnNodes::kMostConnections + 20; ++i) {
     many.push_back(std::make_unique<FakeNode>(loop));
@@ -175,7 +175,7 @@ TEST_F(YarnNodesTest, ConnectionsAreBounded) {
 
 constexpr Instant kBegin{std::chrono::hours(1)};
 
-TEST(BadNodesTest, ANodeThatFailsTwiceIsAvoidedForAWhile) {
+TEST(BadNodesTest, ANodeIsAvoidedWhileItHasTwoFailuresWithin10Minutes) {
   FailingNodes nodes;
   nodes.Failed("n1", kBegin);
   nodes.Failed("n2", kBegin);
@@ -185,7 +185,7 @@ TEST(BadNodesTest, ANodeThatFailsTwiceIsAvoidedForAWhile) {
   EXPECT_THAT(nodes.ToAvoid(4, kBegin + std::chrono::minutes(10)), IsEmpty());
 }
 
-TEST(BadNodesTest, MoreThanHalfAreNotAvoided) {
+TEST(BadNodesTest, NoNodeIsAvoidedIfMoreThanHalfOfTheNodesFail) {
   FailingNodes nodes;
   for (const char* host : {"n1", "n2"}) {
     for (int i = 0; i < 2; ++i) nodes.Failed(host, kBegin);
@@ -198,18 +198,18 @@ TEST(BadNodesTest, MoreThanHalfAreNotAvoided) {
 
 const ContainerLimits kLimits{.maximum = {8192, 4, {}}};
 
-TEST(NeverGrantedTest, ARequestWithinTheLimitsMayBeGranted) {
+TEST(NeverGrantedTest, ARequestUpToTheMaximumOfTheClusterIsNotRejected) {
   EXPECT_FALSE(WhyNeverGranted(Resources{.memory_mb = 8192, .vcores = 4}, kLimits));
 }
 
-TEST(NeverGrantedTest, ARequestAboveTheMaximumIsRefusedWithBothNumbers) {
+TEST(NeverGrantedTest, ARequestAboveTheMaximumOfTheClusterIsRejectedWithBothAmounts) {
   EXPECT_EQ(WhyNeverGranted(Resources{.memory_mb = 65536}, kLimits),
             "65536 MB of memory is above 8192 MB, the most that this cluster gives a container");
   EXPECT_EQ(WhyNeverGranted(Resources{.vcores = 5}, kLimits),
             "5 vcores is above 4, the most that this cluster gives a container");
 }
 
-TEST(NeverGrantedTest, GpusNeedTheirResourceTypeAndStayWithinItsMaximum) {
+TEST(NeverGrantedTest, AGpuRequestIsRejectedWithoutAGpuResourceTypeOrAboveItsMaximum) {
   EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits),
             "this cluster has no resource of the type yarn.io/gpu; it has memory-mb, vcores");
   ContainerLimits limits = kLimits;
@@ -222,7 +222,7 @@ TEST(NeverGrantedTest, GpusNeedTheirResourceTypeAndStayWithinItsMaximum) {
             "3 GPUs is above 2, the most that this cluster gives a container");
 }
 
-TEST(NeverGrantedTest, OtherTypesAreCheckedInTheUnitOfTheCluster) {
+TEST(NeverGrantedTest, CustomResourceAmountsAreCheckedInTheUnitOfTheCluster) {
   ContainerLimits limits = kLimits;
   limits.maximum.others = {{"disk", {4, "G"}}, {"yarn.io/fpga", 2}};
   const auto why = [&](const std::string& type, const Amount& amount) {
@@ -241,7 +241,7 @@ TEST(NeverGrantedTest, OtherTypesAreCheckedInTheUnitOfTheCluster) {
             "this cluster has no resource of the type none; it has disk, memory-mb, vcores, yarn.io/fpga");
 }
 
-TEST(NeverGrantedTest, ARefusalOfAJobNamesTheKey) {
+TEST(NeverGrantedTest, AJobSpecAboveTheMaximumIsRejectedWithItsConfigurationKey) {
   JobSpec spec;
   spec.roles = {{.name = "ps"}, {.name = "worker", .resources = {.memory_mb = 65536}}};
   EXPECT_EQ(WhyNeverGranted(spec, kLimits),
@@ -253,7 +253,7 @@ TEST(NeverGrantedTest, ARefusalOfAJobNamesTheKey) {
             "tony.ps.resource.disk: this cluster has no resource of the type disk; it has memory-mb, vcores");
 }
 
-TEST(NeverGrantedTest, AGangWithMoreOfAnotherTypeThanAllNodesHaveIsReported) {
+TEST(NeverGrantedTest, AGangThatNeedsMoreOfACustomResourceThanAllNodesHaveIsReported) {
   JobSpec spec;
   spec.roles = {{.name = "worker", .instances = 3}};
   spec.roles[0].resources.others = {{"disk", {2, "G"}}};
@@ -315,7 +315,7 @@ TEST_F(GangHoldTest, EachRequestCallFormsItsOwnGang) {
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(2, 2), Grant(0, 3)}, begin)), ElementsAre(2));
 }
 
-TEST_F(GangHoldTest, WithoutAHoldEachContainerIsHandedOutAtOnce) {
+TEST_F(GangHoldTest, WithAHoldTimeOfZeroEachContainerIsHandedOutAtOnce) {
   GangHold each(Duration(0), 1);
   each.Want({AskFor(Attempt(0)), AskFor(Attempt(1))});
   EXPECT_THAT(ReadyIn(each.Granted({Grant(1, 2)}, begin)), ElementsAre(1));
@@ -323,7 +323,7 @@ TEST_F(GangHoldTest, WithoutAHoldEachContainerIsHandedOutAtOnce) {
   EXPECT_FALSE(each.NextLook());
 }
 
-TEST_F(GangHoldTest, AnIncompleteGangIsGivenBackAndRequestedLater) {
+TEST_F(GangHoldTest, ContainersOfAnIncompleteGangAreReleasedAfterTheHoldAndRequestedLater) {
   gangs.Granted({Grant(1, 2)}, begin);
   const Instant end = gangs.NextLook().value();
   EXPECT_GE(end, begin + kHold);
@@ -343,14 +343,14 @@ TEST_F(GangHoldTest, AnIncompleteGangIsGivenBackAndRequestedLater) {
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(0, 4), Grant(1, 5)}, again)), ElementsAre(0, 1));
 }
 
-TEST_F(GangHoldTest, EachContainerRestartsTheHold) {
+TEST_F(GangHoldTest, EachGrantedContainerRestartsTheHoldTimeOfItsGang) {
   gangs.Want({AskFor(Attempt(2)), AskFor(Attempt(3)), AskFor(Attempt(4))});
   gangs.Granted({Grant(2, 2)}, begin);
   gangs.Granted({Grant(3, 3)}, begin + 10 * kHold);
   EXPECT_GE(gangs.NextLook(), begin + 11 * kHold);
 }
 
-TEST_F(GangHoldTest, PausesBetweenHoldsGrowUpToALimit) {
+TEST_F(GangHoldTest, PausesBetweenHoldsGrowToAtMostEightTimesTheHoldTime) {
   Instant now = begin;
   Duration longest{0};
   for (int64_t i = 0; i < 20; ++i) {
@@ -376,14 +376,14 @@ TEST_F(GangHoldTest, AHeldContainerThatEndsIsRequestedAgain) {
   EXPECT_FALSE(gangs.NextLook()) << "nothing is kept";
 }
 
-TEST_F(GangHoldTest, AWithdrawnAttemptIsNotMissingFromItsGang) {
+TEST_F(GangHoldTest, AGangIsHandedOutWithoutAnAttemptThatWasWithdrawn) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.Withdraw({Attempt(0)});
   EXPECT_THAT(news.withdraw, ElementsAre(Attempt(0)));
   EXPECT_THAT(ReadyIn(news), ElementsAre(1));
 }
 
-TEST_F(GangHoldTest, AWithdrawnGangHandsNothingOut) {
+TEST_F(GangHoldTest, HeldContainersOfAWithdrawnGangAreReleased) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.Withdraw({Attempt(0), Attempt(1)});
   EXPECT_THAT(news.release, ElementsAre(YarnId(2)));
@@ -392,7 +392,7 @@ TEST_F(GangHoldTest, AWithdrawnGangHandsNothingOut) {
   EXPECT_THAT(gangs.Granted({Grant(0, 3)}, begin).release, ElementsAre(YarnId(3))) << "granted all the same";
 }
 
-TEST_F(GangHoldTest, HeldContainersAreRequestedFromARestartedResourceManager) {
+TEST_F(GangHoldTest, HeldContainersAreReleasedAndRequestedAgainAfterAResourceManagerRestart) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.HandleRmRestart();
   EXPECT_THAT(news.release, ElementsAre(YarnId(2)));

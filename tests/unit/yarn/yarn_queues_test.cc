@@ -22,7 +22,7 @@ hadoop::QueueReport QueueOf(const std::string& path, std::vector<hadoop::QueueRe
   return queue;
 }
 
-TEST(ClusterQueuesTest, APathOrAUniqueNameMeansAQueue) {
+TEST(ClusterQueuesTest, AQueueIsFoundByItsPathOrByAUniqueName) {
   ClusterQueues queues{.root = QueueOf("root", {QueueOf("root.a", {QueueOf("root.a.ml"), QueueOf("root.a.x")}),
                                                 QueueOf("root.b", {QueueOf("root.b.ml")})})};
   const auto find = [&](const std::string& name) {
@@ -38,7 +38,7 @@ TEST(ClusterQueuesTest, APathOrAUniqueNameMeansAQueue) {
   EXPECT_EQ(find("x"), "none") << "it means root.x";
 }
 
-TEST(ClusterQueuesTest, AQueueIsOpenByItsOwnPath) {
+TEST(ClusterQueuesTest, AQueueIsOpenIfItsPathIsInTheUsersAllowedQueues) {
   ClusterQueues queues{.root = QueueOf("root"), .allowed = {"root.a.ml", "old"}};
   EXPECT_TRUE(queues.IsOpen(QueueOf("root.a.ml")));
   EXPECT_FALSE(queues.IsOpen(QueueOf("root.b.ml")));
@@ -156,7 +156,7 @@ Deeds<QueueWorld> QueueWorld::Its() {
 }
 
 const TestRow kChecks[] = {
-    {"AKnownOpenQueueIsNotAskedFor",
+    {"AKnownOpenQueueIsAcceptedWithoutATestSubmission",
      {{"check default | check root.a.twin | received", "root.default | root.a.twin | received: "}}},
     {"AnUnknownQueueIsRefusedWithTheReasonAndTheOpenQueues",
      {{"refuses-later Application submitted by user eve to unknown queue: none | check none | received",
@@ -171,12 +171,12 @@ const TestRow kChecks[] = {
       {"check ml", "~does not have permission to submit x to queue ml; use one of root.a.twin"},
       {"refuses | refuses-later User eve does not have permission to submit x to queue ml | check ml",
        "^not permitted: "}}},
-    {"AQueueThatTheResourceManagerAcceptsIsNotRefused",
+    {"AQueueIsAcceptedIfTheResourceManagerAcceptsATestSubmission",
      {{"check none | check off | received",
        "comes, asked | root.off, asked | received: submit 7 to none without master, kill, submit 7 to off without "
        "master, kill"}}},
-    {"AQueueOfTheFairSchedulerMayComeIntoBeing", {{"fair | check none | received", "comes | received: "}}},
-    {"APlanAsksNothing",
+    {"AnUnknownQueueOfAFairSchedulerIsAccepted", {{"fair | check none | received", "comes | received: "}}},
+    {"APlanReportsQueueProblemsWithoutATestSubmission",
      {{"plan none | plan off | plan ml | plan a | received",
        "~no such queue now, or several of this name; the ResourceManager decides at the submit; use one of | ~the "
        "queue is "

@@ -81,7 +81,7 @@ class YarnRequestsTest : public testing::Test, protected RequestBed {
   const RecordRequestIndex here_ = Index(), there_ = Index();
 };
 
-TEST_F(YarnRequestsTest, ARecordOfOneMachineIsReadOnAnother) {
+TEST_F(YarnRequestsTest, ARequestRecordWrittenOnOneMachineIsReadOnAnotherMachine) {
   EXPECT_EQ(*there_.Read(kRequest), std::nullopt);
   LayAndMake(kFirstJob);
   const RequestRecord record{3, kFirstJob, 2, {"o0"}, {{{"files", "f1"}}}, {"monday"}};
@@ -95,7 +95,7 @@ TEST_F(YarnRequestsTest, ARecordOfOneMachineIsReadOnAnother) {
   EXPECT_THAT(Requests(), ElementsAre(NameOf(kRequest, "1")));
 }
 
-TEST_F(YarnRequestsTest, OnlyTheFirstOfTwoSuccessorsOfARecordIsWritten) {
+TEST_F(YarnRequestsTest, OnlyTheFirstOfTwoConcurrentUpdatesOfARequestRecordIsWritten) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   EXPECT_FALSE(*there_.Write(kRequest, {.job = kOtherJob})) << "the first one";
@@ -106,7 +106,7 @@ TEST_F(YarnRequestsTest, OnlyTheFirstOfTwoSuccessorsOfARecordIsWritten) {
   EXPECT_EQ((**here_.Read(kRequest)).revision, 2);
 }
 
-TEST_F(YarnRequestsTest, IdsAndOwnersAreAnyBytes) {
+TEST_F(YarnRequestsTest, RequestIdsAndOwnerTokensMayContainAnyByteExceptNul) {
   std::string every;
   for (int byte = 1; byte < 256; ++byte) every.push_back(static_cast<char>(byte));
   LayAndMake(kFirstJob);
@@ -120,7 +120,7 @@ TEST_F(YarnRequestsTest, IdsAndOwnersAreAnyBytes) {
   EXPECT_EQ(here_.Read({std::string("a\0b", 3)}).error().code, ErrorCode::kUsage);
 }
 
-TEST_F(YarnRequestsTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {
+TEST_F(YarnRequestsTest, ARevocationAppliesOnlyToItsOwnerAndExpiresAfterTenMinutes) {
   EXPECT_FALSE(*there_.IsRevoked(kRequest, kOwner, kNow));
   ASSERT_TRUE(here_.Revoke(kRequest, kOwner, kNow).ok());
   EXPECT_TRUE(*there_.IsRevoked(kRequest, kOwner, kNow + kRevocationLasts - Duration(1)));
@@ -129,7 +129,7 @@ TEST_F(YarnRequestsTest, ARevocationCountsForTenMinutesAndForItsOwnerAlone) {
   EXPECT_EQ(*there_.Read(kRequest), std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, AJobInTheMakingIsVisibleWithTheOldResult) {
+TEST_F(YarnRequestsTest, AJobThatIsBeingCreatedIsReportedTogetherWithThePreviousJob) {
   LayAndMake(kFirstJob);
   RequestRecord record{.job = kOtherJob, .job_number = 1};
   record.before = {kFirstJob, 1, {"o0"}};
@@ -143,7 +143,7 @@ TEST_F(YarnRequestsTest, AJobInTheMakingIsVisibleWithTheOldResult) {
   EXPECT_EQ((**there_.Read(kRequest)).coming, std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, ANewerRecordStopsAJobInTheMaking) {
+TEST_F(YarnRequestsTest, AJobThatIsBeingCreatedIsCancelledByANewerRequestRecord) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
@@ -157,7 +157,7 @@ TEST_F(YarnRequestsTest, ANewerRecordStopsAJobInTheMaking) {
 }
 
 // A job with a lower number may not be made after this.
-TEST_F(YarnRequestsTest, AHigherNumberStopsAJobInTheMaking) {
+TEST_F(YarnRequestsTest, AJobThatIsBeingCreatedIsCancelledByAHigherSubmissionNumber) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1, .job = kFirstJob, .job_number = 1}));
   RequestRecord raised = **there_.Read(kRequest);
@@ -168,7 +168,7 @@ TEST_F(YarnRequestsTest, AHigherNumberStopsAJobInTheMaking) {
   EXPECT_EQ((**here_.Read(kRequest)).newest_number, 2);
 }
 
-TEST_F(YarnRequestsTest, ARecordIsNotReplacedIfItsJobWasMadeMeanwhile) {
+TEST_F(YarnRequestsTest, ARequestRecordIsNotReplacedIfItsJobWasCreatedMeanwhile) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
@@ -178,7 +178,7 @@ TEST_F(YarnRequestsTest, ARecordIsNotReplacedIfItsJobWasMadeMeanwhile) {
 }
 
 // The job's folder has another name while a collector gives the job up.
-TEST_F(YarnRequestsTest, AJobThatIsBeingGivenUpIsStillInTheMaking) {
+TEST_F(YarnRequestsTest, AJobWhoseFolderACollectorRenamedIsStillReportedAsBeingCreated) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const std::string old = StrCat("/u/.tony/jobs/.old-", kFirstJob.value);
@@ -195,14 +195,14 @@ TEST_F(YarnRequestsTest, AJobThatIsBeingGivenUpIsStillInTheMaking) {
   EXPECT_EQ((**there_.Read(kRequest)).coming, std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, ARemovedJobIsNotInTheMaking) {
+TEST_F(YarnRequestsTest, ARemovedJobIsNotReportedAsStillBeingCreated) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   ASSERT_TRUE(*hdfs->Remove(FolderOf(kFirstJob)));
   EXPECT_EQ((**there_.Read(kRequest)).coming, std::nullopt);
 }
 
-TEST_F(YarnRequestsTest, ADamagedRecordIsAnErrorAndNotIgnored) {
+TEST_F(YarnRequestsTest, ReadingADamagedRequestRecordFails) {
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1}));
   const HdfsRecordStore store(hdfs, {"hdfs://nn:8020", kRequests, "eve"}, Tries(1));
   const std::string name = NameOf(kRequest, "1").substr(std::string(kRequests).size() + 1);
@@ -215,7 +215,7 @@ TEST_F(YarnRequestsTest, ADamagedRecordIsAnErrorAndNotIgnored) {
   EXPECT_THAT(there_.Read(kRequest).error().message, HasSubstr("belongs to another request id"));
 }
 
-TEST_F(YarnRequestsTest, LocalRecordsOfAnOlderReleaseAreFoundAndCarriedOver) {
+TEST_F(YarnRequestsTest, LocalRequestRecordsOfAnOlderReleaseAreReadAndCopiedToHdfs) {
   const TempFolder home;
   const auto older = std::make_shared<LocalRequestIndex>(
       home.path() / "yarn", [this](const JobId& job) { return Result<bool>(hdfs->GetEntry(FolderOf(job)).ok()); });
@@ -247,7 +247,7 @@ TEST_F(YarnRequestsTest, SweepRemovesOldRecordsWithoutAJob) {
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
 }
 
-TEST_F(YarnRequestsTest, SweepKeepsEarlierResultsAndJobsInTheMaking) {
+TEST_F(YarnRequestsTest, SweepRetainsRecordsOfPreviousJobsAndOfJobsBeingCreated) {
   LayAndMake(kFirstJob);
   RequestRecord record{.job = kOtherJob};
   record.before = {kFirstJob, 1, {}};
@@ -258,7 +258,7 @@ TEST_F(YarnRequestsTest, SweepKeepsEarlierResultsAndJobsInTheMaking) {
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
 }
 
-TEST_F(YarnRequestsTest, SweepRemovesOlderRecordsAndRevocationsThatHaveExpired) {
+TEST_F(YarnRequestsTest, SweepRemovesOlderRevisionsOfARecordAndExpiredRevocations) {
   LayAndMake(kFirstJob);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(*here_.Write(kRequest, After(*here_.Read(kRequest), kFirstJob)));
   ASSERT_TRUE(here_.Revoke(kRequest, kOwner, kNow).ok());
@@ -272,7 +272,7 @@ TEST_F(YarnRequestsTest, SweepRemovesOlderRecordsAndRevocationsThatHaveExpired) 
 }
 
 // The submit of the old record was suspended for hours. A new record starts at revision 1 again.
-TEST_F(YarnRequestsTest, ASuccessorOfARemovedRecordIsNotWritten) {
+TEST_F(YarnRequestsTest, AnUpdateOfARemovedRequestRecordIsRejected) {
   ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1}));
   const auto seen = *here_.Read(kRequest);
   ASSERT_EQ(*there_.Sweep(kFuture, kNow, false), 1);
@@ -284,7 +284,7 @@ TEST_F(YarnRequestsTest, ASuccessorOfARemovedRecordIsNotWritten) {
 }
 
 // A seed of the random test below found this case.
-TEST_F(YarnRequestsTest, AFirstRecordIsNotWrittenIfALaterOneExists) {
+TEST_F(YarnRequestsTest, AFirstRequestRecordIsRejectedIfALaterRevisionExists) {
   LayAndMake(kFirstJob);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(*here_.Write(kRequest, After(*here_.Read(kRequest), kFirstJob)));
   ASSERT_EQ(*there_.Sweep(FromMillis(0), kNow, false), 0);
@@ -293,7 +293,7 @@ TEST_F(YarnRequestsTest, AFirstRecordIsNotWrittenIfALaterOneExists) {
   EXPECT_EQ((**here_.Read(kRequest)).job, kFirstJob);
 }
 
-TEST_F(YarnRequestsTest, AWriteWhoseAnswerIsLostIsDone) {
+TEST_F(YarnRequestsTest, AWriteOfARequestRecordSucceedsEvenIfAnHdfsAnswerIsLost) {
   for (const Fate fate : {Fate::kUnheard, Fate::kNotDone, Fate::kRepeated}) {
     const RequestId request{StrCat("r", static_cast<int>(fate))};
     for (const std::string_view lost : {"CREATE", "SETXATTR", "RENAME", "LISTSTATUS"}) {
@@ -311,7 +311,7 @@ TEST_F(YarnRequestsTest, AWriteWhoseAnswerIsLostIsDone) {
 }
 
 // The answer to the rename is lost, and the query that would find its result fails once.
-TEST(YarnRequestsOnce, AWriteWithoutAnAnswerIsFound) {
+TEST(YarnRequestsOnce, AWriteOfARequestRecordSucceedsEvenIfItsAnswerAndTheFirstCheckAreLost) {
   const RequestBed bed(1);
   int lost = 0;
   bed.hdfs->fate = [&](std::string_view call) {

@@ -289,17 +289,17 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
 }
 
 const TestRow kSchedules[] = {
-    {"TheResourceManagerIsReachedFirst",
+    {"TheResourceManagerIsReportedReachedBeforeTheFirstGrant",
      {{"begin | ask 0 | heard | hears granted worker:0#1 2 on 127.0.0.1 | heard | holds",
        "heard:  | heard: reached 0; granted worker:0#1 2 on 127.0.0.1 | holds"}}},
-    {"AContainerRunsAndEndsOnce",
+    {"AContainerIsStartedOnceAndItsEndIsReportedOnce",
      {{"run-one | commands | launch 2 0 | end 2 3 | hears exited 2: exit code 3 | end 2 3 | kill 2 | exchanges 3 | "
        "last | calls",
        "run 2 worker:0#1 on 127.0.0.1 | exited 2: exit code 3 | calls: start 2"}}},
     {"AContainerComesWithALinkToItsLogs", {{"run-one | log-url", "http://n1:8042/node/containerlogs/CONTAINER/eve"}}},
-    {"RowsForHostsAreSentIfHostsAreKnown",
+    {"ContainersAreRequestedByHostAndRackIfHostsAreKnown",
      {{"nodes | begin | ask 0 1 | hears granted worker:1#1 3 on 127.0.0.1 | first-ask", "/rack=2 n1=2 *=2 "}}},
-    {"AStoppedContainerEndsWhenTheResourceManagerReportsIt",
+    {"AStoppedContainerIsNotReportedAsEndedBeforeTheResourceManagerReportsIt",
      {{"run-one | term 2 | node-calls 2 | calls | exchanges 2 | last", "calls: start 2; stop 2 | started 2"},
       {"end 2 -105 | hears exited 2: stopped, killed | released", "released"}}},
     {"AContainerStoppedBeforeItsLaunchIsReleased",
@@ -307,7 +307,7 @@ const TestRow kSchedules[] = {
       {"hears exited 2: the container was stopped before it was started, killed | launch 2 0 | exchanges 3 | released "
        "| calls | last",
        "released 2 | calls:  | exited 2: the container was stopped before it was started, killed"}}},
-    {"AnUnknownContainerIsReportedAsExitedOnce",
+    {"KillingAnUnknownContainerReportsItsExitOnce",
      {{"begin | hears reached 0 | kill 7 | kill 7 | hears exited 7: the container does not exist, killed | settle | "
        "heard",
        "heard: reached 0; exited 7: the container does not exist, killed"}}},
@@ -319,7 +319,7 @@ const TestRow kSchedules[] = {
     {"LostNodesAndPreemptionAreReported",
      {{"run-one | preempt 2 | hears preempting 2 | preempt 2 | exchanges 3 | times preempting 2", "1 times"},
       {"lose-node | end 2 -100 | hears maybe exited 2: the node was lost, node_lost", ""}}},
-    {"AnEndOnALostNodeIsCertainSomeTimeAfterAStop",
+    {"AContainerOnALostNodeIsReportedAsEndedForCertainAfterAKill",
      {{"run-one | end 2 -100 | hears maybe exited 2: the node was lost, node_lost | exchanges 5 | last",
        "maybe exited 2: the node was lost, node_lost"},
       {"kill 2 | kill 2 | hears exited 2: the node was lost, node_lost | exchanges 5", ""},
@@ -332,42 +332,42 @@ const TestRow kSchedules[] = {
     {"AStoppedContainerOnALostNodeHasEndedIfTheNodeAnsweredTheStop",
      {{"run-one | kill 2 | node-calls 2 | exchanges 2 | end 2 -100 | hears exited 2: the node was lost, killed", ""},
       {"times maybe exited", "0 times"}}},
-    {"AnImpossibleRequestIsRefusedWithBothNumbers",
+    {"ARequestAboveTheMaximumOfTheClusterEndsItsAttemptWithBothAmounts",
      {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
       {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
        "user_config",
        ""}}},
-    {"ARefusedRequestEndsItsAttempt",
+    {"AContainerRequestThatYarnRejectsEndsItsAttempt",
      {{"refuses InvalidLabelResourceRequestException | begin | ask 0 label=nowhere", ""},
       {"hears granted worker:0#1 refused-1 on  | launch last 0 | hears-begin exited refused-1: ",
        "~InvalidLabelResourceRequestException: not on this cluster, user_config"},
       {"ask 1 | hears granted worker:1#1 2 on 127.0.0.1", ""}}},
-    {"ATemporaryErrorIsNotARefusal",
+    {"AContainerRequestIsRetriedAfterATemporaryYarnError",
      {{"refuses YarnException | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1", ""}}},
-    {"ContainersOfAnEarlierAttemptRunAndCanBeStopped",
+    {"ContainersOfAnEarlierMasterAttemptStayRunningAndCanBeStopped",
      {{"kept 7 | begin | hears reached 1 | term 7 | node-calls 1 | calls", "calls: stop 7"},
       {"end 7 -105 | hears exited 7: stopped, killed | forgets | registers 2 | settle | term 7 | settle | last | calls",
        "exited 7: stopped, killed | calls: stop 7"}}},  // the container was listed once more
-    {"AnUnknownContainerOfAnEarlierAttemptIsReleased",
+    {"AContainerOfAnEarlierMasterAttemptThatNoTaskOwnsIsReleased",
      {{"kept 7 | unknown 7 | begin | hears reached 0 | releases 7 | settle | heard", "heard: reached 0"}}},
-    {"TheEndOfAContainerBetweenTwoAttemptsIsReported",
+    {"AContainerThatEndedBetweenTwoMasterAttemptsIsReported",
      {{"end 7 3 | begin | hears exited 7: exit code 3 | end 7 3 | exchanges 3 | times exited", "1 times"},
       {"end 8 -100 | hears maybe exited 8: the node was lost, node_lost | kill 8", ""},
       {"hears exited 8: the node was lost, node_lost", ""}}},
-    {"TheNextProcessOfAnAttemptKeepsItsContainers",
+    {"ARestartedMasterProcessRetainsTheContainersOfItsAttempt",
      {{"run-one | exchanges 2 | next-process | hears reached 1 | kill 2 | node-calls 2 | calls",
        "calls: start 2; stop 2"},
       {"end 2 -105 | hears exited 2: stopped, killed | released | registrations", "released | 2 registrations"}}},
-    {"TheNextProcessStartsAGrantedContainer",
+    {"ARestartedMasterProcessStartsAContainerGrantedBeforeTheRestart",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | next-process | hears reached 0 | launch 2 0", ""},
       {"hears started 2 | calls", "calls: start 2"}}},
-    {"TheNextProcessLearnsThatAContainerWasStarted",
+    {"ARestartedMasterProcessFindsAContainerThatWasStartedBefore",
      {{"run-one | next-process | launch 2 0 | hears started 2 | commands | calls",
        "run 2 worker:0#1 on 127.0.0.1; run 2 worker:0#1 on 127.0.0.1 | calls: start 2; start 2"}}},
-    {"TheNextProcessReleasesContainersThatNoTaskGot",
+    {"ARestartedMasterProcessReleasesContainersThatNoTaskOwns",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | unknown 2 | next-process | releases 2 | heard",
        "~reached 0"}}},
-    {"TheNextProcessReleasesContainersThatAGangHeldBack",
+    {"ARestartedMasterProcessReleasesContainersOfAnIncompleteGang",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | unknown 2 | next-process | releases "
        "2",
        ""}}},
@@ -380,7 +380,7 @@ const TestRow kSchedules[] = {
        "requests 256 MB of memory",
        ""},
       {"granting yes | hears delayed: ", ""}}},
-    {"APendingReasonClaimsNothingThatIsNotKnown",
+    {"ThePendingReasonNamesNoFullResourceIfNodesAndQueueHaveRoom",
      {{"nodes | headroom 8192 8 | granting no | begin | ask 0", ""},
       {"hears delayed: waits for 1 of 1 container: the ResourceManager has not granted them yet and does not report "
        "why",
@@ -392,17 +392,17 @@ const TestRow kSchedules[] = {
        "256 MB of memory: the queue is at its limit (maximum-capacity)",
        ""}}},
     // At first only container 2 of the gang's two is granted.
-    {"AGangIsHandedOutWhole",
+    {"ContainersOfAGangAreHandedOutOnceAllAreGranted",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | times granted", "0 times"},
       {"hears delayed: waits for 1 of 2 containers: queue root.ml leaves the job 0 MB of memory, and a container "
        "requests 256 MB of memory",
        ""},
       {"grants 2 | hears granted worker:0#1 2 on 127.0.0.1 | hears granted worker:1#1 3 on 127.0.0.1", ""}}},
-    {"AnIncompleteGangIsGivenBackAndRequestedAgain",
+    {"ContainersOfAnIncompleteGangAreReleasedAndRequestedAgain",
      {{"hold 50 | grants 1 | begin | ask 0 1 | granted-in-all 1 | releases 2", ""},
       {"hears-begin delayed: released 1 of 2 containers at  | grants 10", "^delayed"},
       {"hears granted worker:0#1 3 on 127.0.0.1 | hears granted worker:1#1 4 on 127.0.0.1", ""}}},
-    {"TheEndOfAHeldContainerIsNotReported",
+    {"TheEndOfAContainerHeldForAGangIsNotReported",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | end 2 -102 | grants 3", ""},
       {"hears granted worker:0#1 4 on 127.0.0.1 | times exited", "0 times"}}},
     {"ANodeThatFailsTwiceIsAvoided",
@@ -410,7 +410,7 @@ const TestRow kSchedules[] = {
       {"ask 2 | last-granted 2 | avoided | launch 2 2 | releases 2", "avoided"},
       {"ask 3 | last-granted 3 | avoided | launch 3 3 | releases 3 | avoids 127.0.0.1", "avoided"},
       {"times ; 127.0.0.1 is avoided for 10 minutes, because 2 containers failed there", "1 times"}}},
-    {"ALostResourceManagerIsReportedAndFoundAgain",
+    {"AnUnreachableResourceManagerIsReportedLostAndThenReachedAgain",
      {{"begin 500 | hears reached 0 | silent yes | hears lost: no answer from the ResourceManager for 500 ms | holds",
        "holds not"},
       {"silent no | close | hears-twice reached 0 | holds", "holds"}}},
@@ -418,20 +418,20 @@ const TestRow kSchedules[] = {
      {{"run-one | granting no | ask 1 | exchanges 2 | forgets | granting yes | hears granted worker:1#1 3 on 127.0.0.1",
        ""},
       {"registrations | times started 2 | end 2 0 | hears exited 2: exit code 0", "2 registrations | 1 times"}}},
-    {"AnEndedAttemptLosesLeadership",
+    {"AMasterWhoseAttemptYarnEndedLosesLeadership",
      {{"run-one | attempt-over | hears lost: YARN has ended this attempt of the application: killed by alice | over | "
        "holds | quiet",
        "killed by alice | holds not | quiet"}}},
-    {"AFinalRefusalEndsTheAttemptAtOnce",
+    {"AnUnsupportedRpcProtectionEndsTheMasterAttemptAtOnce",
      {{"demands auth-conf | begin | over | holds | registrations",
        "registerApplicationMaster at 127.0.0.1:PORT: the server demands the protection auth-conf "
        "(hadoop.rpc.protection); "
        "only \"authentication\" is supported | holds not | 0 registrations"}}},
     // The tracking URL changes at the end, because the master's own page ends with the master.
-    {"TheEndIsReportedUntilItIsRecorded",
+    {"TheFinalStatusIsSentAgainUntilTheResourceManagerRecordsIt",
      {{"run-one | finish FAILED worker:0 failed | done | ends | holds",
        "2 APP_FAILED worker:0 failed http://kept:1/ | holds"}}},
-    {"AnEndBeforeTheRegistrationIsReported",
+    {"AFinalStatusDecidedBeforeTheRegistrationIsSent",
      {{"begin | finish KILLED killed by alice | done | ends", "~ APP_KILLED killed by alice"}}},
     {"ProgressIsSentWithTheNextExchange", {{"begin | progress | exchanges 1 | progress-told", "a half"}}},
 };
@@ -439,7 +439,7 @@ TABLE_TEST(YarnSchedulerTest, kSchedules, ScriptIn<SchedulerWorld>());
 
 const hadoop::Token kToken{std::string("a\0b", 3), "password", "NMToken", "10.0.0.1:8041"};
 
-TEST(MasterStateTest, TheDecodedStateIsTheEncodedOne) {
+TEST(MasterStateTest, TheSavedMasterStateIsDecodedUnchanged) {
   MasterState state{.rm_token = kToken, .node_tokens = {{{"n1", 8041}, kToken}, {{"n1", 8042}, {}}}};
   state.held = {{{.id = YarnId(2), .node = {"n1", 8041}, .node_http = "n1:8042", .token = kToken}, true},
                 {{.id = YarnId(3), .node = {"n2", 8041}}, false}};
@@ -458,7 +458,7 @@ TEST(MasterStateTest, TheDecodedStateIsTheEncodedOne) {
   EXPECT_FALSE(DecodeMasterState(EncodeMasterState({}))->rm_token);
 }
 
-TEST(MasterStateTest, ADamagedStateIsAnErrorThatQuotesNoToken) {
+TEST(MasterStateTest, TheErrorForADamagedMasterStateQuotesNoToken) {
   const std::string good = EncodeMasterState({.rm_token = kToken});
   for (size_t length = 0; length < good.size(); ++length) {
     const auto decoded = DecodeMasterState(good.substr(0, length));

@@ -49,7 +49,7 @@ class CorpusTest(QuickCase):
         plan = json.loads(text.replace(str(folder), "${DIR}").replace("properties:", "${SET}:"))
         return self.corpus.told(plan)
 
-    def test_every_set_is_the_job_of_its_golden(self) -> None:
+    def test_the_operator_plans_every_properties_file_as_its_golden_file(self) -> None:
         names = sorted(file.stem for file in CORPUS.glob("*.properties"))
         self.assertGreaterEqual(len(names), 45)
         for name in names:

@@ -59,7 +59,7 @@ class DagCase(QuickCase):
 
 
 class ParseTest(DagCase):
-    def test_parsing_calls_no_server_and_starts_nothing(self) -> None:
+    def test_parsing_a_dag_opens_no_connection_and_starts_no_process(self) -> None:
         self.set_environment("AIRFLOW_CONN_TONY_DEFAULT", None)
         check = f"""
 import os, socket, subprocess, sys
@@ -77,7 +77,7 @@ print("parsed")
         done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout.split()[-1:]), (0, ["parsed"]), done.stdout + done.stderr)
 
-    def test_airflow_parses_the_file_without_errors(self) -> None:
+    def test_airflow_parses_a_dag_file_with_tony_operators_without_errors(self) -> None:
         file = self.write_dag()
         try:
             from airflow.dag_processing.dagbag import DagBag
@@ -87,7 +87,7 @@ print("parsed")
         self.assertEqual(bag.import_errors, {})
         self.assertEqual(sorted(bag.dags["flow"].task_ids), ["full", "many", "sense", "train"])
 
-    def test_airflow_parses_the_examples_without_errors(self) -> None:
+    def test_airflow_parses_the_example_dags_without_errors(self) -> None:
         import tony_airflow.example_dags
 
         folder = pathlib.Path(tony_airflow.example_dags.__file__).parent
@@ -101,7 +101,7 @@ print("parsed")
             serialized(module.train.dag)
         self.assertEqual(names, ["example_tony_sensor", "example_tony"])
 
-    def test_each_parse_serializes_to_the_same_dag(self) -> None:
+    def test_two_parses_of_a_dag_file_serialize_to_the_same_dag(self) -> None:
         """A difference between two parses would create a new version of the Dag every half a minute."""
         file = self.write_dag()
         first, second = serialized(self.parse(file)), serialized(self.parse(file))
@@ -119,7 +119,7 @@ print("parsed")
         self.assertEqual(tuple(task.template_fields), dag.get_task("full").template_fields)
         self.assertEqual(task.retries, 2)
 
-    def test_an_operator_can_be_copied_and_pickled_between_processes(self) -> None:
+    def test_a_deep_copy_of_an_operator_has_the_same_arguments(self) -> None:
         import copy
 
         task = self.parse(self.write_dag()).get_task("full")
@@ -145,7 +145,7 @@ class RenderTest(DagCase):
             with self.subTest(name):
                 self.assertEqual(getattr(task, name), json.loads(json.dumps(given[name]).replace(text, want)))
 
-    def test_values_other_than_text_stay_unchanged(self) -> None:
+    def test_rendering_leaves_values_other_than_text_unchanged(self) -> None:
         tasks = {"w": {"instances": 4, "gpus": None, "untracked": True, "ratio": 0.5}}
         self.assertEqual(self.rendered(self.operator(tasks=tasks)).tasks, tasks)
 
@@ -155,7 +155,7 @@ class RenderTest(DagCase):
         )
         self.assertEqual((task.executes, task.files), ("run.sh", ["core-site.xml", "a.job", "x.yaml"]))
 
-    def test_the_sensor_renders_the_names(self) -> None:
+    def test_the_sensor_renders_its_job_id(self) -> None:
         from tony_airflow.sensors.tony import TonyJobSensor
 
         with self.dag():
@@ -171,7 +171,7 @@ class FileTest(DagCase):
         task.execute(context)
         return json.loads(self.world.calls("submit")[-1]["stdin"])
 
-    def test_properties_are_the_file_beside_the_dag_and_are_rendered(self) -> None:
+    def test_properties_are_read_from_a_file_beside_the_dag_and_rendered(self) -> None:
         file = self.write_dag()
         (file.parent / "jobs").mkdir()
         (file.parent / "jobs/train.job").write_text(
@@ -181,7 +181,7 @@ class FileTest(DagCase):
         self.assertEqual(document["properties"].strip(), "type=TonYJob\ntony.worker.command=train --epochs 3")
         self.assertEqual(self.world.calls("submit")[0]["cwd"], str(file.parent))
 
-    def test_a_spec_may_be_text_or_a_file(self) -> None:
+    def test_a_spec_is_accepted_as_json_or_yaml_text_or_file(self) -> None:
         folder = self.folder_with("s.tony.json", '{"framework": "{{ run_id }}"}').parent
         self.folder_with("s.tony.yaml", "framework: jax\ntasks: {worker: {instances: 2}}\n")
         cases = {
@@ -195,12 +195,12 @@ class FileTest(DagCase):
                 spec = self.submitted(self.operator(spec=given, directory=str(folder)))["spec"]
                 self.assertEqual(spec, {"name": spec["name"], **want})
 
-    def test_a_missing_file_is_named_before_anything_is_submitted(self) -> None:
+    def test_a_missing_properties_file_is_named_before_the_submit(self) -> None:
         with self.assertRaisesRegex(Exception, "nothing.job"):
             self.submitted(self.operator(properties="nothing.job"))
         self.assertNotIn("submit", self.world.verbs())
 
-    def test_text_that_is_neither_json_nor_yaml_is_refused(self) -> None:
+    def test_a_spec_that_is_neither_json_nor_yaml_is_refused(self) -> None:
         for spec in ("{", "a: b: c"):
             with self.subTest(spec), self.assertRaisesRegex(Exception, "spec"):
                 self.submitted(self.operator(spec=spec))
@@ -209,7 +209,7 @@ class FileTest(DagCase):
 
 class LinkTest(DagCase):
     @unittest.skipUnless(AIRFLOW_2, "Airflow 3 asks in the task's process")
-    def test_links_are_read_from_xcoms_and_never_fail(self) -> None:
+    def test_links_are_read_from_xcoms_and_are_empty_after_a_read_error(self) -> None:
         from tony_airflow.links.tony import TonyJobLink, TonyLogsLink
 
         def broken(*_: Any, **__: Any) -> None:
@@ -224,7 +224,7 @@ class LinkTest(DagCase):
             self.assertEqual(TonyLogsLink().get_link(self.operator(), ti_key="k"), "")
 
     @unittest.skipIf(AIRFLOW_2, "Airflow 2 asks in its web server")
-    def test_links_read_no_xcom_because_a_missing_one_logs_an_error(self) -> None:
+    def test_links_are_read_from_the_task_and_not_from_xcoms_in_airflow_3(self) -> None:
         from tony_airflow.links.tony import TonyJobLink, TonyTensorBoardLink
 
         task = self.operator()
@@ -240,7 +240,7 @@ class LinkTest(DagCase):
         keys = ["_link_TonyJobLink", "_link_TonyLogsLink", "_link_TonyTensorBoardLink"]
         self.assertEqual([link.xcom_key for link in LINKS], keys)
 
-    def test_a_tensorboard_task_has_a_link(self) -> None:
+    def test_only_a_job_with_a_tensorboard_task_has_a_tensorboard_link(self) -> None:
         task = self.operator()
         context = self.context(task)
         self.execute(task, context)
@@ -255,7 +255,7 @@ class LinkTest(DagCase):
         if not AIRFLOW_2:
             self.assertEqual(xcoms["_link_TonyTensorBoardLink"], xcoms["tensorboard_url"])
 
-    def test_links_of_an_ended_job_lead_to_the_history(self) -> None:
+    def test_the_link_of_an_ended_job_leads_to_the_history_url(self) -> None:
         self.connect(history_url="http://history:7000/")
         task = self.operator()
         context = self.context(task)

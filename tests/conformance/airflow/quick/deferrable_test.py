@@ -25,25 +25,25 @@ class DeferrableCase(QuickCase):
 
 
 class DeferTest(DeferrableCase):
-    def test_a_quick_job_never_defers(self) -> None:
+    def test_a_job_that_succeeds_before_defer_after_never_defers(self) -> None:
         self.world.play(outputs={"a": 1})
         self.assertEqual(self.run_operator(deferrable=True, defer_after=5.0), {"a": 1})
         self.assertIn("ack", self.world.verbs())
 
-    def test_a_quick_failure_never_defers(self) -> None:
+    def test_a_job_that_fails_before_defer_after_never_defers(self) -> None:
         from tony_airflow.exceptions import TonyJobFailed
 
         self.world.play(timeline=[[0, "FAILED"]])
         with self.assertRaises(TonyJobFailed):
             self.run_operator(deferrable=True, defer_after=5.0)
 
-    def test_a_longer_job_defers_after_the_given_time(self) -> None:
+    def test_a_longer_job_defers_after_the_seconds_of_defer_after(self) -> None:
         began = time.monotonic()
         self.deferred(defer_after=1.0, poll_interval=60.0)
         self.assertGreater(time.monotonic() - began, 0.9)
         self.assertLess(time.monotonic() - began, 4.0)
 
-    def test_ids_and_links_are_known_while_it_is_deferred(self) -> None:
+    def test_job_id_and_links_are_in_the_xcoms_of_a_deferred_task(self) -> None:
         from tony_airflow.links.tony import TonyJobLink, TonyLogsLink
 
         _, _, context = self.deferred(defer_after=0.3)
@@ -55,7 +55,7 @@ class DeferTest(DeferrableCase):
             self.assertEqual(xcoms[TonyLogsLink().xcom_key], xcoms["logs_url"])
         self.assertNotIn("ack", self.world.verbs())
 
-    def test_links_are_known_even_if_the_submit_took_longer_than_defer_after(self) -> None:
+    def test_links_are_in_the_xcoms_even_if_the_submit_took_longer_than_defer_after(self) -> None:
         _, _, context = self.deferred(defer_after=0.3, world={"mischief": {"submit": [{"delay": 0.5}]}})
         self.assertIn("tracking_url", context["ti"].xcoms)
 
@@ -69,7 +69,7 @@ class DeferTest(DeferrableCase):
         self.assertNotIn("sesame", text)
         self.assertIn('"/h"', text)
 
-    def test_airflow_3_is_given_time_to_notice_the_deferral(self) -> None:
+    def test_in_airflow_3_the_trigger_sends_no_event_in_the_first_8_seconds(self) -> None:
         from tony_airflow.operators import tony
 
         self.patches["operators.tony.SHORTEST_DEFERRAL"].stop()
@@ -94,7 +94,7 @@ class ResumeTest(DeferrableCase):
         self.assertEqual(len(events), 1)
         return events[0]
 
-    def test_a_new_operator_finishes_a_success(self) -> None:
+    def test_a_resumed_operator_returns_the_outputs_and_acknowledges_the_job(self) -> None:
         deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
         self.world.end()
         self.assertEqual(self.resume(again, context, deferral, self.event(deferral)), {"a": 1})
@@ -104,14 +104,14 @@ class ResumeTest(DeferrableCase):
         self.assertTrue(self.world.jobs[0]["acked"])
         self.assertEqual(len(self.world.calls("submit")), 1)
 
-    def test_the_event_alone_tells_which_job_it_was(self) -> None:
+    def test_a_resumed_operator_identifies_the_job_by_the_event_alone(self) -> None:
         """`airflow dags test` runs the trigger itself and loses the other arguments of the deferral."""
         deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
         self.world.end()
         self.assertEqual(again.execute_complete(context, self.event(deferral)), {"a": 1})
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_a_job_of_another_machine_is_named_as_such(self) -> None:
+    def test_the_error_for_an_unreachable_job_names_the_machine_that_submitted_it(self) -> None:
         deferral, again, context = self.deferred()
         deferral.kwargs["host"] = "worker-7"
         self.world.play(mischief={"wait": [{"error": 66, "message": "no such job", "always": True}]})
@@ -127,7 +127,7 @@ class ResumeTest(DeferrableCase):
             with self.assertRaisesRegex(Exception, "no such job$"):
                 self.resume(again, context, deferral, event)
 
-    def test_the_log_stream_continues_where_it_stopped(self) -> None:
+    def test_the_log_stream_continues_at_its_cursor_after_a_deferral(self) -> None:
         deferral, again, context = self.deferred(get_logs="stream", defer_after=0.3)
         read = [call["options"].get("--cursor") for call in self.world.calls("logs")]
         self.assertTrue(deferral.kwargs["log_cursor"])
@@ -136,7 +136,7 @@ class ResumeTest(DeferrableCase):
         after = [call["options"].get("--cursor") for call in self.world.calls("logs")][len(read) :]
         self.assertEqual((read[0], after[0]), (None, deferral.kwargs["log_cursor"]))
 
-    def test_failures_equal_those_of_waiting_in_the_worker(self) -> None:
+    def test_a_failure_after_a_deferral_raises_the_same_exception_as_a_failure_in_the_worker(self) -> None:
         verdicts: list[tuple[dict[str, Any], dict[str, Any], type, str]] = [
             ({}, {}, Exception, "^played-[0-9] FAILED user_error: worker:0 failed"),
             (
@@ -156,7 +156,7 @@ class ResumeTest(DeferrableCase):
                     self.resume(again, context, deferral, self.event(deferral))
                 self.assertNotIn("ack", self.world.verbs())
 
-    def test_the_job_is_queried_again_whatever_the_event_says(self) -> None:
+    def test_a_resumed_operator_queries_the_job_again_for_every_kind_of_event(self) -> None:
         deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
         self.world.end()
         for kind in ("unreachable", "timeout", "ended"):
@@ -164,14 +164,14 @@ class ResumeTest(DeferrableCase):
                 event = {"kind": kind, "job_id": "played-1", "message": "it is said"}
                 self.assertEqual(self.resume(again, context, deferral, event), {"a": 1})
 
-    def test_a_failed_job_is_not_a_success_whatever_the_event_says(self) -> None:
+    def test_a_failed_job_fails_the_task_even_if_the_event_says_succeeded(self) -> None:
         deferral, again, context = self.deferred()
         self.world.end("FAILED")
         event = {"kind": "ended", "job_id": "played-1", "message": "all is well", "state": "SUCCEEDED"}
         with self.assertRaisesRegex(Exception, "user_error"):
             self.resume(again, context, deferral, event)
 
-    def test_past_the_deadline_the_job_is_ended_and_the_task_fails(self) -> None:
+    def test_a_timeout_event_ends_the_job_and_fails_the_task(self) -> None:
         deferral, again, context = self.deferred()
         with self.assertRaisesRegex(Exception, "timeout"):
             self.resume(again, context, deferral, {"kind": "timeout", "job_id": "played-1", "message": "late"})
@@ -190,7 +190,7 @@ class ResumeTest(DeferrableCase):
         kill, submit = self.world.calls("kill")[0], self.world.calls("submit")[0]
         self.assertEqual(kill["options"]["--if-owner"], submit["options"]["--owner"])
 
-    def test_execution_timeout_becomes_a_deadline_with_a_margin(self) -> None:
+    def test_execution_timeout_minus_a_margin_is_the_deadline_of_the_trigger(self) -> None:
         for seconds, margin in ((60, 5), (3600, 72)):
             with self.subTest(seconds):
                 limit = datetime.timedelta(seconds=seconds)
@@ -202,7 +202,7 @@ class ResumeTest(DeferrableCase):
     def test_without_execution_timeout_there_is_no_deadline(self) -> None:
         self.assertIsNone(self.deferred()[0].trigger.serialize()[1]["deadline"])
 
-    def test_the_dag_decides_what_ends_the_job(self) -> None:
+    def test_on_kill_action_of_the_dag_sets_the_kill_delay_of_the_trigger(self) -> None:
         delays = {action: self.deferred(on_kill_action=action)[0].trigger.serialize()[1]["kill_delay"]
                   for action in ("cancel", "cancel_unless_reattached", "detach")}  # fmt: skip
         self.assertEqual(delays["cancel"], 15)

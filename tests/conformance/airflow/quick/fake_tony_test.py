@@ -29,7 +29,7 @@ class FakeTonyTest(unittest.TestCase):
         options = ["--owner", owner, "--submission", str(submission), "--on-existing", policy]
         return self.tony("submit", "-", "--detach", *ID, *options, stdin='{"name":"x"}', code=code)
 
-    def test_every_answer_fits_its_schema(self) -> None:
+    def test_every_answer_of_the_fake_tony_matches_its_schema(self) -> None:
         for state in ("RUNNING", "SUCCEEDED", "FAILED", "KILLED"):
             with self.subTest(state):
                 self.world.play(
@@ -57,7 +57,7 @@ class FakeTonyTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "'job' is a required property"):
             validate("submit", {"schema": 1})
 
-    def test_the_same_request_attaches_adopts_or_replaces(self) -> None:
+    def test_a_repeated_request_attaches_adopts_or_replaces_by_state_and_submission(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         first = self.submit("a")
         self.assertEqual(first["decision"], "created")
@@ -69,7 +69,7 @@ class FakeTonyTest(unittest.TestCase):
         self.assertEqual(self.submit("f", submission=1, policy="attach")["decision"], "created")
         self.world.check_answers()
 
-    def test_a_kill_is_fenced_planned_or_remembered(self) -> None:
+    def test_a_kill_is_remembered_without_a_job_fenced_by_owner_and_planned_with_a_delay(self) -> None:
         self.assertTrue(self.tony("kill", *ID, "--if-owner", "a", "--no-wait")["remembered"])
         self.submit("a", code=77)
         self.world.play(timeline=[[0, "RUNNING"]])
@@ -82,7 +82,7 @@ class FakeTonyTest(unittest.TestCase):
         self.assertEqual(self.tony("wait", job, code=1)["verdict"]["class"], "killed")
         self.world.check_answers()
 
-    def test_scripted_faults_happen(self) -> None:
+    def test_scripted_faults_of_the_fake_tony_occur_in_order(self) -> None:
         trouble = [{"error": 69}, {"stdout": "what?"}, {"signal": 9}, {"signal": 9, "after": True}, {"exit": 3}]
         self.world.play(timeline=[[0, "RUNNING"]], mischief={"submit": trouble})
         options = ["submit", "-", *ID, "--owner", "a", "--submission", "0"]

@@ -49,7 +49,7 @@ class HookCase(QuickCase):
 
 
 class CallTest(HookCase):
-    def test_the_document_reaches_standard_input_as_it_was_given(self) -> None:
+    def test_the_job_document_is_passed_unchanged_on_standard_input(self) -> None:
         document = {
             "name": 'ü "quoted"\n\\',
             "env": {"A": "sesame", "B": "a\u0000b\U0001f600"},
@@ -60,7 +60,7 @@ class CallTest(HookCase):
         self.assertEqual(json.loads(call["stdin"]), document)
         self.assertNotIn("sesame", json.dumps([call["argv"], call["environment"]]))
 
-    def test_a_large_document_reaches_standard_input(self) -> None:
+    def test_a_job_document_of_3_megabytes_is_passed_on_standard_input(self) -> None:
         document = {"env": {"A": "x" * 3_000_000}}
         self.submit(document)
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), document)
@@ -71,7 +71,7 @@ class CallTest(HookCase):
                 self.failure(lambda: self.submit({"env": bad}))
         self.assertEqual(self.world.calls(), [])
 
-    def test_airflows_secrets_are_not_passed_on(self) -> None:
+    def test_airflows_secret_variables_are_not_passed_to_tony(self) -> None:
         for name, value in SECRETS.items():
             self.set_environment(name, f"sesame-{value}")
         self.set_environment("KRB5CCNAME", "/tmp/ticket")
@@ -84,13 +84,13 @@ class CallTest(HookCase):
                 [name for name in call["environment"] if name.startswith(("AIRFLOW__", "AIRFLOW_CONN", "_AIR"))], []
             )
 
-    def test_the_connection_chooses_home_and_configuration(self) -> None:
+    def test_the_connection_sets_tony_home_and_tony_conf_dir(self) -> None:
         self.connect(home="/x/home", conf_dir="/x/conf")
         self.hook().version()
         environment = self.world.calls()[0]["environment"]
         self.assertEqual((environment["TONY_HOME"], environment["TONY_CONF_DIR"]), ("/x/home", "/x/conf"))
 
-    def test_without_a_connection_the_machines_home_is_used(self) -> None:
+    def test_a_connection_without_home_leaves_tony_home_unchanged(self) -> None:
         self.set_environment("TONY_HOME", "/machine/home")
         self.hook().version()
         environment = self.world.calls()[0]["environment"]
@@ -102,7 +102,7 @@ class CallTest(HookCase):
         self.set_environment("PATH", f"{self.world.folder}:{os.environ['PATH']}")
         self.assertEqual(self.hook().version()["version"], "0.1.0")
 
-    def test_another_connection_has_to_exist(self) -> None:
+    def test_a_connection_other_than_the_default_must_exist(self) -> None:
         with self.assertRaisesRegex(Exception, "tony_other"):
             self.hook("tony_other").version()
 
@@ -110,7 +110,7 @@ class CallTest(HookCase):
         self.set_environment("AIRFLOW_CONN_TONY_URI", f"tony://?cli={self.world.cli}")
         self.assertEqual(self.hook("tony_uri").version()["version"], "0.1.0")
 
-    def test_the_test_button_of_a_connection_works(self) -> None:
+    def test_the_test_button_of_a_connection_reports_version_or_error(self) -> None:
         works, text = self.hook().test_connection()
         self.assertTrue(works)
         self.assertIn("0.1.0", text)
@@ -128,7 +128,7 @@ class ProgramTest(HookCase):
 
         return allowed(cli)
 
-    def test_a_connection_may_name_the_allowed_programs(self) -> None:
+    def test_a_connection_may_name_a_program_in_an_allowed_folder(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin:/srv/")
         for cli in ("/opt/tony/bin/tony", "/opt/tony/bin/1.2/tony", "/srv/tony"):
             with self.subTest(cli):
@@ -136,14 +136,14 @@ class ProgramTest(HookCase):
         for nothing in (None, "", "tony"):
             self.assertEqual(self.allowed(nothing), "tony")
 
-    def test_other_programs_are_refused_by_name(self) -> None:
+    def test_programs_outside_the_allowed_folders_are_refused_by_name(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin")
         for cli in ("/bin/sh", "sh", "bin/tony", "./tony", "/tmp/tony", "/opt/tony/bin2/tony", "/opt/tony/tony",
                     "/opt/tony/bin/../x/tony", "/opt/tony/bin//tony", "/opt/tony/bin/tony/", "/tony"):  # fmt: skip
             with self.subTest(cli), self.assertRaisesRegex(AirflowFailException, "cli '"):
                 self.allowed(cli)
 
-    def test_without_a_setting_the_usual_folders_are_allowed(self) -> None:
+    def test_usr_local_bin_is_allowed_without_a_cli_folders_setting(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", None)
         self.assertEqual(self.allowed("/usr/local/bin/tony"), "/usr/local/bin/tony")
         with self.assertRaisesRegex(AirflowFailException, r"\[tony\] cli_folders"):
@@ -182,7 +182,7 @@ class TroubleTest(HookCase):
         self.assertIn("/nowhere/folder", message)
         self.assertNotIn("install tony", message)
 
-    def test_garbage_instead_of_an_answer_is_an_error(self) -> None:
+    def test_an_answer_that_is_not_one_json_object_is_an_error(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         for garbage in (
@@ -202,22 +202,22 @@ class TroubleTest(HookCase):
                 self.assertIsInstance(error, TonyTransportError)
                 self.assertIn("version", message)
 
-    def test_an_answer_that_is_not_text_is_an_error(self) -> None:
+    def test_an_answer_that_is_not_utf8_is_an_error(self) -> None:
         self.script_program("#!/bin/sh\nprintf '\\377\\376\\001'\nprintf 'a\\377b' >&2\n")
         self.failure(self.hook().version)
 
-    def test_without_an_answer_the_last_line_of_standard_error_is_shown(self) -> None:
+    def test_the_last_line_of_standard_error_is_shown_if_there_was_no_answer(self) -> None:
         self.world.play(mischief={"version": [{"stderr": "first\nlibthrift.so: not found\n", "exit": 127}]})
         message = self.failure(self.hook().version)[1]
         self.assertIn("libthrift.so: not found", message)
         self.assertIn("127", message)
 
-    def test_an_answer_of_another_schema_is_an_error(self) -> None:
+    def test_an_answer_with_schema_2_is_an_error(self) -> None:
         self.script_program('#!/bin/sh\necho \'{"schema":2,"version":"9","schemas":[2]}\'\n')
         message = self.failure(self.hook().version)[1]
         self.assertRegex(message, "schema 2")
 
-    def test_a_program_that_dies_is_an_error(self) -> None:
+    def test_a_program_killed_by_a_signal_is_an_error(self) -> None:
         self.world.play(mischief={"version": [{"signal": 11}]})
         self.assertIn("11", self.failure(self.hook().version)[1])
 
@@ -234,7 +234,7 @@ class TroubleTest(HookCase):
                 self.assertEqual(isinstance(error, AirflowFailException), final)
                 self.assertIn(f"it is {code}", message)
 
-    def test_a_submit_that_hangs_is_ended(self) -> None:
+    def test_a_submit_that_hangs_is_ended_at_its_limit(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.world.play(mischief={"submit": [{"hang": True, "deaf": True}]})
@@ -243,7 +243,7 @@ class TroubleTest(HookCase):
         self.assertIn("0.5", message)
         self.assertEqual(self.world.running(), [])
 
-    def test_a_kill_has_its_own_session_and_a_shorter_limit_than_airflows(self) -> None:
+    def test_the_kill_command_has_its_own_session_and_ends_within_3_seconds(self) -> None:
         from tony_airflow.hooks.tony import Order
 
         self.world.play(mischief={"kill": [{}, {"hang": True, "deaf": True}]})
@@ -255,14 +255,14 @@ class TroubleTest(HookCase):
         self.failure(lambda: self.hook().kill(Order("r", "o"), "enough"))
         self.assertLess(time.monotonic() - began, 3.0)
 
-    def test_airflow_3_gives_a_killed_task_five_seconds(self) -> None:
+    def test_the_limit_of_a_kill_command_is_below_the_5_seconds_of_airflow_3(self) -> None:
         from tony_airflow.hooks import tony
 
         self.patches["hooks.tony.KILL_LIMIT"].stop()
         self.addCleanup(self.patches["hooks.tony.KILL_LIMIT"].start)
         self.assertLess(tony.KILL_LIMIT, 4.5)
 
-    def test_exceptions_survive_being_handed_from_process_to_process(self) -> None:
+    def test_exceptions_can_be_pickled_between_processes(self) -> None:
         import pickle
 
         from tony_airflow import exceptions
@@ -272,7 +272,7 @@ class TroubleTest(HookCase):
                 again = pickle.loads(pickle.dumps(kind("one line\nmore")))
                 self.assertEqual((type(again), str(again)), (kind, "one line\nmore"))
 
-    def test_a_program_is_searched_on_the_path_at_each_call(self) -> None:
+    def test_tony_is_searched_in_path_again_at_each_call(self) -> None:
         folder = self.world.folder / "bin"
         self.connect(cli=None)
         self.set_environment("PATH", f"{folder}:/usr/bin:/bin")  # the environment of these tests has its own `tony`

@@ -99,11 +99,11 @@ class KilledTest(QuickCase):
         if self.world.jobs:
             wait_until("the job is killed", lambda: self.states()[-1] == "KILLED", limit=2.0)
 
-    def test_on_kill_before_the_task_began_calls_nothing(self) -> None:
+    def test_on_kill_before_the_task_started_makes_no_call_of_tony(self) -> None:
         self.operator().on_kill()
         self.assertEqual(self.world.calls(), [])
 
-    def test_a_kill_that_hangs_does_not_block_airflow(self) -> None:
+    def test_a_kill_command_that_hangs_delays_the_task_by_less_than_3_seconds(self) -> None:
         self.world.play(timeline=ENDLESS, mischief={"kill": [{"hang": True, "deaf": True}]})
         task = self.operator()
         began: list[float] = []
@@ -116,7 +116,7 @@ class KilledTest(QuickCase):
             self.execute(task)
         self.assertLess(time.monotonic() - began[0], 3.0)
 
-    def test_a_slow_query_does_not_delay_the_kill(self) -> None:
+    def test_a_query_of_60_seconds_does_not_delay_the_kill(self) -> None:
         task = self.operator(poll_interval=60.0)
         began: list[float] = []
 
@@ -129,7 +129,7 @@ class KilledTest(QuickCase):
         self.assertLess(time.monotonic() - began[0], 3.0)
         self.assertIn("kill", self.world.verbs())
 
-    def test_detach_leaves_the_job(self) -> None:
+    def test_a_kill_of_a_task_with_action_detach_leaves_the_job_running(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(on_kill_action="detach")
@@ -139,7 +139,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_cancel_unless_reattached_kills_with_a_delay(self) -> None:
+    def test_cancel_unless_reattached_plans_a_kill_with_a_delay(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(on_kill_action="cancel_unless_reattached")
@@ -160,7 +160,7 @@ class KilledTest(QuickCase):
             self.execute(task)
         self.assertNotIn("ack", self.world.verbs())
 
-    def test_a_zombies_kill_does_not_end_the_job_of_its_successor(self) -> None:
+    def test_the_kill_of_an_earlier_try_does_not_end_the_job_of_the_next_try(self) -> None:
         task = self.operator()
 
         def on_term() -> None:
@@ -191,7 +191,7 @@ class KilledTest(QuickCase):
                 wait_until("the job is killed", lambda: self.states()[-1] == "KILLED")
                 wait_until("no call is left", lambda: not self.world.running())
 
-    def test_an_interrupted_dags_test_ends_its_job(self) -> None:
+    def test_a_keyboard_interrupt_of_airflow_dags_test_ends_the_job(self) -> None:
         def on_term() -> None:
             raise KeyboardInterrupt
 
@@ -200,7 +200,7 @@ class KilledTest(QuickCase):
             self.execute(task)
         wait_until("the job is killed", lambda: self.states() == ["KILLED"])
 
-    def test_a_kill_needs_no_answer_from_airflow(self) -> None:
+    def test_a_kill_is_sent_even_if_airflow_does_not_answer(self) -> None:
         """While Airflow 3 ends a task it may not answer any more, not even a request for the connection."""
         task = self.operator()
 
@@ -238,7 +238,7 @@ class AskedForTest(QuickCase):
 
         return fake_tony.state(self.world.jobs[0]).replace("STOPPING", "KILLED")
 
-    def test_a_persons_mark_or_clear_ends_the_job_at_once(self) -> None:
+    def test_marking_or_clearing_a_task_by_a_user_ends_the_job_at_once(self) -> None:
         for state in ("failed", "success", "skipped", "restarting", "removed", None):
             with self.subTest(state):
                 self.assertEqual(self.stopped(state), "KILLED")
@@ -251,23 +251,23 @@ class AskedForTest(QuickCase):
             self.assertIn("the job continues for the next try", "\n".join(lines))
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_if_airflow_does_not_answer_the_job_is_kept_for_the_next_try(self) -> None:
+    def test_the_job_continues_for_the_next_try_if_airflow_does_not_answer(self) -> None:
         with self.logged() as lines:
             self.assertEqual(self.stopped(ConnectionError("no route")), "RUNNING")
         self.assertIn("no route", "\n".join(lines))
 
-    def test_the_next_try_continues_with_the_kept_job(self) -> None:
+    def test_the_next_try_continues_with_the_running_job(self) -> None:
         self.stopped("running")
         self.world.end()
         task = self.operator(retries=1)
         self.execute(task, self.context(task, try_number=2))
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_without_a_next_try_every_stop_ends_the_job(self) -> None:
+    def test_a_stop_of_the_last_try_always_ends_the_job(self) -> None:
         for state in ("running", ConnectionError("no route")):
             self.assertEqual(self.stopped(state, retries=0), "KILLED")
 
-    def test_cancel_unless_reattached_waits_two_minutes(self) -> None:
+    def test_cancel_unless_reattached_plans_the_kill_in_120_seconds(self) -> None:
         for state in ("running", "failed"):
             self.assertEqual(self.stopped(state, on_kill_action="cancel_unless_reattached"), "RUNNING")
             self.assertEqual(self.world.calls("kill")[-1]["options"]["--delay"], "120")

@@ -51,7 +51,7 @@ class MemoryTest(MemoryCase):
         self.assertEqual((second, between), ({**record, "job_id": "played-1"}, ["submit"]))
         self.assertEqual(third, {**record, "job_id": "played-1", "state": "SUCCEEDED"})
 
-    def test_an_unreachable_store_changes_nothing(self) -> None:
+    def test_an_unreachable_store_causes_a_warning_and_does_not_change_the_result(self) -> None:
         lines = "\n".join([*self.run_try(Broken()), *self.run_try(Broken(), number=2)])
         self.assertIn("no server", lines)
         self.assertEqual([job["acked"] for job in self.world.jobs], [True])
@@ -65,14 +65,14 @@ class MemoryTest(MemoryCase):
         self.assertIn("durable has no effect before Airflow 3.3", "\n".join(self.run_try(durable=True)))
         self.assertNotIn("durable", "\n".join(self.run_try(Store(self), durable=True)))
 
-    def test_airflows_store_has_the_methods_of_its_stand_in(self) -> None:
+    def test_airflows_task_state_store_has_the_methods_of_the_fake_store(self) -> None:
         try:
             from airflow.sdk.execution_time.context import TaskStateStoreAccessor
         except ImportError:
             self.skipTest("no task state store in this Airflow")
         self.assertLessEqual({"get", "set"}, set(vars(TaskStateStoreAccessor)))
 
-    def test_a_worker_that_dies_between_submit_and_storing_leaves_one_job(self) -> None:
+    def test_a_try_that_fails_between_submit_and_storing_leaves_one_job(self) -> None:
         """The request id is chosen before the submit, so no job can be made that a later try cannot find."""
         store = Store(self)
         self.world.play(timeline=[[0, "RUNNING"]], mischief={"submit": [{"delay": 0.3, "after": True}]})
@@ -94,7 +94,7 @@ class ElsewhereTest(MemoryCase):
         self.run_try(store, host="worker-1", wait_for_completion=False)
         self.world.remove_jobs()
 
-    def test_a_retry_that_knows_the_jobs_machine_names_it_and_fails(self) -> None:
+    def test_a_retry_on_another_machine_fails_and_names_the_machine_of_the_job(self) -> None:
         from tony_airflow.exceptions import TonyElsewhere, TonyTransportError
 
         store = Store(self)
@@ -106,7 +106,7 @@ class ElsewhereTest(MemoryCase):
         self.assertIsInstance(raised.exception, TonyTransportError)  # a third try may run on the first machine again
         self.assertEqual(len(self.world.calls("submit")), 1)
 
-    def test_a_retry_on_the_jobs_machine_continues(self) -> None:
+    def test_a_retry_on_the_jobs_machine_continues_with_the_job(self) -> None:
         store = Store(self)
         self.world.play(timeline=[[0, "RUNNING"]])
         self.run_try(store, host="worker-1", wait_for_completion=False)
@@ -114,7 +114,7 @@ class ElsewhereTest(MemoryCase):
         self.run_try(store, number=2, host="worker-1")
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_machines_that_share_a_home_see_the_job(self) -> None:
+    def test_a_retry_on_a_machine_with_the_same_home_continues_with_the_job(self) -> None:
         store = Store(self)
         self.world.play(timeline=[[0, "RUNNING"]])
         self.run_try(store, host="worker-1", wait_for_completion=False)
@@ -122,7 +122,7 @@ class ElsewhereTest(MemoryCase):
         self.assertNotIn("another machine", "\n".join(self.run_try(store, number=2, host="worker-2")))
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_a_job_that_has_failed_may_be_tried_again_anywhere(self) -> None:
+    def test_a_retry_after_a_failed_job_may_run_on_another_machine(self) -> None:
         store = Store(self)
         self.world.play(timeline=[[0, "FAILED"]])
         with self.assertRaises(Exception):
@@ -132,7 +132,7 @@ class ElsewhereTest(MemoryCase):
         self.run_try(store, number=2, host="worker-2")
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_a_cleared_task_starts_over_and_names_the_job_left_behind(self) -> None:
+    def test_a_cleared_task_submits_a_new_job_and_names_the_job_on_the_other_machine(self) -> None:
         store = Store(self)
         self.begun_elsewhere(store)
         self.world.play()
@@ -142,7 +142,7 @@ class ElsewhereTest(MemoryCase):
             self.execute(task, context)
         self.assertIn("played-1 was submitted on worker-1", "\n".join(lines))
 
-    def test_without_a_store_each_later_try_reports_where_it_searched(self) -> None:
+    def test_a_later_try_without_a_store_reports_the_machine_that_it_searched(self) -> None:
         self.connect(home="/h")
         self.assertNotIn("earlier try", "\n".join(self.run_try()))
         self.world.remove_jobs()
@@ -150,7 +150,7 @@ class ElsewhereTest(MemoryCase):
         self.assertIn("no job of an earlier try is known on worker-2 (home /h)", lines)
         self.assertIn("queue of one machine", lines)
 
-    def test_a_retry_after_a_failure_on_this_machine_reports_no_search(self) -> None:
+    def test_a_retry_on_the_same_machine_after_a_failed_job_reports_no_missing_job(self) -> None:
         self.world.play(timeline=[[0, "FAILED"]])
         with self.assertRaises(Exception):
             self.run_try()
@@ -159,7 +159,7 @@ class ElsewhereTest(MemoryCase):
 
 
 class XComTest(QuickCase):
-    def test_xcoms_do_not_last_from_try_to_try(self) -> None:
+    def test_airflow_clears_the_xcoms_before_each_try(self) -> None:
         """XComs cannot store where the earlier try ran, because both Airflows remove them before execute()."""
         import inspect
 

@@ -25,7 +25,7 @@ class SuccessTest(QuickCase):
         self.assertIn("wait", context["ti"].asked_before["final_state"])
         self.assertNotIn("return_value", xcoms)  # Airflow itself pushes it
 
-    def test_links_are_pushed_with_the_first_status(self) -> None:
+    def test_the_link_to_the_job_is_pushed_to_xcom_while_the_job_runs(self) -> None:
         from tony_airflow.links.tony import TonyJobLink
 
         self.world.play(timeline=[[0, "RUNNING"]])
@@ -39,7 +39,7 @@ class SuccessTest(QuickCase):
         if not AIRFLOW_2:  # Airflow 2's web server asks for the address and reads the XCom
             self.assertEqual(TonyJobLink().get_link(task, ti_key=context["ti"]), url)
 
-    def test_the_result_is_acknowledged_after_it_was_read_and_by_its_owner(self) -> None:
+    def test_the_job_is_acknowledged_once_after_its_outputs_were_read(self) -> None:
         self.run_operator()
         verbs = self.world.verbs()
         self.assertEqual(verbs.count("ack"), 1)
@@ -47,7 +47,7 @@ class SuccessTest(QuickCase):
         self.assertLess(verbs.index("outputs"), verbs.index("ack"))
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_the_submit_names_the_step_and_its_arguments_hold_no_part_of_the_job(self) -> None:
+    def test_the_submit_has_the_request_id_in_its_arguments_and_the_job_only_on_stdin(self) -> None:
         self.run_operator(env={"API_TOKEN": "sesame"}, conf={"tony.application.security": "sesame"})
         call = self.world.calls("submit")[0]
         options = call["options"]
@@ -61,14 +61,14 @@ class SuccessTest(QuickCase):
         for any_call in self.world.calls():
             self.assertNotIn("sesame", json.dumps([any_call["argv"], any_call["environment"]]))
 
-    def test_each_try_has_another_owner(self) -> None:
+    def test_each_try_submits_with_a_different_owner(self) -> None:
         task = self.operator()
         self.execute(task)
         self.execute(task)
         owners = [call["options"]["--owner"] for call in self.world.calls("submit")]
         self.assertNotEqual(*owners)
 
-    def test_the_document_has_the_given_members_and_no_others(self) -> None:
+    def test_the_job_document_has_exactly_the_members_given_to_the_operator(self) -> None:
         given: dict[str, Any] = {
             "spec": {"framework": "jax", "name": "m"}, "properties": {"tony.worker.instances": 2}, "name": "n",
             "framework": "pytorch", "tags": ["a", "b"], "tasks": {"worker": {"instances": 4, "memory": "8g"}},
@@ -78,18 +78,18 @@ class SuccessTest(QuickCase):
         self.run_operator(**given, files=["r.txt"])
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {**given, "resources": ["r.txt"]})
 
-    def test_omitted_members_are_absent_except_the_name(self) -> None:
+    def test_the_job_document_omits_members_that_were_not_given_except_the_name(self) -> None:
         task = self.operator(executes="train.py")
         self.execute(task)
         wanted = {"executes": "train.py", "spec": {"name": f"flow.{task.task_id}"}}
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), wanted)
 
-    def test_relative_paths_start_at_the_dags_folder(self) -> None:
+    def test_relative_paths_start_at_the_given_directory(self) -> None:
         folder = self.folder_with("x", "").parent
         self.run_operator(directory=str(folder))
         self.assertEqual(self.world.calls("submit")[0]["cwd"], str(folder))
 
-    def test_without_waiting_the_job_goes_on(self) -> None:
+    def test_wait_for_completion_false_leaves_the_job_running(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         task = self.operator(wait_for_completion=False)
         context = self.context(task)
@@ -98,7 +98,7 @@ class SuccessTest(QuickCase):
         self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
         self.assertNotIn("final_state", context["ti"].xcoms)
 
-    def test_a_job_that_needs_several_queries_is_awaited(self) -> None:
+    def test_the_operator_waits_for_the_job_over_several_queries(self) -> None:
         self.world.play(timeline=[[0, "ACCEPTED"], [0.2, "RUNNING"]])
         with self.ended_after("wait", 2):
             self.run_operator(poll_interval=0.1)
@@ -108,7 +108,7 @@ class SuccessTest(QuickCase):
             {call["options"]["--owner"] for call in waits}, {self.world.calls("submit")[0]["options"]["--owner"]}
         )
 
-    def test_the_log_names_the_job_and_its_verdict(self) -> None:
+    def test_the_task_log_names_the_job_its_warnings_and_its_states(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]], warnings=["tony.x is unknown"])
         with self.logged() as lines, self.ended_after("wait", 2):
             self.run_operator(poll_interval=0.1)
@@ -116,7 +116,7 @@ class SuccessTest(QuickCase):
         for part in ("played-1", "tony.x is unknown", "RUNNING", "SUCCEEDED"):
             self.assertIn(part, text)
 
-    def test_the_last_log_lines_are_shown_on_request(self) -> None:
+    def test_get_logs_tail_shows_the_last_log_lines_of_a_failed_job(self) -> None:
         told = "".join(f"line {n}\n" for n in range(100))
         self.world.play(logs=[{"task": "worker:0", "attempt": 1, "stream": "stdout", "text": told}], timeline=FAILED)
         with self.logged() as lines, self.assertRaises(Exception):
@@ -125,13 +125,13 @@ class SuccessTest(QuickCase):
         self.assertIn("line 97", text)
         self.assertNotIn("line 96", text)
 
-    def test_no_logs_are_read_if_none_are_wanted(self) -> None:
+    def test_get_logs_none_reads_no_logs(self) -> None:
         self.world.play(timeline=FAILED)
         with self.assertRaises(Exception):
             self.run_operator(get_logs="none")
         self.assertNotIn("logs", self.world.verbs())
 
-    def test_outputs_that_are_too_large_stay_where_they_are(self) -> None:
+    def test_outputs_above_max_output_bytes_are_left_out_and_reported(self) -> None:
         outputs = {"model": "/m", "text": "x" * 2000, "loss": 0.5}
         self.world.play(outputs=outputs)
         self.assertEqual(self.run_operator(max_output_bytes=len(json.dumps(outputs))), outputs)
@@ -143,7 +143,7 @@ class SuccessTest(QuickCase):
         self.assertNotIn("xxxx", text)
         self.assertEqual([job["acked"] for job in self.world.jobs], [True, True])
 
-    def test_a_problem_of_an_output_is_reported(self) -> None:
+    def test_invalid_outputs_are_reported_in_the_task_log(self) -> None:
         problems = [{"name": "loss", "why": "line 1: NaN", "left_out": False}, {"why": "line 2: no", "left_out": True}]
         self.world.play(outputs={"loss": "NaN", "model": "/m"}, output_problems=problems)
         with self.logged() as lines:
@@ -173,7 +173,7 @@ class FailureTest(QuickCase):
     def first_line(self, error: BaseException) -> str:
         return str(error).splitlines()[0]
 
-    def test_a_failed_job_may_be_tried_again(self) -> None:
+    def test_a_failed_job_raises_an_exception_that_airflow_may_retry(self) -> None:
         from tony_airflow.exceptions import TonyJobFailed
 
         self.world.play(timeline=FAILED)
@@ -184,7 +184,7 @@ class FailureTest(QuickCase):
             self.first_line(error), "played-1 FAILED user_error: worker:0 failed: exit code 3 (user_error)"
         )
 
-    def test_each_class_that_would_fail_again_is_final(self) -> None:
+    def test_each_failure_class_that_would_fail_again_is_not_retried(self) -> None:
         from tony_airflow.exceptions import TonyJobFailedNoRetry
 
         for name in ("user_config", "spec_invalid", "oom", "auth"):
@@ -196,13 +196,13 @@ class FailureTest(QuickCase):
                 self.assertIsInstance(error, AirflowFailException)
                 self.assertRegex(self.first_line(error), f"^played-[0-9]+ FAILED {name}: it is {name}$")
 
-    def test_each_class_that_may_end_better_is_tried_again(self) -> None:
+    def test_each_failure_class_that_may_succeed_later_is_retried(self) -> None:
         for name in ("node_lost", "preempted", "infra", "hung", "timeout", "quota", "user_error"):
             with self.subTest(name):
                 self.world.play(timeline=FAILED, verdict={"class": name, "retryable": True, "message": "m"})
                 self.assertNotIsInstance(self.failure(), AirflowFailException)
 
-    def test_a_dag_may_name_more_classes_that_are_final(self) -> None:
+    def test_failure_classes_in_non_retryable_are_not_retried(self) -> None:
         self.world.play(timeline=FAILED)
         self.assertIsInstance(self.failure(non_retryable=["user_error"]), AirflowFailException)
 
@@ -210,7 +210,7 @@ class FailureTest(QuickCase):
         self.world.play(timeline=[[0, "RUNNING"], [0.1, "KILLED"]], verdict={"message": "tony kill by ann"})
         self.assertEqual(self.first_line(self.failure()), "played-1 KILLED killed: tony kill by ann")
 
-    def test_the_final_state_of_a_failure_is_in_the_xcoms_and_nothing_is_acknowledged(self) -> None:
+    def test_a_failed_job_sets_the_xcom_final_state_and_is_not_acknowledged(self) -> None:
         self.world.play(timeline=FAILED)
         task = self.operator()
         context = self.context(task)
@@ -219,20 +219,20 @@ class FailureTest(QuickCase):
         self.assertEqual(context["ti"].xcoms["final_state"], "FAILED")
         self.assertNotIn("ack", self.world.verbs())
 
-    def test_the_exit_codes_that_mean_skipped(self) -> None:
+    def test_an_exit_code_in_skip_on_exit_code_skips_the_task(self) -> None:
         self.world.play(timeline=FAILED)
         for codes in (3, [7, 3]):
             with self.subTest(codes=codes):
                 self.assertIsInstance(self.failure(skip_on_exit_code=codes), AirflowSkipException)
         self.assertNotIsInstance(self.failure(skip_on_exit_code=4), AirflowSkipException)
 
-    def test_exit_code_zero_is_a_code_like_others(self) -> None:
+    def test_skip_on_exit_code_0_matches_exit_code_0_and_no_signal(self) -> None:
         self.world.play(timeline=FAILED, verdict={"exit_code": 0})
         self.assertIsInstance(self.failure(skip_on_exit_code=0), AirflowSkipException)
         self.world.play(timeline=FAILED, verdict={"exit_code": None, "signal": 3})
         self.assertNotIsInstance(self.failure(skip_on_exit_code=3), AirflowSkipException)
 
-    def test_a_job_taken_over_by_another_try_is_neither_success_nor_acknowledged(self) -> None:
+    def test_a_job_taken_over_by_another_owner_fails_the_task_and_is_not_acknowledged(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         task = self.operator(poll_interval=1.0)
         with self.terminated(when=lambda: self.world.calls("wait"), on_term=self.world.take_over):
@@ -242,13 +242,13 @@ class FailureTest(QuickCase):
         self.assertNotIn("ack", self.world.verbs())
         self.assertEqual([call for call in self.world.calls("kill") if "--if-owner" not in call["options"]], [])
 
-    def test_a_spec_that_is_refused_is_final(self) -> None:
+    def test_a_refused_spec_fails_the_task_without_a_retry(self) -> None:
         self.world.play(mischief={"submit": [{"error": 65, "message": "tasks.worker.memory: lots: no memory"}]})
         error = self.failure()
         self.assertIsInstance(error, AirflowFailException)
         self.assertIn("tasks.worker.memory: lots", self.first_line(error))
 
-    def test_a_long_outage_of_the_runtime_is_retried(self) -> None:
+    def test_an_outage_longer_than_submit_timeout_fails_the_task_with_a_retry(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.world.play(mischief={"submit": [{"error": 69, "message": "no store", "always": True}]})
@@ -258,14 +258,14 @@ class FailureTest(QuickCase):
         self.assertNotIsInstance(raised.exception, AirflowFailException)
         self.assertIn("no store", self.first_line(raised.exception))
 
-    def test_a_short_outage_of_the_runtime_is_waited_out(self) -> None:
+    def test_the_task_succeeds_after_a_short_outage_of_the_runtime(self) -> None:
         for verb in ("submit", "wait", "outputs", "ack"):
             with self.subTest(verb):
                 self.world.play(mischief={verb: [{}] * len(self.world.calls(verb)) + [{"error": 69}]}, outputs={"a": 1})
                 self.assertEqual(self.run_operator(poll_interval=1.0, request_id=verb), {"a": 1})
         self.assertEqual(len(self.world.jobs), 4)
 
-    def test_a_submit_whose_answer_was_lost_makes_one_job(self) -> None:
+    def test_a_submit_whose_answer_was_lost_is_repeated_without_a_second_job(self) -> None:
         for state in ("RUNNING", "SUCCEEDED"):
             for reattach in ("running_or_succeeded", "never"):
                 with self.subTest(state, reattach=reattach):
@@ -281,21 +281,21 @@ class IdentityTest(QuickCase):
         self.execute(task, self.context(task, **values))
         return self.world.calls("submit")[-1]["options"]
 
-    def test_reattach_sets_the_runtimes_policy_for_a_later_try(self) -> None:
+    def test_reattach_sets_on_existing_of_the_submit_of_a_later_try(self) -> None:
         for word, policy in (("running_or_succeeded", "adopt"), ("running", "attach"), ("never", "never")):
             with self.subTest(word):
                 later = {"try_number": 2, "max_tries": 1}
                 options = self.submitted(self.operator(reattach=word, retries=1), **later)
                 self.assertEqual((options["--on-existing"], options.get("--first-try")), (policy, None))
 
-    def test_durable_sets_the_same_policy(self) -> None:
+    def test_durable_sets_on_existing_of_the_submit_of_a_later_try(self) -> None:
         later = {"try_number": 2, "max_tries": 1}
         for durable, policy in ((None, "adopt"), (True, "adopt"), (False, "never")):
             with self.subTest(durable=durable):
                 options = self.submitted(self.operator(durable=durable, retries=1), **later)
                 self.assertEqual(options["--on-existing"], policy)
 
-    def test_a_retry_keeps_the_submission_number_and_a_clear_raises_it(self) -> None:
+    def test_a_retry_keeps_the_submission_number_and_clearing_the_task_raises_the_number(self) -> None:
         task = self.operator(retries=2)
         tries = {(1, 2): ("0", True), (2, 2): ("0", None), (3, 2): ("0", None), (3, 4): ("2", True),
                  (4, 4): ("2", None), (4, 5): ("3", True), (0, 2): ("0", True)}  # fmt: skip
@@ -305,10 +305,10 @@ class IdentityTest(QuickCase):
                 options = self.submitted(task, try_number=number, max_tries=most)
                 self.assertEqual((options["--submission"], options.get("--first-try")), (submission, is_first))
 
-    def test_fewer_retries_than_before_make_no_negative_number(self) -> None:
+    def test_a_reduced_number_of_retries_gives_submission_number_0(self) -> None:
         self.assertEqual(self.submitted(self.operator(retries=3), max_tries=1)["--submission"], "0")
 
-    def test_the_request_id_of_a_mapped_task_has_its_index(self) -> None:
+    def test_the_request_id_of_a_mapped_task_ends_with_its_map_index(self) -> None:
         self.assertEqual(
             self.submitted(self.operator(), map_index=7)["--request-id"], f"airflow://flow/{RUN_ID}/train/7"
         )
@@ -316,7 +316,7 @@ class IdentityTest(QuickCase):
             self.submitted(self.operator(), map_index=None)["--request-id"], f"airflow://flow/{RUN_ID}/train/-1"
         )
 
-    def test_the_request_id_of_an_iteration_has_its_region_and_its_index(self) -> None:
+    def test_the_request_id_of_a_loop_iteration_has_its_region_and_index(self) -> None:
         first, second = uuid.uuid4(), uuid.uuid4()
         plain = self.submitted(self.operator(), region_id=uuid.UUID(int=0), region_index=-1)["--request-id"]
         self.assertEqual(plain, f"airflow://flow/{RUN_ID}/train/-1")
@@ -330,11 +330,11 @@ class IdentityTest(QuickCase):
         )
         self.assertEqual(len({one["--owner"].split("-")[0] for one in iterations}), 3)
 
-    def test_the_namespace_of_the_connection_comes_first(self) -> None:
+    def test_the_request_id_starts_with_the_namespace_of_the_connection(self) -> None:
         self.connect(namespace="staging")
         self.assertEqual(self.submitted(self.operator())["--request-id"], f"airflow://staging/flow/{RUN_ID}/train/-1")
 
-    def test_request_ids_keep_special_characters_of_run_ids(self) -> None:
+    def test_run_ids_with_special_characters_or_250_letters_have_different_request_ids(self) -> None:
         runs = ["my run/1 +ü", "my run/1 +u", "a" * 250]
         ids = [self.submitted(self.operator(), run_id=run)["--request-id"] for run in runs]
         self.assertEqual(len(set(ids)), 3)
@@ -350,7 +350,7 @@ class IdentityTest(QuickCase):
         self.assertEqual(self.submitted(bounded)["--watch-timeout"], "60")
         self.assertIn(self.submitted(self.operator(watch_timeout=0)).get("--watch-timeout", "0"), ("0",))
 
-    def test_a_retry_after_an_unnoticed_success_takes_its_result(self) -> None:
+    def test_a_retry_after_a_successful_job_adopts_its_outputs(self) -> None:
         self.world.play(outputs={"a": 1})
         first = self.operator()
         self.execute(first)
@@ -366,7 +366,7 @@ class IdentityTest(QuickCase):
         self.assertEqual(len(self.world.jobs), 1)
         self.assertTrue(self.world.jobs[0]["acked"])
 
-    def test_a_recreated_run_trains_again(self) -> None:
+    def test_a_recreated_dag_run_submits_a_new_job(self) -> None:
         """This also holds if no task had acknowledged the result of the deleted run."""
         self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
         for acknowledge in (True, False):
@@ -376,7 +376,7 @@ class IdentityTest(QuickCase):
                 self.execute(self.operator())
                 self.assertEqual(len(self.world.jobs), before + 2)
 
-    def test_an_edited_program_replaces_a_running_job_only_at_a_first_try(self) -> None:
+    def test_a_changed_command_replaces_a_running_job_only_at_a_first_try(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         self.execute(self.operator(wait_for_completion=False, executes="old.py"))
         edited = self.operator(wait_for_completion=False, executes="new.py", retries=1)
@@ -387,7 +387,7 @@ class IdentityTest(QuickCase):
         self.execute(edited)
         self.assertEqual(len(self.world.jobs), 2)
 
-    def test_all_tries_and_tasks_of_a_run_share_a_token_and_a_recreated_run_has_another(self) -> None:
+    def test_all_tries_and_tasks_of_a_dag_run_share_a_run_token_that_a_recreated_run_changes(self) -> None:
         def run(task_id: str = "train", **values: Any) -> Any:
             return self.submitted(self.operator(task_id=task_id, retries=1), **values)["--run"]
 
@@ -397,7 +397,7 @@ class IdentityTest(QuickCase):
         others = [run(), run(run_id="another"), run(began=ANEW), run(began=None)]
         self.assertEqual(len({tokens[0], *others}), 5)
 
-    def test_each_iteration_of_a_loop_has_a_token_of_its_own_because_all_may_share_a_request(self) -> None:
+    def test_each_iteration_of_a_loop_has_its_own_run_token(self) -> None:
         region = uuid.uuid4()
         tokens = [self.submitted(self.operator())["--run"]]
         for index in (1, 2):
@@ -407,7 +407,7 @@ class IdentityTest(QuickCase):
             self.assertEqual(self.submitted(self.operator(retries=1), **again)["--run"], tokens[-1])
         self.assertEqual(len(set(tokens)), 3, tokens)
 
-    def test_a_later_try_adopts_no_result_of_another_run(self) -> None:
+    def test_a_later_try_adopts_no_result_of_another_dag_run(self) -> None:
         """The first try died before it called `tony`, and the program is the same."""
         later = {"try_number": 2, "max_tries": 1}
         nights = [({}, {}, 1), ({"run_id": "night-1"}, {"run_id": "night-2"}, 2), ({}, {"began": ANEW}, 2)]
@@ -422,7 +422,7 @@ class IdentityTest(QuickCase):
                 self.execute(task, self.context(task, **now, **later))  # it adopts the result of its own run
                 self.assertEqual(len(self.world.jobs), jobs)
 
-    def test_a_later_try_replaces_another_runs_job_if_its_program_differs(self) -> None:
+    def test_a_later_try_replaces_the_running_job_of_another_dag_run_if_the_command_differs(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         before = self.operator(request_id="nightly", wait_for_completion=False, executes="old.py")
         self.execute(before, self.context(before, run_id="night-1"))
@@ -432,14 +432,14 @@ class IdentityTest(QuickCase):
                 self.execute(task, self.context(task, run_id=f"night-of-{program}", try_number=2))
                 self.assertEqual(len(self.world.jobs), jobs)
 
-    def test_a_later_try_adopts_the_result_of_another_task_of_its_run(self) -> None:
+    def test_a_later_try_adopts_the_result_of_another_task_of_the_same_dag_run(self) -> None:
         self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
         for task_id in ("first", "second"):
             task = self.operator(task_id=task_id, request_id="shared", retries=1, spec={"name": "n"}, executes="t.py")
             self.execute(task, self.context(task, try_number=2))
         self.assertEqual(len(self.world.jobs), 1)
 
-    def test_two_tasks_of_one_request_both_have_its_result(self) -> None:
+    def test_a_task_returns_the_outputs_of_a_job_that_another_task_took_over(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]], outputs={"a": 1})
 
         def taken_and_ended() -> None:
@@ -471,7 +471,7 @@ class SupersededTest(QuickCase):
         self.assertNotIn("final_state", context["ti"].xcoms)
         return raised.exception
 
-    def test_a_superseded_try_neither_ends_the_job_nor_reports_its_end(self) -> None:
+    def test_a_superseded_try_raises_tony_superseded_and_does_not_end_the_job(self) -> None:
         from tony_airflow.exceptions import TonySuperseded
 
         task = self.operator(poll_interval=1.0)
@@ -480,7 +480,7 @@ class SupersededTest(QuickCase):
         self.assertIsInstance(error, TonySuperseded)
         self.assertIn("ends without a result", "\n".join(lines))
 
-    def test_in_airflow_2_a_superseded_process_exits_before_it_can_write_the_row(self) -> None:
+    def test_a_superseded_process_in_airflow_2_exits_before_it_writes_its_task_state(self) -> None:
         import unittest.mock
 
         class Gone(BaseException):
@@ -496,14 +496,14 @@ class SupersededTest(QuickCase):
         else:
             exit.assert_not_called()
 
-    def test_another_task_that_took_the_request_is_named_as_such(self) -> None:
+    def test_the_error_says_that_another_task_with_the_same_request_id_took_the_job(self) -> None:
         with self.terminated(lambda: self.world.calls("wait"), lambda: self.world.take_over("0123-other")):
             with self.assertRaisesRegex(Exception, "another task with the request id airflow://flow/"):
                 self.run_operator(poll_interval=1.0)
 
 
 class ArgumentsTest(QuickCase):
-    def test_airflows_task_instance_has_the_members_of_its_stand_in(self) -> None:
+    def test_airflows_task_instance_has_the_members_of_the_fake_task_instance(self) -> None:
         if AIRFLOW_2:
             from airflow.models.taskinstance import TaskInstance as Genuine
         else:
@@ -513,7 +513,7 @@ class ArgumentsTest(QuickCase):
         self.assertLessEqual(own | {"xcom_push", "xcom_pull"}, known)
         self.assertIn("current_state" if AIRFLOW_2 else "get_task_states", known)
 
-    def test_no_parameter_hides_one_of_airflows(self) -> None:
+    def test_no_parameter_of_operator_or_sensor_hides_a_parameter_of_airflow(self) -> None:
         import inspect
 
         from tony_airflow._compat import BaseOperator, BaseSensorOperator
@@ -529,12 +529,12 @@ class ArgumentsTest(QuickCase):
             }
             self.assertEqual(known & set(inspect.signature(ours.__init__).parameters), set(), ours.__name__)
 
-    def test_airflows_own_arguments_arrive(self) -> None:
+    def test_the_operator_passes_on_airflows_pool_and_priority(self) -> None:
         task = self.operator(pool="gpus", priority_weight=3, queue="cluster")
         self.assertEqual((task.pool, task.priority_weight), ("gpus", 3))
         self.assertEqual(self.operator(task_id="other").queue, "default")
 
-    def test_paths_may_be_pathlib_objects(self) -> None:
+    def test_paths_are_accepted_as_pathlib_objects(self) -> None:
         import pathlib
 
         folder = self.folder_with("s.yaml", "framework: jax\n").parent
@@ -549,7 +549,7 @@ class ArgumentsTest(QuickCase):
         self.assertEqual((document["src_dir"], document["python_venv"]), ("src", "v.zip"))
         self.assertEqual(document["resources"], ["a.txt", "b.txt"])
 
-    def test_tasks_without_an_instance_are_refused(self) -> None:
+    def test_a_job_whose_roles_all_have_0_instances_is_refused(self) -> None:
         for tasks in ({"worker": {"instances": 0}}, {"worker": {"instances": "0"}, "ps": {"instances": 0}}):
             for where in ({"tasks": tasks}, {"spec": {"tasks": tasks}}):
                 with self.subTest(**where), self.assertRaisesRegex(AirflowFailException, "no role has an instance"):

@@ -129,7 +129,7 @@ class InstalledTest(unittest.TestCase):
     def answer(self, question: str) -> str:
         return self.answers.split(f"\n== {question}\n")[1].split("\n== ")[0]
 
-    def test_the_wheel_has_the_modules_and_their_documentation(self) -> None:
+    def test_the_wheel_contains_exactly_the_modules_the_license_and_the_metadata(self) -> None:
         names = set(zipfile.ZipFile(self.wheel).namelist())
         ours = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
         self.assertEqual(ours, {f"tony_airflow/{name}" for name in files_in(PROVIDER / "tony_airflow")})
@@ -138,13 +138,13 @@ class InstalledTest(unittest.TestCase):
         self.assertLessEqual({"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}, about)
         self.assertFalse([name for name in names if "test" in name])
 
-    def test_a_wheel_and_the_folder_install_the_same(self) -> None:
+    def test_the_wheel_and_the_source_folder_install_the_same_files(self) -> None:
         def modules(folder: pathlib.Path) -> set[str]:
             return {name for name in files_in(folder) if ".dist-info/" not in name}
 
         self.assertEqual(modules(self.site), modules(self.work / "folder"))
 
-    def test_the_metadata_names_the_requirements(self) -> None:
+    def test_the_metadata_names_the_required_packages_without_upper_bounds(self) -> None:
         (info,) = self.site.glob("airflow_provider_tony-*.dist-info")
         text = (info / "METADATA").read_text()
         self.assertIn("Name: airflow-provider-tony", text)
@@ -160,7 +160,7 @@ class InstalledTest(unittest.TestCase):
             entry_points["apache_airflow_provider"]["provider_info"], "tony_airflow.get_provider_info:get_provider_info"
         )
 
-    def test_the_programs_of_the_installed_wheel_are_found_without_a_path(self) -> None:
+    def test_the_tony_program_of_an_installed_wheel_is_found_without_path(self) -> None:
         """A service of Airflow lacks the environment's folder in its $PATH, and the connection has no `cli`."""
         ask = "import sys; sys.path.append(sys.argv[1])\nfrom tony_airflow.hooks.tony import TonyHook\nprint(TonyHook().version())"
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(HOME), "AIRFLOW_HOME": str(HOME)}
@@ -171,7 +171,7 @@ class InstalledTest(unittest.TestCase):
     def test_airflow_lists_the_provider(self) -> None:
         self.assertIn("airflow-provider-tony", self.answer("list"))
 
-    def test_airflow_knows_its_parts(self) -> None:
+    def test_airflow_lists_the_hook_links_and_trigger_of_the_provider(self) -> None:
         text = self.answer("get")
         self.assertIn("tony_airflow.hooks.tony.TonyHook", text)
         self.assertIn("tony_airflow.links.tony.TonyJobLink", text)
@@ -180,7 +180,7 @@ class InstalledTest(unittest.TestCase):
             self.assertIn(f"tony_airflow.links.tony.{link}", self.answer("links"))
         self.assertIn("tony_airflow.triggers.tony", self.answer("triggers"))
 
-    def test_airflow_complains_about_nothing(self) -> None:
+    def test_airflow_logs_no_warning_or_error_about_the_provider(self) -> None:
         signs = ("WARN", "ERROR", "warning  ]", "error  ", "Traceback", "Exception")
         about_us = [line for line in self.answers.splitlines() if "tony" in line.lower()]
         complaints = [line for line in about_us if any(sign in line for sign in signs)]
@@ -196,7 +196,7 @@ class ContentTest(unittest.TestCase):
         names = [file.relative_to(PROVIDER).with_suffix("") for file in files]
         return sorted(".".join(name.parts).removesuffix(".__init__") for name in names)
 
-    def test_the_provider_info_fits_airflows_schema(self) -> None:
+    def test_the_provider_info_matches_airflows_schema(self) -> None:
         from tony_airflow.get_provider_info import get_provider_info
 
         info = get_provider_info()
@@ -213,27 +213,27 @@ class ContentTest(unittest.TestCase):
         fields = get_provider_info()["connection-types"][0]["conn-fields"]
         self.assertEqual(set(fields), {"cli", "home", "conf_dir", "namespace", "history_url"})
 
-    def test_every_file_says_its_license(self) -> None:
+    def test_every_source_file_starts_with_the_license_notice(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
             text = file.read_text()
             self.assertTrue(not text or text.startswith("# Licensed under the Apache License, Version 2.0"), file)
         self.assertIn("Version 2.0, January 2004", (PROVIDER / "LICENSE").read_text())
 
-    def test_no_code_relies_on_assertions(self) -> None:
+    def test_no_source_file_has_an_assert_statement(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
             found = [node.lineno for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Assert)]
             self.assertEqual(found, [], file)
 
-    def test_the_changelog_has_this_version(self) -> None:
+    def test_the_changelog_has_a_section_for_the_current_version(self) -> None:
         from tony_airflow import __version__
 
         self.assertIn(f"\n## {__version__}\n", (PROVIDER / "CHANGELOG.md").read_text())
 
-    def test_importing_starts_no_process_and_no_connection(self) -> None:
+    def test_importing_the_modules_starts_no_process_and_opens_no_connection(self) -> None:
         loaded = run([sys.executable, "-c", IMPORT_ALL, *self.modules()], PROVIDER).splitlines()[-1].split()
         self.assertEqual(sorted(loaded), self.modules())
 
-    def test_only_one_file_imports_airflow_and_only_its_public_modules(self) -> None:
+    def test_only_compat_py_imports_airflow_and_only_its_public_modules(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
             if EXAMPLES in file.parents:
                 continue
@@ -241,7 +241,7 @@ class ContentTest(unittest.TestCase):
                 tree = ast.parse(file.read_text())
                 self.assertLessEqual(imports(ast.walk(tree)), FOR_OTHERS if file.name == "_compat.py" else set())
 
-    def test_the_size_is_reported(self) -> None:
+    def test_the_number_of_source_lines_is_printed(self) -> None:
         files = (PROVIDER / "tony_airflow").rglob("*.py")
         lines = sum(1 for file in files for line in file.read_text().splitlines() if line.strip())
         print(f"the provider has {lines} lines that are not empty; {BUDGET} are meant", file=sys.stderr)

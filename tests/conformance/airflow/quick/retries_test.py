@@ -24,14 +24,14 @@ class RetryPolicyTest(QuickCase):
         return TonyRetryPolicy().evaluate(error, try_number=1, max_tries=3)
 
     @unittest.skipIf(RetryAction, "this Airflow has retry policies")
-    def test_an_older_airflow_names_what_it_lacks(self) -> None:
+    def test_the_retry_policy_is_refused_before_airflow_3_3(self) -> None:
         from tony_airflow.retries import TonyRetryPolicy
 
         with self.assertRaisesRegex(RuntimeError, "needs Airflow 3.3"):
             TonyRetryPolicy()
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_infrastructure_failures_are_retried_and_the_programs_are_not(self) -> None:
+    def test_the_policy_retries_infrastructure_failures_and_not_user_errors(self) -> None:
         wanted = {"node_lost": "retry", "preempted": "retry", "infra": "retry", "user_error": "fail", "hung": "default",
                   "timeout": "default", "quota": "default"}  # fmt: skip
         for outcome, action in wanted.items():
@@ -42,14 +42,14 @@ class RetryPolicyTest(QuickCase):
                     self.assertTrue(decision.reason.startswith(f"{outcome}: "))
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_a_tony_that_cannot_be_reached_is_tried_again(self) -> None:
+    def test_the_policy_retries_an_unreachable_tony(self) -> None:
         from tony_airflow.exceptions import TonyElsewhere, TonyTransportError
 
         for kind in (TonyTransportError, TonyElsewhere):
             self.assertEqual(self.decision(kind("no store")).action, RetryAction.RETRY)
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_other_errors_are_left_to_airflow(self) -> None:
+    def test_the_policy_leaves_other_errors_to_airflow(self) -> None:
         self.assertEqual(self.decision(ValueError("x")).action, RetryAction.DEFAULT)
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")

@@ -24,7 +24,7 @@ class SecretTest(QuickCase):
             "HF_TOKEN": FromVariable("hf_token"),
         }
 
-    def test_secrets_are_only_in_their_member_of_the_document(self) -> None:
+    def test_secrets_appear_only_in_the_secrets_member_of_the_submitted_document(self) -> None:
         self.world.play(timeline=ENDLESS)
         task = self.operator(secrets=self.secrets(), deferrable=True, defer_after=0.0)
         context = self.context(task)
@@ -41,7 +41,7 @@ class SecretTest(QuickCase):
         self.assertNotIn("sesame", json.dumps([*others, submit, self.world.calls("wait")], default=str))
         self.assertNotIn("secrets", task.document(context))
 
-    def test_changed_secret_values_do_not_make_another_job(self) -> None:
+    def test_a_retry_with_changed_secret_values_keeps_the_job(self) -> None:
         self.world.play(timeline=ENDLESS)
         task = self.operator(secrets=self.secrets(), wait_for_completion=False, retries=1)
         self.execute(task)
@@ -51,7 +51,7 @@ class SecretTest(QuickCase):
         self.assertEqual(len(self.world.jobs), 1)
         self.assertNotIn("another spec", "\n".join(lines))
 
-    def test_a_missing_secret_is_named_before_anything_is_submitted(self) -> None:
+    def test_a_missing_secret_is_named_in_an_error_before_the_submit(self) -> None:
         from tony_airflow.secret import FromConnection, FromVariable
 
         self.set_environment("AIRFLOW_CONN_EMPTY", json.dumps({"conn_type": "http", "host": "h"}))
@@ -64,13 +64,13 @@ class SecretTest(QuickCase):
             self.assertNotIn("sesame", str(raised.exception))
         self.assertNotIn("submit", self.world.verbs())
 
-    def test_an_unknown_part_of_a_connection_is_refused_in_the_dag(self) -> None:
+    def test_an_unknown_part_of_a_connection_is_refused_while_parsing_the_dag(self) -> None:
         from tony_airflow.secret import FromConnection
 
         with self.assertRaisesRegex(ValueError, "part='login'"):
             FromConnection("warehouse", "login")
 
-    def test_a_mapped_task_may_have_secrets(self) -> None:
+    def test_the_serialization_of_a_mapped_task_contains_no_secret(self) -> None:
         from tony_airflow.operators.tony import TonyOperator
 
         from .dag_test import serialized
@@ -95,5 +95,5 @@ class MaskTest(QuickCase):
         masked = self.masked(env=env, conf=conf, spec=spec)
         self.assertEqual(masked, {f"sesame-{number}" for number in range(1, 5)})
 
-    def test_other_values_and_short_ones_are_not_masked(self) -> None:
+    def test_other_values_and_secrets_of_at_most_4_characters_are_not_masked(self) -> None:
         self.assertEqual(self.masked(env={"A": "1", "N": "shard", "PASSWORD": "1234", "TOKEN": ""}), set())

@@ -41,7 +41,7 @@ class SensorTest(QuickCase):
             self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
         self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
 
-    def test_the_result_of_a_job_that_no_task_awaits_is_acknowledged(self) -> None:
+    def test_the_sensor_acknowledges_a_job_only_if_no_task_waits_for_the_job(self) -> None:
         self.world.play(outputs={"a": 1})
         for waits, acknowledges in ((False, 1), (True, 0)):
             with self.subTest(waits=waits):
@@ -59,37 +59,37 @@ class SensorTest(QuickCase):
             self.assertEqual(self.execute(self.sensor(request_id="r")), {"a": 1})
         self.assertIn("no store", "\n".join(lines))
 
-    def test_a_request_id_may_name_a_future_job(self) -> None:
+    def test_the_sensor_waits_for_a_job_that_is_submitted_later(self) -> None:
         self.submit_soon()
         self.assertEqual(self.execute(self.sensor(request_id="r")), {"a": 1})
 
-    def test_the_sensor_fails_with_the_job(self) -> None:
+    def test_the_sensor_fails_if_the_job_failed_or_was_killed(self) -> None:
         for state in ("FAILED", "KILLED"):
             with self.subTest(state):
                 job = self.submit(timeline=[[0, state]])
                 with self.assertRaisesRegex(Exception, f"{job} {state}"):
                     self.execute(self.sensor(job_id=job))
 
-    def test_soft_fail_skips(self) -> None:
+    def test_soft_fail_skips_the_sensor_of_a_failed_job(self) -> None:
         job = self.submit(timeline=[[0, "FAILED"]])
         for deferrable in (False, True):
             with self.subTest(deferrable=deferrable), self.assertRaises(AirflowSkipException):
                 self.execute(self.sensor(job_id=job, soft_fail=True, deferrable=deferrable))
 
-    def test_a_short_outage_of_the_runtime_is_not_a_failure(self) -> None:
+    def test_the_sensor_succeeds_after_a_short_outage_of_the_runtime(self) -> None:
         job = self.submit(mischief={"status": [{"error": 69}, {"error": 69}]}, outputs={"a": 1})
         self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
 
-    def test_an_unknown_job_fails(self) -> None:
+    def test_the_sensor_fails_for_an_unknown_job_id(self) -> None:
         with self.assertRaisesRegex(Exception, "nobody"):
             self.execute(self.sensor(job_id="nobody"))
 
-    def test_neither_or_both_names_are_refused(self) -> None:
+    def test_the_sensor_requires_either_job_id_or_request_id(self) -> None:
         for names in ({}, {"job_id": "j", "request_id": "r"}):
             with self.subTest(**names), self.assertRaisesRegex(Exception, "job_id"):
                 self.execute(self.sensor(**names))
 
-    def test_the_worker_may_be_released_between_pokes(self) -> None:
+    def test_a_sensor_in_reschedule_mode_releases_the_worker_between_pokes(self) -> None:
         job = self.submit(timeline=ENDLESS, outputs={"a": 1})
         sensor = self.sensor(job_id=job, mode="reschedule", poke_interval=60)
         context = self.context(sensor)
@@ -103,7 +103,7 @@ class SensorTest(QuickCase):
         self.world.end()
         self.assertTrue(sensor.poke(context).is_done)
 
-    def test_a_deferred_sensor_waits_in_a_trigger(self) -> None:
+    def test_a_deferred_sensor_returns_the_outputs_after_its_triggers_event(self) -> None:
         job = self.submit(timeline=ENDLESS, outputs={"a": 1})
         for names in ({"job_id": job}, {"request_id": "r"}):
             with self.subTest(**names):
@@ -120,7 +120,7 @@ class SensorTest(QuickCase):
                 job = self.submit(timeline=ENDLESS, outputs={"a": 1})
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_a_deferred_sensor_may_wait_for_a_future_job(self) -> None:
+    def test_a_deferred_sensor_waits_for_a_job_that_is_submitted_later(self) -> None:
         sensor = self.sensor(deferrable=True, request_id="r", poke_interval=0.1)
         deferral = self.deferral(sensor)
         self.submit_soon()
@@ -134,6 +134,6 @@ class SensorTest(QuickCase):
             asyncio.run(trigger.on_kill())
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_an_ended_job_causes_no_deferral(self) -> None:
+    def test_a_deferrable_sensor_returns_at_once_for_an_ended_job(self) -> None:
         job = self.submit(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
         self.assertEqual(self.execute(self.sensor(job_id=job, deferrable=True)), {"a": 1})

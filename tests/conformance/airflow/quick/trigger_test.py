@@ -51,7 +51,7 @@ class TriggerCase(QuickCase):
 
 
 class SerializeTest(TriggerCase):
-    def test_all_parameters_survive_json(self) -> None:
+    def test_all_parameters_of_a_trigger_survive_serialization_to_json(self) -> None:
         from tony_airflow.triggers.tony import TonyJobTrigger
 
         names = set(inspect.signature(TonyJobTrigger.__init__).parameters) - {"self"}
@@ -62,7 +62,7 @@ class SerializeTest(TriggerCase):
         self.assertEqual(set(arguments), names)
         self.assertEqual((arguments["deadline"], arguments["kill_delay"], arguments["job_id"]), (17.5, 15, "j"))
 
-    def test_airflow_can_store_it(self) -> None:
+    def test_airflow_can_store_and_restore_the_parameters_of_a_trigger(self) -> None:
         """Stores it with Airflow's own code, in the format of the database."""
         from .case import AIRFLOW_2
 
@@ -82,7 +82,7 @@ class SerializeTest(TriggerCase):
 
 
 class EventTest(TriggerCase):
-    def test_the_end_of_the_job_is_a_single_event(self) -> None:
+    def test_the_trigger_yields_one_event_when_the_job_ends(self) -> None:
         for state in ("SUCCEEDED", "FAILED", "KILLED"):
             with self.subTest(state):
                 trigger = self.stored(self.trigger(f"r-{state}"))
@@ -94,14 +94,14 @@ class EventTest(TriggerCase):
                 self.assertEqual(json.loads(json.dumps(events)), events)
                 self.expect_nothing_left()
 
-    def test_an_ended_job_is_reported_at_once(self) -> None:
+    def test_the_trigger_of_an_ended_job_yields_its_event_at_once(self) -> None:
         trigger = self.trigger()
         self.world.end()
         began = time.monotonic()
         self.assertEqual(self.events(trigger)[0]["kind"], "ended")
         self.assertLess(time.monotonic() - began, 5.0)
 
-    def test_the_log_names_the_awaited_job_and_the_event(self) -> None:
+    def test_the_log_of_the_trigger_names_the_job_and_the_event(self) -> None:
         trigger = self.trigger()
         self.world.end("FAILED")
         with self.logged() as lines:
@@ -110,26 +110,26 @@ class EventTest(TriggerCase):
         self.assertIn(f"waiting for job {trigger.job_id}", text)
         self.assertIn(f"job {trigger.job_id}: ended: worker:0 failed", text)
 
-    def test_an_event_does_not_come_before_its_time(self) -> None:
+    def test_the_trigger_yields_no_event_before_not_before(self) -> None:
         not_before = time.time() + 1.0
         trigger = self.trigger(not_before=not_before)
         self.world.end()
         self.assertEqual(self.events(trigger)[0]["kind"], "ended")
         self.assertGreater(time.time(), not_before - 0.1)
 
-    def test_the_job_is_only_read(self) -> None:
+    def test_the_trigger_does_not_kill_acknowledge_or_submit_a_job(self) -> None:
         trigger = self.trigger()
         self.world.end()
         self.events(trigger)
         self.assertFalse({"kill", "ack", "outputs", "submit"} & set(self.world.verbs()[1:]))
 
-    def test_an_unknown_job_is_an_event_and_not_an_exception(self) -> None:
+    def test_the_trigger_of_an_unknown_job_yields_an_event_and_raises_no_exception(self) -> None:
         events = self.events(self.trigger(job_id="nobody"))
         self.assertEqual(len(events), 1)
         self.assertNotEqual(events[0]["kind"], "ended")
         self.assertIn("nobody", events[0]["message"])
 
-    def test_past_the_deadline_the_trigger_ends_the_job_before_its_event(self) -> None:
+    def test_at_the_deadline_the_trigger_kills_the_job_and_yields_a_timeout_event(self) -> None:
         events = self.events(self.trigger(deadline=time.time() + 0.5))
         self.assertEqual([event["kind"] for event in events], ["timeout"])
         options = self.world.calls("kill")[0]["options"]
@@ -137,7 +137,7 @@ class EventTest(TriggerCase):
         self.assertNotIn("--delay", options)
         self.expect_nothing_left()
 
-    def test_a_deadline_that_has_passed_while_no_triggerer_ran(self) -> None:
+    def test_a_trigger_started_after_its_deadline_kills_the_job_and_yields_a_timeout_event(self) -> None:
         self.assertEqual(self.events(self.trigger(deadline=time.time() - 100))[0]["kind"], "timeout")
         self.assertEqual(len(self.world.calls("kill")), 1)
 
@@ -159,7 +159,7 @@ class CancelTest(TriggerCase):
         self.in_loop(work)
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_a_loop_that_ends_with_its_triggers_leaves_no_process(self) -> None:
+    def test_an_event_loop_that_ends_with_running_triggers_leaves_no_process(self) -> None:
         async def work() -> None:
             self.tasks = [asyncio.create_task(self.first(self.trigger(f"r{n}"))) for n in range(3)]
             await self.until("the jobs are watched", lambda: len(self.watched()) == 3)
@@ -171,7 +171,7 @@ class CancelTest(TriggerCase):
     def watched(self) -> set[str]:
         return {note["line"] for note in self.world.notes() if note.get("verb") == "watch input"}
 
-    def test_a_watch_that_ignores_its_input_is_killed(self) -> None:
+    def test_a_watch_process_that_ignores_the_end_of_its_input_is_killed(self) -> None:
         self.world.play(timeline=ENDLESS, mischief={"watch": [{"hang": True, "deaf": True}]})
 
         async def work() -> None:
@@ -184,7 +184,7 @@ class CancelTest(TriggerCase):
         self.in_loop(work)
         self.expect_nothing_left()
 
-    def test_on_kill_is_fenced_by_owner_and_watcher_and_delayed(self) -> None:
+    def test_on_kill_of_a_trigger_kills_with_owner_watcher_and_delay(self) -> None:
         async def work() -> None:
             trigger = self.trigger(kill_delay=15)
             task = asyncio.create_task(self.first(trigger))
@@ -203,11 +203,11 @@ class CancelTest(TriggerCase):
         self.assertTrue(options["--no-wait"])
         self.assertEqual(self.world.jobs[0]["watcher"], watcher)
 
-    def test_on_kill_keeps_a_job_if_configured(self) -> None:
+    def test_on_kill_of_a_trigger_without_a_kill_delay_kills_no_job(self) -> None:
         self.in_loop(self.trigger(kill_delay=None).on_kill)
         self.assertNotIn("kill", self.world.verbs())
 
-    def test_on_kill_does_not_fail_without_a_connection(self) -> None:
+    def test_the_trigger_can_be_cancelled_after_a_failed_on_kill(self) -> None:
         trigger = self.trigger(kill_delay=15)
         self.world.play(timeline=ENDLESS, mischief={"kill": [{"error": 69, "always": True}]})
 
@@ -224,7 +224,7 @@ class CancelTest(TriggerCase):
 
 
 class SharedWatchTest(TriggerCase):
-    def test_triggers_of_one_loop_share_a_process(self) -> None:
+    def test_20_triggers_of_one_event_loop_share_one_watch_process(self) -> None:
         async def work() -> list[dict[str, Any]]:
             triggers = [self.trigger(f"r{n}") for n in range(20)]
             events = [asyncio.create_task(self.first(trigger)) for trigger in triggers]
@@ -241,7 +241,7 @@ class SharedWatchTest(TriggerCase):
     def lines(self) -> set[str]:
         return {note["line"] for note in self.world.notes() if note.get("verb") == "watch input"}
 
-    def test_two_triggers_of_one_job_both_get_the_event(self) -> None:
+    def test_two_triggers_of_the_same_job_both_yield_the_event(self) -> None:
         async def work() -> list[dict[str, Any]]:
             job = self.submit()
             events = [asyncio.create_task(self.first(self.trigger(job_id=job))) for _ in range(2)]
@@ -251,7 +251,7 @@ class SharedWatchTest(TriggerCase):
 
         self.assertEqual([event["kind"] for event in self.in_loop(work)], ["ended", "ended"])
 
-    def test_a_cancelled_trigger_does_not_disturb_the_others(self) -> None:
+    def test_a_cancelled_trigger_does_not_stop_the_other_triggers(self) -> None:
         async def work() -> dict[str, Any]:
             job = self.submit()
             tasks = [asyncio.create_task(self.first(self.trigger(job_id=job))) for _ in range(2)]
@@ -267,7 +267,7 @@ class SharedWatchTest(TriggerCase):
         self.assertEqual(self.in_loop(work)["kind"], "ended")
         self.assertEqual(len(self.world.calls("watch")), 1)
 
-    def test_another_connection_has_a_process_of_its_own(self) -> None:
+    def test_triggers_of_different_connections_have_separate_watch_processes(self) -> None:
         async def work() -> None:
             there = {"program": str(self.world.cli), "home": "/elsewhere", "conf_dir": None}
             events = [
@@ -282,7 +282,7 @@ class SharedWatchTest(TriggerCase):
         homes = {call["environment"].get("TONY_HOME") for call in self.world.calls("watch")}
         self.assertEqual(len(homes), 2)
 
-    def test_several_event_loops_work_in_turn_and_at_once(self) -> None:
+    def test_triggers_yield_events_in_consecutive_and_concurrent_event_loops(self) -> None:
         kinds: list[str] = []
 
         def loop(name: str) -> None:
@@ -324,24 +324,24 @@ class TroubleTest(TriggerCase):
         self.expect_nothing_left()
         return events
 
-    def test_a_dead_watch_is_restarted(self) -> None:
+    def test_a_watch_process_that_exited_is_restarted(self) -> None:
         events = self.outlive(0.6, life=0.2)
         self.assertEqual([event["kind"] for event in events], ["ended"])
         self.assertGreater(len(self.world.calls("watch")), 1)
 
-    def test_a_watch_with_invalid_output_is_restarted(self) -> None:
+    def test_a_watch_process_with_invalid_output_is_restarted(self) -> None:
         events = self.outlive(0.6, life=0.2, garbage=True)
         self.assertEqual([event["kind"] for event in events], ["ended"])
 
     def test_a_temporarily_unreachable_job_is_queried_again(self) -> None:
         self.assertEqual([event["kind"] for event in self.outlive(0.5, unreachable=True)], ["ended"])
 
-    def test_time_without_changes_does_not_count_as_unreachable(self) -> None:
+    def test_a_long_time_without_status_changes_does_not_count_as_unreachable(self) -> None:
         """The job has not changed for hours, and then one watch dies."""
         events = self.outlive(2.0, life=1.3, max_unreachable=1.0)
         self.assertEqual([event["kind"] for event in events], ["ended"])
 
-    def test_a_job_unreachable_for_long_is_an_event(self) -> None:
+    def test_a_job_unreachable_for_max_unreachable_seconds_causes_an_unreachable_event(self) -> None:
         trigger = self.trigger(max_unreachable=0.5)
         self.world.play(timeline=ENDLESS, watch={"unreachable": True})
         events = self.events(trigger)
@@ -350,7 +350,7 @@ class TroubleTest(TriggerCase):
         self.assertNotIn("kill", self.world.verbs())
         self.expect_nothing_left()
 
-    def test_a_triggerer_without_tony_says_so(self) -> None:
+    def test_a_triggerer_without_the_tony_program_yields_an_unreachable_event(self) -> None:
         cli = {"program": "/nowhere/tony", "home": None, "conf_dir": None}
         events = self.events(self.trigger(cli=cli, max_unreachable=0.2))
         self.assertEqual([event["kind"] for event in events], ["unreachable"])

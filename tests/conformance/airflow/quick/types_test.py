@@ -40,7 +40,7 @@ MYPY = begin() if CHECKS else None
 
 @unittest.skipUnless(CHECKS, "TONY_CHECKS_PYTHON names no environment of requirements-checks.txt")
 class TypesTest(unittest.TestCase):
-    def test_mypy_finds_nothing(self) -> None:
+    def test_mypy_finds_no_error_in_the_provider(self) -> None:
         """_compat.py is exempt for its imports: it has the names of both Airflows, and one of the two is always
         missing."""
         assert MYPY

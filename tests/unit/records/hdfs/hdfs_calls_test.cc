@@ -30,7 +30,7 @@ class WebHdfsCallsTest : public hadoop::ServedNameNodeTest {
   const std::string large = std::string(kMostInAttribute + 1, 'x');
 };
 
-TEST_F(WebHdfsCallsTest, RecordsShareOneKeptConnection) {
+TEST_F(WebHdfsCallsTest, AllRecordsAreReadAndWrittenOverOneConnection) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   for (const std::string& bytes : {std::string("s\0all", 5), large, std::string()}) {
     ASSERT_TRUE(store.Replace("status.json", bytes, kKept).ok());
@@ -52,7 +52,7 @@ TEST_F(WebHdfsCallsTest, RecordsShareOneKeptConnection) {
   });
 }
 
-TEST_F(WebHdfsCallsTest, ALostAnswerChangesNothing) {
+TEST_F(WebHdfsCallsTest, ANewRecordIsStoredEvenIfTheAnswerToItsRenameIsLost) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   OnServer([this] { node_.loses_answer_of = "RENAME"; });
   const auto put = Must(store.PutNew("acked.json", "1", kKept));
@@ -60,7 +60,7 @@ TEST_F(WebHdfsCallsTest, ALostAnswerChangesNothing) {
   EXPECT_EQ(Bytes("acked.json"), "1");
 }
 
-TEST_F(WebHdfsCallsTest, ATruncatedRecordGetsNoName) {
+TEST_F(WebHdfsCallsTest, ARecordUploadedOnlyInPartIsRejectedAndLeavesNoFile) {
   OnServer([this] { node_.keeps_of_a_body = 1000; });
   const Error error = store.Replace("status.json", large, kKept).error();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -68,7 +68,7 @@ TEST_F(WebHdfsCallsTest, ATruncatedRecordGetsNoName) {
   OnServer([this] { EXPECT_THAT(node_.files, IsEmpty()); });
 }
 
-TEST_F(WebHdfsCallsTest, ThreadsWaitForEachOther) {
+TEST_F(WebHdfsCallsTest, OnlyOneOfSixThreadsCreatesARecord) {
   std::atomic<int> first = 0;
   std::vector<std::jthread> racers;
   for (int i = 0; i < 6; ++i) {

@@ -32,7 +32,7 @@ class HdfsCheckpointFolderTest : public ::testing::Test {
   const std::shared_ptr<FakeHdfs> hdfs_ = std::make_shared<FakeHdfs>();
 };
 
-TEST_F(HdfsCheckpointFolderTest, ExistingCheckpointsBelongToOthersAndNewOnesToTheJob) {
+TEST_F(HdfsCheckpointFolderTest, CheckpointsFromBeforeTheJobBelongToOthersAndLaterOnesToTheJob) {
   Write("ckpt-5");
   const CheckpointListing before = List();
   EXPECT_EQ(before.folder, "hdfs://nn:8020/ckpt");
@@ -50,7 +50,7 @@ TEST_F(HdfsCheckpointFolderTest, ARewrittenFileOfEqualSizeAndTimeBelongsToTheJob
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-5 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AFolderBelongsToTheJobOnceANestedFileChanges) {
+TEST_F(HdfsCheckpointFolderTest, ACheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
   EXPECT_TRUE(hdfs_->MakeFolders("/ckpt/step_5/shards").ok());
   Write("step_5/shards/0", "abc");
   const CheckpointListing before = List();
@@ -68,7 +68,7 @@ TEST_F(HdfsCheckpointFolderTest, TheLastWrittenCheckpointIsTheNewest) {
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/epoch=3-val_loss=0.33.ckpt this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, CheckpointsOfAnotherUserAreNeverTheJobs) {
+TEST_F(HdfsCheckpointFolderTest, CheckpointsOfAnotherUserNeverBelongToTheJob) {
   const CheckpointListing before = List();
   Write("ckpt-1");
   Write("ckpt-9");
@@ -84,13 +84,13 @@ TEST_F(HdfsCheckpointFolderTest, UnfinishedFilesOfHadoopToolsAreNotCheckpoints) 
   EXPECT_EQ(Newest(before), "none");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AFolderThatIsNotThereHoldsNothing) {
+TEST_F(HdfsCheckpointFolderTest, AMissingFolderHasNoCheckpoints) {
   (void)hdfs_->Remove("/ckpt");
   EXPECT_EQ(List().unknown, "");
   EXPECT_EQ(Newest(List()), "none");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AnUnansweredListingIsUnknown) {
+TEST_F(HdfsCheckpointFolderTest, AFailedCheckpointListingIsMarkedUnknownWithTheError) {
   const CheckpointListing before = List();
   hdfs_->refuses_all = Error{ErrorCode::kUnavailable, "no answer"};
   EXPECT_EQ(List().unknown, "open hdfs://nn:8020/ckpt: no answer");

@@ -50,7 +50,7 @@ class HdfsJournalStoreTest : public testing::Test {
   const HdfsJournalStore store{hdfs, kJob, Tries(4)};
 };
 
-TEST_F(HdfsJournalStoreTest, RecordsAreReadInTheirOrderThroughAllEpochs) {
+TEST_F(HdfsJournalStoreTest, JournalRecordsAreReadInOrderAcrossEpochs) {
   EXPECT_EQ(Journal(), "none");
   EXPECT_THAT(TakenOver(Epoch{1}), IsEmpty());
   EXPECT_EQ(Journal(), "none");
@@ -66,7 +66,7 @@ TEST_F(HdfsJournalStoreTest, RecordsAreReadInTheirOrderThroughAllEpochs) {
   EXPECT_EQ(Journal(), all + "<61>");
 }
 
-TEST_F(HdfsJournalStoreTest, AnOrdinaryRecordNeedsOneCall) {
+TEST_F(HdfsJournalStoreTest, AddingASmallJournalRecordTakesOneHdfsCall) {
   TakenOver(Epoch{1});
   hdfs->asked.clear();
   for (int64_t n = 1; n <= 24; ++n) ASSERT_TRUE(Adds(Epoch{1}, n, std::string(kMostInAttribute, 'x')));
@@ -75,7 +75,7 @@ TEST_F(HdfsJournalStoreTest, AnOrdinaryRecordNeedsOneCall) {
 }
 
 // Every 24th step of a job waits for these calls.
-TEST_F(HdfsJournalStoreTest, OrdinaryRecordsNeedNoDataNode) {
+TEST_F(HdfsJournalStoreTest, SmallJournalRecordsAreStoredWithoutADataNode) {
   TakenOver(Epoch{1});
   hdfs->asked.clear();
   for (int64_t n = 1; n <= 49; ++n) ASSERT_TRUE(Adds(Epoch{1}, n, "usual"));
@@ -83,7 +83,7 @@ TEST_F(HdfsJournalStoreTest, OrdinaryRecordsNeedNoDataNode) {
   EXPECT_THAT(hdfs->asked, Not(Contains(StartsWith("CREATE"))));
 }
 
-TEST_F(HdfsJournalStoreTest, AfterTheSealNothingIsAdded) {
+TEST_F(HdfsJournalStoreTest, NoRecordIsAddedAfterTheEpochIsSealed) {
   TakenOver(Epoch{1});
   ASSERT_TRUE(Adds(Epoch{1}, 1, "one"));
   ASSERT_TRUE(store.Seal(Epoch{1}).ok());
@@ -95,7 +95,7 @@ TEST_F(HdfsJournalStoreTest, AfterTheSealNothingIsAdded) {
   EXPECT_EQ(store.Seal(Epoch{2}).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(HdfsJournalStoreTest, ARemovedJobCountsAsSealed) {
+TEST_F(HdfsJournalStoreTest, NoRecordOrEpochIsAddedToARemovedJob) {
   TakenOver(Epoch{1});
   ASSERT_TRUE(*hdfs->Remove("/jobs/x"));
   EXPECT_FALSE(Adds(Epoch{1}, 1, "one"));
@@ -103,7 +103,7 @@ TEST_F(HdfsJournalStoreTest, ARemovedJobCountsAsSealed) {
   EXPECT_THAT(hdfs->Files(), IsEmpty());
 }
 
-TEST_F(HdfsJournalStoreTest, AnEpochIsBegunOnceAndNeverAfterALaterOne) {
+TEST_F(HdfsJournalStoreTest, TakingOverTheJournalWithAUsedOrOlderEpochIsRejected) {
   TakenOver(Epoch{2});
   EXPECT_EQ(TakeOverJournal(store, Epoch{2}).error().code, ErrorCode::kNotPermitted);
   const Error later = TakeOverJournal(store, Epoch{1}).error();
@@ -132,7 +132,7 @@ TEST_F(HdfsJournalStoreTest, SimultaneousTakeoversLeaveOneLeader) {
   }
 }
 
-TEST_F(HdfsJournalStoreTest, AFinalizerReadsTheWholeJournalAndNoAmAddsToIt) {
+TEST_F(HdfsJournalStoreTest, FinalizingAJobReturnsTheWholeJournalAndBlocksFurtherRecords) {
   TakenOver(Epoch{1});
   for (const int64_t n : {1, 2}) ASSERT_TRUE(Adds(Epoch{1}, n, StrCat("<", n, ">")));
   for (int settlers = 1; settlers <= 2; ++settlers) {
@@ -146,14 +146,14 @@ TEST_F(HdfsJournalStoreTest, AFinalizerReadsTheWholeJournalAndNoAmAddsToIt) {
   EXPECT_EQ(Journal(), "<1><2>");
 }
 
-TEST_F(HdfsJournalStoreTest, NoAmStartsAfterAJobWasFinalizedWithoutOne) {
+TEST_F(HdfsJournalStoreTest, AMasterCannotTakeOverAJobThatWasFinalizedBeforeAnyMasterStarted) {
   const auto sealed = Must(SealJournal(store));
   EXPECT_FALSE(sealed);
   EXPECT_EQ(TakeOverJournal(store, Epoch{1}).error().code, ErrorCode::kNotPermitted);
 }
 
 // A process finalizes the job before each call of a starting AM, and an AM starts before each call of that process.
-TEST_F(HdfsJournalStoreTest, ARacingAmAddsNoRecordAfterTheJobIsFinalized) {
+TEST_F(HdfsJournalStoreTest, ARacingApplicationMasterAddsNoRecordAfterTheJobIsFinalized) {
   for (const bool settles_within : {true, false}) {
     for (size_t call = 0;; ++call) {
       SCOPED_TRACE(StrCat(settles_within, " ", call));
@@ -186,7 +186,7 @@ TEST_F(HdfsJournalStoreTest, ARacingAmAddsNoRecordAfterTheJobIsFinalized) {
   }
 }
 
-TEST_F(HdfsJournalStoreTest, AMissingRecordIsNamed) {
+TEST_F(HdfsJournalStoreTest, AGapInTheJournalIsReportedWithTheNumberOfTheMissingRecord) {
   TakenOver(Epoch{1});
   for (const int64_t n : {1, 2, 4}) ASSERT_TRUE(Adds(Epoch{1}, n, "x"));
   const Error gap = TakeOverJournal(store, Epoch{2}).error();
@@ -197,7 +197,7 @@ TEST_F(HdfsJournalStoreTest, AMissingRecordIsNamed) {
 }
 
 // Records are added between the calls of a reader, which must not report a gap.
-TEST_F(HdfsJournalStoreTest, AJournalIsReadWhileItIsWritten) {
+TEST_F(HdfsJournalStoreTest, ReadingAJournalDuringWritesReportsNoGap) {
   TakenOver(Epoch{1});
   int64_t written = 0;
   for (; written < 20; ++written) ASSERT_TRUE(Adds(Epoch{1}, written + 1, "<>"));
@@ -216,7 +216,7 @@ TEST_F(HdfsJournalStoreTest, AJournalIsReadWhileItIsWritten) {
   EXPECT_GE(Journal().size(), 40U);
 }
 
-TEST_F(HdfsJournalStoreTest, ALostAnswerChangesNothing) {
+TEST_F(HdfsJournalStoreTest, EveryRecordIsAddedOnceEvenIfHdfsAnswersAreLost) {
   int64_t epoch = 0, number = 0;
   std::string all;
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate, Fate::kRepeated, Fate::kCut}) {
@@ -240,7 +240,7 @@ TEST_F(HdfsJournalStoreTest, ALostAnswerChangesNothing) {
 }
 
 // Both calls that make the folder are performed late, after the seal.
-TEST_F(HdfsJournalStoreTest, ALateCallDoesNotRecreateASealedEpoch) {
+TEST_F(HdfsJournalStoreTest, ADelayedHdfsCallDoesNotRecreateASealedEpoch) {
   hdfs->fate = [made = 0, renamed = 0](std::string_view call) mutable {
     const bool is_first = (call == "MKDIRS" && made++ == 0) || (call == "RENAME" && renamed++ == 0);
     return is_first ? Fate::kLate : Fate::kAnswered;
@@ -252,7 +252,7 @@ TEST_F(HdfsJournalStoreTest, ALateCallDoesNotRecreateASealedEpoch) {
   EXPECT_FALSE(Adds(Epoch{1}, 1, "one"));
 }
 
-TEST_F(HdfsJournalStoreTest, RecordsAreFilesIfAttributesAreRefused) {
+TEST_F(HdfsJournalStoreTest, JournalRecordsAreStoredAsFilesIfHdfsRejectsAttributes) {
   hdfs->takes_xattrs = false;
   TakenOver(Epoch{1});
   for (int number = 1; number <= 30; ++number) ASSERT_TRUE(Adds(Epoch{1}, number, "x"));
@@ -261,7 +261,7 @@ TEST_F(HdfsJournalStoreTest, RecordsAreFilesIfAttributesAreRefused) {
       << "it is switched off";
 }
 
-TEST_F(HdfsJournalStoreTest, AMissingAnswerIsNotASeal) {
+TEST_F(HdfsJournalStoreTest, AnUnansweredWriteIsReportedAsUnavailableAndNotAsSealed) {
   TakenOver(Epoch{1});
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard}) {
     hdfs->fate = [fate](std::string_view) { return fate; };
@@ -348,7 +348,7 @@ class Course {
   bool sealed_added_ = false;
 };
 
-TEST(HdfsJournalStoreSeeds, ReportedRecordsExistAndNoneIsAddedAfterASeal) {
+TEST(HdfsJournalStoreSeeds, AcknowledgedRecordsAreReadBackAndNoRecordIsAddedAfterASeal) {
   for (uint32_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     Course(seed).Run();

@@ -48,7 +48,7 @@ class HdfsRecordStoreTest : public testing::Test {
   const std::string large = std::string(kMostInAttribute + 1, 'x');
 };
 
-TEST_F(HdfsRecordStoreTest, ARecordIsReadAsItWasWrittenLast) {
+TEST_F(HdfsRecordStoreTest, TheLastWrittenVersionOfARecordIsRead) {
   EXPECT_EQ(Bytes("status.json"), "none");
   for (const std::string& bytes : {std::string("old"), std::string("n\0w", 3), large, std::string(), large + "y",
                                    std::string(kMostInAttribute, 'z')}) {
@@ -59,7 +59,7 @@ TEST_F(HdfsRecordStoreTest, ARecordIsReadAsItWasWrittenLast) {
   EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/status.json"));
 }
 
-TEST_F(HdfsRecordStoreTest, ASmallRecordNeedsNoBlockOfBytes) {
+TEST_F(HdfsRecordStoreTest, ASmallRecordIsStoredInAnAttributeWithoutADataBlock) {
   ASSERT_TRUE(store.Replace("a", "small", kKept).ok());
   EXPECT_THAT(Asked(), ElementsAre("CREATE", "SETXATTR", "RENAME"));
   hdfs->asked.clear();
@@ -108,7 +108,7 @@ TEST_F(HdfsRecordStoreTest, AWriteDoesNotRecreateARemovedJob) {
 }
 
 // Each call of a write meets each fate once.
-TEST_F(HdfsRecordStoreTest, ALostAnswerChangesNothing) {
+TEST_F(HdfsRecordStoreTest, RecordWritesSucceedEvenIfHdfsAnswersAreLostOrLate) {
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate, Fate::kRepeated, Fate::kCut}) {
     for (const std::string& bytes : {std::string("small"), large}) {
       for (size_t call = 0; call < 3; ++call) {
@@ -143,7 +143,7 @@ TEST_F(HdfsRecordStoreTest, ASecondWriterIsRefusedEvenIfAnAnswerGetsLost) {
 }
 
 // The rename of the second writer is still under way, and may be performed after the first writer's record is removed.
-TEST_F(HdfsRecordStoreTest, AWriterWithAPendingRenameGetsAnErrorInsteadOfARefusal) {
+TEST_F(HdfsRecordStoreTest, PutNewReturnsUnavailableWhileItsRenameMayStillBeExecuted) {
   ASSERT_TRUE(*store.PutNew("new", "first", kKept));
   hdfs->fate = [renames = 0](std::string_view call) mutable {
     if (call == "DELETE") return Fate::kNotDone;
@@ -154,7 +154,7 @@ TEST_F(HdfsRecordStoreTest, AWriterWithAPendingRenameGetsAnErrorInsteadOfARefusa
   EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HdfsRecordStoreTest, AnUnansweredCallIsRetriedALimitedNumberOfTimes) {
+TEST_F(HdfsRecordStoreTest, AnUnansweredReadIsTriedFourTimesAndThenFails) {
   hdfs->fate = [](std::string_view) { return Fate::kNotDone; };
   const auto record = store.Get("spec.json");
   EXPECT_EQ(record.error().code, ErrorCode::kUnavailable);
@@ -163,7 +163,7 @@ TEST_F(HdfsRecordStoreTest, AnUnansweredCallIsRetriedALimitedNumberOfTimes) {
   EXPECT_EQ(store.Replace("spec.json", "", kKept).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HdfsRecordStoreTest, ErrorsHaveTheKindsOfARecordStore) {
+TEST_F(HdfsRecordStoreTest, HdfsErrorsAreMappedToErrorCodesOfReadsAndWrites) {
   for (const auto& [code, read, write] : std::vector<std::tuple<ErrorCode, ErrorCode, ErrorCode>>{
            {ErrorCode::kNotPermitted, ErrorCode::kNotPermitted, ErrorCode::kNotPermitted},
            {ErrorCode::kCannotWrite, ErrorCode::kUnavailable, ErrorCode::kCannotWrite},
@@ -178,7 +178,7 @@ TEST_F(HdfsRecordStoreTest, ErrorsHaveTheKindsOfARecordStore) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, RecordsAreFilesIfAttributesAreRefused) {
+TEST_F(HdfsRecordStoreTest, RecordsAreStoredAsFilesIfHdfsRejectsAttributes) {
   hdfs->largest_xattr = 1000;
   ASSERT_TRUE(store.Replace("a", std::string(2000, 'x'), kKept).ok());
   hdfs->takes_xattrs = false;
@@ -195,7 +195,7 @@ TEST_F(HdfsRecordStoreTest, DisabledAttributesAreTriedOnlyOnce) {
             1);
 }
 
-TEST_F(HdfsRecordStoreTest, AnotherWriterIsNamed) {
+TEST_F(HdfsRecordStoreTest, ARecordWrittenByAnotherUserIsReadWithThatUsersName) {
   ASSERT_TRUE(store.Replace("kill-request.json", "1", kKept).ok());
   hdfs->SetOwner("/jobs/x/kill-request.json", "mallory");
   EXPECT_EQ((*store.Get("kill-request.json"))->writer, "user mallory");
@@ -204,7 +204,7 @@ TEST_F(HdfsRecordStoreTest, AnotherWriterIsNamed) {
 }
 
 // The record is replaced between the calls of a reader.
-TEST_F(HdfsRecordStoreTest, ARecordThatIsReplacedWhileItIsReadIsReadWhole) {
+TEST_F(HdfsRecordStoreTest, AReadDuringAReplacementReturnsTheWholeNewRecord) {
   for (const auto& [before, after] : {std::pair(large, std::string("small")), {"small", large}, {large, large + "y"}}) {
     ASSERT_TRUE(store.Replace("a", before, kKept).ok());
     hdfs->before = [&, after = after](std::string_view call) {
@@ -216,7 +216,7 @@ TEST_F(HdfsRecordStoreTest, ARecordThatIsReplacedWhileItIsReadIsReadWhole) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, AfterTheSealAnAmCannotWriteRecords) {
+TEST_F(HdfsRecordStoreTest, AMasterCannotWriteRecordsAfterItsEpochIsSealed) {
   const HdfsJournalStore journal(hdfs, kJob);
   ASSERT_TRUE(*journal.Begin(Epoch{1}));
   const HdfsRecordStore masters(hdfs, kJob, Tries(4), EpochFolder(kJob, Epoch{1}));
@@ -279,7 +279,7 @@ void RunSettled(uint32_t seed) {
   ASSERT_EQ((*record)->bytes, found == "ended" ? "ended" : "settled") << "seed " << seed;
 }
 
-TEST(HdfsRecordStoreSeeds, AFinalizedStatusStays) {
+TEST(HdfsRecordStoreSeeds, AFinalizedStatusIsNotOverwrittenByAStillRunningMaster) {
   for (uint32_t seed = 1; seed <= 1000 && !testing::Test::HasFatalFailure(); ++seed) RunSettled(seed);
 }
 
@@ -334,7 +334,7 @@ void RunSeed(uint32_t seed) {
   }
 }
 
-TEST(HdfsRecordStoreSeeds, AReportedWriteIsReadBack) {
+TEST(HdfsRecordStoreSeeds, AnAcknowledgedWriteIsReadBackUntilTheNextWrite) {
   for (uint32_t seed = 1; seed <= 2000 && !testing::Test::HasFatalFailure(); ++seed) RunSeed(seed);
 }
 
