@@ -1,0 +1,120 @@
+"""Daemons of YARN and HDFS die, hang and restart while a job runs. The tasks keep their processes, nothing is decided
+that is not stored, and the verdict is right."""
+
+import importlib
+import os
+import signal
+import time
+import urllib.error
+
+import scenarios_takeover
+from common import WORK, begin, cluster, end, must, nodes_run, nothing_is_left_of, resource_manager, status, until
+
+importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
+from scenarios_takeover import alive, attempts, go, kill_leader, leads, masters, start, succeeds_unchanged  # noqa: E402
+
+WITHOUT_HDFS = float(os.environ.get("TONY_HADOOP_OUTAGE", "30"))  # seconds
+
+
+def answers():
+    try:
+        return resource_manager("info")
+    except (OSError, urllib.error.URLError):
+        return None
+
+
+def restart(daemon, pause=3):
+    cluster("kill", daemon)
+    time.sleep(pause)
+    cluster("begin", daemon)
+
+
+def restart_resource_manager(during=lambda: None):
+    cluster("kill", "resourcemanager")
+    try:
+        during()
+        time.sleep(3)
+    finally:
+        cluster("begin", "resourcemanager")
+    until(answers, "the ResourceManager to answer")
+    until(nodes_run, "the nodes to register again")
+
+
+def a_restarted_resource_manager_leaves_the_tasks_running():
+    client, job, before = start()
+    restart_resource_manager()
+    leads(job, 1001)
+    succeeds_unchanged(client, job, before)
+
+
+def an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running():
+    client, job, before = start()
+    restart_resource_manager(lambda: kill_leader(job))
+    leads(job, 1002)
+    succeeds_unchanged(client, job, before)
+
+
+def an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running():
+    client, job, before = start()
+    time.sleep(2.5)
+    restart_resource_manager(lambda: os.kill(masters(job)[0], signal.SIGKILL))
+    leads(job, 2001)
+    succeeds_unchanged(client, job, before)
+
+
+def restarted_nodes_leave_the_tasks_running_while_the_am_process_dies():
+    client, job, before = start()
+    for number, node in enumerate(("node1", "node2"), 2):
+        restart(node)
+        kill_leader(job)
+        leads(job, 1000 + number)
+    until(nodes_run, "the nodes to register again")
+    succeeds_unchanged(client, job, before)
+
+
+def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
+    """A task fails during the outage. Its next attempt starts when the failure is stored, and only once."""
+    fails = f"[ $TASK_INDEX != 0 ] || [ $TASK_ATTEMPT != 1 ] || {{ until [ -e {WORK}/fail ]; do sleep 0.1; done; exit 1; }}"
+    client, job = begin("-executes", f"{fails}; while [ ! -e {WORK}/go ]; do sleep 0.1; done", "-conf", "tony.worker.instances=3",
+                        "-conf", "tony.restart.task.budget=1", "-conf", "tony.restart.scope=task",
+                        "-conf", "tony.application.framework=standalone", "-conf", "tony.application.distributed-mode=FCFS")
+    until(lambda: len(attempts(job)) == 3 and all(pid for _, pid in attempts(job).values()), "three tasks")
+    before = attempts(job)
+    cluster("kill", "namenode", "STOP")
+    try:
+        (WORK / "fail").touch()
+        time.sleep(WITHOUT_HDFS)
+        must(all(alive(pid) for task, (_, pid) in before.items() if task != "worker:0"), "a task has ended")
+    finally:
+        cluster("kill", "namenode", "CONT")
+    until(lambda: attempts(job)["worker:0"][0] == 2 and attempts(job)["worker:0"][1], "the second attempt of worker:0")
+    after = attempts(job)
+    must({**after, "worker:0": None} == {**before, "worker:0": None}, before, after)
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
+    must(status(job)["restart_count"] == 1, status(job))
+    nothing_is_left_of(job)
+
+
+def an_am_process_that_dies_without_hdfs_leaves_the_tasks_running():
+    client, job, before = start()
+    cluster("kill", "namenode", "STOP")
+    try:
+        kill_leader(job)
+        time.sleep(WITHOUT_HDFS)
+        must(all(alive(pid) for _, pid in before.values()), "a task has ended")
+    finally:
+        cluster("kill", "namenode", "CONT")
+    leads(job, 1002)
+    succeeds_unchanged(client, job, before)
+
+
+TOGETHER = []
+ALONE = [a_restarted_resource_manager_leaves_the_tasks_running,
+         an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running,
+         an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running,
+         restarted_nodes_leave_the_tasks_running_while_the_am_process_dies,
+         an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing,
+         an_am_process_that_dies_without_hdfs_leaves_the_tasks_running]
+DEFAULT = []
