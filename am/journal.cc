@@ -180,7 +180,8 @@ class LocalJournal::Writer {
     kWhole,  // file holds content_
     // The file holds content_ and a torn tail.
     kTorn,
-    // A sync failed, so the content of the file is unknown; or the file has an earlier version.
+    // The whole file must be replaced: a sync failed, so its content is unknown, or its format is that of an earlier
+    // version.
     kSpoiled,
   };
 

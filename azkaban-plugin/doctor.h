@@ -69,8 +69,8 @@ Checks CheckJobtypes(const Installation& installation);
 // In doctor.cc: checks a folder that holds the jobs of all users that a step may run as.
 Checks CheckHomeOfAll(const std::filesystem::path& home);
 
-// In doctor.cc: checks a user that steps run as under execute-as-user, and the home of that user's jobs. That home is
-// in `home_of_all`; if `home_of_all` is empty, it is in the user's own folder.
+// In doctor.cc: checks a user of Azkaban's setting execute-as-user, and the home of this user's jobs. The home is in
+// `home_of_all`, or in the user's own folder if `home_of_all` is empty.
 Checks CheckStepUser(const std::string& name, const PluginFiles& files, const std::filesystem::path& home_of_all);
 
 // In doctor_plugin.cc: checks the executor server's process.

@@ -26,7 +26,8 @@ struct CheckedJob {
 
 // A step that a submit would take, as a text for people. `tony plan` shows these steps.
 struct PlannedStep {
-  std::string what;  // "asked", "shipped", "started"
+  // The step of the preview: "asked" (of the scheduler), "shipped" (to the tasks), or "started".
+  std::string what;
   std::string text;
 };
 using PlannedSteps = std::vector<PlannedStep>;

@@ -38,8 +38,7 @@ Error UnknownOption(const VerbSpec& verb, const std::string& argument, std::stri
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  // The limit of similarity. A candidate at this distance or farther is not similar: half of the word's length, at
-  // least 2.
+  // A candidate is similar if its distance is below this: half of the word's length, and at least 2.
   size_t least = std::max<size_t>(2, word.size() / 2);
   for (const std::string& candidate : candidates) {
     const size_t distance = Distance(word, candidate);

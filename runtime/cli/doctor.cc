@@ -155,7 +155,8 @@ Checks CheckOldJobs() {
   if (old == 0) return {{"old jobs", Health::kOk, text, ""}};
   const std::string daily =
       access(kDailyUnit, R_OK) == 0
-          ? StrCat("; each day, as root: systemctl enable --now tony-gc@", UserName(geteuid()), ".timer")
+          ? StrCat("; to do this each day, run once as root: systemctl enable --now tony-gc@", UserName(geteuid()),
+                   ".timer")
           : "";
   return {{"old jobs", Health::kWarn, StrCat(text, "; ", old, " ended more than 14 days ago"),
            StrCat("tony gc --older-than 14d", daily)}};

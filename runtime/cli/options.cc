@@ -29,7 +29,8 @@ Error NotA(const std::string& what, const CommandLine& line, const std::string& 
 
 constexpr size_t kLongestRequest = 4096;
 constexpr size_t kLongestToken = 255;
-constexpr size_t kShown = 60;  // most shown bytes of a value
+// An error shows at most this many bytes of a value.
+constexpr size_t kShown = 60;
 
 Result<std::string> Token(const CommandLine& line, const std::string& option) {
   if (!line.Has(option)) return std::string();

@@ -19,7 +19,7 @@ namespace tony {
 
 // These functions return nullopt if the option was not given. A kUsage error names the option and its value.
 Result<std::optional<int64_t>> NumberOption(const CommandLine& line, const std::string& option);  // 0 or more
-// e.g. "2", "0.5", "10m"
+// Returns a duration in seconds or with a unit, such as "2", "0.5" or "10m" (ten minutes).
 Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std::string& option);
 // Returns the time that the option gives: an age, counted back from `now` ("14d", "12h", "30m", "10s"), or a time in
 // UTC ("2026-11-21", "2026-11-21T09:30:15Z").

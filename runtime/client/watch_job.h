@@ -33,7 +33,7 @@ class Interrupts {
   // Returns what happened to the job, as one line for a person. Called on the thread, with the first signal. May wait.
   using LastWords = std::function<std::string(int signal)>;
 
-  // `limit` is the time before the last words.
+  // If the wait has not ended `limit` after the last signal, LastWords is called and the process exits.
   explicit Interrupts(EventLoop& loop, Duration limit = std::chrono::seconds(6));
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;

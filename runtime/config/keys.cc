@@ -238,7 +238,7 @@ constexpr Key kKeys[] = {
     // Horovod.
     {"tony.horovod.driver.mode.debug", kFlag, "false", kNotNeeded, "the user's program replaces the driver", "tony.application.framework=horovod is refused"},
     {"tony.horovod.mode.test", kFlag, "false", kNotNeeded, "for TonY's own tests: the driver invents its plan", "tony.application.framework=horovod is refused"},
-    {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNotNeeded, "for TonY's own tests: the driver fails", "tony.application.framework=horovod is refused"},
+    {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNotNeeded, "makes the Horovod driver fail, for TonY's own tests", "TonY in C++ refuses tony.application.framework=horovod"},
 
     // Azkaban.
     {"tony.azkaban.replace-older", kFlag, "false", kImplemented, "Azkaban's adapter: the step of a newer execution ends the running job of an older execution, and starts after that"},

@@ -40,7 +40,7 @@ enum class OomEvidence {
   kNone,
   // The killer ended processes on the machine. It is unknown whether they belonged to the attempt.
   kMachine,
-  // The killer ended processes of the attempt's cgroup.
+  // The kernel killed processes of the attempt's cgroup for lack of memory.
   kCgroup,
 };
 constexpr auto NamesOf(OomEvidence) { return EnumNames("unknown", "none", "machine", "cgroup"); }

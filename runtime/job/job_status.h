@@ -96,7 +96,7 @@ struct JobStatus {
   Claim claim;
   // The newest client that has watched the job.
   WatcherToken watcher;
-  // The planned kill that is due first.
+  // The kill of the job that is planned for a later time; the earliest, if there are several.
   std::optional<KillRequest> planned_kill;
   // The address of the job's page; empty if the job has no page.
   std::string tracking_url;

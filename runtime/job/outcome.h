@@ -45,7 +45,8 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
-// The contract's outcome classes. JSON and the wire use the names from ToString().
+// The classes of outcomes, on which users and engines rely (FAILURES.md). JSON and the wire use the names from
+// ToString().
 enum class OutcomeClass {
   kSuccess,
   kUserError,

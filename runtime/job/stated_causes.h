@@ -40,7 +40,7 @@ struct StatedCause {
   std::vector<std::string> more;
   // The prefix that a launcher gives to the process, e.g. "[rank1]:"; may be empty.
   std::string process;
-  // The whole statement for people. The frames of libraries are left out of a long statement.
+  // The statement as people see it. A long statement lacks the frames of libraries.
   std::string shown;
   // The positions in the text of the first line and of the line after the last one.
   size_t begin = 0, end = 0;

@@ -318,8 +318,8 @@ void Containers::DoWithoutCgroups(Container& container, const std::string& why) 
 }
 
 // Sets the error text if the kernel killed the executor for lack of memory. Called before any remaining process of the
-// container is killed. At the container's limit the kernel may choose the executor: a file in /dev/shm keeps its
-// memory, whichever process is killed first. If the kernel has already killed another process of the container, a
+// container is killed. The kernel may kill even the executor at the container's limit: if files in /dev/shm fill the
+// memory, killing other processes frees nothing. If the kernel has already killed another process of the container, a
 // SIGKILL from another sender cannot be distinguished, and counts as the kernel's.
 void Containers::JudgeMemory(Container& container, const std::optional<ExitStatus>& status) {
   const bool seen = status.has_value();

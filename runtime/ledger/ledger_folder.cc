@@ -266,7 +266,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0 && errno != ENOENT)
     return FileError(ErrorCode::kCannotWrite, "inspect", path, errno);
-  // not a file of this user
+  // A link, a folder, or a file of another user is not an entry of this user.
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::optional<HeldEntry>();
   TRY_ASSIGN(auto file, OpenFile(path, O_RDWR));
   if (!file || file->owner != geteuid()) return std::optional<HeldEntry>();

@@ -100,7 +100,8 @@ class ProcessNumbers {
   const UniqueFd folder_;
   alignas(dirent64) char buffer_[512];
   size_t room_ = sizeof buffer_;
-  off_t begin_ = 0;  // folder offset of the last pid
+  // The offset in /proc of the process id that was listed last.
+  off_t begin_ = 0;
   pid_t last_ = 0;
 };
 

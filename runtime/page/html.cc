@@ -147,7 +147,7 @@ const std::string_view kPageScript = R"js('use strict';
     document.addEventListener('visibilitychange', done, {once: true});
   });
 
-  // YARN's proxy leads on to what is kept of the job once that has ended.
+  // When the job has ended, YARN's proxy redirects to another page, for example the portal's.
   class Ended extends Error {}
 
   // Calls look() again and again until it says false; a failed look is said, and tried again.

@@ -212,7 +212,7 @@ void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply
   const auto cursor = Number(request, "cursor", -1, INT64_MAX);
   const auto most = Number(request, "max", kLogPiece, INT64_MAX);
   if (!ReadLogName(request.path[below + 3], kMostProcesses)) return reply.Send(NotFound());
-  if (!cursor || !most) return reply.Send(TextAnswer(400, "cursor and max are whole numbers\n"));
+  if (!cursor || !most) return reply.Send(TextAnswer(400, "cursor and max must be whole numbers\n"));
   const std::vector<std::string> path(request.path.begin() + static_cast<ptrdiff_t>(below), request.path.end());
   feed_.Latest([=, this](const Shown& shown) {
     const auto attempt = shown ? KnownAttempt(shown->status, path[1], path[2]) : std::nullopt;

@@ -22,10 +22,9 @@ class FinishedNames {
   static constexpr size_t kMinChecksToSave = 1000;
 
   explicit FinishedNames(std::filesystem::path jobs, size_t worth_keeping = kMinChecksToSave);
-  // Returns whether the job has finished. Call this for all jobs of the folder, in the order in which the folder is
-  // read. Most file systems keep that order when other entries come or go, so one pass over the file finds all names.
-  // On a file system that does not keep the order, more names are checked on disk, which is slower and gives the same
-  // result.
+  // Returns whether the job has finished. Call this for all jobs in the order in which their folder is read: the file
+  // has the names in that order, so one pass over the file finds all of them. Most file systems keep the order when
+  // other entries come or go. On others, more names are checked on disk, which is slower and gives the same result.
   bool HasFinished(std::string_view name);
   // Writes the names of the finished jobs, if enough of them had to be checked on disk. Call this after the last name.
   void Keep() const;

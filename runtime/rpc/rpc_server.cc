@@ -109,8 +109,9 @@ class LoopRpcServer : public RpcServer {
   }
 
   // Returns true if another handshake may begin now. When thousands of executors connect at once, most of them wait in
-  // the kernel's queue. If all handshakes began at once, each executor would be dropped as the oldest stranger before
-  // its handshake is complete. Strangers that never complete their handshakes delay the others only for a short time.
+  // the kernel's queue. If all handshakes began at once, no executor could complete its handshake in time: the server
+  // drops the connection that has waited longest when too many wait. Connections that never complete their handshakes
+  // delay the others only for a short time.
   bool MayBeginHandshake() {
     if (strangers_.size() < kMostHandshakes) return true;
     if (const Instant now = loop_.Now(); now >= next_beyond_) {

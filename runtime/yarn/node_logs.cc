@@ -48,7 +48,7 @@ Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream)
     return InvalidError("the answer is not a NodeManager's log");
   const size_t digits = length + kLength.size();
   const auto size = ParseInt(body.substr(digits, body.find('\n', digits) - digits));
-  if (!size || *size < 0) return InvalidError("the log has no length");
+  if (!size || *size < 0) return InvalidError("the node did not report the length of the log");
   LogExcerpt log{.stream = stream, .size = *size};
   std::string text = body.substr(contents + kContents.size());
   text.resize(std::min(text.size(), static_cast<size_t>(std::min(*size, kMostOfNodeLog))));

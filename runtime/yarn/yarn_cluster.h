@@ -58,7 +58,7 @@ struct YarnCluster {
   std::string web_proxy = {};
   // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
   bool enforces_queue_acls = false;
-  // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files, likewise.
+  // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files. The cluster's own settings may differ, too.
   std::string rpc_protection = {};
   bool has_webhdfs_off = false;
 };

@@ -245,7 +245,7 @@ std::string ReasonOf(const hadoop::ApplicationReport& report) {
 std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNotGranted& why_not_granted) {
   if (report.state >= ApplicationState::kRunning) return "";
   const std::string waits = report.attempt > 1
-                                ? StrCat("has no application master; YARN starts number ", report.attempt)
+                                ? StrCat("has no application master; YARN is starting attempt ", report.attempt)
                                 : "waits for its application master";
   return StrCat(waits, ": ", WordsOf(hadoop::OneLine(report.diagnostics), report, why_not_granted));
 }

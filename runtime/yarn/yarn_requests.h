@@ -149,8 +149,8 @@ struct ContainerLimits {
 // be granted. If a ResourceManager has no type for a resource, it silently grants a container without that resource, so
 // only this check finds the mistake.
 std::optional<std::string> WhyNeverGranted(const Resources& wanted, const ContainerLimits& limits);
-// Returns why the first role of the spec that can never be granted is not granted, with the key: "tony.worker.memory:
-// ..."; nullopt if all roles may be granted.
+// Finds the first role of the spec that the cluster can never grant. Returns the reason with the key at fault
+// ("tony.worker.memory: ..."); nullopt if all roles may be granted.
 std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
 
 // Returns a note for users if a gang requests more of a resource, other than memory and vcores, than all of `nodes`

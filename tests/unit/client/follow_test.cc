@@ -226,7 +226,7 @@ TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheArbiter) {
 // No process listens at the address of the lease, as after the death of an AM.
 TEST_F(FollowTest, AKillWithIfOwnerIsExecutedByTheSchedulerWhenNoMasterRunsAndTheOwnerMatches) {
   launcher_.waits =
-      "has no application master; YARN starts number 2: the container of the application master is being started";
+      "has no application master; YARN is starting attempt 2: the container of the application master is being started";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
   JobStatus status;
   status.state = "RUNNING";
@@ -274,7 +274,7 @@ TEST_F(FollowTest, AKillThatCouldNotBeRecordedReturnsTheVerdictOfTheScheduler) {
 
 TEST_F(FollowTest, AMasterThatTheSchedulerHasReplacedIsNotContacted) {
   launcher_.waits =
-      "has no application master; YARN starts number 2: the container of the application master is being started";
+      "has no application master; YARN is starting attempt 2: the container of the application master is being started";
   launcher_.oldest_epoch = {2000};
   ASSERT_TRUE(records_.WriteLease({{1001}, {SocketOf({1001})}, 1}).ok());
   Follower follower(loop_, records_, launcher_, Sink());

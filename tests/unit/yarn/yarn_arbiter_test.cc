@@ -176,7 +176,7 @@ TEST_F(YarnArbiterTest, AJobBetweenTwoMasterAttemptsContinuesAndOldMastersLoseLe
   const ArbiterView seen = arbiter_.Look(records_);
   EXPECT_EQ(seen.kind, Kind::kKept);
   EXPECT_EQ(seen.oldest_epoch, Epoch{3000});
-  EXPECT_TRUE(seen.waits.starts_with("has no application master; YARN starts number 3: ")) << seen.waits;
+  EXPECT_TRUE(seen.waits.starts_with("has no application master; YARN is starting attempt 3: ")) << seen.waits;
   EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
   ASSERT_TRUE(arbiter_.Settle(records_).ok());
   EXPECT_FALSE(*records_.ReadStatus());
