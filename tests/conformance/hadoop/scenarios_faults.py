@@ -74,7 +74,7 @@ def restarted_nodes_leave_the_tasks_running_while_the_am_process_dies():
 
 def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
     """A task fails during the outage. Its next attempt starts when the failure is stored, and only once."""
-    fails = f"[ $TASK_INDEX != 0 ] || [ $TASK_ATTEMPT != 1 ] || {{ until [ -e {WORK}/fail ]; do sleep 0.1; done; exit 1; }}"
+    fails = f"[ $TASK_INDEX != 0 ] || [ $TONY_ATTEMPT != 1 ] || {{ until [ -e {WORK}/fail ]; do sleep 0.1; done; exit 1; }}"
     client, job = begin("-executes", f"{fails}; while [ ! -e {WORK}/go ]; do sleep 0.1; done", "-conf", "tony.worker.instances=3",
                         "-conf", "tony.restart.task.budget=1", "-conf", "tony.restart.scope=task",
                         "-conf", "tony.application.framework=standalone", "-conf", "tony.application.distributed-mode=FCFS")
@@ -98,15 +98,26 @@ def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
 
 
 def an_am_process_that_dies_without_hdfs_leaves_the_tasks_running():
+    """The next process leads when HDFS is back. An executor that reaches neither its AM nor HDFS stops its task after
+    tony.task.cutoff-after-ms, 30 s."""
     client, job, before = start()
     cluster("kill", "namenode", "STOP")
     try:
         kill_leader(job)
-        time.sleep(WITHOUT_HDFS)
+        time.sleep(12)
         must(all(alive(pid) for _, pid in before.values()), "a task has ended")
     finally:
         cluster("kill", "namenode", "CONT")
     leads(job, 1002)
+    succeeds_unchanged(client, job, before)
+
+
+def a_hung_am_process_is_replaced_and_the_tasks_run_on():
+    """The supervisor ends the process after 15 s, unless the ResourceManager gives up the attempt before."""
+    client, job, before = start()
+    os.kill(until(lambda: masters(job)[1], "an AM process"), signal.SIGSTOP)
+    leads(job, 1002)
+    until(lambda: attempts(job) == before, "the tasks to be heard again")
     succeeds_unchanged(client, job, before)
 
 
@@ -116,5 +127,6 @@ ALONE = [a_restarted_resource_manager_leaves_the_tasks_running,
          an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running,
          restarted_nodes_leave_the_tasks_running_while_the_am_process_dies,
          an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing,
-         an_am_process_that_dies_without_hdfs_leaves_the_tasks_running]
+         an_am_process_that_dies_without_hdfs_leaves_the_tasks_running,
+         a_hung_am_process_is_replaced_and_the_tasks_run_on]
 DEFAULT = []

@@ -35,12 +35,15 @@ class YarnNodesTest : public EventLoopTest {
   FakeNode node{loop};
   HostResolver names{loop};
   std::vector<std::string> told;
+  std::vector<int64_t> answered_stops;
   YarnNodes nodes{
       loop,
       names,
-      {[this](const auto& id) { told.push_back(StrCat("started ", id.number)); },
-       [this](const auto& id, const auto& why) { told.push_back(StrCat("refused ", id.number, ": ", why)); },
-       [this](const auto& id) { told.push_back(StrCat("not stopped ", id.number)); }}};
+      {.started = [this](const auto& id) { told.push_back(StrCat("started ", id.number)); },
+       .refused = [this](const auto& id,
+                         const auto& why) { told.push_back(StrCat("refused ", id.number, ": ", why)); },
+       .stop_answered = [this](const auto& id) { answered_stops.push_back(id.number); },
+       .not_stopped = [this](const auto& id) { told.push_back(StrCat("not stopped ", id.number)); }}};
 };
 
 TEST_F(YarnNodesTest, RequestsOfOneEventLoopTurnAreSentToTheNodeInOneCall) {
@@ -104,6 +107,7 @@ TEST_F(YarnNodesTest, AStopDuringAStartCallIsSentAfterTheStartIsAnswered) {
   node.GoOn();
   EXPECT_TRUE(RunUntil(loop, [&] { return node.calls.size() == 2; }));
   EXPECT_THAT(node.calls, ElementsAre("start 2", "stop 2"));
+  EXPECT_TRUE(RunUntil(loop, [&] { return answered_stops.size() == 1; }));
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
@@ -134,6 +138,7 @@ TEST_F(YarnNodesTest, AnUnknownContainerIsReportedAsNotStopped) {
   EXPECT_TRUE(Stop(9));
   Await(1);
   EXPECT_THAT(told, ElementsAre("not stopped 9"));
+  EXPECT_THAT(answered_stops, ElementsAre(9));
 }
 
 TEST_F(YarnNodesTest, AContainerStartWithAWrongTokenIsReportedAsRejected) {
