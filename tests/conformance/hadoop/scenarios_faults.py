@@ -8,7 +8,7 @@ import time
 import urllib.error
 
 import scenarios_takeover
-from common import WORK, begin, cluster, end, must, nodes_run, nothing_is_left_of, resource_manager, status, until
+from common import WORK, begin, cluster, end, must, node_of, nodes_run, nothing_is_left_of, resource_manager, status, until
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import alive, attempts, go, kill_leader, leads, masters, start, succeeds_unchanged  # noqa: E402
@@ -121,6 +121,27 @@ def a_hung_am_process_is_replaced_and_the_tasks_run_on():
     succeeds_unchanged(client, job, before)
 
 
+def a_replaced_am_that_wakes_up_writes_nothing_and_exits():
+    """The AM and the NodeManager of its node are stopped until another node runs the next AM. The old AM finds its journal
+    sealed. The tasks on the lost node run on, because they reach the new AM."""
+    client, job, before = start()
+    time.sleep(2.5)
+    supervisor, leader = masters(job)
+    node = node_of(leader)
+    for pid in (node, supervisor, leader):
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        leads(job, 2001)
+        for pid in (supervisor, leader):
+            os.kill(pid, signal.SIGCONT)
+        until(lambda: not alive(leader) and not alive(supervisor), "the old AM to exit")
+        must(status(job)["epoch"] == 2001, status(job))
+        succeeds_unchanged(client, job, before)
+    finally:
+        os.kill(node, signal.SIGCONT)
+    until(nodes_run, "the node to register again")
+
+
 TOGETHER = []
 ALONE = [a_restarted_resource_manager_leaves_the_tasks_running,
          an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running,
@@ -128,5 +149,6 @@ ALONE = [a_restarted_resource_manager_leaves_the_tasks_running,
          restarted_nodes_leave_the_tasks_running_while_the_am_process_dies,
          an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing,
          an_am_process_that_dies_without_hdfs_leaves_the_tasks_running,
-         a_hung_am_process_is_replaced_and_the_tasks_run_on]
+         a_hung_am_process_is_replaced_and_the_tasks_run_on,
+         a_replaced_am_that_wakes_up_writes_nothing_and_exits]
 DEFAULT = []
