@@ -26,7 +26,7 @@ class FakeClusterTest : public TonyTest {
   }
 };
 
-TEST_F(FakeClusterTest, AJobRunsAndItsOutputsCanBeRead) {
+TEST_F(FakeClusterTest, OutputsAndLogsOfAnEndedJobCanBeRead) {
   const Ran submitted = Ends(*Start(OnFake("echo hello; echo '{\"loss\":1}' > $TONY_OUTPUT_FILE")));
   const std::string job = submitted.out.substr(0, submitted.out.find('\n'));
   EXPECT_THAT(job, StartsWith("fake-"));
@@ -38,13 +38,13 @@ TEST_F(FakeClusterTest, AJobRunsAndItsOutputsCanBeRead) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, TheErrorOutputOfAFailedTaskIsReportedBySubmit) {
+TEST_F(FakeClusterTest, ASubmitPrintsTheErrorOutputOfAFailedTask) {
   const Ran submitted = Ends(*Start(OnFake("echo broken >&2; exit 3")), 1);
   EXPECT_THAT(submitted.out, HasSubstr("broken"));
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, StatusLogsWaitAndKillWorkOnARunningJob) {
+TEST_F(FakeClusterTest, TheCommandsStatusLogsWaitAndKillReachARunningJob) {
   const std::string job = Detached("echo begun; " + HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_THAT(Status(job), HasSubstr("\"RUNNING\""));
@@ -56,7 +56,7 @@ TEST_F(FakeClusterTest, StatusLogsWaitAndKillWorkOnARunningJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, FindSubmitAndKillReachAJobByItsRequestId) {
+TEST_F(FakeClusterTest, TheCommandsFindSubmitAndKillReachAJobByItsRequestId) {
   const Words request = {"--request-id", "step 1", "--owner", "o1"};
   const std::string job = Detached(HoldUntilGo(), request);
   ASSERT_TRUE(WaitForRunning(1));
@@ -114,7 +114,7 @@ TEST_F(FakeClusterTest, AReplacedMasterIsFencedAndExits) {
 }
 
 // The first master hangs and keeps its connections, as on a node that the network has lost.
-TEST_F(FakeClusterTest, AWaitingClientReportsThatNoMasterRunsAndLaterThatANewMasterHasStarted) {
+TEST_F(FakeClusterTest, AWaitingClientReportsTheLossOfTheMasterAndTheStartOfTheNextMaster) {
   const std::string job = Detached(HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   const auto client = Start({"wait", job, "--follow"});
@@ -194,7 +194,7 @@ TEST_F(FakeClusterTest, AJobIsKilledThroughTheSchedulerWhenMasterAndRecordStoreA
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AnUnknownSchedulerIsRefused) {
+TEST_F(FakeClusterTest, ASubmitThatNamesAnUnknownSchedulerIsRefused) {
   const Ran refused = Tony(One("true", {"tony.scheduler=mars"}));
   EXPECT_EQ(refused.exit, 65);
   EXPECT_THAT(refused.err, HasSubstr("tony.scheduler: \"mars\" (from -conf): expected local or fake"));

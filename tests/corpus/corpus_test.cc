@@ -133,7 +133,7 @@ class CorpusTest : public ::testing::TestWithParam<std::string> {
   const std::filesystem::path golden_file_;
 };
 
-TEST_P(CorpusTest, EqualPropertiesGiveTheSameJobFromCommandLineAzkabanStepAndJobDocument) {
+TEST_P(CorpusTest, CommandLineAzkabanStepAndJobDocumentParseEqualPropertiesIntoTheSameJob) {
   const std::string own_text = ReadWhole(CorpusFolder() / (set() + ".properties"));
   const std::string own_file = set() + ".properties";
   WriteWhole(own_file, own_text);
@@ -185,7 +185,7 @@ TEST(CorpusFolderTest, EveryPropertiesFileHasAGoldenFileAndViceVersa) {
   EXPECT_GE(SetNames().size(), 45u);
 }
 
-TEST(CorpusFolderTest, ExactlyThePropertiesFilesNamedBadAreRefused) {
+TEST(CorpusFolderTest, PropertiesFilesAreRefusedExactlyIfTheirNamesBeginWithBad) {
   for (const std::string& set : SetNames()) {
     const bool is_refused = ReadWhole(CorpusFolder() / (set + ".json")).starts_with("{\n  \"error\"");
     EXPECT_EQ(is_refused, set.starts_with("bad-")) << set;

@@ -29,7 +29,7 @@ class AzkabanEndTest : public AzkabanTest {
 
 // ---- cancelled steps
 
-TEST_F(AzkabanEndTest, SigtermToTheAdapterKillsTheJobThoughTheAdapterExitsAtOnce) {
+TEST_F(AzkabanEndTest, TheAdapterExitsAtOnceAndTheJobIsKilledWhenTheAdapterGetsSigterm) {
   const auto step = StartHolding();
   Terminate(*step);
   ExpectKilled(Job());
@@ -86,7 +86,7 @@ TEST_F(AzkabanEndTest, SigtermAtAnyMomentWhileTheStepStartsLeavesNoRunningJob) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, SigtermKillsAQueuedJobAndNoOtherJob) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterOfAQueuedJobKillsOnlyThatJob) {
   box_.SetMachine(R"({"memory_mb":1000})");
   const auto holder = Hold(One(HoldUntilGo(), {"tony.worker.memory=600m"}));
   const std::string other = Job();
@@ -103,7 +103,7 @@ TEST_F(AzkabanEndTest, SigtermKillsAQueuedJobAndNoOtherJob) {
   ExpectAllGoneSoon();
 }
 
-TEST_F(AzkabanEndTest, SigtermWhileTheGangFormsKillsAllItsTasks) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterKillsAllTasksOfAGangThatIsStillForming) {
   step_.properties["tony.application.framework"] = "tensorflow";
   step_.properties["tony.worker.instances"] = "4";
   step_.properties["executes"] = "sleep 1000";
@@ -121,7 +121,7 @@ TEST_F(AzkabanEndTest, TheAdapterExitsOnSigtermWithoutWaitingForAHangingMaster) 
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, ACancelledJobIsKilledByRecoverAfterKeeperAndMasterDied) {
+TEST_F(AzkabanEndTest, TheRecoverCommandKillsACancelledJobWhoseKeeperAndMasterDied) {
   const auto step = StartHolding();
   for (const char* program : {"tony-keeper", "tony-am"}) KillAll(program, SIGSTOP);
   Terminate(*step);
@@ -178,13 +178,13 @@ TEST_F(AzkabanEndTest, AJobWithoutAnAdapterIsKilledAsAbandonedAfterTheWatchTimeo
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, AJobWithAnAdapterOutlivesTheWatchTimeout) {
+TEST_F(AzkabanEndTest, AJobWithALiveAdapterRunsLongerThanTheWatchTimeout) {
   step_.properties["tony.azkaban.watch-timeout"] = "1";
   step_.properties["executes"] = "sleep 3";
   ExpectEnd(step_.Run(), 0);
 }
 
-TEST_F(AzkabanEndTest, TheAdapterExitsWhenAzkabansExecutorServerDiesAndTheJobContinues) {
+TEST_F(AzkabanEndTest, TheAdapterExitsButTheJobContinuesWhenAzkabansExecutorServerDies) {
   const auto server = StartHolding("\"$@\" & wait");
   ASSERT_EQ(box_.Pids("tony-azkaban").size(), 1u);
   server->Signal(SIGKILL);
@@ -209,7 +209,7 @@ TEST_F(AzkabanEndTest, AClosedLogPipeOfTheAdapterDoesNotAffectTheJob) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanEndTest, TheAdaptersExitCodeIsThatOfTheJobEvenIfItsLogCannotBeWritten) {
+TEST_F(AzkabanEndTest, TheAdaptersExitCodeReflectsTheVerdictOfTheJobEvenIfTheAdaptersLogIsUnwritable) {
   step_.properties["executes"] = "exit 3";
   EXPECT_EQ(step_.Start("exec \"$@\" >&- 2>&-")->Wait().exit, 1);
   step_.properties["executes"] = "true";

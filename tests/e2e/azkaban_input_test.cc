@@ -52,7 +52,7 @@ class AzkabanScript : public Script {
 // %V stands for a step that writes $TEXT of the task into the file "seen"; %K stands for a value of one mebibyte.
 const TestRow kInput[] = {
     // ---- the properties file
-    {"EscapedCharactersReachTheTaskDecoded",
+    {"EscapedCharactersInThePropertiesFileAreDecodedForTheTask",
      {{"%V", ""},
       {"set worker_env.TEXT `  é ☃ 😀 𝒳 \\ : = # ! \t 'q' \"q\" ; $x \n second\r\f end \\u0041  `", ""},
       {"step", ""},
@@ -62,7 +62,7 @@ const TestRow kInput[] = {
       {"text `! a comment\n\n  # another\nworker_env.TEXT : in \\\n     two\\ lines\n`", ""},
       {"step", ""},
       {"file seen", "out=in two lines"}}},
-    {"AOneMebibyteValueOfAnUnrelatedPropertyIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
+    {"AnUnrelatedPropertyWithAOneMebibyteValueIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
     {"MalformedUnicodeEscapesInThePropertiesFileAreRefused",
      {{"text `worker_env.TEXT=\\u12G4\n`", ""},
       {"step", "65 && ~\\u"},
@@ -70,10 +70,10 @@ const TestRow kInput[] = {
       {"step", "65 && ~\\u"},
       {"text `worker_env.TEXT=\\u00\n`", ""},
       {"step", "65 && ~\\u"}}},
-    {"AVariableTooLongForTheKernelIsRefused",
+    {"AnEnvironmentVariableTooLongForTheKernelIsRefused",
      {{"set worker_env.TEXT %K", ""}, {"step", "65 && ~TEXT && ~bytes && !xxxxxxxx"}}},
     {"AnEmptyPropertiesFileIsRefused", {{"properties ``", ""}, {"step", "65 && ~azkaban.flow.execid"}}},
-    {"RunningOutsideAzkabanIsAUsageError", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
+    {"StartingTheAdapterOutsideAzkabanIsAUsageError", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
 
     // ---- values of properties
     {"AnInvalidNumberIsRefusedWithItsKeyAndValue",
@@ -81,20 +81,20 @@ const TestRow kInput[] = {
     {"AMissingSourceFolderIsRefusedAndNamed",
      {{"set src_dir no/such/folder", ""},
       {"step", "65 && ~tony.src-dir && ~no/such/folder && ~no such file or folder"}}},
-    {"ARequestThatExceedsTheMachineIsRefused",
+    {"AJobThatNeedsMoreMemoryThanTheMachineHasIsRefused",
      {{"machine {\"memory_mb\":1000}", ""},
       {"set tony.worker.memory 5g", ""},
       {"step", "65 && ~tony.worker.memory && ~5 && ~1000 MB"}}},
     {"AnUnsupportedFrameworkIsRefusedAndNamed",
      {{"set tony.application.framework mxnet", ""},
       {"step", "65 && ~tony.application.framework && ~mxnet && ~pytorch"}}},
-    {"ARequestForDockerIsRefused", {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
+    {"AJobThatEnablesDockerIsRefused", {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
     {"AnInvalidWatchTimeoutIsRefusedAndNamed",
      {{"set tony.azkaban.watch-timeout soon", ""},
       {"step", "65 && ~tony.azkaban.watch-timeout && ~soon && ~expected"},
       {"set tony.azkaban.watch-timeout -1", ""},
       {"step", "65 && ~tony.azkaban.watch-timeout && ~-1 && ~expected"}}},
-    {"UnknownAndUnsupportedKeysAreWarnings",
+    {"UnknownAndUnsupportedKeysCauseWarnings",
      {{"set tony.worker.instnaces 1", ""},
       {"set tony.yarn.queue ml", ""},
       {"step", "~warning: tony.worker.instnaces && ~warning: tony.yarn.queue"}}},
@@ -102,7 +102,7 @@ const TestRow kInput[] = {
     {"TerminalEscapesInARefusedValueAreNotPrinted", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
 
     // ---- files that the step writes
-    {"UnwritableOutputsFailTheStepAndNotTheJob",
+    {"AnUnwritableOutputsFileFailsTheStepButNotTheJob",
      {{"variable JOB_OUTPUT_PROP_FILE %B/no/such/folder/outputs", ""},
       {"step", "73 && ~SUCCEEDED && ~%B/no/such/folder/outputs"},
       {"set azkaban.flow.execid 12", ""},
@@ -112,7 +112,7 @@ const TestRow kInput[] = {
       {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""},
       {"step", "73 && ~SUCCEEDED && ~/dev/full"}}},
     {"AStepWithoutAnOutputsFileSucceeds", {{"unset $JOB_OUTPUT_PROP_FILE", ""}, {"step", ""}}},
-    {"AFailedStepExitsWithOneEvenIfItsOutputsFileIsUnwritable",
+    {"AFailedStepExitsWithCode1EvenIfItsOutputsFileIsUnwritable",
      {{"set executes `exit 3`", ""}, {"variable JOB_OUTPUT_PROP_FILE /dev/full", ""}, {"step", "1"}}},
     {"AStepWithoutAnAttachmentFileSucceeds", {{"unset azkaban.job.attachment.file", ""}, {"step", "!attachment"}}},
 };
@@ -136,7 +136,7 @@ class AzkabanFilesTest : public AzkabanTest {
   std::string Stored() const { return StoredProperties(step_.properties); }
 };
 
-TEST_F(AzkabanFilesTest, APropertiesFileWithWindowsLineEndsAndNoFinalLineEndIsAccepted) {
+TEST_F(AzkabanFilesTest, APropertiesFileWithCrlfLinesAndNoFinalNewlineIsAccepted) {
   step_.properties["executes"] = "printf %s \"$TEXT\" > " + box_.File("seen");
   step_.properties["worker_env.TEXT"] = "plain";
   std::string text;
@@ -151,7 +151,7 @@ TEST_F(AzkabanFilesTest, APropertiesFileOf20MebibytesIsRefused) {
   ExpectRefused(65, HasSubstr("larger than"));
 }
 
-TEST_F(AzkabanFilesTest, APropertiesFileThatIsMissingAFolderOrAPipeIsRefusedAndNamed) {
+TEST_F(AzkabanFilesTest, APropertiesFileThatDoesNotExistOrIsAFolderOrPipeIsRefusedAndNamed) {
   step_.variables["JOB_PROP_FILE"] = box_.File("missing");
   ExpectRefused(65, AllOf(HasSubstr(box_.File("missing")), HasSubstr("no such file")));
   step_.variables["JOB_PROP_FILE"] = step_.folder().string();

@@ -59,7 +59,7 @@ class AzkabanInstallTest : public testing::Test {
   const fs::path jobtypes_;
 };
 
-TEST_F(AzkabanInstallTest, InstallAndDoctorFailIfStandardOutputCannotBeWritten) {
+TEST_F(AzkabanInstallTest, TheInstallAndDoctorCommandsFailIfStandardOutputCannotBeWritten) {
   for (const std::string words : {"install ", "doctor --help "}) {
     const std::string line = kAdapter + " " + words + jobtypes_.string() + " >/dev/full";
     const Ran lost = Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
@@ -68,7 +68,7 @@ TEST_F(AzkabanInstallTest, InstallAndDoctorFailIfStandardOutputCannotBeWritten) 
   ExpectInstalled();
 }
 
-TEST_F(AzkabanInstallTest, InstallMakesTheJobTypeWithAliasesAndARepeatChangesNothing) {
+TEST_F(AzkabanInstallTest, TheInstallCommandCreatesTheJobTypeWithAliasesAndChangesNothingWhenRepeated) {
   const Ran first = Install();
   EXPECT_EQ(first.exit, 0) << first.err;
   ExpectInstalled();
@@ -106,14 +106,14 @@ TEST_F(AzkabanInstallTest, AnUpgradeKeepsPropertiesAndFilesThatTheAdministratorA
   EXPECT_THAT(Install().out, testing::HasSubstr("nothing was changed"));
 }
 
-TEST_F(AzkabanInstallTest, InstallWithNoExecuteAsUserSetsExecuteAsUserToFalse) {
+TEST_F(AzkabanInstallTest, TheInstallOptionNoExecuteAsUserSetsExecuteAsUserToFalse) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Install({"--no-execute-as-user"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/private.properties"), testing::EndsWith("\nexecute.as.user=false\n"));
 }
 
-TEST_F(AzkabanInstallTest, InstallWithProgramsCopiesTheProgramsIntoTheJobTypesFolder) {
+TEST_F(AzkabanInstallTest, TheInstallOptionWithProgramsCopiesTheProgramsIntoTheFolderOfTheJobType) {
   const Ran ran = Install({"--with-programs"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/plugin.properties"), testing::StartsWith("command=${plugin.dir}/bin/tony-azkaban\n"));
@@ -128,7 +128,7 @@ TEST_F(AzkabanInstallTest, InstallWithProgramsCopiesTheProgramsIntoTheJobTypesFo
   ExpectOneLine(own({}), 64, "lies in the folder that would be replaced");
 }
 
-TEST_F(AzkabanInstallTest, AForeignJobTypeIsReplacedOnlyWithTheOptionReplace) {
+TEST_F(AzkabanInstallTest, TheInstallCommandReplacesLinkedInsJobTypeOnlyWithTheOptionReplace) {
   Write("TonyJob/private.properties", "jobtype.class=com.linkedin.tony.azkaban.TonyJob\n");
   Write("TonyJob/tony.jar", "jar");
   ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not installed by TonY (a folder of its own); --replace moves");
@@ -141,7 +141,7 @@ TEST_F(AzkabanInstallTest, AForeignJobTypeIsReplacedOnlyWithTheOptionReplace) {
   EXPECT_EQ(Names(box_.folder() / "plugins"), (Words{"TonyJob.replaced-1", "jobtypes"}));
 }
 
-TEST_F(AzkabanInstallTest, InstallRefusesForeignFoldersFilesAndLinksAtTheJobTypesPath) {
+TEST_F(AzkabanInstallTest, TheInstallCommandRefusesToOverwriteForeignFoldersFilesAndLinks) {
   Write("tony/private.properties", "jobtype.class=com.example.Tony\n");
   ExpectOneLine(Install(), 73, "jobtypes/tony: not installed by TonY (a job type without plugin.properties)");
   Write("tony/plugin.properties", "command=/bin/true\n");
@@ -158,7 +158,7 @@ TEST_F(AzkabanInstallTest, InstallRefusesForeignFoldersFilesAndLinksAtTheJobType
   EXPECT_EQ(ReadText(box_.folder() / "plugins/tony.replaced-1/private.properties"), "jobtype.class=com.example.Tony\n");
 }
 
-TEST_F(AzkabanInstallTest, AFolderThatIsNotAJobTypesFolderIsRefused) {
+TEST_F(AzkabanInstallTest, TheInstallCommandRefusesAPathThatIsNotAFolderOfJobTypes) {
   ExpectOneLine(Run({"install", box_.File("none")}), 66, "none: no such file or directory");
   ExpectOneLine(Run({"install", box_.Write("file", "")}), 66, "expected the folder that azkaban.jobtype.plugin.dir");
   ExpectOneLine(Run({"install"}), 64, "JOBTYPES_FOLDER");
@@ -166,7 +166,7 @@ TEST_F(AzkabanInstallTest, AFolderThatIsNotAJobTypesFolderIsRefused) {
   ExpectOneLine(Run({"install", (jobtypes_ / "tony").string()}), 64, "so it is one job type");
 }
 
-TEST_F(AzkabanInstallTest, InstallNamesAFolderThatIsNotWritable_NotAsRoot) {
+TEST_F(AzkabanInstallTest, TheInstallErrorNamesTheFolderThatIsNotWritable_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   chmod(jobtypes_.parent_path().c_str(), 0555);
   const Ran ran = Install();
@@ -248,7 +248,7 @@ class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithP
   }
 };
 
-TEST_P(AzkabanInstallCrashTest, AnInstallKilledAtAnyPointLeavesCompleteJobTypesAndTheNextInstallFinishes) {
+TEST_P(AzkabanInstallCrashTest, AnInstallKilledAtAnyPointLeavesCompleteJobTypesAndCanBeRepeated) {
   const Words points = RunOne("0");
   ASSERT_GT(points.size(), 8u);
   // The last point is the end of the program.
@@ -282,7 +282,7 @@ class AzkabanDoctorTest : public AzkabanInstallTest {
   static bool Has(const Ran& ran, const std::string& line) { return ran.out.find(line) != std::string::npos; }
 };
 
-TEST_F(AzkabanDoctorTest, AMissingInstallationIsReportedWithTheCommandToInstallIt) {
+TEST_F(AzkabanDoctorTest, TheDoctorSuggestsTheInstallCommandIfTheJobTypeIsMissing) {
   const Ran none = Doctor();
   EXPECT_EQ(none.exit, 1) << none.out;
   EXPECT_TRUE(Has(none, "fail  private.properties: ")) << none.out;
@@ -296,14 +296,14 @@ TEST_F(AzkabanDoctorTest, AMissingInstallationIsReportedWithTheCommandToInstallI
   EXPECT_TRUE(Has(ran, "ok    type TonyJob: the same as tony")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, DoctorFailsIfExecuteAsUserIsOnAndItsProgramIsMissing) {
+TEST_F(AzkabanDoctorTest, TheDoctorFailsIfExecuteAsUserIsOnButTheExecuteAsUserProgramIsMissing) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Doctor();
   EXPECT_EQ(ran.exit, 1);
   EXPECT_TRUE(Has(ran, "fail  execute.as.user: true, Azkaban's default")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, DoctorPrintsItsReportAsJson) {
+TEST_F(AzkabanDoctorTest, TheDoctorCanPrintTheReportAsJson) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   const Ran ran = Doctor({"--json"});
   const auto document = ParseJson(ran.out);
@@ -312,7 +312,7 @@ TEST_F(AzkabanDoctorTest, DoctorPrintsItsReportAsJson) {
   EXPECT_EQ(ran.exit, 0);
 }
 
-TEST_F(AzkabanDoctorTest, DoctorChangesNothing) {
+TEST_F(AzkabanDoctorTest, TheDoctorChangesNoFiles) {
   ASSERT_EQ(Install().exit, 0);
   const Words before = Names(box_.folder());
   Doctor();
@@ -320,7 +320,7 @@ TEST_F(AzkabanDoctorTest, DoctorChangesNothing) {
   EXPECT_FALSE(fs::exists(box_.home() / "jobs"));
 }
 
-TEST_F(AzkabanDoctorTest, DoctorReadsJobTypesAndVariablesOfAnExecutorServer) {
+TEST_F(AzkabanDoctorTest, TheDoctorChecksJobTypesAndEnvironmentOfARunningExecutorServer) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   fs::create_symlink("/bin/sleep", box_.File("java"));
   const Background server({box_.File("java"), "1000"}, box_.Environment({{"PATH", "/none"}}), box_.folder());
@@ -333,7 +333,7 @@ TEST_F(AzkabanDoctorTest, DoctorReadsJobTypesAndVariablesOfAnExecutorServer) {
   EXPECT_TRUE(Has(ran, "ok    home: " + box_.home().string())) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, DoctorRefusesAnExecutorProcessThatIsMissingOrNotJava) {
+TEST_F(AzkabanDoctorTest, TheDoctorRejectsAnExecutorProcessIdThatIsInvalidMissingOrNotJava) {
   const Background shell({"/bin/sleep", "1000"}, box_.Environment(), box_.folder());
   const std::string words = "/proc/" + std::to_string(shell.pid()) + "/cmdline";
   ASSERT_TRUE(WaitFor([&] { return ReadText(words).find("sleep") != std::string::npos; }));
@@ -344,7 +344,7 @@ TEST_F(AzkabanDoctorTest, DoctorRefusesAnExecutorProcessThatIsMissingOrNotJava) 
   ExpectOneLine(Run({"doctor", "--executor", "x"}), 64, "--executor x: expected a process id");
 }
 
-TEST_F(AzkabanDoctorTest, DoctorNamesAMissingJobTypesFolder) {
+TEST_F(AzkabanDoctorTest, TheDoctorNamesAMissingFolderOfJobTypes) {
   const Ran ran = Run({"doctor", box_.File("none")});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_TRUE(Has(ran, "fail  job types: " + box_.File("none") + ": no such folder")) << ran.out;

@@ -31,7 +31,7 @@ class AzkabanSecretTest : public AzkabanTest {
   }
 };
 
-TEST_F(AzkabanSecretTest, SecretsReachTheTaskAndNoLog) {
+TEST_F(AzkabanSecretTest, SecretsReachTheTaskButAppearInNoLog) {
   step_.properties["executes"] = "test $API_TOKEN-$DB_PASSWORD-$SECRET = hush-1-hush-hush-2-hush-hush-3-hush";
   const Ran ran = step_.Run();
   ExpectEnd(ran, 0);

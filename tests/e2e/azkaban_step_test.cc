@@ -21,7 +21,7 @@ TEST_F(AzkabanStepTest, ASuccessfulStepExitsWithZeroAndWritesItsJobIdForTheNextS
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanStepTest, TheTaskHasNoAzkabanFileVariablesAndItsOutputIsNotInTheStepsLog) {
+TEST_F(AzkabanStepTest, AzkabansFileVariablesAreHiddenFromTheTaskAndTaskOutputFromTheStepsLog) {
   step_.variables["JOBTYPE_PRIVATE_PROP_FILE"] = step_.folder() / "private";
   step_.properties["executes"] =
       "echo to nobody; test -z \"$JOB_PROP_FILE$JOB_OUTPUT_PROP_FILE$JOBTYPE_PRIVATE_PROP_FILE\"";
@@ -31,7 +31,7 @@ TEST_F(AzkabanStepTest, TheTaskHasNoAzkabanFileVariablesAndItsOutputIsNotInTheSt
   EXPECT_EQ(LogText("worker-0", "stdout"), "to nobody\n");
 }
 
-TEST_F(AzkabanStepTest, TheStepsLogBeginsWithJobIdPageAndLogFolderAndHasALineForEachStateChange) {
+TEST_F(AzkabanStepTest, TheStepsLogShowsJobIdPageAndLogFolderAndThenEachStateChange) {
   const auto step = StartHolding();
   const std::string job = Job();
   const std::string url = Text(Status(job), "/tracking_url");
@@ -48,7 +48,7 @@ TEST_F(AzkabanStepTest, TheStepsLogBeginsWithJobIdPageAndLogFolderAndHasALineFor
   EXPECT_LT(lines.size(), 25u) << "a change each, not a minute each";
 }
 
-TEST_F(AzkabanStepTest, TheAddressOfTensorBoardIsInTheLog) {
+TEST_F(AzkabanStepTest, TheStepsLogShowsTheAddressOfTensorBoard) {
   step_.properties["tony.application.tensorboard-log-dir"] = box_.File("logs");
   step_.properties["tony.tensorboard.command"] = "exec sleep 600";
   const auto step = StartHolding();
@@ -60,7 +60,7 @@ TEST_F(AzkabanStepTest, TheAddressOfTensorBoardIsInTheLog) {
   EXPECT_EQ(CountLinesWith(ran.out, "TensorBoard: " + url), 1u) << ran.out;
 }
 
-TEST_F(AzkabanStepTest, TheAttachmentFileHoldsTheStatusWhileTheJobRunsAndAfterItsEnd) {
+TEST_F(AzkabanStepTest, TheAttachmentFileHoldsTheJobsStatusDuringAndAfterTheJob) {
   const auto step = StartHolding();
   const auto state = [&] {
     const std::string text = ReadText(step_.attachment_file());
@@ -111,7 +111,7 @@ TEST_F(AzkabanStepTest, AnInvalidOutputValueCausesAWarningAndValidOutputsArePass
   EXPECT_EQ(outputs.count("big"), 0u);
 }
 
-TEST_F(AzkabanStepTest, MalformedOutputsOfTheChiefAreAWarning) {
+TEST_F(AzkabanStepTest, MalformedOutputsOfTheChiefCauseAWarning) {
   const Ran ran = RunLeaving("{loss: 1}");
   ExpectEnd(ran, 0);
   EXPECT_THAT(ran.out, HasSubstr("outputs of worker:0"));
@@ -130,7 +130,7 @@ TEST_F(AzkabanStepTest, TheAttachmentFileIsReadableByAllUsersWhateverTheUmask) {
   EXPECT_EQ(about.st_mode & 0777, 0644u);
 }
 
-TEST_F(AzkabanStepTest, TheOutputsFileIsOverwritten) {
+TEST_F(AzkabanStepTest, TheStepOverwritesAnExistingOutputsFile) {
   const std::string older(100'000, 'x');
   ExpectEnd(step_.Start("echo " + older + " >\"$JOB_OUTPUT_PROP_FILE\"; exec \"$@\"")->Wait(), 0);
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
@@ -144,7 +144,7 @@ TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATasksErrorsAreRemovedFromThe
   EXPECT_THAT(ran.out, HasAll({"over it", "bold"}));
 }
 
-TEST_F(AzkabanStepTest, AFailedTaskIsReportedWithExitCodeAndLastErrorLineAndPassesOnNoOutputs) {
+TEST_F(AzkabanStepTest, AFailedStepReportsExitCodeAndLastErrorLineAndPassesOnNoOutputs) {
   step_.properties["executes"] =
       R"(echo '{"a":1}' > $TONY_OUTPUT_FILE; printf 'step 1\rstep 2\n\033[31mno such data\033[0m\n' >&2; exit 3)";
   const Ran ran = step_.Run();
@@ -180,7 +180,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepAttachesToTheJobOfAKilledAttempt) 
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanStepTest, ALaterAttemptAdoptsTheResultOfAJobThatHasSucceeded) {
+TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepReusesTheResultOfTheSuccessfulJob) {
   ExpectEnd(RunLeaving(R"({"loss": 0.5})"), 0);
   const Texts outputs = Outputs();
   step_.properties["azkaban.job.attempt"] = "1";
@@ -203,7 +203,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepCreatesANewJobAfterAFailedJob) {
   EXPECT_NE(Outputs().at("tony.job.id"), failed);
 }
 
-TEST_F(AzkabanStepTest, EachFlowExecutionAndEachNestedPathCreatesItsOwnJob) {
+TEST_F(AzkabanStepTest, EachFlowExecutionAndEachNestedFlowPathGetsASeparateJob) {
   ExpectEnd(step_.Run(), 0);
   step_.properties["azkaban.flow.nested.path"] = "sub:train";
   ExpectEnd(step_.Run(), 0);
@@ -214,7 +214,7 @@ TEST_F(AzkabanStepTest, EachFlowExecutionAndEachNestedPathCreatesItsOwnJob) {
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(4));
 }
 
-TEST_F(AzkabanStepTest, TheRequestIdNamesServerProjectExecutionFlowAndJob) {
+TEST_F(AzkabanStepTest, TheRequestIdContainsAzkabansServerProjectExecutionFlowAndJob) {
   step_.properties["azkaban.flow.flowid"] = "night ly/é";
   ExpectEnd(step_.Run(), 0);
   const std::string execution = step_.properties.at("azkaban.flow.uuid");

@@ -14,11 +14,11 @@ const TestRow kBadInput[] = {
       {"submit broken.properties", "65 && refused && ~broken.properties && ~2"}}},
     {"AMisspelledOptionIsRefused", {{"submit -excutes true", "64 && refused && ~-excutes && ~--executes"}}},
     {"AnUnquotedCommandIsRefused", {{"submit -executes python train.py", "64 && refused && ~train.py && ~quotes"}}},
-    {"AMisspelledVerbIsRefused", {{"sumbit -executes true", "64 && refused && ~sumbit && ~\"submit\""}}},
+    {"AMisspelledSubcommandIsRefused", {{"sumbit -executes true", "64 && refused && ~sumbit && ~\"submit\""}}},
     {"AnOptionWithoutItsValueIsRefused", {{"submit -executes", "64 && refused && ~--executes needs a value"}}},
     {"AnInvalidMemorySizeIsRefusedWithKeyValueAndOrigin",
      {{"one true tony.worker.memory=2x", "65 && refused && ~tony.worker.memory && ~2x && ~-conf && ~expected"}}},
-    {"AllErrorsArePrintedAtOnceFollowedByUnknownKeys",
+    {"AllErrorsArePrintedTogetherFollowedByWarningsAboutUnknownKeys",
      {{"one true tony.worker.memory=2x tony.worker.vcores=0 tony.worker.memroy=1g",
        "65 && lines=3 && ~tony: tony.worker.memory: \"2x\" && ~tony: tony.worker.vcores: \"0\" && ~\ntony: warning: "
        "tony.worker.memroy"},
@@ -34,7 +34,7 @@ const TestRow kBadInput[] = {
        "65 && refused && ~tony.failure.exit.3 && ~\"broken\" (from -conf) && ~user_config"},
       {"one true `tony.failure.pattern.x=(a => oom`",
        "65 && refused && ~tony.failure.pattern.x && ~regular expression && ~unmatched ("}}},
-    {"ExplainExitRefusesInvalidExitCodesAndUnknownJobs",
+    {"TheExplainExitCommandRefusesInvalidExitCodesAndUnknownJobs",
      {{"explain-exit 300", "64 && refused && ~\"300\" && ~expected an exit code"},
       {"explain-exit -1001", "64 && refused && ~\"-1001\""},
       {"explain-exit 1 --job no-such-job", "66 && refused && ~no-such-job"}}},
@@ -49,9 +49,9 @@ const TestRow kBadInput[] = {
     {"TheConfFileMustExist", {{"one true -conf_file missing.xml", "65 && refused && ~missing.xml && ~no such file"}}},
     {"TheJobFileMustExist", {{"submit missing.properties", "65 && refused && ~missing.properties && ~no such file"}}},
     {"AJobWithoutACommandIsRefused", {{"submit tony.worker.instances=1", "65 && refused && ~worker"}}},
-    {"SubmitFailsIfTonyHomeCannotBeCreated",
+    {"ASubmitFailsIfTonyHomeCannotBeCreated",
      {{"write file `in the way`", ""}, {"TONY_HOME=%B/file/home one true", "73 && refused && ~%B/file"}}},
-    {"StatusWaitKillAndLogsRefuseAnUnknownJob",
+    {"TheCommandsStatusWaitKillAndLogsRefuseAnUnknownJob",
      {{"status local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
       {"wait local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
       {"kill local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
@@ -60,7 +60,7 @@ const TestRow kBadInput[] = {
       {"wait ../jobs", "66 && refused && ~../jobs"},
       {"kill ../jobs", "66 && refused && ~../jobs"},
       {"logs ../jobs", "66 && refused && ~../jobs"}}},
-    {"AnInvalidWaitTimeoutIsRefused", {{"wait local-x --timeout soon", "64 && refused && ~--timeout && ~soon"}}},
+    {"WaitCommandRefusesAnInvalidTimeout", {{"wait local-x --timeout soon", "64 && refused && ~--timeout && ~soon"}}},
 };
 TABLE_TEST(BadInputTest, kBadInput, RunScript);
 

@@ -48,7 +48,7 @@ TEST_F(BoardTest, TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts) {
   ExpectNothingLeft();
 }
 
-TEST_F(BoardTest, ATensorBoardThatCannotStartDoesNotDisturbTheJob) {
+TEST_F(BoardTest, ATensorBoardThatCannotStartDoesNotFailTheJob) {
   const auto client = box_.StartTony(Gang("exec python3 -m tensorboard_that_is_not_installed"));
   box_.Write("fail", "");
   ASSERT_TRUE(WaitForRunning(2)) << client->err();

@@ -6,7 +6,7 @@ namespace {
 
 // %S stands for the beginning of the submit of a job without a gang, and %m for the least memory.
 const TestRow kCompletion[] = {
-    {"AJobSucceedsOnceMinSucceededTasksSucceededAndStopsItsOtherTasks",
+    {"AJobSucceedsAndStopsItsRunningTasksOnceMinSucceededTasksHaveSucceeded",
      {{"& %S `case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; %H` tony.shard.instances=8 "
        "tony.shard.memory=%m tony.shard.min-succeeded=5",
        ""},
@@ -24,7 +24,7 @@ const TestRow kCompletion[] = {
        "sleep 600; touch %B/failed-$i; exit $((i+10))` tony.shard.instances=3 tony.shard.memory=%m "
        "tony.shard.min-failed=2",
        "1 && out~2 of 3 tasks of role shard have failed (tony.shard.min-failed=2) && verdict=user_error"}}},
-    {"TasksOfARoleThatReachedMinSucceededAreStoppedWhileOtherRolesRunOn",
+    {"RemainingTasksOfARoleAreStoppedOnceMinSucceededOfTheRoleIsReached",
      {{"& %S `case $JOB_NAME-$TASK_INDEX in shard-0) exit 0;; shard-1) exec sleep 600;; *) until [ -e %B/go ]; do "
        "sleep "
        "0.02; done;; esac` tony.shard.instances=2 tony.shard.memory=%m tony.worker.instances=1 tony.worker.memory=%m "
@@ -44,7 +44,7 @@ const TestRow kCompletion[] = {
        "tony.application.completion-rule=tony",
        "1 && out~first cause: worker:0 failed"},  // worker 0 is the chief
       {"left", ""}}},
-    {"PlanWarnsOnceIfAJobReliesOnTonysCompletionRule",
+    {"ThePlanCommandWarnsOnceIfAJobReliesOnTonysCompletionRule",
      {{"plan -executes true tony.application.framework=standalone tony.application.distributed-mode=FCFS "
        "tony.worker.instances=2 tony.application.fail-on-worker-failure-enabled=false "
        "tony.application.stop-on-failure-jobtypes=chief",

@@ -38,7 +38,7 @@ class ContractTest : public TonyTest {
 
 // ---- the decision table of submit
 
-TEST_F(ContractTest, ASubmitAttachesToARunningJobAndBecomesItsOwner) {
+TEST_F(ContractTest, ASubmitOfTheSameRequestAttachesToTheRunningJobAndBecomesTheJobsOwner) {
   const std::string job = StartHolding("first");
   for (const char* policy : {"adopt", "attach"}) {
     const std::string owner = std::string("of-") + policy;
@@ -62,7 +62,7 @@ TEST_F(ContractTest, AttachingToAJobWithADifferentSpecCausesAWarning) {
   EndAll();
 }
 
-TEST_F(ContractTest, ARunningJobIsKilledAndReplacedIfOnExistingIsNever) {
+TEST_F(ContractTest, TheRunningJobIsKilledAndReplacedIfTheOptionOnExistingIsNever) {
   const std::string old = StartHolding("first");
   const auto answer = SubmitDetached("true", "second", Policy("never"));
   EXPECT_EQ(Text(answer, "/decision"), "created");
@@ -71,7 +71,7 @@ TEST_F(ContractTest, ARunningJobIsKilledAndReplacedIfOnExistingIsNever) {
   EndAll();
 }
 
-TEST_F(ContractTest, AJobReplacedByAHigherSubmissionNumberHasExitedBeforeTheNewTasksStart) {
+TEST_F(ContractTest, TasksOfAJobReplacedByAHigherSubmissionNumberExitBeforeTheNewTasksStart) {
   const std::string old = StartHolding("first");
   const pid_t task = std::stoi(ReadText(Running("worker-0")));
   const std::string look = "kill -0 " + std::to_string(task) + " 2>/dev/null && echo alive || echo gone";
@@ -97,7 +97,7 @@ TEST_F(ContractTest, ASubmitCreatesANewJobAfterAFailedOrKilledJobOfTheSameReques
   EndAll();
 }
 
-TEST_F(ContractTest, ASuccessfulJobIsAdoptedEvenIfAcknowledgedUnlessOnExistingIsAttachOrNever) {
+TEST_F(ContractTest, ASubmitReusesTheResultOfASuccessfulJobUnlessOnExistingIsAttachOrNever) {
   const std::string job = RunToEnd("true", "first", 0);
   const auto adopted = Json(One("true") + Under("second"));
   ExpectJson(adopted, {{"/decision", "adopted"}, {"/job", job}, {"/verdict/state", "SUCCEEDED"}});
@@ -116,14 +116,14 @@ TEST_F(ContractTest, ASuccessfulJobIsAdoptedEvenIfAcknowledgedUnlessOnExistingIs
   EXPECT_EQ(box_.Jobs().size(), 4u);
 }
 
-TEST_F(ContractTest, SubmitPrintsJobIdAndVerdictOfAnAdoptedResult) {
+TEST_F(ContractTest, ASubmitThatReusesAResultPrintsTheJobIdAndTheVerdict) {
   const std::string job = RunToEnd("true", "first", 0);
   const Ran ran = Succeeds(One("true") + Under("second"));
   EXPECT_THAT(ran.out, testing::StartsWith(job + "\n"));
   EXPECT_THAT(ran.out, HasSubstr("SUCCEEDED"));
 }
 
-TEST_F(ContractTest, ASubmissionNumberLowerThanTheNewestIsRefused) {
+TEST_F(ContractTest, ASubmitWithALowerSubmissionNumberThanTheNewestJobIsRefused) {
   EXPECT_EQ(Text(Json(One("true") + Under("first", Number(2))), "/decision"), "created");
   const Ran ran = FailsInALine(77, One("true") + Under("zombie", Number(1)));
   EXPECT_THAT(ran.err, HasSubstr("newer than 1"));
@@ -132,7 +132,7 @@ TEST_F(ContractTest, ASubmissionNumberLowerThanTheNewestIsRefused) {
 
 // ---- simultaneous requests
 
-TEST_F(ContractTest, TwentySubmitsOfOneRequestAtOnceMakeOneJob) {
+TEST_F(ContractTest, TwentySimultaneousSubmitsOfOneRequestCreateOneJob) {
   std::vector<std::unique_ptr<Background>> submits;
   for (int i = 0; i < 20; ++i)
     submits.push_back(box_.StartTony(One(HoldUntilGo()) + Under("owner-" + std::to_string(i)) + Words{"--detach"}));
@@ -146,7 +146,7 @@ TEST_F(ContractTest, TwentySubmitsOfOneRequestAtOnceMakeOneJob) {
   EndAll();
 }
 
-TEST_F(ContractTest, AKillSentBeforeTheSubmitRefusesOnlyTheSubmitOfThatOwner) {
+TEST_F(ContractTest, AKillSentBeforeTheJobExistsRefusesTheLaterSubmitOfTheSameOwner) {
   const auto killed = Json({"kill", "--request-id", kRequest, "--if-owner", "late"});
   ExpectJson(killed, {{"/job", nullptr}, {"/remembered", true}, {"/killed", false}});
   FailsInALine(77, One("true") + Under("late"));
@@ -155,7 +155,7 @@ TEST_F(ContractTest, AKillSentBeforeTheSubmitRefusesOnlyTheSubmitOfThatOwner) {
   Fails(66, {"kill", "--request-id", "unheard of"});
 }
 
-TEST_F(ContractTest, AKilledSubmitLeavesNoJobOrAJobThatIsFoundByItsRequestId) {
+TEST_F(ContractTest, AKilledSubmitLeavesEitherNoJobOrAJobFoundByItsRequestId) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     const auto submit = box_.StartTony(One("true") + Under("first"));
     submit->Signal(signal);
@@ -188,7 +188,7 @@ TEST_F(ContractTest, SigtermToAClientKillsTheJobOnlyIfTheClientStillOwnsTheJob) 
 
 // ---- kills
 
-TEST_F(ContractTest, AKillWithIfOwnerOfAFormerOwnerDoesNotEndTheJob) {
+TEST_F(ContractTest, AKillConditionalOnAFormerOwnerDoesNotEndTheJob) {
   const std::string job = StartHolding("first");
   SubmitDetached(HoldUntilGo(), "second", {});
   for (const Words& which : {Words{job}, Words{"--request-id", kRequest}}) {
@@ -208,7 +208,7 @@ TEST_F(ContractTest, AKillOfASuccessfulJobReportsThatNothingWasKilled) {
   EXPECT_EQ(At(Json({"kill", job, "--if-owner", "first"}), "/killed"), value(false));
 }
 
-TEST_F(ContractTest, AKillWithNoWaitKillsTheJob) {
+TEST_F(ContractTest, AKillWithTheOptionNoWaitKillsTheJob) {
   const std::string job = StartHolding("first");
   const auto killed = Json({"kill", job, "--if-owner", "first", "--no-wait"});
   EXPECT_EQ(At(killed, "/killed"), value(true));
@@ -216,7 +216,7 @@ TEST_F(ContractTest, AKillWithNoWaitKillsTheJob) {
   EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(ContractTest, ADelayedKillWithIfWatcherIsDroppedOnceAnotherWatcherAppears) {
+TEST_F(ContractTest, ADelayedKillConditionalOnAWatcherIsDroppedOnceAnotherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "stalled"});
   const auto planned =
@@ -232,7 +232,7 @@ TEST_F(ContractTest, ADelayedKillWithIfWatcherIsDroppedOnceAnotherWatcherAppears
   EXPECT_EQ(StateOf(job), "SUCCEEDED");
 }
 
-TEST_F(ContractTest, ADelayedKillWithIfWatcherIsExecutedIfNoOtherWatcherAppears) {
+TEST_F(ContractTest, ADelayedKillConditionalOnAWatcherIsExecutedIfNoOtherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "only"});
   const auto planned = Json({"kill", job, "--if-watcher", "only", "--delay", "0.5", "--reason", "cancelled"});
@@ -252,13 +252,13 @@ TEST_F(ContractTest, AJobWithoutClientActivityForItsWatchTimeoutIsKilledAsAbando
   ExpectNothingLeft();
 }
 
-TEST_F(ContractTest, AWaitingClientKeepsItsJobAlive) {
+TEST_F(ContractTest, AJobWithAWaitingClientRunsLongerThanItsWatchTimeout) {
   const auto client = Hold(One(HoldUntilGo()) + Under("first", {"--watch-timeout", "1"}));
   Fails(69, {"wait", Job(), "--timeout", "3"});
   GoAndEnd(*client);
 }
 
-TEST_F(ContractTest, WaitSinceReturnsTheCurrentStatusAtItsTimeout) {
+TEST_F(ContractTest, TheWaitCommandWithTheOptionSinceReturnsTheCurrentStatusAtTheTimeout) {
   const std::string job = StartHolding("first");
   value status = Json({"wait", job, "--since", "0"});
   while (!At(status, "/timed_out").is_bool())
@@ -267,7 +267,7 @@ TEST_F(ContractTest, WaitSinceReturnsTheCurrentStatusAtItsTimeout) {
   EndAll();
 }
 
-TEST_F(ContractTest, AWaitWithOwnerReturnsOnceAnotherOwnerHasTakenTheJob) {
+TEST_F(ContractTest, TheWaitCommandWithTheOptionOwnerReturnsOnceTheJobHasAnotherOwner) {
   const std::string job = StartHolding("first");
   const auto waiting = box_.StartTony({"wait", job, "--owner", "first", "--json"});
   SubmitDetached(HoldUntilGo(), "second", {});
@@ -279,7 +279,7 @@ TEST_F(ContractTest, AWaitWithOwnerReturnsOnceAnotherOwnerHasTakenTheJob) {
 
 // ---- finding jobs
 
-TEST_F(ContractTest, StatusOfSeveralJobsReportsAnUnknownJobBesideTheKnownJobs) {
+TEST_F(ContractTest, TheStatusOfSeveralJobsIncludesAnErrorForAnUnknownJob) {
   const std::string job = RunToEnd("true", "first", 0);
   const Ran ran = Fails(66, {"status", "local-unknown", job, "--json"});
   const auto answer = ParseJson(ran.out);
@@ -292,7 +292,7 @@ TEST_F(ContractTest, StatusOfSeveralJobsReportsAnUnknownJobBesideTheKnownJobs) {
   EXPECT_EQ(CountLines(text.err), 1u) << text.err;
 }
 
-TEST_F(ContractTest, FindNamesTheNewestJobOfARequest) {
+TEST_F(ContractTest, TheFindCommandReturnsTheNewestJobOfARequest) {
   Fails(66, {"find", "--request-id", kRequest});
   Fails(64, {"find"});
   RunToEnd("exit 1", "first", 1);
@@ -332,7 +332,7 @@ class JobWithoutMasterTest : public ContractTest {
   std::string job_;
 };
 
-TEST_F(JobWithoutMasterTest, RecoverRestartsTheMaster) {
+TEST_F(JobWithoutMasterTest, TheRecoverCommandRestartsTheMaster) {
   const auto answer = Json({"recover"});
   ASSERT_EQ(At(answer, "/jobs").as_array().size(), 1u);
   ExpectJson(answer, {{"/jobs/0/job", job_}, {"/jobs/0/recovery", "brought_back"}});
@@ -351,7 +351,7 @@ TEST_F(JobWithoutMasterTest, ASubmitOfTheSameRequestRestartsTheMasterAndAttaches
   EndAll();
 }
 
-TEST_F(JobWithoutMasterTest, AKillWithIfOwnerRestartsTheMasterAndEndsTheJob) {
+TEST_F(JobWithoutMasterTest, AKillConditionalOnTheOwnerRestartsTheMasterAndEndsTheJob) {
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "other"}), "/fenced"), value(true));
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "first"}), "/killed"), value(true));
   ExpectNothingLeft();

@@ -202,7 +202,7 @@ class CrashPointTest : public testing::TestWithParam<std::tuple<size_t, int>> {
   }
 };
 
-TEST_P(CrashPointTest, AProcessKilledAtAnyWriteSyncOrSendDoesNotChangeTheVerdict) {
+TEST_P(CrashPointTest, TheVerdictIsTheSameIfAProcessIsKilledAtAnyWriteSyncOrSend) {
   const auto& [number, shard] = GetParam();
   const Sweep& sweep = Sweeps()[number];
   const Seen quiet = RunJob(sweep, "0");

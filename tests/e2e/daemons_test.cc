@@ -34,7 +34,7 @@ class DaemonsTest : public TonyTest {
   }
 };
 
-TEST_F(DaemonsTest, DaemonsOfAFailedAttemptAreDeadBeforeTheNextAttempt) {
+TEST_F(DaemonsTest, DaemonsOfAFailedAttemptAreDeadBeforeTheNextAttemptStarts) {
   const std::string own = "$TASK_INDEX";
   Succeeds(Workers(4, Check(own) + Leave("refork", own) + "exit $((TONY_ATTEMPT < 25))",
                    {"tony.application.framework=standalone", "tony.application.distributed-mode=FCFS",
@@ -57,7 +57,7 @@ TEST_F(DaemonsTest, DaemonsOfAGangAreDeadBeforeTheGangRestarts) {
 }
 
 // $PPID of the command is the pid of its executor.
-TEST_F(DaemonsTest, DaemonsOfAKilledExecutorAreDeadBeforeTheNextAttempt) {
+TEST_F(DaemonsTest, DaemonsOfAKilledExecutorAreDeadBeforeTheNextAttemptStarts) {
   const std::string own = "all";
   Succeeds(
       One(Check(own) + Leave("refork,bare,quiet", own) + "[ $TONY_ATTEMPT = 6 ] && exit 0; kill -9 $PPID; sleep 1000",

@@ -20,7 +20,7 @@ const TestRow kDependencies[] = {
        "err~worker waits for dbloader"},
       {"log worker-0 stdout", "~read 42 && ~\"db\":[\"127.0.0.1: && !dbloader"},
       {"left", ""}}},
-    {"ARoleStartsOnlyAfterTheRoleItDependsOnEvenIfTheMasterIsRestarted",
+    {"ADependentRoleStartsAfterItsDependencyEvenIfTheMasterIsRestarted",
      {{"write task.sh `%H`", ""},
       {"& %S %Rdata %Rworker tony.worker.depends-on=data", ""},
       {"until file running-data-0", "~\n"},
@@ -49,21 +49,21 @@ const TestRow kDependencies[] = {
       {"end", "1"},
       {"missing running-worker-0", ""},
       {"left", ""}}},
-    {"RolesThatRunInSuccessionNeedOnlyTheMemoryOfTheLargestRole",
+    {"AJobWhoseRolesRunInSuccessionReservesOnlyTheMemoryOfTheLargestRole",
      {{"machine {\"memory_mb\":1000}", ""},
       {"submit -executes true tony.data.instances=1 tony.data.memory=800m tony.worker.instances=1 "
        "tony.worker.memory=900m "
        "tony.worker.depends-on=data",
        ""}}},
-    {"ADependencyCycleIsRefusedAndNamed",
+    {"ACycleOfRoleDependenciesIsRefusedAndNamed",
      {{"%S %Ra %Rb tony.a.depends-on=b tony.b.depends-on=a", "65 && err~roles wait for each other: a -> b -> a"},
       {"jobs 0", ""}}},
-    {"PlanShowsTheOrderInWhichRolesStart",
+    {"ThePlanCommandShowsTheOrderInWhichRolesStart",
      {{"plan -executes true %Rdata %Rhead %Rworker tony.worker.depends-on=data,head:ready",
        "err~order: worker after data, head (ready)"}}},
     // The same order as in ray-on-tony: the head runs until the last worker is done, and its address is in
     // CLUSTER_SPEC.
-    {"WorkersThatDependOnHeadReadyStartOnceTheHeadPublishesReady",
+    {"WorkersThatWaitForAReadyHeadStartOnceTheHeadHasPublishedReady",
      {{"write task.sh `case $JOB_NAME in head) sleep 0.2; touch listens; echo \"$CLUSTER_SPEC\" > head-spec; echo "
        "READY=here:1 >> \"$TONY_PUBLISH_FILE\"; until [ -e done ]; do sleep 0.02; done ;; worker) [ -e listens ] || "
        "exit 7; "
@@ -78,7 +78,7 @@ const TestRow kDependencies[] = {
       {"%S %Rhead %Rworker tony.worker.depends-on=head:ready tony.application.distributed-mode=FCFS", ""},
       {"file seen", "~here:1 && ~\"head\":[\"127.0.0.1:"},
       {"file head-spec", "~\"head\":[\"127.0.0.1:"}}},
-    {"ModelParametersPrintedByThePreprocessingReachEveryTask",
+    {"ModelParametersPrintedByThePreprocessTaskReachEveryOtherTask",
      {{"write task.sh `if [ \"$PREPROCESSING_JOB\" = true ]; then echo once >> preprocessed; echo 'log: Model "
        "parameters: "
        "{\"depth\": 3, \"rate\": 0.1}'; echo 'Model parameters: never mind'; else echo \"[$MODEL_PARAMS] of "
@@ -90,7 +90,7 @@ const TestRow kDependencies[] = {
       {"log chief-0 stdout", "out=[{\"depth\": 3, \"rate\": 0.1}] of 2\n"},
       {"log worker-0 stdout", "out=[{\"depth\": 3, \"rate\": 0.1}] of 2\n"},
       {"left", ""}}},
-    {"AFailedPreprocessingFailsTheJob",
+    {"AFailedPreprocessTaskFailsTheJob",
      {{"write task.sh `[ -z \"$PREPROCESSING_JOB\" ] || exit 5; touch trained`", ""},
       {"%S %Rworker tony.application.enable-preprocess=true tony.am.memory=150m",
        "1 && err~preprocess:0 failed && err~exit code 5"},

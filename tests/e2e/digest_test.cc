@@ -36,7 +36,7 @@ class DigestTest : public TonyTest {
   int tries_ = 0;
 };
 
-TEST_F(DigestTest, AnEditedProgramIsRunAgainForAPersonAndForAnEnginesFirstTry) {
+TEST_F(DigestTest, ASubmitThatIsNotARetryRunsAnEditedProgramAgain) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   Edit("second");
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
@@ -47,7 +47,7 @@ TEST_F(DigestTest, AnEditedProgramIsRunAgainForAPersonAndForAnEnginesFirstTry) {
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, AnAcknowledgedResultIsAdoptedByALaterTryAndNotByAFirstTry) {
+TEST_F(DigestTest, ARetryButNotAFirstTryReusesAnAcknowledgedResult) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   EXPECT_EQ(Decision(Who::kFirstTry), "adopted") << "nobody has consumed it";
   Acknowledge();
@@ -58,7 +58,7 @@ TEST_F(DigestTest, AnAcknowledgedResultIsAdoptedByALaterTryAndNotByAFirstTry) {
 }
 
 // The first try of a new run may die before it submits. Its later try must not get the result of the previous run.
-TEST_F(DigestTest, AResultOfAnotherRunIsNotAdopted) {
+TEST_F(DigestTest, ARetryDoesNotReuseTheResultOfAnotherWorkflowRun) {
   const Words monday = {"--run", "monday"}, tuesday = {"--run", "tuesday"};
   EXPECT_EQ(Decision(Who::kFirstTry, monday), "created");
   EXPECT_EQ(Decision(Who::kLaterTry, monday), "adopted");
@@ -68,7 +68,7 @@ TEST_F(DigestTest, AResultOfAnotherRunIsNotAdopted) {
 }
 
 // The engine died after the end of the training and before its own record of the result.
-TEST_F(DigestTest, ALaterTryAdoptsTheResultDespiteAChangedEnvironmentAndChangedFiles) {
+TEST_F(DigestTest, ARetryReusesTheResultDespiteChangedEnvironmentVariablesAndFiles) {
   const Words first = {"-shell_env", "TRY=1", "-shell_env", "API_TOKEN=old"};
   const Words later = {"-shell_env", "TRY=2", "-shell_env", "API_TOKEN=new"};
   EXPECT_EQ(Decision(Who::kFirstTry, first), "created");
@@ -79,7 +79,7 @@ TEST_F(DigestTest, ALaterTryAdoptsTheResultDespiteAChangedEnvironmentAndChangedF
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, AResultIsAdoptedDespiteAnotherTokenNameTimeoutOrFolder) {
+TEST_F(DigestTest, AFirstTryReusesTheResultDespiteAChangedSecretNameTimeoutOrFolder) {
   EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
   fs::create_directory(source_ + "/__pycache__");
   box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");
@@ -118,7 +118,7 @@ TEST_F(DigestTest, OnlyAFirstTryReplacesARunningJobWhoseProgramWasEdited) {
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, ALaterTryWithEmptySourcesAttachesToTheRunningJob) {
+TEST_F(DigestTest, ARetryWithAnEmptySourceFolderAttachesToTheRunningJob) {
   EditToHold();
   const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
   ASSERT_TRUE(WaitForRunning(1));
@@ -168,7 +168,7 @@ TEST_F(TaskSecretTest, ATaskGetsTheSecretAndNoFileContainsTheSecretAfterTheJob) 
   EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
 }
 
-TEST_F(TaskSecretTest, ASecondAttemptUnderANewMasterGetsTheSecretAgain) {
+TEST_F(TaskSecretTest, ARestartedTaskGetsTheSecretAgainFromTheNextMaster) {
   const std::string once = box_.File("once");
   const std::string command = std::string(kHasIt) + " || exit 9; [ -e " + once + " ] && exit 0; touch " + once + "; " +
                               HoldUntilGo() + "; exit 3";
@@ -181,7 +181,7 @@ TEST_F(TaskSecretTest, ASecondAttemptUnderANewMasterGetsTheSecretAgain) {
   EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
 }
 
-TEST_F(TaskSecretTest, InvalidSecretsAreRefusedWithoutQuotingThem) {
+TEST_F(TaskSecretTest, TheErrorForAnInvalidSecretDoesNotContainTheSecret) {
   const std::string secret = kSecret;
   for (const std::string& json : {"[\"" + secret + "\"]", "{\"A\":{\"b\":\"" + secret + "\"}}",
                                   "{\"TONY_TASK\":\"" + secret + "\"}", "{\"A\":\"" + secret}) {

@@ -8,7 +8,7 @@ namespace {
 
 // %n stands for the key of the job's name.
 const TestRow kEnded[] = {
-    {"HistoryListsJobsThatSucceededFailedAndWereKilled",
+    {"TheHistoryCommandListsSucceededFailedAndKilledJobs",
      {{"history", "out=no jobs\n"},
       {"one true %n=good --request-id flow://1", ""},
       {"one `exit 7` %n=bad", "1"},
@@ -49,12 +49,12 @@ const TestRow kEnded[] = {
       {"history --events", "64 && line && ~--events"},
       {"history local-x --limit 1", "64 && line && ~--limit"},
       {"history --conf", "64 && line && ~--conf"}}},
-    {"HistoryOfAJobShowsItsConfiguration",
+    {"TheHistoryCommandShowsTheConfigurationOfAJob",
      {{"one true %n=told", ""},
       {"history %J --conf", "out~tony.application.name = told"},
       {"history %J --conf --json", "/state=SUCCEEDED && ~{\"key\":\"tony.application.name\",\"value\":\"told\""}}},
     // The copied folders have later names than the running job's folder, which is the oldest.
-    {"ListShowsAllRunningJobsAndTheNewestEndedJobsUpToItsLimit",
+    {"TheListCommandShowsAllRunningJobsAndALimitedNumberOfEndedJobs",
      {{"& one `%H` %n=runs", ""},
       {"running 1", ""},
       {"& one true %n=over", ""},
@@ -89,7 +89,7 @@ class EndedLogTest : public TonyTest {
   }
 };
 
-TEST_F(EndedLogTest, AJobEndedByARebootIsInTheHistoryAfterAClientWaitedForTheJob) {
+TEST_F(EndedLogTest, TheWaitCommandAddsAJobLostByARebootToTheHistory) {
   HoldDetached(One(HoldUntilGo()) + Named("lost"));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
@@ -116,7 +116,7 @@ TEST_F(EndedLogTest, ARestartedKeeperWritesTheMissingHistoryEntry) {
   ExpectNothingLeft();
 }
 
-TEST_F(EndedLogTest, ReindexAndGcRestoreMissingHistoryEntriesFromJobFolders) {
+TEST_F(EndedLogTest, TheOptionReindexAndTheGcCommandRestoreMissingHistoryEntries) {
   Succeeds(One("true") + Named("first"));
   Succeeds(One("true") + Named("second"));
   const std::string log = ReadText(Log());

@@ -8,7 +8,7 @@ namespace {
 // The three ways to set datasets: properties of a step, tony.xml, and the command line. TonY let datasets override
 // worker_env, and would have split their lists at commas.
 const TestRow kEnvironment[] = {
-    {"AllTasksFindTheDatasetsOfAnAzkabanStep",
+    {"EveryTaskOfAnAzkabanStepHasVariablesForTheStepsDatasets",
      {{"write train.job `type=tony\nazkaban.input.dataset=/data/a,/data/b\nazkaban.output.dataset=/out\n"
        "worker_env.AZKABAN_OUTPUT_DATASET=/other\ntony.application.framework=tensorflow\ntony.worker.instances=2\n"
        "executes=echo $AZKABAN_INPUT_DATASET $AZKABAN_OUTPUT_DATASET`",
@@ -16,20 +16,20 @@ const TestRow kEnvironment[] = {
       {"submit train.job", ""},
       {"log worker-0 stdout", "out=/data/a;/data/b /out\n"},
       {"log worker-1 stdout", "out=/data/a;/data/b /out\n"}}},
-    {"TheOptionShellEnvOverridesTheDatasetsOfTheStep",
+    {"TheOptionShellEnvOverridesTheDatasetVariableOfTheAzkabanStep",
      {{"write train.job `type=tony\nazkaban.input.dataset=/data/a\ntony.application.framework=standalone\n"
        "tony.worker.instances=1\nexecutes=echo $AZKABAN_INPUT_DATASET`",
        ""},
       {"submit train.job -shell_env AZKABAN_INPUT_DATASET=/data/c;/data/d", ""},
       {"log worker-0 stdout", "out=/data/c;/data/d\n"}}},
-    {"ATaskGetsADatasetVariableThatTonyXmlSets",
+    {"ATaskGetsADatasetVariableSetInTonyXml",
      {{"write tony.xml "
        "`<configuration><property><name>tony.execution.env.AZKABAN_INPUT_DATASET</name><value>/data/a;/data/b"
        "</value></property></configuration>`",
        ""},
       {"one `echo $AZKABAN_INPUT_DATASET`", ""},
       {"log worker-0 stdout", "out=/data/a;/data/b\n"}}},
-    {"ADatasetTooLongForAVariableIsRefusedWithFileAndLine",
+    {"ADatasetTooLongForAnEnvironmentVariableIsRefusedWithFileAndLine",
      {{"write train.job `type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
        "azkaban.input.dataset=%L\n`",
        ""},
@@ -57,7 +57,7 @@ class TaskEnvironmentTest : public TonyTest {
   }
 };
 
-TEST_F(TaskEnvironmentTest, TheEnvironmentIdentifiesTheTaskAndItsFiles) {
+TEST_F(TaskEnvironmentTest, TheTasksEnvironmentNamesTheJobTheTaskAndTheTasksFiles) {
   Succeeds(Workers(2, Dump(), {"tony.ps.instances=1"}));
   const std::map<std::string, std::string> tasks = {{"worker-0-1", "worker:0"}, {"worker-1-1", "worker:1"}};
   for (const auto& [file, task] : tasks) {
@@ -88,7 +88,7 @@ TEST_F(TaskEnvironmentTest, TheEnvironmentIdentifiesTheTaskAndItsFiles) {
             (box_.JobFolder(Job()) / "work/worker-0/1/tony-output.json").string());
 }
 
-TEST_F(TaskEnvironmentTest, ARestartedTaskGetsItsAttemptNumberAndTheNewestCheckpoint) {
+TEST_F(TaskEnvironmentTest, ARestartedTasksEnvironmentHasTheAttemptNumberAndTheNewestCheckpoint) {
   const std::string saved = box_.File("saved");
   fs::create_directory(saved);
   Succeeds(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2"),

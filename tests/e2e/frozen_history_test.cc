@@ -89,7 +89,7 @@ TEST_F(FrozenHistoryTest, AFrozenHistoryDiskDoesNotBlockTheStartOfTheNextMaster_
   EXPECT_EQ(ended, 1u);
 }
 
-TEST_F(FrozenHistoryTest, WaitReturnsTheVerdictOfALostJobWhileTheHistoryDiskIsFrozen_RootOnly) {
+TEST_F(FrozenHistoryTest, TheWaitCommandReturnsTheVerdictOfALostJobWhileTheHistoryDiskIsFrozen_RootOnly) {
   MountAt(box_.home() / "history");
   if (IsSkipped()) return;
   Fails(0, One(HoldUntilGo()) + Words{"--detach"});

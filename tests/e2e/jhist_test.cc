@@ -71,7 +71,7 @@ TEST_F(JhistE2eTest, TheHistoryFileOfASuccessfulJobIsReadableWithTheAvroLibrary)
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "conf.json"), testing::Not(HasSubstr("hidden")));
 }
 
-TEST_F(JhistE2eTest, EachAttemptOfAFailedTaskIsInTheHistory) {
+TEST_F(JhistE2eTest, TheHistoryFileContainsEachAttemptOfAFailedTask) {
   Fails(1, One("exit 3") + WithHistory() + Confs({"tony.restart.task.budget=1", "tony.restart.backoff-ms=1"}));
   const json::value history = Read();
 
@@ -83,7 +83,7 @@ TEST_F(JhistE2eTest, EachAttemptOfAFailedTaskIsInTheHistory) {
   EXPECT_EQ(Number(Event(history, 5), "/event/failedTasks"), 1);
 }
 
-TEST_F(JhistE2eTest, TheHistoryFileStaysInProgressAfterAMasterDeathAndIsFinishedByAKill) {
+TEST_F(JhistE2eTest, TheHistoryFileStaysInProgressAcrossAMasterRestartUntilTheJobIsKilled) {
   const auto client = Hold(One(HoldUntilGo()) + WithHistory());
   ASSERT_TRUE(WaitFor([&] { return fs::exists(box_.folder() / "tony/intermediate") && !Folder().empty(); }));
   ASSERT_TRUE(WaitFor([&] { return Run({"/bin/sh", "-c", "ls " + Folder().string() + "/*.inprogress"}).exit == 0; }));
@@ -102,7 +102,7 @@ TEST_F(JhistE2eTest, TheHistoryFileStaysInProgressAfterAMasterDeathAndIsFinished
   ExpectNothingLeft();
 }
 
-TEST_F(JhistE2eTest, ARemovedHistoryCanBeExportedAgain) {
+TEST_F(JhistE2eTest, TheOptionExportRestoresARemovedHistoryFile) {
   Succeeds(One("true") + WithHistory());
   const std::string folder = Folder().string();
   fs::remove_all(folder);
@@ -119,13 +119,13 @@ TEST_F(JhistE2eTest, AnUnwritableHistoryFolderDoesNotFailTheJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(JhistE2eTest, ExportFailsForAJobSubmittedWithoutHistoryLocation) {
+TEST_F(JhistE2eTest, HistoryExportFailsForAJobSubmittedWithoutHistoryLocation) {
   Succeeds(One("true"));
   const Ran ran = Fails(65, {"history", Job(), "--export"});
   EXPECT_THAT(ran.err, HasSubstr("was submitted without tony.history.location"));
 }
 
-TEST_F(JhistE2eTest, APlanExplainsWhereEachValueComesFrom) {
+TEST_F(JhistE2eTest, ThePlanCommandExplainsTheOriginOfEachValue) {
   box_.Write("job.properties", "tony.worker.instances=2\ntony.containers.command=true\nworker_env.API_KEY=hidden\n");
   const Ran ran = Succeeds({"plan", box_.File("job.properties"), "-conf", "tony.worker.memory=1g", "--explain"});
   EXPECT_THAT(ran.out, HasAll({"tony.worker.memory = 1g  (-conf)\n", "tony.worker.vcores = 1  (default)\n"}));

@@ -136,7 +136,7 @@ TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksKeepRunning) 
   ExpectTasksUntouched("journal version 9 at byte 8");
 }
 
-TEST_F(JournalE2eTest, AnUnfinishedAppendToTheJournalIsCutOffAndTheJobContinues) {
+TEST_F(JournalE2eTest, AnIncompleteRecordAtTheEndOfTheJournalIsRemovedAndTheJobContinues) {
   BeginWith({});
   ReplaceAm([](std::string& journal) { journal += journal.substr(12, 30); });
   ASSERT_TRUE(ClientSays("application master restarted (epoch 2)")) << client_->err();
@@ -184,7 +184,7 @@ TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedOnAFullDiskStillEndsTheTas
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, HistoryOfAnEndedJobShowsVerdictAttemptsAndEvents) {
+TEST_F(JournalE2eTest, TheHistoryCommandShowsVerdictAttemptsAndEventsOfAnEndedJob) {
   Fails(1, Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5"));
   ExpectNothingLeft();
 
@@ -199,7 +199,7 @@ TEST_F(JournalE2eTest, HistoryOfAnEndedJobShowsVerdictAttemptsAndEvents) {
   EXPECT_THAT(events.out, testing::ContainsRegex("job_stopping +FAILED: worker:0 failed"));
 }
 
-TEST_F(JournalE2eTest, ThePhasesOfAJobAddUpToItsTotalTime) {
+TEST_F(JournalE2eTest, TheDurationsOfAJobsPhasesAddUpToTheJobsTotalTime) {
   Succeeds(One("sleep 0.2"));
 
   const auto told = ParseJson(box_.Tony({"history", Job(), "--json", "--events"}).out);
@@ -214,7 +214,7 @@ TEST_F(JournalE2eTest, ThePhasesOfAJobAddUpToItsTotalTime) {
   ExpectJson(told, {{"/events/0/decision", "job_accepted"}, {"/torn_bytes", 0}});
 }
 
-TEST_F(JournalE2eTest, HistoryOfAnUnknownJobIsRefused) { FailsInALine(66, {"history", "local-nowhere"}); }
+TEST_F(JournalE2eTest, TheHistoryCommandRefusesAnUnknownJob) { FailsInALine(66, {"history", "local-nowhere"}); }
 
 }  // namespace
 }  // namespace tony

@@ -18,16 +18,16 @@ CompletionTest.CompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief
   tony.application.completion-rule=tony | /completion_rule="tony"
   tony.application.fail-on-worker-failure-enabled=true | /roles/0/min_failed=1 | tony.application.completion-rule=tony
   tony.application.stop-on-failure-jobtypes=worker | /roles/0/min_failed=1 | tony.application.completion-rule=tony
-PlanTruthTest.EachProcessRunsWithTheCommandAndVariablesThatPlanShows
+PlanTruthTest.EachProcessRunsWithTheCommandAndVariablesThatThePlanShows
   tony.application.distributed-mode=FCFS | /mode="FCFS"
   tony.application.framework=PyTorch | /framework="pytorch"
   tony.worker.instances=3 | /roles/0/instances=3
   tony.worker.nproc-per-node=2 | /roles/0/processes=2 | tony.application.framework=pytorch
-TonyDefectsTest.AJobsNameIsNotRunAsACommand
+TonyDefectsTest.ShellCharactersInAJobsNameAreNotExecuted
   tony.application.name=mine | /name="mine"
 TonyScenariosTest.AFailedSidecarDoesNotFailTheJob
   tony.application.sidecar.jobtypes=ps | /roles/0/completion="sidecar" | tony.ps.instances=1
-KeysRunTest.ATaskGetsTheFilesAndVariablesThatKeysSet
+KeysRunTest.ATaskGetsTheFilesAndVariablesSetByConfigurationKeys
   tony.application.tags=a,b | /tags=["a","b"]
   tony.src-dir=@FOLDER | /src_dir="@FOLDER"
   tony.containers.command=own | /roles/0/command="own"
@@ -38,20 +38,20 @@ KeysRunTest.ATaskGetsTheFilesAndVariablesThatKeysSet
   tony.execution.envs=A=1,B=2 | /execution_env/B="2"
   tony.python-venv=@FOLDER | /python_venv="@FOLDER"
   tony.worker.resources=@FILE | /roles/0/files/0/source="@FILE"
-TonyMethodTest.ATensorBoardSidecarHasThePortAndIsStoppedAtTheEndOfTheJob
+TonyMethodTest.ATensorBoardSidecarGetsTheTensorBoardPortAndIsStoppedAtTheEndOfTheJob
   tony.application.tensorboard-log-dir=/logs | /roles/0/name="tensorboard"
-LimitsTest.AJobBeyondApplicationTimeoutFailsAndTheKeyIsReported
+LimitsTest.AJobBeyondItsApplicationTimeoutFailsAndTheVerdictNamesTheKey
   tony.application.timeout=5000 | /timeout_ms=5000
 TonyScenariosTest.AFailedParameterServerFailsTheJobAndStopsTheWorker
   tony.application.untracked.jobtypes=db | /roles/0/completion="untracked" | tony.db.instances=1
   tony.worker.command=own | /roles/0/command="own"
 YarnClientTest.CommandsForYarnJobsAreRefusedIfHadoopConfDirIsNotSet
   tony.scheduler=yarn | /scheduler="yarn"
-TonyScenariosTest.WorkersBeyondAnIgnoredDependencyTimeoutAreStoppedAndTheJobSucceeds
+TonyScenariosTest.WorkersThatExceedADependencyTimeoutMarkedIgnoredAreStoppedAndTheJobSucceeds
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
-DependenciesTest.ModelParametersPrintedByThePreprocessingReachEveryTask
+DependenciesTest.ModelParametersPrintedByThePreprocessTaskReachEveryOtherTask
   tony.application.enable-preprocess=true | /roles/0/name="preprocess"
 DependenciesTest.TheTrainingStageStartsAfterThePrepareStageHasSucceeded
   tony.application.prepare-stage=chief | /roles/1/depends_on/0/role="chief" | tony.chief.instances=1
@@ -60,7 +60,7 @@ DependenciesTest.AFailedRoleFailsTheJobAndDependentRolesAreNotStarted
   tony.worker.depends-on=chief:ready | /roles/1/depends_on/0/until="ready" | tony.chief.instances=1
 QueueTest.EachTaskGetsItsOwnGpusAndTheNextJobWaitsForAFreeGpu
   tony.worker.gpus=1 | /roles/0/gpus=1
-LimitsTest.MaxInstancesAndMaxTotalKeysRefuseAJobBeforeAnythingStarts
+LimitsTest.AJobAboveMaxInstancesOrAMaxTotalLimitIsRefusedBeforeAnythingStarts
   tony.worker.max-instances=0 | refuses
   tony.worker.vcores=2 | /roles/0/vcores=2
   tony.task.max-total-gpus=0 | refuses | tony.worker.gpus=1
@@ -71,19 +71,19 @@ QueueTest.TwoJobsThatEachNeedSixtyPercentOfTheMemoryRunOneAfterTheOther
   tony.worker.memory=3g | /roles/0/memory_mb=3072
 CompletionTest.AJobFailsOnceMinFailedTasksOfARoleHaveFailed
   tony.worker.min-failed=2 | /roles/0/min_failed=2 | tony.worker.instances=2
-CompletionTest.AJobSucceedsOnceMinSucceededTasksSucceededAndStopsItsOtherTasks
+CompletionTest.AJobSucceedsAndStopsItsRunningTasksOnceMinSucceededTasksHaveSucceeded
   tony.worker.min-succeeded=1 | /roles/0/min_succeeded=1
 BoardTest.TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts
   tony.ps.outlives-restarts=true | /roles/0/outlives_restarts=true | tony.ps.instances=1 tony.application.sidecar.jobtypes=ps
-KeysRunTest.WorkerRestartBudgetAndAmRetryCountEachAllowTwoRestarts
+KeysRunTest.AWorkerRestartBudgetOrAnAmRetryCountOfTwoAllowsTwoRestarts
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
-BackgroundTest.TonyTaskBackgroundDecidesIfBackgroundWorkIsEndedOrFailsTheTaskOrIsAwaited
+BackgroundTest.BackgroundProcessesAreKilledOrAwaitedOrFailTheTaskAccordingToTonyTaskBackground
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
   tony.task.log-limit=2g | /log_limit_mb=2048
-KeysRunTest.AmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles
+KeysRunTest.TheKeysAmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles
   tony.am.command=own | /roles/0/command="own" | tony.worker.instances=0
   tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
   tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
@@ -92,16 +92,16 @@ TonyFinalTest.EachRolesResourcesAreWrittenUnderTheRolesOwnKeys
   tony.am.vcores=2 | /roles/0/vcores=2 | tony.worker.instances=0
 LimitsTest.AMasterThatDoesNotStartWithinTheStartupTimeoutFailsTheJob
   tony.am.startup-timeout=20000 | /startup_timeout_ms=20000
-LivenessTest.AMasterLosesItsLeaseWhileItsKeeperIsStoppedAndRegainsTheLease
+LivenessTest.AMasterWhoseKeeperIsPausedLosesItsLeaseUntilTheKeeperContinues
   tony.am.lease-ms=20000 | /timers/am_lease_ms=20000
-LimitsTest.WithCompatVersion046TheAllocationTimeoutLimitsRegistration
+LimitsTest.TheAllocationTimeoutLimitsRegistrationIfCompatVersionIs046
   tony.compat.version=0.4.6 | /registration_timeout_ms=5 | tony.container.allocation.timeout=5
   tony.container.registration.timeout=5 | /registration_timeout_ms=5
 LimitsTest.ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob
   tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
 MemoryTest.ATaskAboveItsMemoryLimitFailsAsOomWithLimitAndPeak_NeedsWritableCgroup
   tony.local.memory-limits=off | /memory_limits=false
-KeysRunTest.AWaitingJobOfHigherPriorityIsQueuedBeforeTheUsersOtherJobs
+KeysRunTest.AWaitingJobWithHigherPriorityOvertakesWaitingJobsOfTheSameUser
   tony.local.priority=5 | /priority=5
 TonyMethodTest.MissedHeartbeatsOfATaskFailTheJob
   tony.task.cutoff-after-ms=31000 | /timers/cutoff_after_ms=31000
@@ -110,26 +110,26 @@ LimitsTest.ATaskBeyondItsExecutionTimeoutIsKilledWithItsWholeProcessTree
   tony.task.executor.execution-timeout-ms=2000 | /timers/execution_limit_ms=2000
 LimitsTest.ATaskThatDoesNotRegisterWithinTheRegistryTimeoutFailsTheJob
   tony.task.executor.registry-timeout-sec=2 | /registry_timeout_ms=2000
-KeysRunTest.ASilentTaskIsSuspectUntilItsNextHeartbeat
+KeysRunTest.ATaskWithoutHeartbeatsIsMarkedSuspectUntilItsNextHeartbeat
   tony.task.heartbeat-interval-ms=2000 | /timers/heartbeat_ms=2000
   tony.task.suspect-after-ms=5 | /timers/suspect_after_ms=5
-LivenessTest.AMasterStoppedForLongerThanTheLostTimeoutDoesNotRestartTasks
+LivenessTest.AMasterPausedForLongerThanTheLostTimeoutDoesNotRestartTasks
   tony.task.lost-after-ms=90000 | /timers/lost_after_ms=90000
 TonyMethodTest.AnExecutorStopsItsTaskAfterTheOrphanTimeoutWithoutAMaster
   tony.task.orphan-timeout-ms=5 | /timers/orphan_timeout_ms=5
   tony.task.record-fresh-ms=5 | /timers/record_fresh_ms=5
 LimitsTest.ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod
   tony.task.stop-grace-ms=5 | /timers/grace_ms=5
-LimitsTest.WorkerTimeoutLimitsTheExecutionOfTasksOfEveryRole
+LimitsTest.TheKeyWorkerTimeoutLimitsTheExecutionTimeOfTasksOfEveryRole
   tony.worker.timeout=2000 | /timers/execution_limit_ms=2000
 ResumeTest.ARestartedTaskGetsTheNewestCheckpoint
   tony.checkpoint.dir=@FOLDER | /checkpoint/directory="@FOLDER"
   tony.checkpoint.pattern=ck* | /checkpoint/pattern="ck*" | tony.checkpoint.dir=@FOLDER
 ResumeTest.AJobWithoutNewCheckpointsFailsAfterThreeRestarts
   tony.checkpoint.fruitless-restarts=5 | /checkpoint/most_fruitless=5 | tony.checkpoint.dir=@FOLDER
-ResumeTest.CheckpointResumeLatestResumesTheNewestCheckpointOfAnyJob
+ResumeTest.TheSettingCheckpointResumeLatestUsesTheNewestCheckpointOfAnyJob
   tony.checkpoint.resume=latest | /checkpoint/resume="latest" | tony.checkpoint.dir=@FOLDER
-KeysRunTest.TaskRoleGangAndJobRestartsEachHaveABudgetAndAWindow
+KeysRunTest.EachRestartScopeHasItsOwnBudgetAndTimeWindow
   tony.restart.backoff-ms=5 | /restart/backoff_ms=5
   tony.restart.longest-backoff-ms=70000 | /restart/longest_backoff_ms=70000
   tony.restart.scope=gang | /roles/0/restart_scope="gang"
@@ -143,7 +143,7 @@ KeysRunTest.TaskRoleGangAndJobRestartsEachHaveABudgetAndAWindow
   tony.restart.job.window-ms=5 | /restart/job/window_ms=5
 FailureReportsTest.ReportsOfPeerFailuresNameTheFirstFailedTask
   tony.restart.settle-ms=5 | /restart/settle_ms=5
-FailureTest.AFailureRuleOfTheJobForAnExitCodeSetsTheVerdictClass
+FailureTest.AFailureRuleForAnExitCodeSetsTheVerdictClass
   tony.failure.exit.77=infra | /failure_rules/0/exit_code=77
 FailureReportsTest.ReportsOfPythonErrorsNameTheFirstCause
   tony.failure.pattern.mine=boom => infra | /failure_rules/0/pattern="boom"
@@ -183,9 +183,9 @@ hadoop
   tony.yarn.priority=5 | /yarn/priority=5
   tony.yarn.queue=ml | /yarn/queue="ml"
   tony.yarn.view-acl=ann | /yarn/view_acl="ann"
-NoFreeRestartTest.AKilledExecutorFailsTheJobIfTheLostBudgetIsZero
+NoFreeRestartTest.AKilledExecutorFailsTheJobIfTheRestartBudgetForLostTasksIsZero
   tony.restart.lost.budget=5 | /restart/lost/most=5
-KeyEffectTest.RestartsOfLostTasksOutsideTheWindowDoNotUseUpTheLostBudget
+KeyEffectTest.OnlyRestartsOfLostTasksWithinTheWindowCountAgainstTheBudget
   tony.restart.lost.window-ms=5 | /restart/lost/window_ms=5
 )";
 
@@ -280,7 +280,7 @@ std::string AnotherValue(const Key& row) {
   return "";
 }
 
-TEST_F(KeysTest, EverySupportedKeyHasItsEffectInThePlan) {
+TEST_F(KeysTest, EverySupportedKeyHasTheExpectedEffectOnThePlan) {
   std::set<std::string_view> rows;
   for (const KeyCase& one : Cases()) {
     SCOPED_TRACE(one.key);
@@ -307,7 +307,7 @@ TEST_F(KeysTest, EverySupportedKeyHasItsEffectInThePlan) {
   }
 }
 
-TEST_F(KeysTest, AKeyOfAnotherSchedulerIsAWarning) {
+TEST_F(KeysTest, AKeyOfAnotherSchedulerCausesAWarning) {
   for (const KeyCase& one : Cases()) {
     const KeyEffect effect = FindKey(one.key)->effect;
     if (effect != KeyEffect::kYarn && effect != KeyEffect::kLocal) continue;
@@ -318,7 +318,7 @@ TEST_F(KeysTest, AKeyOfAnotherSchedulerIsAWarning) {
   }
 }
 
-TEST_F(KeysTest, KeysWithoutEffectLeaveThePlanUnchangedAndWarnUnlessHarmless) {
+TEST_F(KeysTest, KeysWithoutEffectDoNotChangeThePlanAndCauseAWarningUnlessHarmless) {
   const std::string without = json::serialize(At(Planned({}), "/spec"));
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kNone && row.effect != KeyEffect::kNotNeeded) continue;
@@ -330,7 +330,7 @@ TEST_F(KeysTest, KeysWithoutEffectLeaveThePlanUnchangedAndWarnUnlessHarmless) {
   }
 }
 
-TEST_F(KeysTest, UnsupportedKeysThatWouldChangeWhatRunsAreRefusedWithTheReason) {
+TEST_F(KeysTest, UnsupportedKeysThatCannotBeIgnoredAreRefusedWithAReason) {
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kRefused) continue;
     const std::string key = Instance(row);
@@ -340,7 +340,7 @@ TEST_F(KeysTest, UnsupportedKeysThatWouldChangeWhatRunsAreRefusedWithTheReason) 
   }
 }
 
-TEST_F(KeysTest, ADefaultValueIsNeverAWarning) {
+TEST_F(KeysTest, AKeySetToItsDefaultValueCausesNoWarning) {
   for (const Key& row : AllKeys()) {
     if (row.default_value.empty()) continue;
     const std::string key = Instance(row);
@@ -350,14 +350,14 @@ TEST_F(KeysTest, ADefaultValueIsNeverAWarning) {
   }
 }
 
-TEST_F(KeysTest, TheExplanationMarksKeysWithoutEffect) {
+TEST_F(KeysTest, TheExplanationOfThePlanMarksKeysWithoutEffect) {
   const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
   EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads this key\n",
                                "tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n",
                                "tony.worker.instances = 1  (-conf)\n"}));
 }
 
-TEST_F(KeysTest, HelpListsTheKeys) {
+TEST_F(KeysTest, TheHelpCommandListsEveryKey) {
   const Ran all = Succeeds({"help", "keys"});
   for (const Key& row : AllKeys())
     EXPECT_THAT("\n" + all.out, HasSubstr("\n" + std::string(row.name) + "  (")) << row.name;
@@ -375,7 +375,7 @@ std::string SourcesIn(const std::string& folder) {
   return all;
 }
 
-TEST_F(KeysTest, EverySupportedKeyIsCoveredByANamedTest) {
+TEST_F(KeysTest, TheTableOfKeysNamesAnExistingTestForEverySupportedKey) {
   const std::string tests = SourcesIn("/tests/e2e") + SourcesIn("/tests/unit");
   const std::string hadoop = SourcesIn("/tests/conformance/hadoop");
   for (const KeyCase& one : Cases()) {
@@ -397,7 +397,7 @@ TEST_F(KeysTest, EverySupportedKeyIsCoveredByANamedTest) {
 
 // %T stands for the beginning of the submit of a job whose worker fails in its first two attempts.
 const TestRow kKeysRun[] = {
-    {"ATaskGetsTheFilesAndVariablesThatKeysSet",
+    {"ATaskGetsTheFilesAndVariablesSetByConfigurationKeys",
      {{"write src/here", ""},
       {"write environment/here", ""},
       {"write resource/here", ""},
@@ -411,7 +411,7 @@ const TestRow kKeysRun[] = {
        ""},
       {"log worker-0 stdout", "out=1,2 3 4 5,6 7 8\n"},
       {"status %J --json", "/tags=[\"a\",\"b\"]"}}},
-    {"AmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles",
+    {"TheKeysAmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles",
      {{"machine {\"memory_mb\":1000,\"gpus\":[3]}", ""},
       {"write file", ""},
       {"submit `tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file` tony.am.memory=999m tony.am.gpus=1 "
@@ -422,7 +422,7 @@ const TestRow kKeysRun[] = {
       {"submit tony.am.command=true tony.am.memory=999m tony.am.gpus=2", "65 && err~tony.am.gpus"}}},
     // A window of one millisecond has passed before the second failure, so a budget of one restart allows both
     // restarts.
-    {"TaskRoleGangAndJobRestartsEachHaveABudgetAndAWindow",
+    {"EachRestartScopeHasItsOwnBudgetAndTimeWindow",
      {{"%T tony.restart.scope=task tony.restart.task.budget=1 tony.restart.task.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=task"},
       {"%T tony.restart.scope=role tony.restart.role.budget=1 tony.restart.role.window-ms=1 --json",
@@ -431,11 +431,11 @@ const TestRow kKeysRun[] = {
        "/restart_count=2 && /restarts/1/scope=gang"},
       {"%T tony.restart.scope=job tony.restart.job.budget=1 tony.restart.job.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=job"}}},
-    {"WorkerRestartBudgetAndAmRetryCountEachAllowTwoRestarts",
+    {"AWorkerRestartBudgetOrAnAmRetryCountOfTwoAllowsTwoRestarts",
      {{"%T tony.restart.scope=gang tony.worker.restart.scope=role tony.worker.restart.budget=2 --json",
        "/restart_count=2 && /restarts/1/scope=role"},
       {"%T tony.restart.scope=job tony.am.retry-count=2 --json", "/restart_count=2 && /restarts/1/scope=job"}}},
-    {"ASilentTaskIsSuspectUntilItsNextHeartbeat",
+    {"ATaskWithoutHeartbeatsIsMarkedSuspectUntilItsNextHeartbeat",
      {{"& one `%H` tony.task.suspect-after-ms=200 tony.task.heartbeat-interval-ms=50", ""},
       {"running 1", ""},
       {"signal STOP tony-executor", ""},
@@ -444,7 +444,7 @@ const TestRow kKeysRun[] = {
       {"until status %J --json", "/tasks/0/suspect=false"},
       {"go", ""},
       {"end", ""}}},
-    {"AWaitingJobOfHigherPriorityIsQueuedBeforeTheUsersOtherJobs",
+    {"AWaitingJobWithHigherPriorityOvertakesWaitingJobsOfTheSameUser",
      {{"machine {\"memory_mb\":1000}", ""},
       {"& one `%H` tony.worker.memory=900m", ""},
       {"running 1", ""},
@@ -469,7 +469,7 @@ TABLE_TEST(KeysRunTest, kKeysRun, [](const TestRow& row) {
 
 class KeyEffectTest : public TonyTest {};
 
-TEST_F(KeyEffectTest, RestartsOfLostTasksOutsideTheWindowDoNotUseUpTheLostBudget) {
+TEST_F(KeyEffectTest, OnlyRestartsOfLostTasksWithinTheWindowCountAgainstTheBudget) {
   const auto client =
       box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
                                          "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));

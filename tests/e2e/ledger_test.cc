@@ -5,18 +5,18 @@ namespace tony {
 namespace {
 
 const TestRow kLedger[] = {
-    {"ARequestThatExceedsTheMachineIsRefusedWithBothNumbers",
+    {"AJobThatRequestsMoreMemoryThanTheMachineHasIsRefusedWithBothAmounts",
      {{"workers 3 true tony.worker.memory=500m",
        "65 && refused && err=tony: the job requests 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has "
        "1000 "
        "MB; set tony.worker.memory or tony.worker.instances\n"}}},
-    {"AGpuRequestAboveTheMachinesGpusIsRefused",
+    {"AJobThatRequestsMoreGpusThanTheMachineHasIsRefused",
      {{"one true tony.worker.memory=1m tony.worker.gpus=3",
        "65 && err~requests 3 GPUs (1 task: worker 1 x 3), this machine has 2; set tony.worker.gpus"}}},
-    {"PlanWarnsAboutRequestsThatSubmitRefuses",
+    {"ThePlanCommandWarnsAboutAMemoryRequestThatASubmitWouldRefuse",
      {{"plan -executes true tony.worker.instances=3 tony.worker.memory=500m",
        "err~tony: warning: the job requests 1500 MB of memory"}}},
-    {"TheQueueShowsRunningAndWaitingJobsWithTheReason",
+    {"TheQueueListsRunningAndWaitingJobsAndTheReasonForWaiting",
      {{"& one `%H` tony.worker.memory=600m", ""},
       {"running 1", ""},
       {"& one true tony.worker.memory=600m", ""},
@@ -31,15 +31,15 @@ const TestRow kLedger[] = {
       {"go", ""},
       {"end 0", ""},
       {"end 1", ""}}},
-    {"AnEmptyQueueShowsTheFreeMemoryAndGpus",
+    {"TheListOfAnEmptyQueueShowsTheFreeMemoryAndGpus",
      {{"list --queue", "out=1000 of 1000 MB of memory and 2 of 2 GPUs are free\nno jobs\n"}}},
     {"ARelativeLedgerPathIsRefused",
      {{"TONY_LEDGER=here one true", "65 && err~TONY_LEDGER=here: expected an absolute path"}}},
-    {"ALedgerFolderThatCannotBeCreatedIsRefusedAndNamed",
+    {"TheSubmitErrorNamesALedgerFolderThatCannotBeCreated",
      {{"TONY_LEDGER=/proc/no/ledger one true", "73 && err~/proc/no"}, {"jobs 0", ""}}},
-    {"AnUnreadableMachineFileIsReportedAndIgnored",
+    {"AMalformedMachineFileIsReportedAndIgnored",
      {{"machine {", ""}, {"one true %M", "err~machine.json is ignored: "}}},
-    {"ARefusedMemoryRequestMentionsTheIgnoredMachineFile",
+    {"TheErrorForARefusedMemoryRequestMentionsTheIgnoredMachineFile",
      {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is ignored: "}}},
     // The doctor changes nothing: home/jobs stays missing.
     {"DoctorReportsAUsableMachineAsHealthy",
@@ -50,7 +50,7 @@ const TestRow kLedger[] = {
        "/checks/7/name=open files && /checks/8/name=processes && /checks/9/name=inotify && /checks/10/name=programs && "
        "/checks/11/name=service && /checks/12=null"},
       {"missing home/jobs", ""}}},
-    {"TheDoctorWarnsIfADefaultTaskDoesNotFit",
+    {"TheDoctorWarnsIfATaskWithDefaultMemoryDoesNotFitTheMachine",
      {{"doctor",
        "out~warn  defaults: a task requests 2048 MB by default; 0 fit here && "
        "out~-> state what a task needs: -conf tony.worker.memory=512m"}}},

@@ -10,7 +10,7 @@ const TestRow kLimits[] = {
      {{"one `echo step 7 >&2; sleep 600 & sleep 600` tony.task.executor.execution-timeout-ms=500",
        "1 && verdict=timeout && ~worker:0 && ~ran longer than 0.5 s && ~step 7 && "
        "~tony.task.executor.execution-timeout-ms"}}},
-    {"WorkerTimeoutLimitsTheExecutionOfTasksOfEveryRole",
+    {"TheKeyWorkerTimeoutLimitsTheExecutionTimeOfTasksOfEveryRole",
      {{"submit -executes `sleep 600` tony.worker.timeout=500 tony.chief.instances=1 tony.chief.memory=10m",
        "1 && verdict=timeout && ~chief:0 && ~ran longer than 0.5 s && !warning"}}},
     {"ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod",
@@ -20,7 +20,7 @@ const TestRow kLimits[] = {
      {{"one `trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done` tony.worker.timeout=500",
        "1 && verdict=timeout && ~ran longer than 0.5 s"},
       {"log worker-0 stdout", "~tony.task.executor.execution-timeout-ms"}}},
-    {"AnAttemptBeyondItsExecutionTimeoutIsRestartedWithinTheBudget",
+    {"ATaskBeyondItsExecutionTimeoutIsRestartedWithinTheRestartBudget",
      {{"one `test $TONY_ATTEMPT = 2 || exec sleep 600` tony.worker.timeout=1000 tony.restart.task.budget=1 "
        "tony.restart.backoff-ms=0",
        ""},
@@ -31,7 +31,7 @@ const TestRow kLimits[] = {
       {"one true tony.task.executor.registry-timeout-sec=1",
        "1 && verdict=timeout && ~worker:0 did not register within 1.0 s of its container's start && "
        "~tony.task.executor.registry-timeout-sec"}}},
-    {"WithCompatVersion046TheAllocationTimeoutLimitsRegistration",
+    {"TheAllocationTimeoutLimitsRegistrationIfCompatVersionIs046",
      {{"replace tony-executor `exec sleep 1000`", ""},
       {"workers 2 true tony.container.allocation.timeout=700 tony.compat.version=0.4.6 "
        "tony.application.completion-rule=strict",
@@ -42,7 +42,7 @@ const TestRow kLimits[] = {
       {"one true tony.am.startup-timeout=1500",
        "1 && verdict=timeout && ~the application master had not started 1.5 s after the submission && "
        "~(tony.am.startup-timeout=1500)"}}},
-    {"StartupTimeoutEndsWithTheStartOfTheMaster", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
+    {"TheStartupTimeoutEndsWhenTheMasterStarts", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
     {"ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob",
      {{"machine `{\"memory_mb\":1000}`", ""},
       {"& one `%H` tony.worker.memory=900m", ""},
@@ -52,10 +52,10 @@ const TestRow kLimits[] = {
       {"go", ""},
       {"end", ""},
       {"left", ""}}},
-    {"AJobBeyondApplicationTimeoutFailsAndTheKeyIsReported",
+    {"AJobBeyondItsApplicationTimeoutFailsAndTheVerdictNamesTheKey",
      {{"one `sleep 600` tony.application.timeout=1500",
        "1 && verdict=timeout && ~longer than 1.5 s && ~tony.application.timeout"}}},
-    {"MaxInstancesAndMaxTotalKeysRefuseAJobBeforeAnythingStarts",
+    {"AJobAboveMaxInstancesOrAMaxTotalLimitIsRefusedBeforeAnythingStarts",
      {{"one true tony.worker.max-instances=1 tony.worker.instances=2",
        "65 && ~tony.worker.instances && ~tony.worker.max-instances"},
       {"one true tony.task.max-total-instances=3 tony.worker.instances=4",
@@ -89,12 +89,12 @@ class HangingMasterTest : public TonyTest {
   }
 };
 
-TEST_F(HangingMasterTest, AKillEndsAJobWhoseMasterHangsAtItsStart) {
+TEST_F(HangingMasterTest, AKillEndsAJobWhoseMasterHangsDuringStartup) {
   ExpectKilled({"kill", SubmitAs("o1"), "--reason", "no use"});
   ExpectNothingLeft();
 }
 
-TEST_F(HangingMasterTest, AKillWithIfOwnerEndsAJobWithAHangingMasterOnlyForTheOwner) {
+TEST_F(HangingMasterTest, AKillConditionalOnTheOwnerEndsAJobWithAHangingMasterIfTheOwnerMatches) {
   const std::string job = SubmitAs("o1");
   Succeeds({"kill", job, "--if-owner", "o2", "--no-wait"});
   EXPECT_FALSE(box_.Pids("tony-keeper").empty());

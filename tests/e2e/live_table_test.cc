@@ -31,7 +31,7 @@ TEST_F(LiveTableTest, TheTerminalShowsLinksThenATableUpdatedInPlaceThenTheVerdic
   ExpectNothingLeft();
 }
 
-TEST_F(LiveTableTest, AResizedTerminalShowsOneTableThatFits) {
+TEST_F(LiveTableTest, TheTableIsRedrawnToFitAResizedTerminal) {
   TerminalRun tony(box_, Workers(2, HoldUntilGo()), kSize, {{"TERM", "xterm"}, {"NO_COLOR", "1"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();
   tony.Resize({24, 40});
@@ -74,7 +74,7 @@ TEST_F(LiveTableTest, CtrlCKillsTheJobAndTheKillIsReportedAboveTheTable) {
   ExpectNothingLeft();
 }
 
-TEST_F(LiveTableTest, ATerminalThatHangsUpDuringAWaitLeavesTheJobAlone) {
+TEST_F(LiveTableTest, AHangUpOfTheTerminalEndsTheWaitCommandButNotTheJob) {
   Succeeds(Workers(2, HoldUntilGo()) + Words{"--detach"});
   TerminalRun tony(box_, {"wait", Job()}, kSize, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();

@@ -112,7 +112,7 @@ TEST_F(LivenessTest, TheJobSucceedsAfterKeeperAndMasterWereKilledTogetherSevenTi
   ExpectSuccess();
 }
 
-TEST_F(LivenessTest, TwoSimultaneousWaitsRestartOnlyOneKeeper) {
+TEST_F(LivenessTest, TwoSimultaneousWaitCommandsRestartOnlyOneKeeper) {
   StartJob();
   client_->Signal(SIGKILL);
   client_->Wait();
@@ -129,7 +129,7 @@ TEST_F(LivenessTest, TwoSimultaneousWaitsRestartOnlyOneKeeper) {
   EXPECT_EQ(ReadText(box_.JobFolder(Job()) / "epoch"), "2\n");
 }
 
-TEST_F(LivenessTest, AMasterLosesItsLeaseWhileItsKeeperIsStoppedAndRegainsTheLease) {
+TEST_F(LivenessTest, AMasterWhoseKeeperIsPausedLosesItsLeaseUntilTheKeeperContinues) {
   StartJob(Conf("tony.am.lease-ms=700"));
   const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
   SignalAll(keeper, SIGSTOP);
@@ -143,7 +143,7 @@ TEST_F(LivenessTest, AMasterLosesItsLeaseWhileItsKeeperIsStoppedAndRegainsTheLea
 
 // The AM is stopped for longer than all timers of its executors, and then continues: no task is restarted, and nothing
 // is done twice.
-TEST_F(LivenessTest, AMasterStoppedForLongerThanTheLostTimeoutDoesNotRestartTasks) {
+TEST_F(LivenessTest, AMasterPausedForLongerThanTheLostTimeoutDoesNotRestartTasks) {
   StartJob(Confs({"tony.am.lease-ms=700", "tony.task.heartbeat-interval-ms=100", "tony.task.record-fresh-ms=500",
                   "tony.task.cutoff-after-ms=2200", "tony.task.stop-grace-ms=500", "tony.task.lost-after-ms=7800"}));
   const std::string before = ReadText(Running("worker-0")) + ReadText(Running("worker-1"));

@@ -6,13 +6,13 @@ namespace tony {
 namespace {
 
 const TestRow kLogs[] = {
-    {"EachLineOfSeveralTasksNamesItsTask",
+    {"EachLogLineOfAJobWithSeveralTasksNamesTheTask",
      {{"workers 2 `echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2`", ""},
       {"logs %J",
        "out~worker:0 | one 0\n && out~worker:0 | no end\n && out~worker:0 ! problem 0\n && out~worker:1 | one 1\n"},
       {"logs %J worker:1 --stdout", "out=one 1\nno end"},
       {"logs %J worker:1#1 --stderr", "out=problem 1\n"}}},
-    {"LogsFollowPrintsNewLinesAsTheyAreWrittenAndEndsWithTheJob",
+    {"TheLogsCommandWithFollowPrintsNewLinesUntilTheJobEnds",
      {{"& workers 2 `echo early; %H; echo late; printf last`", ""},
       {"running 2", ""},
       {"& logs %J -f", ""},
@@ -20,11 +20,11 @@ const TestRow kLogs[] = {
       {"go", ""},
       {"end 1", "out~worker:1 | late\n && out~worker:0 | last\n"},
       {"end 0", ""}}},
-    {"LogsFollowStartedBeforeTheFirstTaskPrintsEveryLine",
+    {"TheLogsCommandWithFollowPrintsEveryLineIfStartedBeforeTheFirstTask",
      {{"workers 2 `for i in $(seq 500); do echo line $i; done` --detach", ""},
       {"logs %J -f --stdout", "outlines=1000"},
       {"wait %J", ""}}},
-    {"LogsFollowOfATaskContinuesWithItsNextAttempt",
+    {"FollowingTheLogOfATaskContinuesWithTheTasksNextAttempt",
      {{"one `echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then until [ -e %B/fail ]; do sleep 0.02; done; "
        "printf 'last words'; exit 3; fi` tony.restart.task.budget=1 --detach",
        ""},
@@ -33,7 +33,7 @@ const TestRow kLogs[] = {
       {"write fail", ""},
       {"end", "out=attempt 1\nlast words\n==> worker:0#2 <==\nattempt 2\n"},
       {"wait %J", ""}}},
-    {"TailShowsTheLastLinesOfEachStream",
+    {"TheLogOptionTailShowsTheLastLinesOfEachStream",
      {{"workers 2 `for i in 1 2 3 4; do echo out $i; echo err $i >&2; done; printf 'no end'`", ""},
       {"logs %J --tail 2",
        "out=worker:0 | out 4\nworker:0 | no end\nworker:0 ! err 3\nworker:0 ! err 4\nworker:1 | out 4\n"
@@ -44,7 +44,7 @@ const TestRow kLogs[] = {
       {"logs %J worker:0 --stderr --tail 1 --json",
        "/entries/0/text=err 4\n && /eof=true && /cursor=worker:0#1/stderr=24"}}},
     // The cursor is at byte 10, behind the five lines of `seq 5`, each of two bytes.
-    {"LogsTailCanBeFollowedAndContinuedFromItsCursor",
+    {"TheTailOfALogCanBeFollowedOrContinuedFromItsCursor",
      {{"& one `seq 5; %H; echo late`", ""},
       {"running 1", ""},
       {"& logs %J -f --tail 2", ""},
@@ -55,7 +55,7 @@ const TestRow kLogs[] = {
       {"end 0", ""},
       {"end 1", "out=4\n5\nlate\n"},
       {"logs %J --cursor worker:0#1/stderr=0,worker:0#1/stdout=10 --json", "/entries/0/text=late\n"}}},
-    {"FollowingWithATailOfZeroShowsOnlyNewLines",
+    {"FollowingALogWithATailOfZeroShowsOnlyNewLines",
      {{"& one `seq 5; until [ -e %B/go ]; do sleep 0.02; echo tick; done`", ""},
       {"until logs %0 --stdout", "out~tick"},
       {"& logs %J -f --tail 0", ""},
@@ -63,29 +63,29 @@ const TestRow kLogs[] = {
       {"go", ""},
       {"end 0", ""},
       {"end 1", "out~tick && out!1 && out!5"}}},
-    {"TailShowsTheLastLinesOfALogOf20MillionLines",
+    {"TheLogOptionTailShowsTheLastLinesOfALogOf20MillionLines",
      {{"one `seq 20000000`", ""}, {"logs %J --tail 3", "out=19999998\n19999999\n20000000\n"}}},
-    {"OptionsThatConflictWithTailAreRefused",
+    {"LogOptionsThatConflictWithTailAreRefused",
      {{"one true", ""},
       {"logs %J --tail 3 --cursor ``", "64 && line"},
       {"logs %J --tail 3 -f --max-bytes 9", "64 && line"},
       {"logs %J --tail 3 --since 1d --cursor ``", "64 && line"},
       {"logs %J --tail -1", "64"},
       {"logs %J --tail many", "64"}}},
-    {"LogsFollowEndsWithTheVerdictAndTheJobsExitCode",
+    {"TheLogsCommandWithFollowPrintsTheVerdictAndReturnsTheJobsExitCode",
      {{"one `echo begun; exit 3` --detach", ""},
       {"logs %J --follow", "1 && out=begun\n && line && err~job %J FAILED: "},
       // Programs read the verdict in `tony status`, so the exit code is 0.
       {"logs %J -f --json", ""},
       {"logs %J", ""}}},
-    {"RolesAndTasksCanBeSelected",
+    {"LogsCanBeLimitedToSelectedRolesAndTasks",
      {{"workers 2 `echo $JOB_NAME $TASK_INDEX` tony.ps.instances=1 tony.chief.instances=1", ""},
       {"logs %J worker", "out=worker:0 | worker 0\nworker:1 | worker 1\n"},
       {"logs %J worker:1 ps", "out=ps:0     | ps 0\nworker:1 | worker 1\n"},
       {"logs %J chief", "out=chief 0\n"},
       {"logs %J -f ps chief:0#1", "outlines=2 && out~chief:0 | chief 0\n && out~ps:0    | ps 0\n"},
       {"logs %J worker evaluator", "66 && err~no role evaluator; it has 1 chief, 1 ps, 2 worker"}}},
-    {"GrepShowsOnlyMatchingLinesAlsoWhileFollowing",
+    {"TheLogOptionGrepShowsOnlyMatchingLinesEvenWhileFollowing",
      {{"& one `for i in $(seq 30); do echo step $i; done; %H; echo step 31; echo loss; printf 'step end'`", ""},
       {"running 1", ""},
       {"logs %J --grep `^step .?[05]$` -n 3", "out=step 20\nstep 25\nstep 30\n"},
@@ -96,14 +96,14 @@ const TestRow kLogs[] = {
       {"end 1", "out=step 30\nstep 31\nstep end"},
       {"logs %J --json --grep loss", "/entries/0/text=loss\n && /entries/1=null"},
       {"logs %J --grep a[bc", "64 && err~from character 2 on && line"}}},
-    {"ASubmitWithLogsShowsTheOutputOfTasksAndThenTheVerdict",
+    {"TheSubmitOptionLogsShowsTheOutputOfAllTasksAndThenTheVerdict",
      {{"workers 2 `echo from $TASK_INDEX; echo problem >&2` --logs",
        "out~%J\n && out~\nworker:0 | from 0\n && out~\nworker:1 | from 1\n && out~\nworker:1 ! problem\n && "
        "out~SUCCEEDED after"},
       {"one `echo shown; exit 2` --logs --json", "1 && err~\nshown\n && outlines=1"},
       {"one true --logs --detach", "64"}}},
-    {"SubmitLogsPrintsTheVerdictAfterTheOutput", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
-    {"LogsOfAnUnknownTaskAreRefused", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
+    {"ASubmitWithLogsEndsItsOutputWithTheVerdict", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
+    {"TheLogsCommandRefusesAnUnknownTask", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
 };
 TABLE_TEST(LogsTest, kLogs, RunScript);
 
@@ -134,7 +134,7 @@ TEST_F(LogTextsTest, LogsReadInPiecesByCursorAddUpToTheWholeLog) {
   EXPECT_EQ(text, "line-1\nline-2\nline-3\nline-4\nline-5\nline-6\n\xEF\xBF\xBD\n");
 }
 
-TEST_F(LogTextsTest, LogsFollowInJsonPrintsOneObjectPerLine) {
+TEST_F(LogTextsTest, FollowingLogsAsJsonPrintsOneObjectPerLine) {
   Succeeds(Workers(2, "echo out; echo err >&2"));
   const Ran ran = box_.Tony({"logs", Job(), "-f", "--json"});
   std::string seen;
@@ -147,7 +147,7 @@ TEST_F(LogTextsTest, LogsFollowInJsonPrintsOneObjectPerLine) {
   EXPECT_EQ(seen, "worker:0 stdout out\nworker:0 stderr err\nworker:1 stdout out\nworker:1 stderr err\n");
 }
 
-TEST_F(LogTextsTest, AClosedOutputPipeEndsLogsFollow) {
+TEST_F(LogTextsTest, AClosedOutputPipeEndsTheLogsCommandWithFollow) {
   Succeeds(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
   const auto head = std::make_unique<Background>(
       Words{"/bin/bash", "-c", ProgramFolder() + "/tony logs -f " + Job() + " | head -n 1"},
@@ -161,7 +161,7 @@ TEST_F(LogTextsTest, AClosedOutputPipeEndsLogsFollow) {
 }
 
 // The first line is written, and its time noted, more than a second before the last line.
-TEST_F(LogTextsTest, LogLinesCarryTheTimesAtWhichTheTaskWroteThem) {
+TEST_F(LogTextsTest, LogTimestampsAreTheTimesAtWhichTheTaskWroteTheLines) {
   const auto client = Hold(One("echo early; " + HoldUntilGo() + "; echo late"));
   const std::string times = (box_.JobFolder(Job()) / "logs/worker-0/1/stdout.times").string();
   ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(times)) == 1; }));

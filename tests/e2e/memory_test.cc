@@ -42,7 +42,7 @@ TEST_F(MemoryTest, ATaskBelowItsMemoryLimitSucceeds_NeedsWritableCgroup) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
-TEST_F(MemoryTest, TheVerdictIsNotOomIfTheProgramSurvivedItsOomKilledChild_NeedsWritableCgroup) {
+TEST_F(MemoryTest, TheVerdictIsNotOomIfTheProgramSurvivesTheOomKillOfAChild_NeedsWritableCgroup) {
   const Ran ran = Run("(" + TakeTooMuch() + ") 2> /dev/null; exit 3");
   EXPECT_EQ(ran.exit, 1) << ran.err;
   EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");

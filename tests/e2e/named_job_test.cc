@@ -14,7 +14,7 @@ class NamedJobTest : public TonyTest {
   static std::string EndOf(const std::string& id) { return id.substr(id.rfind('-') + 1); }
 };
 
-TEST_F(NamedJobTest, AJobCanBeReferredToByNamePartOfItsIdOrTheWordLast) {
+TEST_F(NamedJobTest, AJobCanBeNamedByItsNameByPartOfItsIdOrByTheWordLast) {
   const std::string first = Run("train", "echo one"), second = Run("train", "echo two"),
                     third = Run("other", "echo three");
   const Ran by_name = Succeeds({"logs", "train"});
@@ -29,7 +29,7 @@ TEST_F(NamedJobTest, AJobCanBeReferredToByNamePartOfItsIdOrTheWordLast) {
   EXPECT_EQ(box_.Tony({"status", first}).err, "");  // A full id needs no search.
 }
 
-TEST_F(NamedJobTest, UnknownAndAmbiguousNamesAreRefused) {
+TEST_F(NamedJobTest, UnknownAndAmbiguousJobNamesAreRefused) {
   EXPECT_EQ(box_.Tony({"kill", "last"}).err, "tony: last: there are no jobs\n");
   const std::string first = Run("a", "true"), second = Run("b", "true");
   const Ran several = Fails(66, {"kill", "local-"});

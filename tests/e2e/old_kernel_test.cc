@@ -68,7 +68,7 @@ TEST_F(OldKernelTest, AGangIsRestartedAfterItsExecutorsWereKilled) {
   EXPECT_THAT(client_->err(), HasSubstr("restart 1 (gang)"));
 }
 
-TEST_F(OldKernelTest, TasksRunOnWhenMasterAndKeeperDie) {
+TEST_F(OldKernelTest, TasksKeepRunningWhenMasterAndKeeperDie) {
   StartJob();
   KillAll("tony-keeper");
   KillAll("tony-am");
@@ -77,7 +77,7 @@ TEST_F(OldKernelTest, TasksRunOnWhenMasterAndKeeperDie) {
   EXPECT_EQ(Starts(), 2u);
 }
 
-TEST_F(OldKernelTest, TheDeathOfAnAdoptedExecutorIsDetected) {
+TEST_F(OldKernelTest, ANewKeeperDetectsTheDeathOfAnExecutorOfTheFormerKeeper) {
   StartJob();
   KillAll("tony-keeper");
   ASSERT_TRUE(WaitFor([&] { return Count(KeeperLog(), "adopted: pid") == 2; })) << client_->err() << KeeperLog();

@@ -5,7 +5,7 @@ namespace tony {
 namespace {
 
 const TestRow kOutputs[] = {
-    {"OutputsOfTheChiefAreAvailableAfterTheEnd",
+    {"TheOutputsCommandPrintsTheChiefsOutputsAfterTheEndOfTheJob",
      {{"workers 2 `test $TASK_INDEX = 1 || printf '{\"model\": \"/m/7\",\\n \"loss\": 0.10}\\n' > $TONY_OUTPUT_FILE`",
        "out!outputs"},
       {"left", ""},
@@ -24,13 +24,13 @@ const TestRow kOutputs[] = {
        "$TONY_OUTPUT_FILE`",
        ""},
       {"outputs %J --json", "/outputs={\"model.path\":\"/m\"} && /problems/0/name=big"}}},
-    {"MalformedJsonIsReportedWithItsPosition",
+    {"MalformedJsonInTheOutputFileIsReportedWithItsPosition",
      {{"one `printf '{\"loss\":\\n 0.1.2}' > $TONY_OUTPUT_FILE`", "out~line 2, offset 13: expected , or }"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 2, offset 13: expected , or } && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 2, offset 13: expected , or }"}}},
-    {"OutputsThatAreNotAnObjectAreRefused",
+    {"OutputsThatAreNotAJsonObjectAreReportedAsAnError",
      {{"one `echo 42 > $TONY_OUTPUT_FILE`", "out~line 1, offset 0: expected a JSON object"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~line 1, offset 0: expected a JSON object"
@@ -47,13 +47,13 @@ const TestRow kOutputs[] = {
       {"status %J --json",
        "/state=SUCCEEDED && /outputs_problem~the outputs have 3221225472 bytes, and at most 1048576 bytes are kept"},
       {"missing %F/logs/worker-0/1/output.json", ""}}},
-    {"APipeAsOutputFileDoesNotBlock",
+    {"APipeInPlaceOfTheOutputFileDoesNotBlockTheJob",
      {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~the path is not a regular file"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~the path is not a regular file && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~the path is not a regular file"}}},
-    {"ALinkAsOutputFileIsNotFollowed",
+    {"ASymbolicLinkInPlaceOfTheOutputFileIsNotFollowed",
      {{"one `ln -s /etc/passwd $TONY_OUTPUT_FILE`", "out~the path is a symbolic link"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~the path is a symbolic link && "
@@ -79,7 +79,7 @@ const TestRow kOutputs[] = {
       {"signal CONT tony-keeper", ""},
       {"end", ""},
       {"outputs %J --json", "/outputs/a=1"}}},
-    {"OutputsOfARunningJobAreRefused",
+    {"TheOutputsCommandRefusesARunningJob",
      {{"& one `%H`", ""},
       {"running 1", ""},
       {"outputs %J", "69 && line && err~has not ended (RUNNING)"},
@@ -95,7 +95,7 @@ class OutputFilesTest : public TonyTest {
   value Outputs() const { return Json({"outputs", Job()}); }
 };
 
-TEST_F(OutputFilesTest, OutputsAreReadFromTheJobsRecordOrElseFromTheChiefsOutputFile) {
+TEST_F(OutputFilesTest, OutputsRemainReadableIfEitherTheJobsRecordOrTheChiefsCopyIsLost) {
   Leave(R"({"a":1})");
   const fs::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
   fs::rename(copy, folder / "aside");
@@ -106,7 +106,7 @@ TEST_F(OutputFilesTest, OutputsAreReadFromTheJobsRecordOrElseFromTheChiefsOutput
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
-TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedInSubmitLogStatusAndOutputs) {
+TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedByTheCommandsSubmitStatusAndOutputsAndInTheLog) {
   const Ran job =
       Succeeds(One(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)"));
   const auto outputs = Outputs();

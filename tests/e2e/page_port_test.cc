@@ -102,7 +102,7 @@ class PagePortTest : public TonyTest {
   std::string url_;
 };
 
-TEST_F(PagePortTest, RepeatedDeathsOfTheMasterNeverFreeThePort) {
+TEST_F(PagePortTest, ThePortOfTheJobsPageIsNeverFreeDuringRepeatedMasterRestarts) {
   const Spinner spinner(PortOf(url_));
   for (int64_t epoch = 2; epoch <= 11; ++epoch) {
     KillTogether({"tony-am"});
@@ -115,7 +115,7 @@ TEST_F(PagePortTest, RepeatedDeathsOfTheMasterNeverFreeThePort) {
   EndWell();
 }
 
-TEST_F(PagePortTest, ARequestDuringAMasterRestartIsAnsweredByTheNextMaster) {
+TEST_F(PagePortTest, APageRequestSentDuringAMasterRestartIsAnsweredByTheNextMaster) {
   SignalAll("tony-keeper", SIGSTOP);
   KillTogether({"tony-am"});
   const Visit visit(PortOf(url_), PathOf(url_) + "status.json");
@@ -125,7 +125,7 @@ TEST_F(PagePortTest, ARequestDuringAMasterRestartIsAnsweredByTheNextMaster) {
   EndWell();
 }
 
-TEST_F(PagePortTest, ANewKeeperKeepsThePortReserved) {
+TEST_F(PagePortTest, ThePortOfTheJobsPageStaysReservedWhenTheKeeperIsReplaced) {
   const Spinner spinner(PortOf(url_));
   for (int64_t epoch = 2; epoch <= 4; ++epoch) {
     KillTogether({"tony-keeper"});

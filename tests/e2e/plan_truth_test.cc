@@ -121,7 +121,7 @@ class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape>
   }
 };
 
-TEST_P(PlanTruthTest, EachProcessRunsWithTheCommandAndVariablesThatPlanShows) {
+TEST_P(PlanTruthTest, EachProcessRunsWithTheCommandAndVariablesThatThePlanShows) {
   Words tasks;
   const json::value roles = At(Plan({}), "/spec/roles");
   for (const json::value& role : roles.as_array())
@@ -205,7 +205,7 @@ TEST_F(PlanTaskTest, ThePlanOfATaskShowsItsCommandAndVariables) {
   EXPECT_THAT(ran.out, HasSubstr("\n  KEY_SECRET=********\n"));
 }
 
-TEST_F(PlanTaskTest, PlanOfAnUnknownTaskIsRefused) {
+TEST_F(PlanTaskTest, ThePlanCommandRefusesAnUnknownTask) {
   for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
     const Ran ran = Fails(64, {"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
     EXPECT_EQ(ran.err,

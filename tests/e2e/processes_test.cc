@@ -51,7 +51,7 @@ class ProcessesTest : public StagedJobTest {
   }
 };
 
-TEST_F(ProcessesTest, EachProcessHasItsRankItsPortAndItsLogs) {
+TEST_F(ProcessesTest, EachProcessOfATaskHasItsOwnRankPortAndLogs) {
   Submit(kSayWho, 3);
   Ends(*client_);
   ExpectNothingLeft();
@@ -76,7 +76,7 @@ TEST_F(ProcessesTest, AFailedProcessEndsTheOtherProcessesAndIsNamedInTheVerdict)
   EXPECT_THAT(Logs({"worker:1"}), HasSubstr("worker:1/1 ! boom of 5\n"));
 }
 
-TEST_F(ProcessesTest, AGangRestartRestartsAllProcesses) {
+TEST_F(ProcessesTest, AGangRestartRestartsAllProcessesOfEachTask) {
   Submit(std::string(kSayWho) + std::string(kFailOnce), 3,
          Confs({"tony.task.stop-grace-ms=1000", "tony.restart.gang.budget=1"}));
   Ends(*client_);

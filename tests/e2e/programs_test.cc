@@ -75,7 +75,7 @@ class ProgramsE2eTest : public TonyTest {
 
 class ReplacedProgramsTest : public ProgramsE2eTest, public testing::WithParamInterface<bool> {};
 
-TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedWhenMasterAndKeeperDieTogether) {
+TEST_P(ReplacedProgramsTest, ARunningJobKeepsItsOldProgramsWhenMasterAndKeeperDieTogether) {
   Begin();
   ReplaceAll(GetParam());
   KillTogether();
@@ -86,7 +86,7 @@ TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedWhenMasterAndKeeperDie
   ExpectSuccess(*waiting);
 }
 
-TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedWhenMasterAndKeeperDieInTurn) {
+TEST_P(ReplacedProgramsTest, ARunningJobKeepsItsOldProgramsWhenMasterAndKeeperDieInTurn) {
   Begin();
   ReplaceAll(GetParam());
   for (int64_t epoch = 2; epoch <= 3; ++epoch) {
@@ -100,7 +100,7 @@ TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedWhenMasterAndKeeperDie
   ExpectSuccess(*waiting);
 }
 
-TEST_P(ReplacedProgramsTest, ReplacedProgramsAreNotStartedForARestartedTask) {
+TEST_P(ReplacedProgramsTest, ARunningJobKeepsItsOldProgramsWhenATaskIsRestarted) {
   Begin();
   ReplaceAll(GetParam());
   KillTogether({"tony-am"});
@@ -153,7 +153,7 @@ TEST_F(ProgramsE2eTest, ASubmitWithARequestIdStoresAllPrograms) {
   EXPECT_TRUE(fs::exists(fs::path(Entry()) / "tony-am"));
 }
 
-TEST_F(ProgramsE2eTest, DamagedProgramsAreRepairedByTheNextSubmit) {
+TEST_F(ProgramsE2eTest, DamagedStoredProgramsAreRepairedByTheNextSubmit) {
   ASSERT_EQ(Installed(One("true")).exit, 0);
   const fs::path keeper = fs::path(Entry()) / "tony-keeper";
   fs::permissions(keeper, fs::perms(0700));
@@ -163,7 +163,7 @@ TEST_F(ProgramsE2eTest, DamagedProgramsAreRepairedByTheNextSubmit) {
   EXPECT_EQ(fs::file_size(keeper), fs::file_size(bin_ / "tony-keeper"));
 }
 
-TEST_F(ProgramsE2eTest, GcKeepsStoredProgramsUntilTheirJobHasEnded) {
+TEST_F(ProgramsE2eTest, TheGcCommandKeepsStoredProgramsUntilTheirJobHasEnded) {
   Begin();
   // `tony gc` removes an entry whose name begins with a dot without a check of its age.
   fs::create_directory(box_.home() / "programs/.entry");
@@ -199,7 +199,7 @@ TEST_F(MountedHomeTest, AJobInANoexecHomeRunsTheInstalledProgramsWithAWarning_Ro
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 
-TEST_F(MountedHomeTest, AJobInAHomeTooSmallForTheProgramsRunsTheInstalledOnesWithAWarning_RootOnly) {
+TEST_F(MountedHomeTest, AJobInAHomeTooSmallForProgramsRunsTheInstalledProgramsWithAWarning_RootOnly) {
   if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;

@@ -32,7 +32,7 @@ class RebootTest : public TonyTest {
   std::string before_;
 };
 
-TEST_F(RebootTest, StatusAndListReportTheLostJobAndWriteNothing) {
+TEST_F(RebootTest, TheStatusAndListCommandsReportALostJobWithoutWritingFiles) {
   ExpectLost(box_.Tony({"status", Job()}), 0);
   ExpectLost(box_.Tony({"list"}), 0);
   const auto status = Status();
@@ -40,7 +40,7 @@ TEST_F(RebootTest, StatusAndListReportTheLostJobAndWriteNothing) {
   EXPECT_EQ(Stored(), before_);
 }
 
-TEST_F(RebootTest, WaitReturnsAtOnceAndRecordsTheLostJob) {
+TEST_F(RebootTest, TheWaitCommandReturnsAtOnceAndRecordsALostJobAsFailed) {
   ExpectLost(box_.Tony({"wait", Job()}), 1);
   EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
   const std::string written = Stored();
@@ -48,7 +48,7 @@ TEST_F(RebootTest, WaitReturnsAtOnceAndRecordsTheLostJob) {
   EXPECT_EQ(Stored(), written);
 }
 
-TEST_F(RebootTest, KillReportsThatALostJobHasAlreadyEnded) {
+TEST_F(RebootTest, TheKillCommandReportsThatALostJobHasAlreadyEnded) {
   const Ran ran = box_.Tony({"kill", Job()});
   ExpectLost(ran, 0);
   EXPECT_THAT(ran.out, HasSubstr("had already ended"));
@@ -56,21 +56,21 @@ TEST_F(RebootTest, KillReportsThatALostJobHasAlreadyEnded) {
 }
 
 // A file that was not synced may exist and be empty after a power cut.
-TEST_F(RebootTest, JobFilesEmptiedByAPowerCutDoNotBlockStatusAndSubmit) {
+TEST_F(RebootTest, FilesOfALostJobEmptiedByAPowerCutDoNotBlockStatusAndSubmit) {
   for (const char* name : {"status.json", "am.lease", "clock", "epoch"})
     std::ofstream(box_.JobFolder(Job()) / name, std::ios::trunc) << "";
   ExpectLost(box_.Tony({"status", Job()}), 0);
   Succeeds(One("true") + kRequest);
 }
 
-TEST_F(RebootTest, RecoverRecordsTheEndOfALostJobWithAnEmptyStatusFile) {
+TEST_F(RebootTest, TheRecoverCommandRecordsTheEndOfALostJobWithAnEmptyStatusFile) {
   std::ofstream(box_.JobFolder(Job()) / "status.json", std::ios::trunc) << "";
   const Ran ran = box_.Tony({"recover"});
   EXPECT_THAT(ran.out, HasSubstr(Job() + " FAILED settled")) << ran.err;
   ExpectLost(box_.Tony({"status", Job()}), 0);
 }
 
-TEST_F(RebootTest, LogsFollowOfALostJobExits) {
+TEST_F(RebootTest, TheLogsCommandWithFollowExitsForALostJob) {
   const Ran ran = box_.Tony({"logs", Job(), "-f"});
   EXPECT_EQ(ran.exit, 1) << "as of the job";
   EXPECT_THAT(ran.out + ran.err, HasSubstr("the machine was restarted at "));

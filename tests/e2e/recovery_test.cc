@@ -84,7 +84,7 @@ TEST_F(RecoveryTest, AKilledExecutorRestartsTheGangWithoutUsingTheRestartBudget)
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, StatusReportsAMissingMasterAndWaitRestartsIt) {
+TEST_F(RecoveryTest, TheStatusCommandReportsAMissingMasterAndTheWaitCommandRestartsTheMaster) {
   client_->Signal(SIGKILL);
   client_->Wait();
   KillTogether();
@@ -113,7 +113,7 @@ TEST_F(RecoveryTest, AKillSentWhileNoMasterRunsReachesTheNextMaster) {
 
 class NoFreeRestartTest : public TonyTest {};
 
-TEST_F(NoFreeRestartTest, AKilledExecutorFailsTheJobIfTheLostBudgetIsZero) {
+TEST_F(NoFreeRestartTest, AKilledExecutorFailsTheJobIfTheRestartBudgetForLostTasksIsZero) {
   const auto client = Hold(Workers(2, HoldUntilGo(), {"tony.restart.lost.budget=0"}), 2);
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);

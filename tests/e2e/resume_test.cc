@@ -17,7 +17,7 @@ const TestRow kResume[] = {
       {"file told-worker-0-1", "out=none %B/saved 1 0\n"},
       {"file told-worker-0-2", "out~%B/saved/ckpt-12 %B/saved "},
       {"left", ""}}},
-    {"AGangResumesFromTheSameCheckpoint",
+    {"AllTasksOfARestartedGangResumeFromTheSameCheckpoint",
      {{"workers 2 `%T [ $TONY_ATTEMPT = 2 ] && exit 0; if [ $TASK_INDEX = 1 ]; then until [ -e %B/saved/ckpt-4 ]; do "
        "sleep "
        "0.02; done; exit 3; fi; mkdir -p %B/saved; touch %B/saved/ckpt-4; exec sleep 100` %C "
@@ -36,7 +36,7 @@ const TestRow kResume[] = {
       {"file told-worker-0-4", "out=none %B/saved 1 0\n"},
       {"missing told-worker-0-5", ""},
       {"left", ""}}},
-    {"ANewCheckpointResetsTheCountOfFruitlessRestarts",
+    {"ANewCheckpointResetsTheCountOfRestartsWithoutANewCheckpoint",
      {{"one `%T mkdir -p $TONY_CHECKPOINT_DIR; touch $TONY_CHECKPOINT_DIR/ckpt-$TONY_ATTEMPT; [ $TONY_ATTEMPT = 6 ]` "
        "%C "
        "tony.checkpoint.fruitless-restarts=1 tony.restart.task.budget=5",
@@ -53,20 +53,20 @@ const TestRow kResume[] = {
        "/checkpoint/resumed_from/path=%B/saved/ckpt-12 && /checkpoint/resumed_from/writer=this_job"},
       {"file told-worker-0-2", "out=none %B/saved 1 0\n"},
       {"file told-worker-0-3", "out=%B/saved/ckpt-12 %B/saved 1 0\n"}}},
-    {"ACheckpointOfAnEarlierJobThatThisJobOverwroteIsResumed",
+    {"ARestartedTaskResumesFromAnEarlierJobsCheckpointThatThisJobOverwrote",
      {{"write saved/ckpt-7/weights `of an earlier job`", ""},
       {"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 2 ] || { echo more >> $TONY_CHECKPOINT_DIR/ckpt-7/weights; exit 3; }` %C "
        "tony.restart.task.budget=1",
        ""},
       {"file told-worker-0-2", "out=%B/saved/ckpt-7 %B/saved 1 0\n"}}},
-    {"CheckpointResumeLatestResumesTheNewestCheckpointOfAnyJob",
+    {"TheSettingCheckpointResumeLatestUsesTheNewestCheckpointOfAnyJob",
      {{"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 1 ]` %C tony.checkpoint.resume=latest --json",
        "/checkpoint/resumed_from/writer=others"},
       {"file told-worker-0-1", "out=%B/saved/ckpt-99 %B/saved 1 0\n"}}},
     // With another submission number the job runs from the beginning.
-    {"ANewJobOfTheSameSubmissionResumesFromTheCheckpointOfTheFailedJob",
+    {"ANewJobWithTheSameSubmissionNumberResumesFromTheFailedJobsCheckpoint",
      {{"write saved/ckpt-99 `of an earlier job`", ""},
       {"& one `%T touch $TONY_CHECKPOINT_DIR/ckpt-12; exit 3` %C --request-id run/train --submission 0", ""},
       {"end 0", "1"},
@@ -76,7 +76,7 @@ const TestRow kResume[] = {
       {"file told-worker-0-1", "out=%B/saved/ckpt-12 %B/saved 1 0\n"},
       {"one `%T exit 0` %C --request-id run/train --submission 1", ""},
       {"file told-worker-0-1", "out=none %B/saved 1 0\n"}}},
-    {"AJobFailsIfARunningJobUsesItsCheckpointFolder",
+    {"AJobFailsIfAnotherRunningJobUsesTheSameCheckpointFolder",
      {{"write saved/other", ""},
       {"& one `ln -s %B/saved %B/link; %H` %C", ""},
       {"running 1", ""},

@@ -61,7 +61,7 @@ class LongLineTest : public RoughTest {
   }
 };
 
-TEST_F(LongLineTest, LogsPrintAVeryLongLineWholeInBoundedMemory) {
+TEST_F(LongLineTest, TheLogsCommandPrintsAVeryLongLineWholeInBoundedMemory) {
   Succeeds(Workers(2, "if [ $TASK_INDEX = 0 ]; then " + WriteIt() + "; else echo short; fi") + Words{"--detach"});
   ExpectAll(*StartCounting({"logs", "-f", Job()}));
   Succeeds({"wait", Job()});
@@ -71,7 +71,7 @@ TEST_F(LongLineTest, LogsPrintAVeryLongLineWholeInBoundedMemory) {
   ExpectAll(*StartCounting({"logs", Job(), "worker:0", "--stdout"}));
 }
 
-TEST_F(LongLineTest, TheMiddleOfALineBeyondTheLogLimitIsFreedOnDiskAndItsEndIsKept) {
+TEST_F(LongLineTest, OnlyBeginningAndEndOfALineBeyondTheLogLimitAreKeptOnDisk) {
   const Ran submit = box_.Tony(One(WriteIt(), {"tony.task.log-limit=16m"}), {}, kLong);
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const fs::path folder = box_.JobFolder(Job()) / "logs/worker-0/1";
@@ -103,7 +103,7 @@ TEST_F(RoughTaskTest, ATaskThatClosesItsOutputSucceeds) {
   ExpectNothingLeft();
 }
 
-TEST_F(RoughTaskTest, ATaskThatIgnoresSigtermHasExitedWhenKillReturns) {
+TEST_F(RoughTaskTest, ATaskThatIgnoresSigtermHasExitedWhenTheKillCommandReturns) {
   const auto client = Hold(One("trap '' TERM; exec >&- 2>&-; " + HoldUntilGo(), {"tony.task.stop-grace-ms=300"}));
   ExpectKillEnds(*client);
 }
@@ -130,7 +130,7 @@ TEST_F(SleepersTest, AThousandBackgroundSessionsHaveExitedWhenTheJobSucceeds) {
   ExpectNothingLeft();
 }
 
-TEST_F(SleepersTest, AThousandBackgroundSessionsHaveExitedWhenKillReturns) {
+TEST_F(SleepersTest, AThousandBackgroundSessionsHaveExitedWhenTheKillCommandReturns) {
   const auto client = box_.StartTony(One(LeaveThem() + HoldUntilGo()));
   ASSERT_TRUE(WaitFor([&] { return !ReadText(Running("worker-0")).empty(); }, kLong)) << client->err();
   ExpectKillEnds(*client);
@@ -268,7 +268,7 @@ TEST_F(SmallLedgerTest, AFullLedgerDiskIsReportedOnceAndTheWaitingJobCanBeKilled
   ExpectKillEnds(*client);
 }
 
-TEST_F(SmallLedgerTest, AWaitingJobRunsOnceAFullLedgerDiskHasSpace_RootOnly) {
+TEST_F(SmallLedgerTest, AWaitingJobStartsWhenAFullLedgerDiskHasSpaceAgain_RootOnly) {
   const auto client = SubmitWithoutRoom();
   fs::remove(place_ / "filler");
   Ends(*client);

@@ -59,7 +59,7 @@ class InitTest : public TonyTest {
 };
 
 // tests/e2e/sample_run runs the kinds that need a framework.
-TEST_F(InitTest, InitWritesAJobThatRuns) {
+TEST_F(InitTest, TheInitCommandWritesAJobFileThatRuns) {
   const Ran init = In("batch", {"init", "batch"});
   EXPECT_EQ(init.exit, 0) << init.err;
   EXPECT_EQ(init.out, "wrote job.yaml and work.py\nnext: tony submit job.yaml\n");
@@ -74,7 +74,7 @@ TEST_F(InitTest, InitWritesAJobThatRuns) {
   }
 }
 
-TEST_F(InitTest, InitOverwritesNoFileAndRefusesAnUnknownKind) {
+TEST_F(InitTest, TheInitCommandOverwritesNoFileAndRefusesAnUnknownKindOfJob) {
   fs::create_directory(box_.File("here"));
   box_.Write("here/train.py", "mine");
   const Ran over = In("here", {"init"});

@@ -114,7 +114,7 @@ class StagingCrashTest : public testing::TestWithParam<StagingCase> {
   }
 };
 
-TEST_P(StagingCrashTest, ASubmitOrGcKilledAtAnyPointLeavesWholeStagedFilesForTheNextSubmit) {
+TEST_P(StagingCrashTest, TheNextSubmitFindsWholeStagedFilesAfterASubmitOrGcIsKilledAtAnyPoint) {
   const int points = RunOne(0);
   ASSERT_GT(points, 3);
   const bool all = std::getenv("TONY_SWEEP") != nullptr && std::string(std::getenv("TONY_SWEEP")) == "all";

@@ -92,7 +92,7 @@ TEST_F(StagingTest, AnArchiveAsSrcDirKeepsExecutableBitsAndLinks) {
   EXPECT_EQ(ReadText(box_.File("out")), "from the archive\nfrom the archive\n");
 }
 
-TEST_F(StagingTest, ResourcesAppearUnderTheirGivenNamesForTheirRolesOnly) {
+TEST_F(StagingTest, ResourcesAppearUnderTheGivenNamesAndOnlyForTheRolesThatListThem) {
   Write("data.csv", "1,2\n");
   Write("only.txt", "for ps\n");
   Write("folder/inner/deep.txt", "deep\n");
@@ -111,7 +111,7 @@ TEST_F(StagingTest, ResourcesAppearUnderTheirGivenNamesForTheirRolesOnly) {
   EXPECT_EQ(info.st_mode & 0777, 0444u);
 }
 
-TEST_F(StagingTest, PlanAndSubmitReportStagedAndIgnoredFiles) {
+TEST_F(StagingTest, ThePlanAndSubmitCommandsReportStagedAndIgnoredFiles) {
   Write("app/run.sh", "ls *.txt; cat data/x\n");
   for (const std::string name : {"a.txt", "a.log", "data/x", "data/y", ".git/config"})
     Write("app/" + name, name + "\n");
@@ -132,7 +132,7 @@ TEST_F(StagingTest, PlanAndSubmitReportStagedAndIgnoredFiles) {
   ExpectJson(planned, {{"/sources/files", 4}, {"/sources/left_out/0/rule", ".git"}});
 }
 
-TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
+TEST_F(StagingTest, AProgramRunsInAPythonEnvironmentGivenAsAnArchive) {
   MakeEnvironment();
   ASSERT_EQ(std::system(("tar czf " + box_.File("env.tar.gz") + " -C " + box_.File("env") + " .").c_str()), 0);
   Write("app/train.py", "import packed, sys\nprint(packed.value, sys.prefix != sys.base_prefix)\n");
@@ -190,7 +190,7 @@ TEST_F(StagingTest, AnInterruptDuringStagingLeavesNoJobAndNoFiles) {
   EXPECT_EQ(StagedEntries(), 0u);
 }
 
-TEST_F(StagingTest, ADamagedStagedFolderIsStagedAgainWhileARunningJobUsesIt) {
+TEST_F(StagingTest, ASubmitRepairsADamagedStagedFolderThatARunningJobStillUses) {
   Write("data/part", "1");
   Write("data/whole", "2");
   const Words resource = Conf("tony.containers.resources=" + box_.File("data"));
@@ -209,7 +209,7 @@ TEST_F(StagingTest, ADamagedStagedFolderIsStagedAgainWhileARunningJobUsesIt) {
   EXPECT_EQ(Out(job, "worker-0"), "2") << "its folder is the one that it was in";
 }
 
-TEST_F(StagingTest, GcRemovesEndedJobsAndKeepsRunningJobs) {
+TEST_F(StagingTest, TheGcCommandRemovesEndedJobsAndKeepsRunningJobs) {
   fs::remove(box_.home() / "programs");  // the store that all tests share
   Write("app/train.sh", "true");
   const Words source = {"-src_dir", box_.File("app")};

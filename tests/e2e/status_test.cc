@@ -22,7 +22,7 @@ const TestRow kStatus[] = {
       {"status %J --json", "/state=FAILED && /verdict/exit_code=9 && /verdict/retryable~e"},
       {"status %J", "out~oops"}}},
     // Ids of the same second sort at random.
-    {"ListShowsAllEndedJobsWithTheirStates",
+    {"TheListCommandShowsAllEndedJobsWithTheirStates",
      {{"list --json", "/jobs=[]"},
       {"& one true tony.application.name=first", ""},
       {"end", ""},
@@ -31,14 +31,14 @@ const TestRow kStatus[] = {
       {"list --json", "/jobs/2=null && ~\"name\":\"first\" && ~\"name\":\"second\""},
       {"list", "out~SUCCEEDED && out~FAILED"},
       {"status %0 %1 --json", "/jobs/0/job=%0 && /jobs/1/job=%1"}}},
-    {"WaitReturnsTheFinalStatusAndTheJobsExitCode",
+    {"TheWaitCommandReturnsTheFinalStatusAndTheJobsExitCode",
      {{"one `exit 2` --detach", ""},
       {"wait %J --json", "1 && /verdict/state=FAILED"},
       // The second wait returns at once, because the job has ended.
       {"wait %J --json", "1 && /verdict/state=FAILED"},
       {"left", ""}}},
     // The status document is printed after a timeout, too.
-    {"WaitReturnsTheStatusAndExitCode69AfterItsTimeout",
+    {"TheWaitCommandReturnsTheStatusAndExitCode69AtItsTimeout",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"wait %J --timeout 0.3 --json", "69 && /job=%J"},
@@ -48,7 +48,7 @@ const TestRow kStatus[] = {
 TABLE_TEST(StatusTest, kStatus, RunScript);
 
 const TestRow kList[] = {
-    {"AJobWithoutAMasterIsListedAsUnruled",
+    {"TheListCommandMarksAJobWithoutAMasterAsUnruled",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"list", "out!unruled"},
@@ -58,14 +58,14 @@ const TestRow kList[] = {
       {"list --json", "out~\"unruled\":true"},
       {"go", ""},
       {"wait %J", ""}}},
-    {"AJobWithADamagedStatusIsAnErrorAndDoesNotHideOtherJobs",
+    {"TheListCommandReportsAJobWithADamagedStatusAndStillShowsOtherJobs",
      {{"& one true", ""},
       {"end", ""},
       {"one true", ""},
       {"remove home/jobs/%0/status.json", ""},
       {"write home/jobs/%0/status.json {", ""},
       {"list", "65 && outlines=2 && lines=2 && err~tony: 1 of 2 jobs could not be read\n"}}},
-    {"WaitReadsTheFilesOfAJobWhoseTokenIsMissing",
+    {"TheWaitCommandReadsTheJobsFilesIfTheJobsTokenIsMissing",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"remove home/jobs/%J/token", ""},
@@ -78,7 +78,7 @@ TABLE_TEST(ListTest, kList, RunScript);
 
 class AnswerTest : public TonyTest {};
 
-TEST_F(AnswerTest, WaitSinceReturnsAtTheNextChange) {
+TEST_F(AnswerTest, TheWaitCommandWithTheOptionSinceReturnsAtTheNextStatusChange) {
   HoldDetached(One(HoldUntilGo()));
   // The status does not change any more once every task runs.
   auto status = Json({"wait", Job(), "--since", "0"});
@@ -92,7 +92,7 @@ TEST_F(AnswerTest, WaitSinceReturnsAtTheNextChange) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(AnswerTest, WaitFollowPrintsADocumentForEachChange) {
+TEST_F(AnswerTest, TheWaitCommandWithFollowPrintsAStatusDocumentForEachChange) {
   Succeeds(One("true") + Words{"--detach"});
   const Ran ran = Succeeds({"wait", Job(), "--follow", "--json"});
   std::string last;
@@ -106,7 +106,7 @@ TEST_F(AnswerTest, WaitFollowPrintsADocumentForEachChange) {
   EXPECT_EQ(Text(ParseJson(last), "/verdict/state"), "SUCCEEDED");
 }
 
-TEST_F(AnswerTest, StatusOfAJobOnAnotherMachineNamesTheMachine) {
+TEST_F(AnswerTest, TheStatusErrorForAJobOnAnotherMachineNamesTheMachine) {
   HoldDetached(One(HoldUntilGo()));
   const auto submission = box_.JobFolder(Job()) / "submission.json";
   const std::string ours = ReadText(submission);
@@ -123,7 +123,7 @@ TEST_F(AnswerTest, StatusOfAJobOnAnotherMachineNamesTheMachine) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(AnswerTest, AnUnwritableStandardOutputFailsQueriesAndNotASubmit) {
+TEST_F(AnswerTest, AnUnwritableStandardOutputFailsAQueryButNotASubmit) {
   const auto shell = [&](const std::string& words) {
     const std::string line = ProgramFolder() + "/tony " + words;
     return Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
@@ -140,7 +140,7 @@ TEST_F(AnswerTest, AnUnwritableStandardOutputFailsQueriesAndNotASubmit) {
   EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 73);
 }
 
-TEST_F(AnswerTest, ListReportsADiskErrorInsteadOfAnEmptyList) {
+TEST_F(AnswerTest, TheListCommandReportsADiskErrorInsteadOfAnEmptyList) {
   Succeeds(One("true"));
   fs::create_directory(box_.File("shim"));
   const Sandbox::Variables broken = WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},

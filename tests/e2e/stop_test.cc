@@ -92,7 +92,7 @@ TEST_F(StopTest, ATaskMayCleanUpAfterSigterm) {
   EXPECT_EQ(Text(Status(), "/state"), "KILLED");
 }
 
-TEST_F(StopTest, AnInterruptedWaitLeavesADetachedJobRunning) {
+TEST_F(StopTest, InterruptingTheWaitCommandLeavesADetachedJobRunning) {
   HoldDetached(One(HoldUntilGo()));
   const auto wait = box_.StartTony({"wait", Job(), "--follow"});
   ASSERT_TRUE(WaitFor([&] { return wait->out().find("job running") != std::string::npos; })) << wait->err();
@@ -104,7 +104,7 @@ TEST_F(StopTest, AnInterruptedWaitLeavesADetachedJobRunning) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, AJobWhoseClientWasKilledRunsOnAndCanBeWaitedFor) {
+TEST_F(StopTest, AJobWhoseClientWasKilledKeepsRunningAndCanBeWaitedFor) {
   const auto client = StartRunning(One(HoldUntilGo()), 1);
   client->Signal(SIGKILL);
   Ends(*client, 137);
@@ -114,7 +114,7 @@ TEST_F(StopTest, AJobWhoseClientWasKilledRunsOnAndCanBeWaitedFor) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, KillEndsAJobAndMayBeRepeated) {
+TEST_F(StopTest, TheKillCommandEndsAJobAndMayBeRepeated) {
   const auto client = StartRunning(Workers(2, HoldUntilGo()), 2);
   const Ran kill = Succeeds({"kill", Job(), "--reason", "wrong data"});
   const Ran submit = Ends(*client, 1);
@@ -124,7 +124,7 @@ TEST_F(StopTest, KillEndsAJobAndMayBeRepeated) {
   EXPECT_THAT(again.out, HasSubstr("had already ended"));
 }
 
-TEST_F(StopTest, KillWithNoWaitReturnsBeforeTheTaskHasStopped) {
+TEST_F(StopTest, TheKillCommandWithNoWaitReturnsBeforeTheTaskHasStopped) {
   const auto client = StartRunning(One(Stubborn(), {"tony.task.stop-grace-ms=700"}), 1);
   const Ran kill = Succeeds({"kill", Job(), "--no-wait", "--json"});
   EXPECT_EQ(At(ParseJson(kill.out), "/killed"), value(true));
@@ -133,7 +133,7 @@ TEST_F(StopTest, KillWithNoWaitReturnsBeforeTheTaskHasStopped) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, ProcessesInSessionsOfTheirOwnHaveExitedAfterTheJobSucceeds) {
+TEST_F(StopTest, TaskProcessesInSeparateSessionsHaveExitedAfterTheJobSucceeds) {
   const std::string escapee = "setsid sh -c 'sleep 1000; : " + box_.File("x") + "' & ";
   Succeeds(One(escapee + "setsid env -i sh -c 'touch " + box_.File("escaped") + "; sleep 1000; :' & until [ -e " +
                    box_.File("escaped") + " ]; do sleep 0.02; done",
@@ -141,7 +141,7 @@ TEST_F(StopTest, ProcessesInSessionsOfTheirOwnHaveExitedAfterTheJobSucceeds) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, ProcessesInSessionsOfTheirOwnHaveExitedAfterAKill) {
+TEST_F(StopTest, TaskProcessesInSeparateSessionsHaveExitedAfterAKill) {
   const auto client = StartRunning(
       One("(setsid env -i sh -c 'trap \"\" TERM; sleep 1000; : " + box_.File("x") + "' &); " + HoldUntilGo(),
           {"tony.task.stop-grace-ms=300"}),

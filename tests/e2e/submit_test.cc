@@ -9,10 +9,10 @@ const TestRow kSubmit[] = {
      {{"one `echo hello`", "out~%J\n && out~SUCCEEDED && out~logs: %F/logs"},
       {"left", ""},
       {"log worker-0 stdout", "out=hello\n"}}},
-    {"ATaskStartsWithDefaultSignalsAndNoForeignDescriptors",
+    {"ATaskStartsWithDefaultSignalHandlingAndOnlyStandardFileDescriptors",
      {{"one `grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/$$/fd; true`", ""},
       {"log worker-0 stdout", "out=SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n1\n2\n"}}},
-    {"HadoopXmlAndJavaPropertiesDescribeTheSameJob",
+    {"AJobFileMayBeHadoopXmlOrJavaProperties",
      {{"write job.xml `<?xml version=\"1.0\"?><configuration>\n"
        "<property><name>tony.application.framework</name><value>standalone</value></property>\n"
        "<property><name>tony.worker.instances</name><value>1</value></property>\n"
@@ -26,7 +26,7 @@ const TestRow kSubmit[] = {
       {"plan job.properties", "out~  worker      1  2048 MB      1     0  echo a > out.txt; cat out.txt\n"},
       {"submit job.properties", ""},
       {"log worker-0 stdout", "out=a\n"}}},
-    {"ARelativeSrcDirIsTakenFromTheCurrentFolderElseFromTheJobFilesFolder",
+    {"ARelativeSrcDirIsSearchedInTheCurrentFolderAndThenBesideTheJobFile",
      {{"write project/src/data `of the project\n`", ""},
       {"write project/job.properties `tony.application.framework=standalone\ntony.worker.instances=1\n"
        "tony.src-dir=src\ntony.worker.command=cat data\n`",
@@ -41,13 +41,13 @@ const TestRow kSubmit[] = {
     {"ADetachedSubmitPrintsOnlyTheJobId",
      {{"one `%H` --detach", "out=%J\n"}, {"running 1", ""}, {"go", ""}, {"wait %J", ""}, {"left", ""}}},
     // The id is printed on standard error as soon as the job is recorded.
-    {"SubmitWithJsonPrintsExactlyTheFinalStatus",
+    {"ASubmitWithJsonPrintsExactlyTheFinalStatus",
      {{"one `exit 3` --json",
        "1 && outlines=1 && /schema=1 && /job=%J && /state=FAILED && /verdict/class=user_error && /verdict/exit_code=3 "
        "&& "
        "err~%J"}}},
     {"ADetachedSubmitWithJsonPrintsTheJobId", {{"one true --detach --json", "/job=%J"}, {"wait %J", ""}}},
-    {"PlanStartsNothingAndMasksSecrets",
+    {"ThePlanCommandStartsNothingAndMasksSecrets",
      {{"plan -executes true tony.worker.instances=2 -shell_env DB_PASSWORD=hunter2 -container_env API_token=abc123 "
        "-shell_env PLACE=here --json",
        "!hunter2 && !abc123 && out~here && /spec/schema=1"},
@@ -70,7 +70,7 @@ TEST_F(SubmitTextTest, JobFoldersArePrivateWhateverTheUmask) {
     EXPECT_EQ(entry.status().permissions() & fs::perms(077), fs::perms::none) << entry;
 }
 
-TEST_F(SubmitTextTest, SubmitRunsAPythonFileOfTheSourcesAsPlanShows_NeedsPython) {
+TEST_F(SubmitTextTest, ASubmitRunsAPythonFileWithTheCommandThatThePlanShows_NeedsPython) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   fs::create_directory(box_.File("src"));
   box_.Write("src/train.py", "import sys\nprint('trained', *sys.argv[1:])\n");

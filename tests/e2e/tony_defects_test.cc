@@ -30,7 +30,7 @@ class TonyDefectsTest : public TonyTest {
 };
 
 // TonY 0.5.3 put the name into a shell line, unquoted: "(" failed every executor, ";" ran a command in each container.
-TEST_F(TonyDefectsTest, AJobsNameIsNotRunAsACommand) {
+TEST_F(TonyDefectsTest, ShellCharactersInAJobsNameAreNotExecuted) {
   const std::string name = "nightly (ctr); touch " + box_.File("harm") + " & echo '`\"$HOME";
   const Ran ran = Succeeds(One("true", {"tony.application.name=" + name}) + Words{"--json"});
   EXPECT_EQ(Text(ParseJson(ran.out), "/name"), name);

@@ -55,7 +55,7 @@ const TestRow kScenarios[] = {
     // --- A job without roles
 
     // testNullAMRpcClient: the client never reached an application master.
-    {"WaitReturnsTheVerdictAfterTheMasterHasExited",
+    {"TheWaitCommandReturnsTheVerdictAfterTheMasterHasExited",
      {{"submit method-single-node.properties --detach", ""}, {"gone tony-keeper", ""}, {"wait %J", ""}, {"left", ""}}},
 
     // --- The application master dies
@@ -72,7 +72,7 @@ const TestRow kScenarios[] = {
     // --- Parameter servers and workers
 
     // TonY's testPSWorkerTrainingShouldPass
-    {"AWorkerGetsItsEnvironmentVariableAndItsPythonVenv",
+    {"AWorkerGetsTheConfiguredVariableAndPythonVenv",
      {{"submit method-worker-with-venv.properties", ""}, {"left", ""}}},
     // TonY's testPSWorkerTrainingShouldFail
     {"AJobFailsWhenAllItsTasksFail",
@@ -87,7 +87,7 @@ const TestRow kScenarios[] = {
     // --- Frameworks
 
     // TonY's testWorkerTrainingPyTorchShouldPass
-    {"WorkersOfPyTorchFindTheirRanks", {{"submit method-pytorch.properties", ""}, {"left", ""}}},
+    {"EachPyTorchWorkerGetsARankAndTheWorldSizeAsVariables", {{"submit method-pytorch.properties", ""}, {"left", ""}}},
     // TonY's testStandaloneRuntimeModeShouldPass
     {"ASingleStandaloneTaskRuns", {{"submit method-standalone.properties", ""}, {"left", ""}}},
     // testStandaloneRuntimeWithMultiInstancesShouldFail. Unlike TonY, this implementation refuses the job before
@@ -96,7 +96,7 @@ const TestRow kScenarios[] = {
      {{"submit bad-method-standalone-two.properties", "65 && refused && ~standalone && ~1 slave, 1 worker"}}},
     // testTonyHorovodShouldPass, testTonyHorovodWithDebugModeShouldPass, testTonyHorovodDriverCrashShouldFailAndStopAM.
     // To run such a job with another framework would be wrong.
-    {"HorovodIsRefused",
+    {"AJobThatUsesHorovodIsRefused",
      {{"submit bad-method-horovod.properties", "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
       {"submit bad-method-horovod-debug.properties",
        "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
@@ -106,13 +106,13 @@ const TestRow kScenarios[] = {
     // --- Files and TensorBoard
 
     // TonY's testTonyResourcesFlag
-    {"ResourcesAppearUnderTheirNamesAndAreUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
+    {"ResourcesHaveGivenNamesAndMarkedArchivesAreUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
 
     // --- Tasks that decide the verdict
 
     // testTonyClientCallbackHandler: a client that follows a job gets its id, then each task, then the end of each
     // task. TonY reported FINISHED for a ps that it had stopped.
-    {"WaitFollowReportsTheJobIdItsTasksAndTheirEnds",
+    {"TheWaitCommandWithFollowReportsTheJobIdAndEachTask",
      {{"submit method-callback.properties --detach", ""},
       {"wait %J --follow --json",
        "out~{\"schema\":1,\"job\":\"%J\" && out~\"task\":\"ps:0\" && out~\"task\":\"worker:0\""},
@@ -135,19 +135,19 @@ const TestRow kScenarios[] = {
       {"left", ""}}},
 
     // testTonyFinalConfWithNonExistentHDFSClasspath. Our programs use no Java class path, so a wrong path does no harm.
-    {"AMissingClassPathIsIgnored", {{"submit method-hdfs-classpath.properties", ""}, {"left", ""}}},
+    {"AMissingHdfsClassPathIsIgnored", {{"submit method-hdfs-classpath.properties", ""}, {"left", ""}}},
 
     // --- Methods that 0.5.3 added
 
     // testTonyAllocationTimeoutShouldFail: a request that can never be met is refused.
-    {"ARequestForMoreMemoryThanTheMachineHasIsRefused",
+    {"AJobThatRequestsMoreMemoryThanTheMachineHasIsRefused",
      {{"machine {\"memory_mb\":100000}", ""},
       {"submit method-allocation-timeout.properties tony.application.completion-rule=strict",
        "65 && refused && ~20480000 MB && ~100000 MB && ~tony.worker.instances"}}},
     // Resources that other jobs hold: here for a whole gang, in
     // LimitsTest.ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob
     // for a task.
-    {"AGangWithoutContainersFailsAfterTheAllocationTimeout",
+    {"AJobFailsIfItsGangHasNoContainersAfterTheAllocationTimeout",
      {{"machine {\"memory_mb\":4096}", ""},
       {"& submit method-sidecar-crash.properties -shell_env UNTIL=%B/go", ""},
       {"until status %0 --json", "tasks~worker:0 running"},
@@ -167,14 +167,14 @@ const TestRow kScenarios[] = {
        "1 && /verdict/message~role worker continued for more than 1.0 s after chief had ended"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredShouldPass
-    {"WorkersBeyondAnIgnoredDependencyTimeoutAreStoppedAndTheJobSucceeds",
+    {"WorkersThatExceedADependencyTimeoutMarkedIgnoredAreStoppedAndTheJobSucceeds",
      {{"submit method-outlives-group-ignored.properties", "tasks=chief:0 succeeded, worker:0 killed, worker:1 killed"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
-    {"AParameterServerIsStoppedAfterAnIgnoredDependencyTimeoutOfWorkers",
+    {"AParameterServerIsStoppedWhenWorkersExceedADependencyTimeoutMarkedIgnored",
      {{"submit method-outlives-group-ignored-ps.properties", "tasks~ps:0 killed"}, {"left", ""}}},
     // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which also expects a failure despite its name.
-    {"AFailureOfAWorkerThatOutlivesItsChiefFailsTheJob",
+    {"AWorkerThatFailsAfterTheChiefHasEndedFailsTheJob",
      {{"submit method-outlives-group-and-fails.properties --json", "1 && /verdict/message~worker:"}, {"left", ""}}},
 };
 TABLE_TEST(TonyScenariosTest, kScenarios, [](const TestRow& row) { RunScriptWith({}, row, CopyMethods); });
@@ -232,21 +232,21 @@ class TonyMethodTest : public TonyTest {
 };
 
 // TonY's testSingleNodeTrainingShouldPass
-TEST_F(TonyMethodTest, AProgramWithoutRolesSucceeds_NeedsPython) {
+TEST_F(TonyMethodTest, AJobWithoutRolesRunsItsProgramAndSucceeds_NeedsPython) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectSucceeded(box_.Tony(Method("single-node-pass")));
   EXPECT_THAT(Tasks(), ElementsAre("driver:0 succeeded"));
 }
 
 // testSingleNodeTrainingShouldFail. Beyond TonY's test, the exit code of the program is checked.
-TEST_F(TonyMethodTest, AFailingProgramWithoutRolesFailsTheJob_NeedsPython) {
+TEST_F(TonyMethodTest, AFailingProgramFailsAJobWithoutRoles_NeedsPython) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   ExpectFailed(box_.Tony(Method("single-node-fail")), HasSubstr("driver:0"));
   EXPECT_EQ(Number(Status(), "/verdict/exit_code"), 1);
 }
 
 // Beyond TonY's tests: a master that crashes now and then costs no task.
-TEST_F(TonyMethodTest, AnApplicationMasterThatCrashesOnceIsReplacedAndItsTaskRunsOn) {
+TEST_F(TonyMethodTest, AnApplicationMasterThatCrashesIsReplacedAndTheTaskKeepsRunning) {
   const auto client = box_.StartTony(Method("sidecar-crash") + Until("go"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   const pid_t task = UserProcess("worker:0");
@@ -278,7 +278,7 @@ TEST_F(TonyMethodTest, MissedHeartbeatsOfATaskFailTheJob) {
 }
 
 // testPSSkewedWorkerTrainingShouldPass: the gang waits for a late task.
-TEST_F(TonyMethodTest, AGangWaitsForItsSlowestMember) {
+TEST_F(TonyMethodTest, NoTaskOfAGangStartsBeforeTheSlowestTaskHasRegistered) {
   const Installation slow(box_,
                           {{"tony-executor", "case \" $* \" in *' worker:0 '*) until [ -e " + box_.File("go") +
                                                  " ]; do sleep 0.05; done ;; esac\n" + BecomeBuilt("tony-executor")}});
@@ -339,7 +339,7 @@ TEST_F(TonyMethodTest, TheTrainingStageStartsAfterThePrepareStageHasEnded) {
 }
 
 // testTensorBoardPortSetOnlyOnChiefWorker: each task prints its TB_PORT.
-TEST_F(TonyMethodTest, TheChiefAloneHasATensorBoardPort) {
+TEST_F(TonyMethodTest, OnlyTheChiefHasATensorBoardPort) {
   const auto client = box_.StartTony(Method("tb-port") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0"})
     ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText(task, "stdout")) == 1; })) << task;
@@ -350,7 +350,7 @@ TEST_F(TonyMethodTest, TheChiefAloneHasATensorBoardPort) {
 }
 
 // testAttachedTensorboardShouldPass: the sidecar has the port and the folder, and does not decide the end of the job.
-TEST_F(TonyMethodTest, ATensorBoardSidecarHasThePortAndIsStoppedAtTheEndOfTheJob) {
+TEST_F(TonyMethodTest, ATensorBoardSidecarGetsTheTensorBoardPortAndIsStoppedAtTheEndOfTheJob) {
   const auto client = box_.StartTony(Method("attached-tensorboard") + Until("go"));
   for (const char* task : {"chief-0", "ps-0", "worker-0", "worker-1", "tensorboard-0"})
     ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText(task, "stdout")) >= 1; })) << task;

@@ -131,7 +131,7 @@ TEST_F(TriggererTest, AWatcherResumedAfterAMasterRestartDoesNotReplaceTheNewerWa
   ASSERT_TRUE(stalled.Says("/state", "SUCCEEDED"));
 }
 
-TEST_F(TriggererTest, APlannedKillIsDroppedWhenANewerWatcherStarts) {
+TEST_F(TriggererTest, ADelayedKillOfAWatcherIsDroppedWhenANewerWatcherStarts) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -146,7 +146,7 @@ TEST_F(TriggererTest, APlannedKillIsDroppedWhenANewerWatcherStarts) {
   ASSERT_TRUE(taker.Says("/state", "SUCCEEDED"));
 }
 
-TEST_F(TriggererTest, AJobOutlivesTheWatchTimeoutWhileItIsWatchedAndIsAbandonedAfterwards) {
+TEST_F(TriggererTest, AWatchedJobOutlivesItsWatchTimeoutAndIsAbandonedOnceTheWatcherDies) {
   const std::string job = Submit("first", "2");
   const Triggerer triggerer(box_, "WA");
   triggerer.Type(job);

@@ -64,7 +64,7 @@ class WatchTest : public TonyTest {
   int input_ = -1;
 };
 
-TEST_F(WatchTest, ASingleWatchFollowsTenJobsNamedOnItsInput) {
+TEST_F(WatchTest, ASingleWatchCommandFollowsTenJobsNamedOnItsInput) {
   const auto jobs = Submit(10);
   ASSERT_EQ(jobs.size(), 10u);
   const auto watch = WatchByInput();
@@ -98,7 +98,7 @@ TEST_F(WatchTest, ASingleWatchFollowsTenJobsNamedOnItsInput) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, AnEndedJobAddedToAWatchAgainIsReportedAgain) {
+TEST_F(WatchTest, AnEndedJobAddedToAWatchCommandAgainIsReportedAgain) {
   const auto jobs = Submit(1);
   const auto watch = WatchByInput();
   Type(jobs[0]);
@@ -113,7 +113,7 @@ TEST_F(WatchTest, AnEndedJobAddedToAWatchAgainIsReportedAgain) {
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
-TEST_F(WatchTest, WatchFollowsTheJobsOfItsCommandLineUntilAllHaveEnded) {
+TEST_F(WatchTest, TheWatchCommandFollowsTheJobsOfItsCommandLineUntilAllHaveEnded) {
   const auto jobs = Submit(2);
   const auto watch = box_.StartTony({"watch", "--json", jobs[0], jobs[1], "../jobs"});
   ASSERT_TRUE(Says(*watch, jobs[1], "/tasks/0/attempt_state", "running")) << watch->err();
@@ -127,7 +127,7 @@ TEST_F(WatchTest, WatchFollowsTheJobsOfItsCommandLineUntilAllHaveEnded) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, WatchReadsJobsFromAFileOnStandardInput) {
+TEST_F(WatchTest, TheWatchCommandReadsJobIdsFromAFileOnStandardInput) {
   const auto jobs = Submit(1);
   box_.Write("list", "  " + jobs[0] + "  \n\nno-such-job");
   const auto watch = Shell("exec tony watch --json - < list");
@@ -137,12 +137,12 @@ TEST_F(WatchTest, WatchReadsJobsFromAFileOnStandardInput) {
   EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
-TEST_F(WatchTest, AWatchWithoutJobsExitsAtTheEndOfItsInput) {
+TEST_F(WatchTest, AWatchCommandWithoutJobsExitsAtTheEndOfItsInput) {
   const Ran ran = Succeeds({"watch", "--json"});
   EXPECT_THAT(ran.out, IsEmpty());
 }
 
-TEST_F(WatchTest, ASignalEndsTheWatchAndNoJob) {
+TEST_F(WatchTest, ASignalEndsTheWatchCommandButNoJob) {
   const auto jobs = Submit(2);
   const std::pair<int, int> signals[] = {{SIGINT, 130}, {SIGTERM, 143}};
   for (const auto& [signal, exit] : signals) {
@@ -157,7 +157,7 @@ TEST_F(WatchTest, ASignalEndsTheWatchAndNoJob) {
   }
 }
 
-TEST_F(WatchTest, AClosedOutputPipeEndsTheWatchSilently) {
+TEST_F(WatchTest, AClosedOutputPipeEndsTheWatchCommandWithoutAnError) {
   const auto jobs = Submit(1);
   const auto watch =
       Shell("set -o pipefail; tony watch --json " + jobs[0] + " | grep -m1 '\"attempt_state\":\"running\"'");
@@ -167,7 +167,7 @@ TEST_F(WatchTest, AClosedOutputPipeEndsTheWatchSilently) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, ASignalEndsAWatchWhoseOutputPipeIsFull) {
+TEST_F(WatchTest, ASignalEndsAWatchCommandWhoseOutputPipeIsFull) {
   const auto jobs = Submit(1);
   // The answers to 3000 unknown jobs are more than a pipe holds.
   box_.Write("list", [&] {
@@ -191,7 +191,7 @@ TEST_F(WatchTest, ASignalEndsAWatchWhoseOutputPipeIsFull) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, AWatchWithoutJsonPrintsALineForEachChange) {
+TEST_F(WatchTest, AWatchCommandWithoutJsonPrintsALineForEachChange) {
   const auto jobs = Submit(1);
   const auto watch = box_.StartTony({"watch", jobs[0]});
   ASSERT_TRUE(WaitFor([&] { return watch->out().find(jobs[0] + " worker:0 running") != std::string::npos; }))

@@ -22,13 +22,13 @@ const TestRow kYarnClient[] = {
      {{"%C one true tony.scheduler=yarn -src_dir %B",
        "69 && refused && ~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
       {"missing home/staged", ""}}},
-    {"SubmitToYarnPrintsAWarningOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
-    {"AnUnreachableClusterDoesNotHideLocalJobs",
+    {"SubmitToYarnPrintsEachWarningOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
+    {"AnUnreachableYarnClusterDoesNotHideLocalJobs",
      {{"one true --request-id k", ""},
       {"%C list", "69 && out~local- && err~127.0.0.1:1"},
       {"%C find --request-id k", ""},
       {"%C find --request-id unknown", "69"}}},  // the cluster may know the request
-    {"TheLocalQueueIsShownIfAClusterIsUnreachable",
+    {"TheLocalQueueIsShownEvenIfTheYarnClusterIsUnreachable",
      {{"%C list --queue", "69 && out~MB of memory && err~127.0.0.1:1"}, {"list --queue", ""}}},
     {"TheDoctorReportsClusterProblemsAndTheirFixes",
      {{"%C doctor --yarn",
@@ -40,7 +40,7 @@ const TestRow kYarnClient[] = {
        "1 && out~fail  configuration: HADOOP_CONF_DIR is not set && out~-> set HADOOP_CONF_DIR to the folder"}}},
     // The jobs of the cluster stay unknown: a line on standard error reports that, and another line names the restarted
     // job.
-    {"RecoverRestartsLocalJobsIfAClusterIsUnreachable",
+    {"TheRecoverCommandRestartsLocalJobsEvenIfTheYarnClusterIsUnreachable",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"killed", ""},

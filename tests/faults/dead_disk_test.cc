@@ -147,7 +147,7 @@ std::vector<DiskFault> EachMoment() {
   return faults;
 }
 
-TEST(DeadDiskTest, SigtermEndsTheJobAndTheFinalStatusIsWrittenWhenTheDiskRecovers) {
+TEST(DeadDiskTest, SigtermToTheKeeperEndsTheJobAndTheStatusIsWrittenWhenTheDiskRecovers) {
   TryEachMoment([](DyingDisk&) { kill(getpid(), SIGTERM); }, FinalState::kKilled, EachMoment());
 }
 
@@ -156,7 +156,7 @@ TEST(DeadDiskTest, AVerdictThatTheMasterCouldNotWriteIsWrittenWhenTheDiskRecover
 }
 
 // The AM dies before the next AM has its epoch.
-TEST(DeadDiskTest, AJobWhoseMasterDiesFailsAndItsTasksEnd) {
+TEST(DeadDiskTest, AJobOnADeadDiskFailsAndItsTasksEndIfTheMasterDies) {
   TryEachMoment([](DyingDisk& job) { job.KillAm(); }, FinalState::kFailed,
                 {{.nth = 1, .error = EROFS}, {.nth = 1, .error = EIO}});
 }

@@ -40,7 +40,7 @@ void ExpectFirstAndIfDoneSecond(const fs::path& folder, bool done) {
   }
 }
 
-TEST(EndedLogFaultsTest, AnAppendedLineIsWholeAndEarlierLinesAreKept) {
+TEST(EndedLogFaultsTest, AFailedAppendKeepsTheEarlierLines) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Append(Ended("second", 2)); },
                  .look = ExpectFirstAndIfDoneSecond});
@@ -53,7 +53,7 @@ TEST(EndedLogFaultsTest, AFailedRewriteLeavesTheOldOrTheNewLog) {
 }
 
 // After a successful Sync(), gc removes the job's folder.
-TEST(EndedLogFaultsTest, ASyncReportsEveryFault) {
+TEST(EndedLogFaultsTest, ASyncReportsEveryDiskFault) {
   TryEveryFault({.prepare = [](auto& folder) { AppendFirst(folder / "home"); },
                  .call = [](auto& folder) { return EndedLog(folder / "home").Sync(); },
                  .tells_every_fault = true});

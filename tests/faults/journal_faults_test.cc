@@ -36,7 +36,7 @@ void WriteFirst(const fs::path& folder) {
   opened->file->NoteWritten(text.size());
 }
 
-TEST(JournalFaultsTest, ARecordIsAppendedWholeOrCutOffByTheNextWriter) {
+TEST(JournalFaultsTest, ARecordIsAppendedWholeOrRemovedByTheNextWriter) {
   TryEveryFault({.prepare = WriteFirst,
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const auto opened, OpenJournalFile(JournalIn(folder)));
@@ -70,7 +70,7 @@ TEST(JournalFaultsTest, AFailedRewriteLeavesTheOldOrTheNewJournal) {
 }
 
 // Replace() may fail before or after its rename. Later records go to the file that then has the journal's name.
-TEST(JournalFaultsTest, ARecordAppendedAfterAFailedReplaceIsInTheCurrentFile) {
+TEST(JournalFaultsTest, ARecordAppendedAfterAFailedRewriteIsInTheCurrentJournalFile) {
   for (int nth = 1;; ++nth) {
     const TempFolder folder(MemoryFolder());
     WriteFirst(folder.path());

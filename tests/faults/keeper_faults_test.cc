@@ -44,7 +44,7 @@ TEST(ContainerRecordFaultsTest, AnExecutorIsRecordedWithPidAndStartTimeOrNotAtAl
            }});
 }
 
-TEST(ContainerRecordFaultsTest, TheExitOfAContainerIsReadEvenAfterATruncatedLine) {
+TEST(ContainerRecordFaultsTest, TheExitOfAContainerIsReadEvenIfAnEarlierLineIsTruncated) {
   const ContainerExited exited = {kContainer, ExitStatus{ExitStatus::Kind::kExited, 3}, ""};
   TryEveryFault({.prepare = Launch,
                  .call = [&](auto& folder) -> Status {
@@ -62,7 +62,7 @@ TEST(ContainerRecordFaultsTest, TheExitOfAContainerIsReadEvenAfterATruncatedLine
                      }});
 }
 
-TEST(AmDeathFaultsTest, RecordingAnAmDeathKeepsEarlierDeaths) {
+TEST(AmDeathFaultsTest, RecordingAnAmDeathKeepsTheRecordsOfEarlierDeaths) {
   const AmDeath first = {FromMillis(1'700'000'000'000), AmDeath::Kind::kCrashed};
   const AmDeath second = {FromMillis(1'700'000'001'000), AmDeath::Kind::kKilled};
   TryEveryFault({.prepare =

@@ -87,7 +87,7 @@ TEST_F(LedgerFaultsTest, RemovingADeadLedgerEntryKeepsLiveEntries) {
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }
 
-TEST_F(LedgerFaultsTest, AnEntryIsAddedWholeOrNotAtAll) {
+TEST_F(LedgerFaultsTest, ALedgerEntryIsAddedWholeOrNotAtAll) {
   TryEveryFault({.prepare = [](auto& folder) { ASSERT_TRUE(FolderIn(folder).Make().ok()); },
                  .call =
                      [](auto& folder) {

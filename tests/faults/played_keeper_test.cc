@@ -114,7 +114,7 @@ class PlayedSweepTest : public PlayedMachineTest {
   std::vector<pid_t> Leftovers() { return FindLeftovers(ListProcesses(), Scope("/h/jobs/local-1/logs")).pids; }
 };
 
-TEST_F(PlayedSweepTest, ADaemonThatWritesToTheJobsLogsIsALeftover) {
+TEST_F(PlayedSweepTest, ADaemonThatWritesToTheJobsLogsCountsAsALeftoverProcess) {
   AddKeeperAndExecutor();
   machine_.Add(kOther, {.files = {{STDERR_FILENO, "/h/jobs/local-1/logs/worker-0/1/stderr"}}});
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
@@ -122,7 +122,7 @@ TEST_F(PlayedSweepTest, ADaemonThatWritesToTheJobsLogsIsALeftover) {
   EXPECT_THAT(Leftovers(), IsEmpty());
 }
 
-TEST_F(PlayedSweepTest, AProcessWhoseParentIsMissingFromTheListIsLeftToTheNextCheck) {
+TEST_F(PlayedSweepTest, AProcessIsNotALeftoverWhileItsParentIsMissingFromTheProcessList) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.parent = kExecutor});
   machine_.Add(kOther, {.parent = kTask, .files = {{STDOUT_FILENO, "/h/jobs/local-1/logs/worker-0/1/stdout"}}});
@@ -134,7 +134,7 @@ TEST_F(PlayedSweepTest, AProcessWhoseParentIsMissingFromTheListIsLeftToTheNextCh
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
 }
 
-TEST_F(PlayedSweepTest, AProcessWithAnUnreadableEnvironmentIsALeftoverIfTheKeeperIsItsParent) {
+TEST_F(PlayedSweepTest, AProcessWithAnUnreadableEnvironmentIsALeftoverOnlyIfTheKeeperIsItsParent) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.parent = kKeeper, .environment = {"TONY_CONTAINER=local-1/1-1"}});
   machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
@@ -206,12 +206,12 @@ TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsNotSignalled) {
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-TEST_F(PlayedContainersTest, ADaemonWhoseEnvironmentCannotBeReadIsNotSignalledAndCheckedAgain) {
+TEST_F(PlayedContainersTest, ADaemonWithAnUnreadableEnvironmentIsCheckedAgainInsteadOfSignalled) {
   SweepWith({{StrCat(kTask, "/environ"), EMFILE}});
   EXPECT_THAT(Signalled(), IsEmpty());
 }
 
-TEST_F(PlayedContainersTest, AProcessWithAnExecutorsReusedPidIsNotAdopted) {
+TEST_F(PlayedContainersTest, AProcessThatReusesTheExecutorsPidIsNotTakenForTheExecutor) {
   machine_.Reap(kTask);
   At(StrCat("hold ", kExecutor), 1, [&] { machine_.Add(kExecutor, {.start = "900"}); });
   ASSERT_TRUE(containers_.Adopt().ok());
@@ -312,7 +312,7 @@ TEST_F(PlayedCgroupTest, AForkBombIsStoppedBeforeItIsKilled) {
   EXPECT_LT(last, kMost);
 }
 
-TEST_F(PlayedCgroupTest, ACgroupMemberForWhichNoPidfdCanBeOpenedIsRetried) {
+TEST_F(PlayedCgroupTest, KillingACgroupMemberIsRetriedIfNoPidfdCanBeOpened) {
   machine_.Add(kTask, Member());
   machine_.errors[StrCat("hold ", kTask)] = ENOMEM;
   EXPECT_TRUE(KillCgroup(cgroup_.path()));

@@ -72,7 +72,7 @@ TEST_F(PlayedProcessesTest, ATreeOfUnrelatedProcessesWithReusedPidsIsNotSignalle
   }
 }
 
-TEST_F(PlayedProcessesTest, WithoutPidfdsAProcessThatReusesAPidWithAnotherStartTimeIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AProcessWithAReusedPidAndAnotherStartTimeIsNotSignalledWithoutPidfds) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
@@ -82,7 +82,7 @@ TEST_F(PlayedProcessesTest, WithoutPidfdsAProcessThatReusesAPidWithAnotherStartT
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
 
-TEST_F(PlayedProcessesTest, AListedPidReusedByAnotherProcessIsNotSignalled) {
+TEST_F(PlayedProcessesTest, AProcessThatReusesAListedPidIsNotSignalled) {
   machine_.Add(kOther, {});
   machine_.Add(kLate, {});
   const auto seen = ListProcesses();
@@ -121,7 +121,7 @@ TEST_F(PlayedProcessesTest, TheEndOfAProcessIsReportedAlthoughItsPidIsReused) {
 
 // ---- forks during a listing ----
 
-TEST_F(PlayedProcessesTest, AListIncludesTheChildOfAProcessThatExitsDuringTheListing) {
+TEST_F(PlayedProcessesTest, AProcessListIncludesTheChildOfAProcessThatExitsDuringTheListing) {
   machine_.Add(kChild, {.parent = kUs, .environment = {kMark}});
   machine_.Add(kLate, {.parent = 1});  // the kernel's next entry by then
   At(StrCat(kChild, "/stat"), 1, [&] {
@@ -190,7 +190,7 @@ TEST_F(PlayedProcessesTest, AChildOrphanedDuringATreeWalkIsSignalledByTheNextWal
 
 // ---- states of processes ----
 
-TEST_F(PlayedProcessesTest, AProcessWhoseMainThreadHasEndedStillLivesAndHasChildren) {
+TEST_F(PlayedProcessesTest, AProcessWhoseMainThreadHasEndedCountsAsLivingWithItsChildren) {
   machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
   EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
@@ -212,7 +212,7 @@ TEST_F(PlayedProcessesTest, AProcessBlockedInTheKernelIsReportedAsUninterruptibl
 
 // ---- unreadable processes ----
 
-TEST_F(PlayedProcessesTest, AnUnreadableEnvironmentHidesNoOtherProcess) {
+TEST_F(PlayedProcessesTest, AProcessWithAnUnreadableEnvironmentHidesNoOtherProcess) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kOther, {.environment = {kMark}, .user = 4711});
   machine_.Add(kLate, {.environment = {kMark}});
@@ -266,7 +266,7 @@ TEST_F(PlayedProcessesTest, AnUnlistedProcessIsKilledThroughTheListOfItsParentsC
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, WithoutAChildrenFileDescendantsAreFoundByListingProc) {
+TEST_F(PlayedProcessesTest, DescendantsAreFoundByListingProcWithoutAChildrenFile) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.Add(kOther, {});
@@ -337,7 +337,7 @@ TEST_F(PlayedProcessesTest, AFailedReadOfTheStatFileIsNotTakenForTheEndOfTheProc
 
 // ---- resource usage ----
 
-TEST_F(PlayedProcessesTest, UsageSumsAllDescendantsExceptOneThatExitsDuringTheSample) {
+TEST_F(PlayedProcessesTest, ResourceUsageIsTheSumOfAllDescendantsThatLiveThroughTheSample) {
   const executor::UsageSampler sampler;
   const int64_t page = sysconf(_SC_PAGESIZE), ticks = sysconf(_SC_CLK_TCK);
   machine_.Add(kChild, {.parent = kUs, .threads = 2, .ticks = 3 * ticks, .pages = 10});

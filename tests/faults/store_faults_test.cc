@@ -172,7 +172,7 @@ TEST(JobStoreFaultsTest, AJobIsCreatedWholeOrNotAtAll) {
                      }});
 }
 
-TEST(JobStoreFaultsTest, AJobIsFoundOrTheReadFails) {
+TEST(JobStoreFaultsTest, AnExistingJobIsFoundOrTheReadFails) {
   TryEveryFault(
       {.prepare =
            [](auto& folder) { ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok()); },
@@ -236,7 +236,7 @@ void MakeRequestWithJob(const fs::path& folder) {
   ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
 }
 
-TEST(RequestFaultsTest, AReadRequestRecordNamesItsJobOrTheReadFails) {
+TEST(RequestFaultsTest, ARequestRecordIsReadWithItsJobOrTheReadFails) {
   TryEveryFault({.prepare = MakeRequestWithJob, .call = [](auto& folder) -> Status {
                    const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
                    if (!record.ok()) return record.error();
@@ -245,7 +245,7 @@ TEST(RequestFaultsTest, AReadRequestRecordNamesItsJobOrTheReadFails) {
                  }});
 }
 
-TEST(RequestFaultsTest, ASweepKeepsTheRequestRecordOfAnExistingJob) {
+TEST(RequestFaultsTest, ASweepOfRequestRecordsKeepsTheRecordOfAnExistingJob) {
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare = MakeRequestWithJob,
                  .call = [&](auto& folder) -> Status {
@@ -308,7 +308,7 @@ TEST(EntryFaultsTest, ADamagedStagedEntryStaysUntilASoundEntryReplacesIt) {
                      }});
 }
 
-TEST(EntryFaultsTest, ASweepKeepsStagedEntriesThatAreInUse) {
+TEST(EntryFaultsTest, ASweepOfStagedEntriesKeepsEntriesThatAreInUse) {
   const auto find_kept = []() -> Result<std::set<std::string>> { return std::set<std::string>{"entry"}; };
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare =
@@ -348,7 +348,7 @@ TEST(CheckpointHolderFaultsTest, AFailedTakeoverLeavesTheCheckpointFolderWithIts
                      }});
 }
 
-TEST(CheckpointHolderFaultsTest, ASweepKeepsTheRecordThatAnExistingJobHoldsACheckpointFolder) {
+TEST(CheckpointHolderFaultsTest, ASweepKeepsTheHolderRecordOfAJobThatStillExists) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());

@@ -10,7 +10,7 @@ class MasterPowerCutTest : public ApplicationMasterTest {
   RecordedDisk disk_{records_.place()};
 };
 
-TEST_F(MasterPowerCutTest, TheEndOfAJobSurvivesAPowerCutOnceReportedToAClient) {
+TEST_F(MasterPowerCutTest, AVerdictReportedToAClientSurvivesAPowerCut) {
   journal_.WriteAll();
   const auto killed = Kill();
   journal_.WriteAll();

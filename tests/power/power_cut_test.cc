@@ -57,7 +57,7 @@ class PowerCutTest : public testing::Test {
   RecordedDisk disk_{temp_.path()};
 };
 
-TEST_F(PowerCutTest, ARequestRecordSurvivesUndamaged) {
+TEST_F(PowerCutTest, ARequestRecordSurvivesAPowerCutUndamaged) {
   const LocalRequestIndex index(home_);
   ASSERT_TRUE(index.Write(request_id_, {.newest_number = 1}).ok());
   disk_.Promise("first");
@@ -67,7 +67,7 @@ TEST_F(PowerCutTest, ARequestRecordSurvivesUndamaged) {
       [](const PowerCut& cut) { EXPECT_GE(NumberIn(cut), static_cast<int64_t>(cut.promised.size())) << cut.point; });
 }
 
-TEST_F(PowerCutTest, ARequestRecordSurvivesInFoldersThatWereNotSynced) {
+TEST_F(PowerCutTest, ARequestRecordSurvivesAPowerCutInFoldersThatWereCreatedWithoutSync) {
   const fs::path folder = home_ / "requests" / Sha256Hex(request_id_.value);
   ASSERT_TRUE(MakeFolder(folder).ok());
   ASSERT_TRUE(
@@ -77,7 +77,7 @@ TEST_F(PowerCutTest, ARequestRecordSurvivesInFoldersThatWereNotSynced) {
   disk_.ForEachCut([](const PowerCut& cut) { EXPECT_TRUE(NumberIn(cut) == 2 || cut.promised.empty()) << cut.point; });
 }
 
-TEST_F(PowerCutTest, TheRevocationOfAnOwnerSurvives) {
+TEST_F(PowerCutTest, TheRevocationOfAnOwnerSurvivesAPowerCut) {
   const OwnerToken owner{"owner"};
   ASSERT_TRUE(LocalRequestIndex(home_).Revoke(request_id_, owner, now_).ok());
   disk_.Promise("revoked");
@@ -88,7 +88,7 @@ TEST_F(PowerCutTest, TheRevocationOfAnOwnerSurvives) {
   });
 }
 
-TEST_F(PowerCutTest, AJobSurvivesWholeOrNotAtAll) {
+TEST_F(PowerCutTest, ANewJobIsEitherCompleteOrAbsentAfterAPowerCut) {
   const JobRecords created = CreateJob();
   disk_.Promise("created");
   disk_.ForEachCut([&](const PowerCut& cut) {
@@ -107,7 +107,7 @@ TEST_F(PowerCutTest, AJobSurvivesWholeOrNotAtAll) {
 }
 
 // Before a job's end the only promise is that the job can be found to be lost.
-TEST_F(PowerCutTest, VerdictAndAcknowledgementSurviveAndAJobWithoutAVerdictIsReportedAsLost) {
+TEST_F(PowerCutTest, VerdictAndAcknowledgementOfAJobSurviveAPowerCut) {
   const JobRecords records = CreateJob();
   disk_.Promise("created");
   JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
@@ -132,7 +132,7 @@ TEST_F(PowerCutTest, VerdictAndAcknowledgementSurviveAndAJobWithoutAVerdictIsRep
   });
 }
 
-TEST_F(PowerCutTest, TheVerdictOfALostJobSurvives) {
+TEST_F(PowerCutTest, TheVerdictOfALostJobSurvivesAPowerCut) {
   const JobRecords records = CreateJob();
   ASSERT_TRUE(EndLostJob(records).ok());
   disk_.Promise("settled");
@@ -143,7 +143,7 @@ TEST_F(PowerCutTest, TheVerdictOfALostJobSurvives) {
   });
 }
 
-TEST_F(PowerCutTest, AJobRemovedByGcStaysInTheHistory) {
+TEST_F(PowerCutTest, AJobRemovedByGcIsStillInTheHistoryAfterAPowerCut) {
   const JobRecords records = CreateJob();
   const JobStatus ended = {.job = records.job(),
                            .state = "SUCCEEDED",
@@ -177,7 +177,7 @@ class JournalPowerCutTest : public PowerCutTest {
   const std::string path_ = temp_.path() / "journal";
 };
 
-TEST_F(JournalPowerCutTest, TheEndOfAJobSurvivesInItsJournal) {
+TEST_F(JournalPowerCutTest, TheEndOfAJobInTheJournalSurvivesAPowerCut) {
   EventLoop loop;
   auto opened = am::LocalJournal::Open(loop, path_);
   ASSERT_TRUE(opened.ok());
@@ -194,7 +194,7 @@ TEST_F(JournalPowerCutTest, TheEndOfAJobSurvivesInItsJournal) {
       [](const PowerCut& cut) { EXPECT_TRUE(Decisions(cut).size() == 2 || cut.promised.empty()) << cut.point; });
 }
 
-TEST_F(JournalPowerCutTest, ARewrittenJournalHasItsOldOrItsNewContent) {
+TEST_F(JournalPowerCutTest, AJournalHasEitherItsOldOrItsNewContentAfterAPowerCutDuringARewrite) {
   const auto text = [this](int count) {
     std::string records = EncodeHeader();
     for (int i = 0; i < count; ++i) records += EncodeRecord(ToJson(Decision{now_, JobAccepted{}}));
@@ -211,7 +211,7 @@ TEST_F(JournalPowerCutTest, ARewrittenJournalHasItsOldOrItsNewContent) {
 }
 
 // An entry that has its final name is trusted from then on, and a job refers to its entries.
-TEST_F(PowerCutTest, AStagedFileSurvivesWholeOnceItsJobIsCreated) {
+TEST_F(PowerCutTest, AStagedFileIsCompleteAfterAPowerCutOnceItsJobIsCreated) {
   const EntryStore::Maker maker{.make = [](const fs::path& entry) -> Status {
     TRY(MakeFolder(entry / "lib"));
     return WriteNewFile(entry / "lib/a.py", "content", /*durable=*/false);
@@ -227,7 +227,7 @@ TEST_F(PowerCutTest, AStagedFileSurvivesWholeOnceItsJobIsCreated) {
   });
 }
 
-TEST_F(PowerCutTest, StoredProgramsWithAManifestAreComplete) {
+TEST_F(PowerCutTest, StoredProgramsWithAManifestAreCompleteAfterAPowerCut) {
   const TempFolder installed;
   const fs::path program = installed.path() / "tony-am";
   std::ofstream(program) << "#!/bin/sh\n";
@@ -243,7 +243,7 @@ TEST_F(PowerCutTest, StoredProgramsWithAManifestAreComplete) {
   });
 }
 
-TEST_F(PowerCutTest, TheRecordOfTheJobThatHoldsACheckpointFolderSurvives) {
+TEST_F(PowerCutTest, TheHolderRecordOfACheckpointFolderSurvivesAPowerCut) {
   ASSERT_TRUE(TakeCheckpointFolder(home_, "/checkpoints", {"job"}).ok());
   disk_.Promise("taken");
   disk_.ForEachCut([](const PowerCut& cut) {

@@ -39,11 +39,11 @@ std::vector<Seen>::iterator Restarted(History& history) {
   });
 }
 
-TEST(HistoryCheckerRestartTest, ACorrectHistoryHasNoComplaint) {
+TEST(HistoryCheckerRestartTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, Right()), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartWithAWrongScopeChargeBackOffOrTaskListIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartWithAWrongScopeBudgetBackOffOrTaskListIsNoticed) {
   using Decided = RestartDecided;
   ExpectNoticedIf<Decided>([](Decided& d) { d.scope = RestartScope::kJob; }, "of a job, not of a gang");
   ExpectNoticedIf<Decided>([](Decided& d) { d.charged = false; }, "is charged to the wrong budget");
@@ -67,7 +67,7 @@ TEST(HistoryCheckerRestartTest, AMissingRestartDespiteARemainingBudgetIsNoticed)
   ExpectNoticed(history, "worker:1#1 has to start again");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartBeforeItsBackOffOrBeforeItsTasksHaveEndedIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartBeforeTheBackOffOrTheTasksHaveEndedIsNoticed) {
   ExpectNoticedIf<RestartDecided>([](RestartDecided& d) { d.not_before += Duration(1'000); },
                                   "before its back-off was over");
   History history = Right();
@@ -97,7 +97,7 @@ TEST(HistoryCheckerRestartTest, ARestartWithWrongAttemptNumbersOrContainersIsNot
   ExpectNoticedIf<Began>([](Began& d) { d.number = 7; }, "began and was not decided");
 }
 
-TEST(HistoryCheckerRestartTest, ContainersReturnedBeforeOrAfterTheGangHoldAreNoticed) {
+TEST(HistoryCheckerRestartTest, AGangThatReturnsItsContainersTooEarlyOrTooLateIsNoticed) {
   const Plan plan = PlanOf(
       "worker*2 pytorch gang=1 checkpoints=3 yarn hold=20s, all runs 8s granted 30s, worker:0 saves 1s, worker:1 first "
       "runs 5500ms fails 3, at 31s kill-executor worker:0");
@@ -145,7 +145,7 @@ TEST(HistoryCheckerRestartTest, ACheckpointOverwrittenBeforeItIsJournalledCauses
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, history), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, RestartsBeyondTheLimitWithoutProgressAreNoticed) {
+TEST(HistoryCheckerRestartTest, MoreRestartsWithoutProgressThanTheLimitAllowsAreNoticed) {
   Plan plan = PlanOf(
       "worker*1 task=9 checkpoints=3, all runs 1s, worker:0 first runs 100ms fails 3 first runs 100ms fails 3 first "
       "runs "
@@ -192,7 +192,7 @@ TEST(HistoryCheckerRestartTest, AStopCommandWithoutAJournalledDecisionIsNoticed)
   ExpectNoticed(history, "worker:0#2 is told to stop, which is not in the journal");
 }
 
-TEST(HistoryCheckerRestartTest, AStopThatWasNeverWrittenIsNoticedIfTheTaskWasSignalled) {
+TEST(HistoryCheckerRestartTest, AStopThatWasNeverJournalledIsNoticedOnlyIfTheTaskWasSignalled) {
   History history = Right();
   const auto place = Restarted(history) - history.events().begin();
   InsertBefore(history, history.events().begin() + place, JournalStuck{{1}, true});
@@ -206,7 +206,7 @@ TEST(HistoryCheckerRestartTest, AStopThatWasNeverWrittenIsNoticedIfTheTaskWasSig
   ExpectNoticed(history, complaint);
 }
 
-TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatOverlapBeyondTheBoundAreNoticed) {
+TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatOverlapLongerThanAllowedAreNoticed) {
   const auto with = [](Duration overlap) {
     History history = Right();
     history.bounds.overlap = overlap;
@@ -244,7 +244,7 @@ TEST(HistoryCheckerRestartTest, AnAttemptDeclaredLostTooEarlyOrWhileItRunsIsNoti
   ExpectComplaint(plan, runs, "is given up, but its process runs");
 }
 
-TEST(HistoryCheckerRestartTest, AProcessThatRunsLongAfterItsAttemptWasGivenUpIsNoticed) {
+TEST(HistoryCheckerRestartTest, AProcessThatRunsLongAfterItsAttemptWasDeclaredLostIsNoticed) {
   const Plan plan = PlanOf("worker*1, all runs 100s, at 5s lie-about worker:0 90s");
   History history = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");
@@ -264,7 +264,7 @@ TEST(HistoryCheckerRestartTest, AnAmThatRenewsItsLeaseWithoutItsArbiterIsNoticed
   ExpectComplaint(plan, history, "has lost its arbiter, yet it renewed its lease");
 }
 
-TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpALivingAmIsNoticed) {
+TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpOnALivingAmIsNoticed) {
   History history = Right();
   InsertBefore(history, First<StatusWritten>(history),
                KeeperGaveUp{{FinalState::kFailed, OutcomeClass::kInfra, "", {}, {}, {}, {}}});
@@ -279,7 +279,7 @@ TEST(HistoryCheckerRestartTest, AnIgnoredJobTimeoutIsNoticed) {
   ExpectComplaint(limited, history, "a time limit is ignored");
 }
 
-TEST(HistoryCheckerRestartTest, WrittenDecisionsCutFromTheJournalAreNoticed) {
+TEST(HistoryCheckerRestartTest, TheRemovalOfWrittenDecisionsFromTheJournalIsNoticed) {
   History history = Right();
   const size_t size = FirstOf<JournalWritten>(history).bytes.size();
   InsertBefore(history, Restarted(history), JournalCutBack{{1}, size});

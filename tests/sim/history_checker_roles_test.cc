@@ -18,7 +18,7 @@ class StagedHistoryTest : public testing::Test {
   History history_ = RightHistory(plan_);
 };
 
-TEST_F(StagedHistoryTest, ACorrectHistoryHasNoComplaint) {
+TEST_F(StagedHistoryTest, TheCheckerAcceptsACorrectHistory) {
   RewriteJournal(history_, [](std::vector<Decision>&) {});
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
@@ -68,12 +68,12 @@ class DependentHistoryTest : public testing::Test {
   History history_ = RightHistory(plan_);
 };
 
-TEST_F(DependentHistoryTest, ACorrectHistoryHasNoComplaint) {
+TEST_F(DependentHistoryTest, TheCheckerAcceptsACorrectHistory) {
   RewriteJournal(history_, [](std::vector<Decision>&) {});
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
 
-TEST_F(DependentHistoryTest, ARoleRequestedBeforeTheRolesItWaitsForSucceededIsNoticed) {
+TEST_F(DependentHistoryTest, ARoleThatIsRequestedBeforeTheRolesItDependsOnSucceedIsNoticed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     if (d.attempts.front().task == (TaskId{"data", 0})) d.attempts.push_back({(TaskId{"worker", 0}), 1});
   });
@@ -87,7 +87,7 @@ TEST_F(DependentHistoryTest, ARequestForOnlySomeTasksOfARoleIsNoticed) {
   ExpectComplaint("containers were asked for whose turn it is not, or not for all others");
 }
 
-TEST_F(DependentHistoryTest, AGangRestartThatIncludesAnEarlierSucceededRoleIsNoticed) {
+TEST_F(DependentHistoryTest, AGangRestartThatIncludesASucceededPrerequisiteRoleIsNoticed) {
   plan_ = PlanOf(
       "data*1 ps*1:untracked worker*2:waits=data pytorch gang=1, data:0 runs 1s, ps:0 runs 100s, worker:0 first fails "
       "1");
@@ -122,13 +122,13 @@ TEST(CompletionScenarioTest, AToleratedFailureThatShouldFailTheJobIsNoticed) {
   ExpectComplaint(plan, history, "although the job has to stop");
 }
 
-TEST(CompletionScenarioTest, ARoleNotStoppedAfterMinSucceededSuccessesIsNoticed) {
+TEST(CompletionScenarioTest, ARoleThatIsNotStoppedAfterItReachesMinSucceededIsNoticed) {
   History history = RightHistory(PlanOf(kShardsPlan));
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<RoleFinished>); });
   ExpectComplaint(PlanOf(kShardsPlan), history, "although enough of shard have succeeded");
 }
 
-TEST(CompletionScenarioTest, ARoleStoppedBeforeMinSucceededSuccessesIsNoticed) {
+TEST(CompletionScenarioTest, ARoleThatIsStoppedBeforeItReachesMinSucceededIsNoticed) {
   Plan plan = PlanOf(kShardsPlan);
   const History history = RightHistory(plan);
   plan.spec.roles[1].min_succeeded = 3;
@@ -158,7 +158,7 @@ TEST(ProcessesHistoryTest, ASuccessDespiteAFailedProcessIsNoticed) {
   ExpectComplaint(plan, history, "did not succeed");
 }
 
-TEST(ProcessesHistoryTest, AnAttemptEndReportedWhileOneOfItsProcessesRunsIsNoticed) {
+TEST(ProcessesHistoryTest, AnAttemptThatReportsItsEndWhileAProcessStillRunsIsNoticed) {
   const Plan plan = PlanOf(kFailingProcess);
   History history = RightHistory(plan);
   const auto killed = std::ranges::find_if(history.events(), [](const Seen& seen) {

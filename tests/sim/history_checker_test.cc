@@ -24,7 +24,7 @@ void ExpectComplaint(const History& history, const std::string& text) {
   sim::ExpectComplaint(ThePlan(), history, text);
 }
 
-TEST(HistoryCheckerTest, ACorrectHistoryHasNoComplaint) {
+TEST(HistoryCheckerTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_EQ(Join(HistoryChecker::Check(ThePlan().spec, RightHistory()), "\n"), "");
 }
 
@@ -50,14 +50,14 @@ TEST(HistoryCheckerTest, AProcessThatRunsAfterTheEndOfTheJobIsNoticed) {
   ExpectComplaint(history, "runs after the end of the job");
 }
 
-TEST(HistoryCheckerTest, AStartBeforeTheGangHasFormedIsNoticed) {
+TEST(HistoryCheckerTest, AProcessStartedBeforeTheGangHasFormedIsNoticed) {
   History history = RightHistory();
   const Event start = First<ProcessStarted>(history)->event;
   InsertBefore(history, First<JournalWritten>(history), start);
   ExpectComplaint(history, "started before the gang had formed");
 }
 
-TEST(HistoryCheckerTest, AStopForNoReasonIsNoticed) {
+TEST(HistoryCheckerTest, ATaskStoppedForNoReasonIsNoticed) {
   History history = RightHistory();
   const ProcessStarted start = FirstOf<ProcessStarted>(history);
   InsertBefore(history, First<ProcessEnded>(history), ProcessSignalled{start.attempt, start.pid, 15});

@@ -45,7 +45,7 @@ TEST(RequestSimTest, ASeedAlwaysGivesTheSameRun) {
 }
 
 // Runs that never show an end, an answer or a cause would prove little about it.
-TEST(RequestSimTest, TheSeedsCoverEverySubmitEndKillAnswerAndEndCause) {
+TEST(RequestSimTest, TheSeedsCoverEverySubmitResultKillAnswerAndCauseOfAJobEnd) {
   std::set<SubmitEnd> ends;
   std::set<KillAnswer> answers;
   std::set<EndCause> causes;
@@ -95,10 +95,10 @@ const FlawRow kRequestFlaws[] = {
      RequestFlaw::kGivesNothingUp,
      {"the request id does not find it"}},
     {"TheCheckerDetectsASubmitThatMissesALateRevocation", RequestFlaw::kOverlooksRevocation, {"was in vain"}},
-    {"TheCheckerDetectsASubmitThatKillsBeforeItRecordsItsNumber",
+    {"TheCheckerDetectsASubmitThatKillsAJobBeforeItRecordsItsOwnNumber",
      RequestFlaw::kRaisesNoNumber,
      {"a job was killed for number"}},
-    {"TheCheckerDetectsASubmitThatCreatesItsJobBeforeItsRecord",
+    {"TheCheckerDetectsASubmitThatCreatesItsJobBeforeItsRequestRecord",
      RequestFlaw::kRecordsAfterCreate,
      {"does not find it"}},
     {"TheCheckerDetectsASubmitThatDoesNotWaitForTheOldJobsLastProcess", RequestFlaw::kSeesAllGone, {"still runs"}},
@@ -106,31 +106,31 @@ const FlawRow kRequestFlaws[] = {
     {"TheCheckerDetectsASubmitThatReplacesAJobWithoutAKill",
      RequestFlaw::kReplacesWithoutKill,
      {"may still be started"}},
-    {"TheCheckerDetectsASubmitThatDoesNotRecordItsDigest",
+    {"TheCheckerDetectsASubmitThatDoesNotRecordTheDigestOfItsProgram",
      RequestFlaw::kRecordsNoDigest,
      {"its digest is not recorded"}},
-    {"TheCheckerDetectsASubmitThatAdoptsAnotherRunsResult",
+    {"TheCheckerDetectsASubmitThatReturnsTheResultOfAnotherRun",
      RequestFlaw::kOverlooksRun,
      {"it is the result of another run"}},
-    {"TheCheckerDetectsASubmitThatDoesNotRecordItsRun", RequestFlaw::kRecordsNoRun, {"its run is not recorded"}},
-    {"TheCheckerDetectsASubmitThatAdoptsAnotherProgramsJob",
+    {"TheCheckerDetectsASubmitThatDoesNotRecordItsRunId", RequestFlaw::kRecordsNoRun, {"its run is not recorded"}},
+    {"TheCheckerDetectsASubmitThatReusesTheJobOfAnotherProgram",
      RequestFlaw::kOverlooksDigest,
      {"it runs something else", "it was made of something else"}},
-    {"TheCheckerDetectsAFirstTryThatAdoptsAConsumedResult",
+    {"TheCheckerDetectsAFirstTryThatReturnsAConsumedResult",
      RequestFlaw::kOverlooksAck,
      {"its result was consumed before"}},
-    {"TheCheckerDetectsALaterTryThatReplacesTheExistingJob",
+    {"TheCheckerDetectsARetryThatReplacesTheExistingJob",
      RequestFlaw::kTakesAllForFirst,
      {"it may not replace that job", "has succeeded"}},
-    {"TheCheckerDetectsAFirstTryThatIsTreatedAsALaterOne", RequestFlaw::kTakesAllForLater, {"it runs something else"}},
+    {"TheCheckerDetectsAFirstTryThatIsTreatedAsARetry", RequestFlaw::kTakesAllForLater, {"it runs something else"}},
     {"TheCheckerDetectsAManualSubmitThatReplacesARunningJob",
      RequestFlaw::kTakesPersonForFirst,
      {"it may not replace that job"}},
-    {"TheCheckerDetectsAKillThatSearchesBeforeItRevokes", RequestFlaw::kRevokesLast, {"was in vain"}},
+    {"TheCheckerDetectsAKillThatFindsTheJobBeforeItRevokesTheRequest", RequestFlaw::kRevokesLast, {"was in vain"}},
     {"TheCheckerDetectsAnAmThatIgnoresTheConditionOfAKill",
      RequestFlaw::kIgnoresFence,
      {"its condition does not hold"}},
-    {"TheCheckerDetectsAnAmThatExecutesAVoidPlannedKill", RequestFlaw::kForgetsToVoid, {"the planned kill is void"}},
+    {"TheCheckerDetectsAnAmThatExecutesACancelledKill", RequestFlaw::kForgetsToVoid, {"the planned kill is void"}},
     {"TheCheckerDetectsAnAmThatDoesNotReadItsKillRequests", RequestFlaw::kForgetsRequests, {"it was killed before"}},
 };
 TABLE_TEST(RequestFlawTest, kRequestFlaws, [](const FlawRow& row) {

@@ -11,10 +11,10 @@ namespace {
 
 const TestRow kRestarts[] = {
     // ---- ends of tasks
-    {"ATaskThatFailsStartsAgainAloneInItsExecutor",
+    {"AFailedTaskRestartsAloneInItsExecutor",
      {{"worker*2 task=1, all runs 1500ms, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 1 starts of worker:0; 2 starts of worker:1; 2 containers; 1 begun"}}},
-    {"AGangStartsAgainInItsExecutorsAsTheNextGeneration",
+    {"AGangRestartsAsTheNextGenerationInTheSameExecutors",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 3 containers; 6 starts; last worker:0 generation 2"}}},
     {"ASidecarThatOutlivesGangRestartsKeepsRunningDuringARestart",
@@ -37,7 +37,7 @@ const TestRow kRestarts[] = {
     {"AGangKeepsItsContainersWhileItWaitsForAReplacementContainer",
      {{"worker*3 pytorch gang=1 yarn hold=12s, all runs 20s granted 10s, at 15s kill-executor worker:0",
        "SUCCEEDED success; 4 containers; 1 restart_decided"}}},
-    {"AGangReturnsItsContainersAfterTheGangHoldDespiteAnAmCrashAtAnyStep",
+    {"AGangReturnsItsContainersAfterTheHoldTimeoutDespiteAnAmCrashAtAnyStep",
      {{"worker*3 pytorch gang=1 yarn hold=4s, all runs 20s granted 10s, at 15s kill-executor worker:0",
        "6 containers; last worker:1 attempt 3; 2 restart_decided; restart 2 job; SUCCEEDED success everywhere"}}},
     {"ACheckpointSearchSurvivesAnAmCrashAtAnyStep",
@@ -61,7 +61,7 @@ const TestRow kRestarts[] = {
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s deaf leaves-children, worker:1 first runs "
        "500ms fails 3",
        "SUCCEEDED success; 2 starts of worker:1; 3 containers"}}},
-    {"AnOldAttemptOnANodeThatReturnsIsRejectedAndStopped",
+    {"AnOldAttemptIsRejectedAndStoppedWhenItsLostNodeReturns",
      {{"worker*2 pytorch gang=1, all runs 100s, at 1s lose worker:0 150s", "SUCCEEDED success; 2 starts of worker:0"}}},
     {"ATaskOnANodeLostDuringAGangRestartIsReplaced",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
@@ -70,7 +70,7 @@ const TestRow kRestarts[] = {
       {"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
        "fails 3, at {510|530|560|1000}ms lose worker:0 30s dies",
        "SUCCEEDED success"}}},
-    {"ASecondFailureDuringARestartIsNotChargedAgain",
+    {"ASecondFailureDuringARestartUsesNoFurtherRestartBudget",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 2s, worker:1 first runs 500ms fails "
        "3, worker:2 first runs 1s fails 4 obeys 5s",
        "SUCCEEDED success; 1 restart_decided"}}},
@@ -89,17 +89,17 @@ const TestRow kRestarts[] = {
       {"worker*1 task=5, all runs 1500ms, worker:0 first runs 500ms fails 194",
        "FAILED user_error; 1 starts of worker:0"}}},
     // ---- schedulers and executors
-    {"AFalselyReportedContainerEndCausesAtMostTheAllowedOverlapOfProcesses",
+    {"AFalselyReportedContainerEndLetsProcessesOverlapOnlyAsLongAsAllowed",
      {{"worker*2 pytorch, all runs 30s, at 5s lie-about worker:0 {100ms|5s|20s}", "SUCCEEDED success"}}},
-    {"ATaskOnALostNodeRunsOnWhileItSendsHeartbeats",
+    {"ATaskOnANodeReportedLostKeepsRunningWhileItsExecutorSendsHeartbeats",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0", "SUCCEEDED success; 1 starts of worker:0"}}},
-    {"ASilentTaskOnALostNodeIsReplacedAfterItsExecutorHasEndedIt",
+    {"ASilentTaskOnALostNodeIsReplacedAfterItsExecutorHasEndedTheTask",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0, at 5s cut worker:0 300s store",
        "SUCCEEDED success; 2 starts of worker:0"}}},
     {"AnExecutorThatCannotBeginTheNextAttemptIsReplaced",
      {{"worker*2 pytorch gang=1, all runs 1500ms, worker:0 cannot-begin, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 3 containers"}}},
-    {"ContainersThatEndAtOnceAreReplacedUntilAContainerRuns",
+    {"ContainersThatExitImmediatelyAreReplacedUntilAContainerRuns",
      {{"worker*2 pytorch, all runs 1500ms, worker:1 launches-fail 3", "SUCCEEDED success"}}},
     {"AContainerThatEndsByOomBeforeItsExecutorRegisteredFailsTheJob",
      {{"worker*2 pytorch, all runs 1500ms, worker:0 launched 500ms, at 300ms end worker:0 oom", "FAILED oom"}}},

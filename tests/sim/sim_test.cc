@@ -50,7 +50,7 @@ TEST(SimTest, ASeedAlwaysGivesTheSameRun) {
   }
 }
 
-TEST(SimTest, SeedsGiveDifferentRuns) {
+TEST(SimTest, DifferentSeedsGiveDifferentRuns) {
   World one(PlanFor(1), Flaw::kNone, /*with_trace=*/true);
   one.Run();
   World two(PlanFor(2), Flaw::kNone, /*with_trace=*/true);
@@ -61,7 +61,7 @@ TEST(SimTest, SeedsGiveDifferentRuns) {
 // A gang restarts before it has ever formed: the seeds of a test are too few to bring this.
 constexpr char kEarlyRestart[] = "worker*2 lost=0 gang=1, worker:0 launches-fail 1, worker:1 granted 5s";
 
-TEST(SimTest, TheSeedsTakeEveryRowOfEveryTransitionTable) {
+TEST(SimTest, TheSeedsCoverEveryRowOfEveryTransitionTable) {
   constexpr uint64_t kEnough = 2000;
   Coverage coverage;
   EXPECT_EQ(Join(ComplaintsAbout(PlanOf(kEarlyRestart), Flaw::kNone, &coverage), "\n"), "");

@@ -24,7 +24,7 @@ TEST(OwnClockTest, AClockWithADriftOf10000PpmGainsOnePercent) {
   EXPECT_EQ(clock.TruthAfter(kBegan, Duration(101'000)), kBegan + Duration(100'000));
 }
 
-TEST(OwnClockTest, TruthAtReturnsTheFirstMomentAtWhichTheClockShowsATime) {
+TEST(OwnClockTest, TruthAtReturnsTheFirstTrueTimeAtWhichAClockShowsAGivenTime) {
   for (const int64_t drift : {-10'000, -37, 0, 99, 10'000}) {
     const OwnClock clock(kBegan, Duration(17), drift);
     for (int64_t own = 1; own < 3'000; own += 7) {
@@ -41,14 +41,14 @@ TEST(RandomTest, ASeedGivesTheSameNumbersOnEveryPlatform) {
   EXPECT_EQ(random.Next(), 9600361134598540522u);
 }
 
-TEST(RandomTest, BothEndsOfARangeArePossible) {
+TEST(RandomTest, ARandomRangeIncludesBothEnds) {
   Random random(7);
   std::set<int64_t> seen;
   for (int i = 0; i < 100; ++i) seen.insert(random.Between(-1, 2));
   EXPECT_EQ(seen, (std::set<int64_t>{-1, 0, 1, 2}));
 }
 
-TEST(RandomTest, AForkDoesNotChangeTheNextDrawsOfItsParent) {
+TEST(RandomTest, DrawsFromAForkDoNotChangeTheNextDrawsOfTheParentGenerator) {
   Random one(7);
   Random other(7);
   one.Fork();

@@ -44,7 +44,7 @@ TEST_F(SharedHomeTest, EachUserHasAPrivateFolderForJobsInASharedHome_NeedsRoot) 
   }
 }
 
-TEST_F(SharedHomeTest, AForeignEntryInPlaceOfAUsersFolderIsRefusedAndItsOwnerNamed_NeedsRoot) {
+TEST_F(SharedHomeTest, TheErrorNamesTheOwnerOfAForeignEntryInPlaceOfAUsersFolder_NeedsRoot) {
   const fs::path place = FolderOf(*alice_), trap = mallory_->temporary() / "trap";
   const std::string culprit = "uid " + std::to_string(mallory_->uid());
   const std::vector<std::pair<std::string, std::string>> traps = {

@@ -130,7 +130,7 @@ class ImpersonationTest : public MasterTest {
   std::string token_, url_;
 };
 
-TEST_F(ImpersonationTest, AnotherUserCannotTakePortOrSocketDuringFiftyDeathsOfMasterOrKeeper) {
+TEST_F(ImpersonationTest, AnotherUserCannotTakeAJobsPortOrSocketDuringFiftyRestartsOfMasterOrKeeper) {
   const OtherUser stranger;
   const fs::path stop = Stop(stranger);
   const auto at_port = stranger.StartCall([=, port = PortOf(url_)] { return TakePort(port, stop); });
@@ -154,7 +154,7 @@ TEST_F(ImpersonationTest, AnotherUserCannotTakePortOrSocketDuringFiftyDeathsOfMa
 }
 
 // A waiting client, an executor and a person with a new link, while an impostor listens at the old port.
-TEST_F(ImpersonationTest, AnImpostorAtTheFreedPortReceivesNoSecret) {
+TEST_F(ImpersonationTest, AnImpostorAtTheFreedPortOfAJobsPageReceivesNoValidSecret) {
   const OtherUser stranger;
   const fs::path stop = Stop(stranger);
   const auto at_port = stranger.StartCall([=, port = PortOf(url_)] { return TakePort(port, stop); });

@@ -99,7 +99,7 @@ class LedgerStrangersTest : public StrangersTest {
   int attacks_ = 0;
 };
 
-TEST_F(LedgerStrangersTest, AnotherUsersLockOnTheLedgerFolderBlocksNoJobAndItsHolderIsNamed) {
+TEST_F(LedgerStrangersTest, AnotherUsersLockOnTheLedgerFolderBlocksNoJobAndIsReported) {
   for (const int kind : {LOCK_EX, LOCK_SH}) {
     const auto attack = Attack(hostile_, [&](const fs::path& ready) { return HoldFolder(ledger_, kind, ready); });
     ExpectHonestJobsRun();
@@ -135,7 +135,7 @@ TEST_F(LedgerStrangersTest, StatusOfAWaitingJobNamesTheHoldersOfLedgerLockAndMem
   EXPECT_EQ(second->Wait().exit, 0) << second->err();
 }
 
-TEST_F(LedgerStrangersTest, AnEntryWithTheHighestNumberDoesNotBlockNewJobs) {
+TEST_F(LedgerStrangersTest, ALedgerEntryWithTheHighestQueueNumberDoesNotBlockNewJobs) {
   const auto waiting = AttackByEntry(hostile_, "999999999999999.x.waiting", 1);
   const auto running = AttackByEntry(hostile_, "999999999999998.y.running", 1);
   ExpectHonestJobsRun();
@@ -153,7 +153,7 @@ TEST_F(LedgerStrangersTest, AFakeEntryAtTheFrontOfTheQueueBlocksNoJob) {
             HasSubstr("1000 of 1000 MB of memory")));
 }
 
-TEST_F(LedgerStrangersTest, AFakeRunningJobReservesNothing) {
+TEST_F(LedgerStrangersTest, AFakeEntryOfARunningJobReservesNoMemory) {
   const auto attack = AttackByEntry(hostile_, "0000000001.x.running", 1000);
   const auto larger = AttackByEntry(hostile_, "0000000002.y.running", 24'000'000);
   ExpectHonestJobsRun();
@@ -184,7 +184,7 @@ TEST_F(LedgerStrangersTest, AFakeEntryThatNamesAnotherUsersKeeperReservesNoMemor
 }
 
 // The job is killed with SIGKILL, so only locks show that it has ended.
-TEST_F(LedgerStrangersTest, LocksOfAStrangerDoNotKeepADeadJobsReservation) {
+TEST_F(LedgerStrangersTest, ADeadJobsReservationIsFreedDespiteLocksOfAnotherUser) {
   const fs::path here = honest_.home() / "here";
   const auto job =
       honest_.Start(Words{"tony"} + One("touch " + here.string() + "; exec sleep 1000", {"tony.worker.memory=600m"}));
@@ -207,7 +207,7 @@ TEST_F(LedgerStrangersTest, LocksOfAStrangerDoNotKeepADeadJobsReservation) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, JunkFilesBlockNoJobAndAreNamed) {
+TEST_F(LedgerStrangersTest, JunkFilesInTheLedgerBlockNoJobAndAreReported) {
   const auto attack = Attack(hostile_, [&](const fs::path& ready) {
     MakeJunk(ledger_, "x");
     return Stay(ready);
@@ -217,7 +217,7 @@ TEST_F(LedgerStrangersTest, JunkFilesBlockNoJobAndAreNamed) {
                              HasSubstr("1000 of 1000 MB of memory")));
 }
 
-TEST_F(LedgerStrangersTest, AMachineFileOfAStrangerIsIgnored) {
+TEST_F(LedgerStrangersTest, AMachineFileWrittenByAnotherUserIsIgnored) {
   fs::remove(ledger_ / "machine.json");
   ASSERT_TRUE(hostile_.Write(ledger_ / "machine.json", R"({"memory_mb":1})"));
   ExpectHonestJobsRun();
@@ -225,7 +225,7 @@ TEST_F(LedgerStrangersTest, AMachineFileOfAStrangerIsIgnored) {
 
 // A program that imitates a keeper passes the process check, so it has the rights of a real job: other jobs wait for it
 // while it has no room, and pass it once it has room and does not start.
-TEST_F(LedgerStrangersTest, JobsOvertakeAFakeKeeperThatDoesNotStartItsJob) {
+TEST_F(LedgerStrangersTest, JobsOvertakeAQueuedFakeKeeperThatNeverStartsAJob) {
   const fs::path program = hostile_.home() / "tony-keeper";
   const Ran made = hostile_.Run({"cp", "/bin/sleep", program.string()});
   ASSERT_EQ(made.exit, 0) << made.err;
@@ -235,7 +235,7 @@ TEST_F(LedgerStrangersTest, JobsOvertakeAFakeKeeperThatDoesNotStartItsJob) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, AFakeKeeperReservesAtMostItsUsersLimit) {
+TEST_F(LedgerStrangersTest, AFakeKeeperCannotReserveMoreThanTheMemoryLimitOfItsUser) {
   std::ofstream(ledger_ / "machine.json")
       << R"({"memory_mb":1000,"users":{")" << Id(hostile_) << R"(":{"memory_mb":300,"gpus":0}}})";
   const fs::path program = hostile_.home() / "tony-keeper";
@@ -246,7 +246,7 @@ TEST_F(LedgerStrangersTest, AFakeKeeperReservesAtMostItsUsersLimit) {
   ExpectHonestJobsRun();
 }
 
-TEST_F(LedgerStrangersTest, AMemoryLimitOfAUserRefusesOrQueuesOnlyThatUsersJobs) {
+TEST_F(LedgerStrangersTest, AUsersMemoryLimitAppliesOnlyToJobsOfThatUser) {
   std::ofstream(ledger_ / "machine.json")
       << R"({"memory_mb":1000,"users":{")" << Id(honest_) << R"(":{"memory_mb":300}}})";
   const Ran refused = honest_.Tony(Job("true", "301m"));

@@ -48,7 +48,7 @@ TEST_F(LimitsStrangersTest, ASubmitWithTooLowAProcessLimitIsRefusedInOneLine_Nee
                   "(ulimit -u), and a job of 1 task needs 9", std::to_string(processes) + " processes: ");
 }
 
-TEST_F(LimitsStrangersTest, OtherCommandsWithTooFewOpenFilesFailInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, CommandsOtherThanSubmitFailInOneLineIfTheOpenFilesLimitIsTooLow_NeedsRoot) {
   const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));
@@ -61,7 +61,7 @@ TEST_F(LimitsStrangersTest, OtherCommandsWithTooFewOpenFilesFailInOneLine_NeedsR
   }
 }
 
-TEST_F(LimitsStrangersTest, AJobThatFailsAtTheProcessLimitOfItsUserNamesTheLimit_NeedsRoot) {
+TEST_F(LimitsStrangersTest, TheErrorOfAJobThatFailsAtTheUsersProcessLimitNamesTheLimit_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> others;
   for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
   const Words once = {"tony.restart.lost.budget=1", "tony.restart.backoff-ms=10"};

@@ -23,7 +23,7 @@ long MemoryOf(pid_t pid, const std::string& what) {
   return 0;
 }
 
-TEST_F(MasterTest, AJobListensOnNoTcpPortExceptThatOfItsPage) {
+TEST_F(MasterTest, AJobListensOnNoTcpPortExceptThePortOfItsPage) {
   Submit();
 
   std::set<int> page;
@@ -56,7 +56,7 @@ TEST_F(MasterTest, AnotherUserCannotConnectToTheMaster) {
   EXPECT_THAT(user_->Processes(), IsEmpty());
 }
 
-TEST_F(MasterTest, AKillByRootIsNamedInTheVerdict) {
+TEST_F(MasterTest, TheVerdictNamesRootIfRootKilledTheJob) {
   Submit();
   const std::string tony = (ReachablePrograms() / "tony").string();
   const Background root(
@@ -75,7 +75,7 @@ TEST_F(MasterTest, TheVerdictNamesNoUserIfTheOwnerKilledTheJob) {
   EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("killed by")));
 }
 
-TEST_F(MasterTest, UnfinishedRpcFramesOf250ConnectionsUseLittleMemoryInTheMaster) {
+TEST_F(MasterTest, TheMasterUsesLittleMemoryForUnfinishedRpcFramesOf250Connections) {
   Submit();
   const pid_t master = Master();
   const auto hostile = user_->StartCall([place = SocketPlace{Folder(), Socket()}]() -> std::string {
@@ -127,7 +127,7 @@ TEST_F(MasterTest, IdleConnectionsDoNotExhaustTheMastersDescriptors) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, AStoppedMasterIsNotConsideredDead) {
+TEST_F(MasterTest, AMasterStoppedBySigstopIsReportedUnreachableButNotReplaced) {
   Submit();
   const pid_t master = Master();
   kill(master, SIGSTOP);
@@ -150,7 +150,7 @@ TEST_F(MasterTest, TheMasterIsReachableInAHomeWithAPathOf200Bytes) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, TheMasterIsReachableThroughAnotherMountOfItsFolder) {
+TEST_F(MasterTest, TheMasterIsReachableThroughABindMountOfTheHome) {
   Submit();
   const SharedFolder elsewhere;
   const std::string command = "mount --bind " + home_.string() + " " + elsewhere.path().string() +
@@ -163,7 +163,7 @@ TEST_F(MasterTest, TheMasterIsReachableThroughAnotherMountOfItsFolder) {
   EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), value(true)) << ran.out;
 }
 
-TEST_F(MasterTest, TheTokenIsNotSentFromAnUnmappedUserNamespace) {
+TEST_F(MasterTest, AClientInAnUnmappedUserNamespaceDoesNotSendTheToken) {
   Submit();
   const Words status = {"unshare", "-U", (ReachablePrograms() / "tony").string(), "status", "--json", Job()};
   const Ran ran = user_->Run(status, {.variables = Home()});

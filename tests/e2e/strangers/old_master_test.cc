@@ -28,7 +28,7 @@ class OldMasterTest : public MasterTest {
   UniqueFd impostor_;
 };
 
-TEST_F(OldMasterTest, ClientsDoNotSendTheTokenToTheTcpPortOfAnOldMaster) {
+TEST_F(OldMasterTest, ClientsDoNotSendTheTokenToTheTcpPortOfAnEarlierReleasesMaster) {
   const Ran status = Tony({"status", "--json", Job()});
   EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
   EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
@@ -48,7 +48,7 @@ TEST_F(OldMasterTest, ClientsDoNotSendTheTokenToTheTcpPortOfAnOldMaster) {
   EXPECT_FALSE(WasCalled());
 }
 
-TEST_F(OldMasterTest, TheSuccessorOfAnOldMasterAlsoListensOnATcpPortForOldExecutors) {
+TEST_F(OldMasterTest, TheNextMasterStillListensOnTcpForExecutorsOfAnEarlierRelease) {
   const pid_t executor = Pid("tony-executor");
   kill(Master(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return Socket() == "am.2.sock" && IsReached(); }));

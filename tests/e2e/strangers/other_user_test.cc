@@ -47,7 +47,7 @@ TEST_F(OtherUserTest, TestUsersCannotReadPrivateFilesOfEachOtherOrOfRoot) {
   EXPECT_EQ(two.Read(secret), std::nullopt);
 }
 
-TEST_F(OtherUserTest, ATestUserRunsAJobWithFilesOfItsOwn) {
+TEST_F(OtherUserTest, FilesOfAJobRunByATestUserBelongToThatUser) {
   const OtherUser user;
 
   const Ran ran = user.Tony(One("true"));
@@ -59,7 +59,7 @@ TEST_F(OtherUserTest, ATestUserRunsAJobWithFilesOfItsOwn) {
   EXPECT_THAT(user.Processes(), IsEmpty());
 }
 
-TEST_F(OtherUserTest, AProgramRunsWithTheGivenLimitsAndVariables) {
+TEST_F(OtherUserTest, ATestUsersProgramRunsWithTheGivenLimitsAndVariables) {
   const OtherUser user;
 
   const Ran ran = user.Run({"sh", "-c", "ulimit -n; ulimit -v; umask; echo $NAME"},
@@ -83,7 +83,7 @@ TEST_F(OtherUserTest, FilesAndProcessesOfATestUserAreRemovedWithTheUser) {
   EXPECT_TRUE(status.empty() || status.find("\nState:\tZ") != std::string::npos) << status;
 }
 
-TEST_F(OtherUserTest, ACallBeyondItsTimeLimitIsKilled) {
+TEST_F(OtherUserTest, AFunctionRunAsATestUserIsKilledAtItsTimeLimit) {
   const OtherUser user;
 
   const Ran ran = user.Do([] { return std::string(pause() == 0 ? "" : "woken"); }, Limit(50));

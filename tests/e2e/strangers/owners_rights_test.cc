@@ -71,7 +71,7 @@ class RootsFolder {
   SharedFolder folder_;
 };
 
-TEST_F(OwnersRightsTest, CommandsOfRootFollowNoLinksInAnotherUsersJobFolder) {
+TEST_F(OwnersRightsTest, CommandsRunByRootFollowNoLinksInAnotherUsersJobFolder) {
   Submit();
   const RootsFolder roots;
   // The links have the names of kill requests in this release and in 0.1.
@@ -86,7 +86,7 @@ TEST_F(OwnersRightsTest, CommandsOfRootFollowNoLinksInAnotherUsersJobFolder) {
   EXPECT_TRUE(roots.IsUntouched());
 }
 
-TEST_F(OwnersRightsTest, FilesThatRootWritesIntoAHomeBelongToItsOwner) {
+TEST_F(OwnersRightsTest, FilesThatRootWritesIntoAUsersHomeBelongToThatUser) {
   Submit();
   kill(Master(), SIGSTOP);
   (void)AsRoot({"kill", Job(), "--if-owner", "nobody", "--no-wait"});
@@ -97,7 +97,7 @@ TEST_F(OwnersRightsTest, FilesThatRootWritesIntoAHomeBelongToItsOwner) {
   EXPECT_THAT(ran.out + ran.err, HasSubstr("killed by root (uid 0): the machine is needed"));
 }
 
-TEST_F(OwnersRightsTest, RootRunsProgramsFromAUsersHomeOnlyAsThatUser) {
+TEST_F(OwnersRightsTest, RootRunsProgramsOfAUsersHomeOnlyWithThatUsersRights) {
   const fs::path seen = PlantKeepers();
   for (const char* verb : {"recover", "wait"}) {
     Words words = {verb, Job()};
@@ -109,7 +109,7 @@ TEST_F(OwnersRightsTest, RootRunsProgramsFromAUsersHomeOnlyAsThatUser) {
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
 }
 
-TEST_F(OwnersRightsTest, AHomeThatAnotherUserCanReplaceIsRefused) {
+TEST_F(OwnersRightsTest, AHomeReachedThroughALinkThatAnotherUserCanReplaceIsRefused) {
   const SharedFolder roots;
   const fs::path link = user_->home() / "link";
   ASSERT_THAT(Shell("ln -s " + roots.path().string() + " " + link.string()), IsEmpty());
@@ -154,7 +154,7 @@ TEST_F(OwnersRightsTest, AHomeLinkSwappedDuringRecoverNeverRunsAUsersProgramAsRo
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
 }
 
-TEST_F(OwnersRightsTest, AJobThatRootSubmitsRunsAsTheHomesOwnerWithAWarning) {
+TEST_F(OwnersRightsTest, AJobSubmittedByRootRunsAsTheOwnerOfTheHomeWithAWarning) {
   ASSERT_EQ(Tony(One("true")).exit, 0);
   const std::string uid = std::to_string(user_->uid());
   const Ran ran = AsRoot(One("test $(id -u) = " + uid + " && test $(id -g) = " + uid + " && ! touch /root/planted"));
@@ -164,7 +164,7 @@ TEST_F(OwnersRightsTest, AJobThatRootSubmitsRunsAsTheHomesOwnerWithAWarning) {
   EXPECT_THAT(AsRoot({"list"}).err, IsEmpty());
 }
 
-TEST_F(OwnersRightsTest, LogsRunByRootDoNotReadRootsFileThroughAUsersLink) {
+TEST_F(OwnersRightsTest, TheLogsCommandRunByRootDoesNotReadRootsFilesThroughAUsersLink) {
   Submit();
   const RootsFolder roots;
   const fs::path logs = Folder() / "logs/worker-0/1";

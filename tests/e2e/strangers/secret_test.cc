@@ -177,7 +177,7 @@ TEST_F(SecretTest, NoOtherUserFindsASecretDuringOrAfterTheJob) {
 }
 
 // The home and the folders above it are open, so only the modes that the programs set protect the files.
-TEST_F(SecretTest, FilesArePrivateEvenWithAnUmaskOfZero) {
+TEST_F(SecretTest, AJobsFilesArePrivateEvenWithAnUmaskOfZero) {
   Start(0);
   ExpectClosed(true);
   End();

@@ -45,7 +45,7 @@ class CompletionTest(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         return [line.split("\t")[0] for line in ran.stdout.splitlines()]
 
-    def test_completion_offers_every_verb_and_each_option_of_the_verb(self):
+    def test_completion_offers_every_command_and_each_option_of_the_command(self):
         verbs = self.complete("")
         self.assertLessEqual({"submit", "logs", "status", "completion"}, set(verbs))
         for verb in verbs:
@@ -96,13 +96,13 @@ class CompletionTest(unittest.TestCase):
         self.press(terminal, "tony submit -conf tony.worker.inst", "tony submit -conf tony.worker.instances=")
         self.press(terminal, "tony submit my", "my\\ job.yaml")
 
-    def test_tab_completes_verbs_jobs_options_and_files_in_bash(self):
+    def test_tab_completes_commands_jobs_options_and_files_in_bash(self):
         bash = self.shell("/bin/bash", "--norc", "--noprofile")
         bash.type(f"PS1='{MARK[:3]}''{MARK[3:]}'; source <(tony completion bash)\n")
         bash.wait_for(lambda: MARK in bash.text(), "the prompt")
         self.drive(bash)
 
-    def test_tab_completes_verbs_jobs_options_and_files_in_zsh(self):
+    def test_tab_completes_commands_jobs_options_and_files_in_zsh(self):
         zsh = self.shell("/bin/zsh", "-f")
         zsh.type(f"PS1='{MARK[:3]}''{MARK[3:]}'; autoload -Uz compinit && compinit -u -D; source <(tony completion zsh)\n")
         zsh.wait_for(lambda: MARK in zsh.text(), "the prompt")
@@ -119,7 +119,7 @@ class CompletionTest(unittest.TestCase):
         self.press(zsh, "tony stat", "tony status")
         self.press(zsh, "tony status res", "tony status resnet")
 
-    def test_completion_of_verbs_jobs_options_and_files_in_fish(self):
+    def test_completion_offers_commands_jobs_options_and_files_in_fish(self):
         def fish(line):
             command = f"tony completion fish | source; complete -C '{line}'"
             ran = subprocess.run(["/usr/bin/fish", "--no-config", "-c", command], env=self.environment(),

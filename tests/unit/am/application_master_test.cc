@@ -15,7 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST_F(ApplicationMasterTest, TheSchedulerReceivesAnOrderOnlyAfterTheDecisionIsInTheJournal) {
+TEST_F(ApplicationMasterTest, AContainerRequestReachesTheSchedulerOnlyAfterTheJournalWrite) {
   EXPECT_THAT(journal_.appended, Contains("containers_requested"));
   EXPECT_THAT(scheduler_.orders, IsEmpty());
 
@@ -24,7 +24,7 @@ TEST_F(ApplicationMasterTest, TheSchedulerReceivesAnOrderOnlyAfterTheDecisionIsI
   EXPECT_THAT(scheduler_.orders, ElementsAre("request worker:0#1 worker:1#1"));
 }
 
-TEST_F(ApplicationMasterTest, ACallIsAnsweredOnceItsDecisionsAreInTheJournal) {
+TEST_F(ApplicationMasterTest, AnExecutorsCallIsAnsweredOnlyAfterItsDecisionsAreInTheJournal) {
   Grant("worker:0");
   journal_.WriteAll();
 
@@ -35,7 +35,7 @@ TEST_F(ApplicationMasterTest, ACallIsAnsweredOnceItsDecisionsAreInTheJournal) {
   EXPECT_EQ(answer->value, Epoch{1});
 }
 
-TEST_F(ApplicationMasterTest, ACallThatChangesNothingIsAnsweredAtOnce) {
+TEST_F(ApplicationMasterTest, AHeartbeatThatChangesNothingIsAnsweredAtOnce) {
   GrantBothAndRegisterOne();
 
   EXPECT_FALSE(Heartbeat("worker:0")->open());
@@ -66,7 +66,7 @@ TEST_F(ApplicationMasterTest, AnExecutorsAwaitCallIsAnsweredWhenTheGangHasFormed
 
 // If the AM sent the new generation too early and died, no later master would know it, and all of them would refuse the
 // executor.
-TEST_F(ApplicationMasterTest, AnAwaitCallIsNotAnsweredWithADecisionThatIsNotYetInTheJournal) {
+TEST_F(ApplicationMasterTest, AnAwaitCallReturnsAStartCommandOnlyAfterTheGenerationIsInTheJournal) {
   Grant("worker:0");
   Grant("worker:1");
   journal_.WriteAll();
@@ -95,7 +95,7 @@ TEST_F(ApplicationMasterTest, ARegistrationWithAWrongTokenIsRejectedAndChangesNo
   EXPECT_EQ(journal_.appended.size(), before);
 }
 
-TEST_F(ApplicationMasterTest, CallsAreRefusedAsNotLeaderWhileTheSchedulerIsUnreachable) {
+TEST_F(ApplicationMasterTest, TheMasterAnswersNotLeaderWhileTheSchedulerIsUnreachable) {
   GrantBothAndRegisterOne();
   master_.OnScheduler(SchedulerLost{"no answer"});
   const auto refused = Heartbeat("worker:0");
@@ -153,7 +153,7 @@ TEST_F(ApplicationMasterTest, AKillRequestFileInTheJobFolderKillsTheJob) {
   }));
 }
 
-TEST_F(ApplicationMasterTest, WatchersReceiveThePendingReasonOfContainers) {
+TEST_F(ApplicationMasterTest, WatchersReceiveTheReasonWhyContainersArePending) {
   journal_.WriteAll();
   const auto status = [this](const std::shared_ptr<Answered<StatusAnswer>>& answer) {
     EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
@@ -170,7 +170,7 @@ TEST_F(ApplicationMasterTest, WatchersReceiveThePendingReasonOfContainers) {
   EXPECT_EQ(status(Watch(-1))->delay, "");
 }
 
-TEST(MasterCheckTest, AFailedCheckEndsTheMasterAndNamesTheExpression) {
+TEST(MasterCheckTest, AFailedCheckMacroEndsTheMasterAndPrintsTheFailedExpression) {
   const auto fail = [] {
     OpenLog("tony-am");
     LeaveOnFailedCheck({"job-1"});

@@ -45,7 +45,7 @@ class OwnershipTest : public testing::Test {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST_F(OwnershipTest, AKillRequestOfAnOwnerIsAllowedOnlyIfItNamesTheNewestOwner) {
+TEST_F(OwnershipTest, AKillThatNamesAnOwnerIsAllowedOnlyIfThatOwnerIsTheNewest) {
   EXPECT_TRUE(Allows(Kill("", "")));
   EXPECT_FALSE(Allows(Kill("o1", ""))) << "nobody owns it";
   EXPECT_THAT(Attach("o1"), ElementsAre("owner_changed"));
@@ -56,7 +56,7 @@ TEST_F(OwnershipTest, AKillRequestOfAnOwnerIsAllowedOnlyIfItNamesTheNewestOwner)
   EXPECT_TRUE(Allows(Kill("o2", "")));
 }
 
-TEST_F(OwnershipTest, AKillRequestOfAWatcherIsAllowedOnlyIfItNamesTheNewestNamedWatcher) {
+TEST_F(OwnershipTest, AKillThatNamesAWatcherIsAllowedOnlyIfThatWatcherIsTheNewest) {
   EXPECT_THAT(Look("w1"), ElementsAre("watcher_changed"));
   EXPECT_THAT(Look("w1"), IsEmpty());
   EXPECT_THAT(Look(""), IsEmpty());
@@ -65,7 +65,7 @@ TEST_F(OwnershipTest, AKillRequestOfAWatcherIsAllowedOnlyIfItNamesTheNewestNamed
   EXPECT_FALSE(Allows(Kill("", "w1")));
 }
 
-TEST_F(OwnershipTest, AKillRequestWithOwnerAndWatcherIsAllowedOnlyIfBothAreTheNewest) {
+TEST_F(OwnershipTest, AKillThatNamesOwnerAndWatcherIsAllowedOnlyIfBothAreTheNewest) {
   Attach("o1");
   Look("w1");
   EXPECT_TRUE(Allows(Kill("o1", "w1")));
@@ -80,7 +80,7 @@ TEST_F(OwnershipTest, APlannedKillBecomesDueExactlyAtItsTime) {
   EXPECT_TRUE(attention_.DueKill(In(100)));
 }
 
-TEST_F(OwnershipTest, ActivityOfAnotherWatcherVoidsAPlannedKillForGood) {
+TEST_F(OwnershipTest, ActivityOfAnotherWatcherCancelsAPlannedKillPermanently) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   EXPECT_THAT(Look("w1"), IsEmpty()) << "its own look does not";
@@ -90,7 +90,7 @@ TEST_F(OwnershipTest, ActivityOfAnotherWatcherVoidsAPlannedKillForGood) {
   EXPECT_FALSE(attention_.DueKill(In(1000)));
 }
 
-TEST_F(OwnershipTest, ANewOwnerVoidsThePlannedKillOfTheOldOwner) {
+TEST_F(OwnershipTest, ANewOwnerCancelsThePlannedKillOfTheOldOwner) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   Plan(Kill("", "", In(200)));
@@ -99,7 +99,7 @@ TEST_F(OwnershipTest, ANewOwnerVoidsThePlannedKillOfTheOldOwner) {
   EXPECT_TRUE(attention_.DueKill(In(200))) << "that one was nobody's";
 }
 
-TEST_F(OwnershipTest, ADuePlannedKillIsVoidedIfTheOwnerHasChanged) {
+TEST_F(OwnershipTest, APlannedKillIsCancelledEvenWhenDueIfTheOwnerHasChanged) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   ASSERT_TRUE(attention_.Apply(OwnerChanged{{{"o2"}, Duration(0)}}).ok());
@@ -108,7 +108,7 @@ TEST_F(OwnershipTest, ADuePlannedKillIsVoidedIfTheOwnerHasChanged) {
   EXPECT_THAT(Take(attention_.DecideVoid()), IsEmpty());
 }
 
-TEST_F(OwnershipTest, OnlyTheEarliestOfPlannedKillsWithTheSameConditionIsKept) {
+TEST_F(OwnershipTest, OnlyTheEarliestPlannedKillIsKeptIfSeveralHaveTheSameCondition) {
   Plan(Kill("", "", In(200)));
   EXPECT_THAT(Plan(Kill("", "", In(300))), IsEmpty());
   EXPECT_THAT(Plan(Kill("", "", In(100))), ElementsAre("kill_voided", "kill_planned"));
@@ -137,7 +137,7 @@ TEST_F(OwnershipTest, TheNextDeadlineIsTheEarlierOfPlannedKillAndWatchTimeout) {
   EXPECT_EQ(attention_.NextDeadline(), In(5000));
 }
 
-TEST_F(OwnershipTest, APlannedKillOverdueAtTheMastersStartWaitsOneSecondForClients) {
+TEST_F(OwnershipTest, AnOverduePlannedKillWaitsOneSecondForClientsAfterAMasterStarts) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   attention_.RestartWatchTimeout(In(5000));
@@ -146,7 +146,7 @@ TEST_F(OwnershipTest, APlannedKillOverdueAtTheMastersStartWaitsOneSecondForClien
   EXPECT_TRUE(attention_.DueKill(In(6000)));
 }
 
-TEST_F(OwnershipTest, AJournalDecisionThatContradictsTheStateIsRejected) {
+TEST_F(OwnershipTest, AJournalEntryThatContradictsTheOwnershipStateIsRejected) {
   EXPECT_FALSE(attention_.Apply(KillVoided{1, "x"}).ok());
   EXPECT_FALSE(attention_.Apply(KillPlanned{2, {}}).ok());
   EXPECT_FALSE(attention_.Apply(WatcherChanged{}).ok());

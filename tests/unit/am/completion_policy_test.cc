@@ -64,7 +64,7 @@ TEST(CompletionPolicyTest, AFailedTrackedTaskFailsTheJobAndIsDescribedInTheVerdi
                                .stderr_tail = failure.stderr_tail}));
 }
 
-TEST(CompletionPolicyTest, AFailedUntrackedTaskFailsTheJobAndAFailedSidecarDoesNot) {
+TEST(CompletionPolicyTest, AFailedUntrackedTaskFailsTheJobButAFailedSidecarDoesNot) {
   const Outcome failure = Failure(3);
 
   EXPECT_EQ(Judged(Usual().Build(), {}, {}, Ended("ps:0", failure)), "ps:0 failed on node-7: exit code 3 (user_error)");
@@ -83,7 +83,7 @@ TEST(CompletionPolicyTest, EveryOutcomeClassExceptSuccessFailsTheJob) {
   }
 }
 
-TEST(CompletionPolicyTest, ARoleIsCompleteAfterMinSucceededSuccessesAndOtherTasksMayFail) {
+TEST(CompletionPolicyTest, ARoleThatNeedsThreeOfFourTasksToSucceedToleratesOneFailure) {
   const JobSpec spec = Shards(3, std::nullopt);
   const Outcome first = Failure(5), second = Failure(6);
   const EarlierFailures earlier{Ended("shard:2", first), Ended("shard:2", first)};
@@ -98,7 +98,7 @@ TEST(CompletionPolicyTest, ARoleIsCompleteAfterMinSucceededSuccessesAndOtherTask
   EXPECT_TRUE(IsComplete(spec, {{"shard", {3, 0}}, {"controller", {1, 0}}}));
 }
 
-TEST(CompletionPolicyTest, MinFailedFailuresFailTheJobAndFewerFailuresAreTolerated) {
+TEST(CompletionPolicyTest, AJobCompletesDespiteFewerFailuresThanMinFailed) {
   const JobSpec spec = Shards(0, 2);
   const Outcome failure = Failure(5);
 
@@ -143,7 +143,7 @@ TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotDelayTheCompletionOfTheJob) {
             "2 of 5 tracked tasks succeeded; the tasks of shard continued for too long and were ignored");
 }
 
-TEST(CompletionPolicyTest, UnderTonysRuleOnlyAFailedChiefOrFailuresOfAllTasksFailTheJob) {
+TEST(CompletionPolicyTest, AJobFailsOnlyIfItsChiefOrAllTrackedTasksFailUnderTonysCompletionRule) {
   const JobSpec spec = Tonys();
   const Outcome failure = Failure(5);
   const EarlierFailures earlier{Ended("evaluator:0", failure), std::nullopt};
@@ -157,7 +157,7 @@ TEST(CompletionPolicyTest, UnderTonysRuleOnlyAFailedChiefOrFailuresOfAllTasksFai
   EXPECT_TRUE(IsComplete(spec, {{"evaluator", {0, 1}}, {"worker", {1, 1}}}));
 }
 
-TEST(CompletionPolicyTest, TheVerdictOnASingleTrackedTaskDoesNotSayThatAllTasksFailed) {
+TEST(CompletionPolicyTest, TheVerdictOfAJobWithOneTrackedTaskDoesNotSayThatAllTasksFailed) {
   JobSpec spec = Tonys();
   spec.roles[1].completion = Completion::kUntracked;
   ASSERT_EQ(spec.TrackedTasks(), 1);

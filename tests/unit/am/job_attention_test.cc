@@ -47,7 +47,7 @@ TEST_F(JobOwnershipTest, ALaterMasterDoesNotReplaceTheCurrentOwnerByTheSubmitter
   EXPECT_EQ(driver_.Status().claim.owner, OwnerToken{"o2"});
 }
 
-TEST_F(JobOwnershipTest, TheNextMasterRecordsTheSubmittersOwnershipThatATornAppendLost) {
+TEST_F(JobOwnershipTest, TheNextMasterRecordsTheSubmitterAsOwnerIfATornAppendLostTheOwner) {
   driver_.Observe(AmStarted{{1}, kFirstClaim});
   driver_.Replay(1);  // keeps only job_accepted
   driver_.Observe(AmStarted{{2}, kFirstClaim});
@@ -64,7 +64,7 @@ TEST_F(JobOwnershipTest, AKillRequestOfAReplacedOwnerDoesNothing) {
   EXPECT_FALSE(driver_.job().MayAttach());
 }
 
-TEST_F(JobOwnershipTest, ADuePlannedKillEndsTheJobEvenUnderANewMaster) {
+TEST_F(JobOwnershipTest, APlannedKillEndsTheJobEvenUnderANewMaster) {
   StartAs(kFirstClaim);
   EXPECT_EQ(AnswerTo({.due = In(100)}), KillAnswer::kPlanned);
   EXPECT_EQ(AnswerTo({.due = In(0)}), KillAnswer::kTaken);
@@ -79,7 +79,7 @@ TEST_F(JobOwnershipTest, ADuePlannedKillEndsTheJobEvenUnderANewMaster) {
 }
 
 // This needs a journal of version 1, in which a crash could fall within a turn.
-TEST_F(JobOwnershipTest, ANewOwnersTornJournalEntryStillVoidsThePlannedKillOfTheOldOwner) {
+TEST_F(JobOwnershipTest, TheNextMasterCancelsAnOldOwnersPlannedKillIfATornAppendLostTheCancellation) {
   StartAs(kFirstClaim);
   Kill({.if_owner = kFirstClaim.owner, .due = In(5000)});
   const CoreStepResult turn = driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
@@ -128,7 +128,7 @@ TEST_F(JobOwnershipTest, AMasterWhoseLeaseHadLapsedRestartsTheWatchTimeout) {
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobOwnershipTest, AClientCanAttachToASucceededJobUntilAllTasksHaveStopped) {
+TEST_F(JobOwnershipTest, AClientCanAttachToASucceededJobWhileItsTasksStop) {
   StartAs(kFirstClaim);
   driver_.Report("worker:0", Success());
   driver_.Report("worker:1", Success());

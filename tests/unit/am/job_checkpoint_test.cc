@@ -6,7 +6,7 @@ namespace tony::am {
 namespace {
 
 const TestRow kResuming[] = {
-    {"CheckpointsAreSearchedBeforeTheRestartBegins",
+    {"TheNewestCheckpointIsSearchedForBeforeARestartBegins",
      {{"running, report worker:0 fails 1", "attempt_ended restart_decided checkpoint_sought; orders look 1"},
       {"see 1 5", "checkpoint_noted restart_began gang_allocated"}}},
     {"ARestartedTaskReceivesThePathOfTheNewestCheckpoint",
@@ -19,23 +19,23 @@ const TestRow kResuming[] = {
     {"AnUnexpectedOrRepeatedCheckpointSearchResultIsIgnored",
      {{"running, see 1 1", "nothing"}, {"report worker:0 fails 1, see 1 1, see 1 2", "nothing"}}},
     // The previous AM's clock was ahead, and by that clock the restart was due.
-    {"AfterTheClockJumpsBackARestartWaitsButALackOfProgressFailsTheJobAtOnce",
+    {"AClockStepBackDelaysARestartButNotTheFailureForLackOfProgress",
      {{"+checkpoints=1: running, resume worker:0 1, report worker:0#2 fails 1, standstill -500ms, see 2 {5|none}",
        "checkpoint_noted{| job_stopping}"}}},
-    {"WithAnUnreadableCheckpointDirectoryARestartUsesTheLastKnownCheckpoint",
+    {"ARestartUsesTheLastKnownCheckpointIfTheCheckpointDirectoryIsUnreadable",
      {{"running, resume worker:0 5, resume worker:0#2 unreadable", "worker:0#3 resumes /ckpt/step-5"}}},
     {"ACheckpointSearchTimesOutAfter60Seconds",
      {{"running, resume worker:0 5, report worker:0#2 fails 1, wait 59999ms, pass 0", "nothing; deadline +1ms"},
       {"pass 1ms", "checkpoint_noted restart_began gang_allocated"},
       {"all-up", "worker:0#3 resumes /ckpt/step-5"}}},
     // The order keeps its old number, contains the newer checkpoint, and is sent in the turn that notes the checkpoint.
-    {"ARestartingTaskReceivesTheNewerCheckpointFoundByALaterRestart",
+    {"ATaskThatStillRestartsReceivesANewerCheckpointFoundForAnotherTask",
      {{"job worker*2 standalone task=9 backoff=0/0 checkpoints=3: running, report worker:0 fails 1, see 1 5, register "
        "worker:0#2, note worker:0#2",
        "worker:0#2 resumes /ckpt/step-5"},
       {"report worker:1 fails 1, see 2 7",
        "also tell worker:0#2; worker:0#2 numbered noted; worker:0#2 resumes /ckpt/step-7"}}},
-    {"TheCheckpointSearchStartsWhenAllTasksOfTheRestartHaveEnded",
+    {"TheCheckpointSearchStartsOnceAllTasksToBeRestartedHaveEnded",
      {{"job worker*2 pytorch gang=1 checkpoints=3: running, report worker:0 fails 1", "attempt_ended restart_decided"},
       {"report worker:1 killed", "attempt_ended checkpoint_sought"}}},
     // ---- giving up
@@ -54,15 +54,15 @@ const TestRow kResuming[] = {
        "verdict none"},
       {"resume worker:0#7 worker:0#8 5", "verdict none"},
       {"report worker:0#9 fails 1, see 9 5", "verdict any"}}},
-    {"AnEqualOlderOrMissingCheckpointIsNotProgress",
+    {"AnEqualOlderOrMissingCheckpointDoesNotCountAsProgress",
      {{"+checkpoints=1: running, resume worker:0 5, report worker:0#2 fails 1, see 2 {5|50 4|none}", "verdict any"}}},
     // The program names its checkpoints by a metric that falls.
-    {"ALaterWrittenCheckpointIsProgressEvenWithALowerStepNumber",
+    {"ANewlyWrittenCheckpointCountsAsProgressEvenWithALowerStepNumber",
      {{"+checkpoints=1: running, resume worker:0 5, resume worker:0#2 4 3600004", "verdict none"}}},
     {"TheLimitOfRestartsWithoutProgressIsConfigurable",
      {{"+checkpoints=1: running, resume worker:0 5, report worker:0#2 fails 1, see 2 5",
        "verdict says `~1 restart without a newer checkpoint`"}}},
-    {"UnchargedRestartsAlsoCountTowardsTheLimitOfRestartsWithoutProgress",
+    {"RestartsOfLostTasksCountTowardsTheLimitOfRestartsWithoutProgress",
      {{"+lost=9: running, exit worker:0, see 1 5, all-up, exit worker:0#2, see 2 5, all-up, exit worker:0#3, see 3 5, "
        "all-up",
        "verdict none"},
@@ -97,19 +97,19 @@ TABLE_TEST(JobCheckpointTest, kResuming, Script("worker*1 pytorch gang=20 backof
 constexpr char kOneWorker[] = "worker*1 standalone task=5 backoff=0/0 checkpoints=3";
 
 const TestRow kListed[] = {
-    {"CheckpointsAreListedAfterTheLastRegistrationBeforeAnyStart",
+    {"CheckpointsAreListedAfterAllTasksRegisterAndBeforeAnyTaskStarts",
      {{"job worker*2 pytorch gang=5 backoff=0/0 checkpoints=3: gathering, register worker:0", "no orders"},
       {"register worker:1", "attempt_registered listing_sought; orders list; worker:0 told none"},
       {"list", "checkpoints_listed generation_formed; worker:0 told start 1"},
       {"list", "nothing"}}},
     {"AJobWithoutACheckpointDirectoryListsNoCheckpoints",
      {{"job worker*1: gathering, register worker:0", "attempt_registered generation_formed; resumed never"}}},
-    {"InFcfsModeCheckpointsAreListedBeforeTheFirstTaskStarts",
+    {"CheckpointsAreListedBeforeTheFirstTaskStartsInFcfsMode",
      {{"job worker*2 fcfs checkpoints=3: start, grant worker:0, register worker:0",
        "attempt_registered listing_sought; worker:0 told none"},
       {"list", "worker:0 told start 1"},
       {"grant worker:1, register worker:1", "worker:1 told start 1"}}},
-    {"ANewMasterRepeatsTheCheckpointListingOnlyIfItIsUnanswered",
+    {"ANewMasterRepeatsACheckpointListingOnlyIfNoResultIsInTheJournal",
      {{"gathering, all-registered, master 2", "also list"},
       {"list-earlier, master 3", "without list; worker:0 resumes /ckpt/step-7"}}},
     {"ACheckpointListingTimesOutAfter60Seconds",
@@ -134,7 +134,7 @@ const TestRow kListed[] = {
 };
 TABLE_TEST(JobListingTest, kListed, Script(kOneWorker));
 
-TEST(JobListingTest, AnOverdueCheckpointListingDoesNotFireTheTimerEndlesslyDuringARestart) {
+TEST(JobListingTest, AnOverdueCheckpointListingDoesNotMakeTheTimerSpinDuringARestart) {
   JobDriver driver(JobOf("worker*2 pytorch gang=5 lost=0 backoff=0/0 checkpoints=3"));
   driver.Gathering().RegisterAll();
   EXPECT_FALSE(Find<RestartBegan>(driver.Exit("worker:1")));
@@ -147,7 +147,7 @@ TEST(JobListingTest, AnOverdueCheckpointListingDoesNotFireTheTimerEndlesslyDurin
 }
 
 // The journal is one of the release before listings were added.
-TEST(JobListingTest, AJournalOfAReleaseWithoutCheckpointListingsLeavesTheCheckpointUnknown) {
+TEST(JobListingTest, EarlierCheckpointsAreUnknownIfAnOlderReleaseWroteTheJournal) {
   const JobSpec spec = JobOf(kOneWorker);
   JobDriver driver(spec);
   driver.Running();

@@ -14,22 +14,22 @@ Instant Now(const std::optional<KeptClock>& kept, const std::string& boot, Insta
   return NowOfJob(kept, {boot, Duration(1'000'000), wall}, newest);
 }
 
-TEST(JobClockTest, WithoutASavedClockTheJobUsesWallTime) {
+TEST(JobClockTest, TheJobUsesWallTimeIfNoClockIsSaved) {
   EXPECT_EQ(Now(std::nullopt, "boot-1", kWall, std::nullopt), kWall);
 }
 
-TEST(JobClockTest, OnTheSameBootTheSavedClockContinuesDespiteStepsOfTheWallClock) {
+TEST(JobClockTest, TheSavedClockIgnoresWallClockStepsUntilTheNextReboot) {
   for (const Duration step : {Duration(0), kHours, -kHours})
     EXPECT_EQ(Now(kKept, "boot-1", kWall + step, kWall - Duration(5)), kWall) << step.count();
 }
 
-TEST(JobClockTest, AfterARebootTheJobUsesWallTimeButNeverGoesBackwards) {
+TEST(JobClockTest, TheJobClockFollowsWallTimeAfterARebootButNeverGoesBackwards) {
   EXPECT_EQ(Now(kKept, "boot-2", kWall + kHours, kWall), kWall + kHours);
   EXPECT_EQ(Now(kKept, "boot-2", kWall - kHours, kWall), kWall);
   EXPECT_EQ(Now(std::nullopt, "boot-2", kWall - kHours, kWall), kWall) << "of the release before";
 }
 
-TEST(JobClockTest, WithoutABootIdTheJobUsesWallTime) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
+TEST(JobClockTest, TheJobUsesWallTimeIfTheBootIdIsUnknown) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
 
 }  // namespace
 }  // namespace tony::am

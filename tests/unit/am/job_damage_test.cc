@@ -16,26 +16,26 @@ const ContainerId kOnes = ContainerOf("worker:0"), kTwos = ContainerOf("worker:1
 
 TEST(JobDamageTest, ReplayErrorsNameTheImpossibleDecision) { ExpectDamaged(kTwoTasks, "running", {GangAllocated{}}); }
 
-TEST(JobDamageTest, ASecondAcceptanceOfTheJobIsRejectedAsDamage) { ExpectDamaged(kTwoTasks, "start", {JobAccepted{}}); }
+TEST(JobDamageTest, AJournalThatAcceptsTheJobTwiceIsRejected) { ExpectDamaged(kTwoTasks, "start", {JobAccepted{}}); }
 
-TEST(JobDamageTest, AFirstRequestForAnUnknownTaskOrASecondAttemptIsRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryThatRequestsAnUnknownTaskOrAttemptIsRejected) {
   ExpectDamaged(kTwoTasks, "start, replay 2",
                 {ContainersRequested{{{kStrange, 1}}}, ContainersRequested{{{{"worker", 2}, 1}}},
                  ContainersRequested{{{kFirst, 2}}}});
 }
 
-TEST(JobDamageTest, ATaskRequestedTwiceIsRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryThatRequestsATaskTwiceIsRejected) {
   ExpectDamaged(kTwoTasks, "start, replay 2", {ContainersRequested{{kOne, kOne}}});
 }
 
-TEST(JobDamageTest, AContainerAssignedToTwoAttemptsIsRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryThatAssignsAContainerToASecondAttemptIsRejected) {
   ExpectDamaged(kTwoTasks, "start, grant worker:0", {ContainerAssigned{kTwo, kOnes, "node"}});
 }
 
 TEST(JobDamageTest, ASkippedGenerationIsRejected) { ExpectDamaged(kTwoTasks, "gathering", {GenerationFormed{{2}}}); }
 
 // This check runs in a process of its own, because a wrong implementation would end the process.
-TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryThatFormsTheGangWithoutEveryTaskIsRejected) {
   JobDriver driver = DriverAfter(kTwoTasks, "start, replay 2");
   ASSERT_TRUE(driver.job().Evolve({driver.now(), ContainersRequested{{kOne}}}).ok());
   ASSERT_TRUE(driver.job().Evolve({driver.now(), GangAllocated{}}).ok());
@@ -43,18 +43,18 @@ TEST(JobDamageTest, AGangFormedWithoutEveryTaskIsRejectedAsDamage) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST(JobDamageTest, AKillOrEndOfAContainerThatIsUnknownOrGoneIsRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryThatKillsOrEndsAnUnknownOrEndedContainerIsRejected) {
   ExpectDamaged(kTwoTasks, "running, report worker:0 success, deadline",
                 {ContainerKillOrdered{kOnes}, ContainerKillOrdered{kNobodys}, ContainerEnded{kNobodys}});
   ExpectDamaged(kTwoTasks, "running, report worker:0 success, deadline, exit worker:0",
                 {ContainerEnded{kOnes}, ContainerKillOrdered{kOnes}});
 }
 
-TEST(JobDamageTest, MissedOrReturnedHeartbeatsOfAnUnknownAttemptAreRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryAboutHeartbeatsOfAnUnknownAttemptIsRejected) {
   ExpectDamaged(kTwoTasks, "running", {AttemptSuspected{{kStrange, 1}}, HeartbeatsReturned{{{"worker", 2}, 1}}});
 }
 
-TEST(JobDamageTest, AShortenedGraceOrEndOfAJobThatIsNotStoppingIsRejectedAsDamage) {
+TEST(JobDamageTest, AJournalEntryThatEndsAJobThatIsNotStoppingIsRejected) {
   ExpectDamaged(kTwoTasks, "running", {GraceShortened{Duration(1)}, JobEnded{}});
 }
 
@@ -95,29 +95,29 @@ RestartDecided Decided(int number, std::vector<TaskId> tasks, const AttemptId& c
   return {.number = number, .scope = scope, .cause = cause, .tasks = std::move(tasks)};
 }
 
-TEST(JobRestartDamageTest, ARestartWithAWrongNumberOrUnknownTasksIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledRestartWithAWrongNumberOrTaskListIsRejected) {
   ExpectDamaged(kCheckpointed, "running",
                 {Decided(0, {kFirst}), Decided(2, {kFirst}), Decided(1, {}), Decided(1, {kStrange}),
                  Decided(1, {{"worker", 2}})});
   ExpectDamaged(kCheckpointed, kToRestart, {Decided(1, {kFirst})});
 }
 
-TEST(JobRestartDamageTest, ARestartCausedByAnUnknownAttemptIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledRestartCausedByAnUnknownAttemptIsRejected) {
   ExpectDamaged(kCheckpointed, "running", {Decided(1, {kFirst}, {kFirst, 2}), Decided(1, {kFirst}, {kStrange, 1})});
 }
 
-TEST(JobRestartDamageTest, ARestartBeforeTheFirstRequestOrWhileTheJobStopsIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledRestartBeforeContainersAreRequestedOrWhileTheJobStopsIsRejected) {
   ExpectDamaged(kCheckpointed, "start, replay 2", {Decided(1, {kFirst})});
   ExpectDamaged(kCheckpointed, "running, kill", {Decided(1, {kFirst, kSecond}, kOne, RestartScope::kGang)});
 }
 
-TEST(JobRestartDamageTest, ACheckpointSearchThatBelongsToNoOpenRestartIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledCheckpointSearchWithoutAnOpenRestartIsRejected) {
   ExpectDamaged(kCheckpointed, "running", {CheckpointSearchStarted{1}});
   ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSearchStarted{2}, CheckpointNoted{1, {}}});
   ExpectDamaged(kCheckpointed, kToLook, {CheckpointNoted{2, {}}});
 }
 
-TEST(JobRestartDamageTest, ARestartThatBeginsTooEarlyOrWithTheWrongTasksIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledRestartThatBeginsTooEarlyOrWithWrongTasksIsRejected) {
   const std::vector<RenewedAttempt> both = {{{kFirst, 2}, kOnes}, {{kSecond, 2}, kTwos}};
   ASSERT_TRUE(DriverAfter(kCheckpointed, kToLook).job().Evolve({JobDriver::kStart, RestartBegan{1, both, {}}}).ok());
   ExpectDamaged(kCheckpointed, "running", {RestartBegan{1, both, {}}});
@@ -127,7 +127,7 @@ TEST(JobRestartDamageTest, ARestartThatBeginsTooEarlyOrWithTheWrongTasksIsReject
                  RestartBegan{1, {both[0], both[0]}, {}}});
 }
 
-TEST(JobRestartDamageTest, ARenewedAttemptWithAWrongNumberOrContainerIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledNextAttemptWithAWrongNumberOrContainerIsRejected) {
   const RenewedAttempt fine = {{kSecond, 2}, kTwos};
   ExpectDamaged(
       kCheckpointed, kToLook,
@@ -138,7 +138,7 @@ TEST(JobRestartDamageTest, ARenewedAttemptWithAWrongNumberOrContainerIsRejectedA
                 {RestartBegan{1, {{{kFirst, 2}, kOnes}, fine}, {}}});
 }
 
-TEST(JobRestartDamageTest, AStopOfAnUnknownEndedOrAlreadyStoppingAttemptIsRejectedAsDamage) {
+TEST(JobRestartDamageTest, AJournalledStopOfAnAttemptThatIsUnknownEndedOrStoppingIsRejected) {
   ExpectDamaged(
       kCheckpointed, "running",
       {AttemptStopping{{kFirst, 2}, Killed(), Duration(0)}, AttemptStopping{{kStrange, 1}, Killed(), Duration(0)}});

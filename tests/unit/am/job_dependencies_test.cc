@@ -8,12 +8,12 @@ namespace {
 constexpr char kPrepared[] = "data*1 database*1:untracked worker*2:waits=data pytorch suspect=1h lost-after=2h";
 
 const TestRow kDepending[] = {
-    {"ContainersOfARoleAreRequestedAfterTheRolesItWaitsForHaveSucceeded",
+    {"ContainersOfARoleAreRequestedOnceAllRolesItDependsOnHaveSucceeded",
      {{"start", "orders request data:0#1 database:0#1"},
       {"all-granted, all-registered, all-run", "data:0 told start 1; worker:0 state waiting; worker:0 waits data"},
       {"report data:0 success",
        "attempt_ended containers_requested; also request worker:0#1 worker:1#1; worker:0 waits"}}},
-    {"TasksOfAWaitingRoleStartTogetherAndReceiveTheAddressesOfAllStartedTasks",
+    {"TasksOfADependentRoleStartTogetherAndReceiveTheAddressesOfStartedTasks",
      {{"begun, place worker:0", "worker:0 told none"},
       {"grant worker:1, launched worker:1, register worker:1",
        "orders tell worker:0#1, tell worker:1#1; worker:0 told start 1; worker:0 knows data*1 database*1 worker*2; "
@@ -37,7 +37,7 @@ const TestRow kDepending[] = {
        "nothing"},
       {"pass 1ms", "job_stopping attempt_ended attempt_ended; verdict says `~missing worker:0, worker:1`"}}},
     // ---- restarts
-    {"ASucceededRoleThatOtherRolesWaitedForDoesNotRestartWithTheGang",
+    {"AGangRestartExcludesASucceededRoleThatOtherRolesDependOn",
      {{"+gang=1: begun, place worker:0 worker:1, all-run, report worker:0 fails 3",
        "restart for database:0+worker:0+worker:1"},
       {"report worker:1 database:0 killed, register database:0#2 worker:0#2 worker:1#2",
@@ -45,12 +45,12 @@ const TestRow kDepending[] = {
       {"report worker:0#2 worker:1#2 success", "verdict SUCCEEDED"}}},
     {"AGangRestartExcludesRolesWhoseContainersAreNotRequestedYet",
      {{"+gang=1: running, report data:0 fails 3", "restart for data:0+database:0"}}},
-    {"ATaskLostBeforeItsRoleStartsIsReplacedAloneAndTheRoleWaitsForIt",
+    {"ARoleWaitsForTheReplacementOfATaskLostBeforeTheRoleStarts",
      {{"begun, place worker:0, exit worker:0",
        "attempt_ended container_ended restart_decided restart_began; state RUNNING"},
       {"place worker:1", "worker:1 told none"},
       {"place worker:0#2", "worker:0#2 worker:1 told start 1; worker:1 knows data*1 database*1 worker*2"}}},
-    {"ASidecarThatEndsBeforeItsWaitingRoleStartsFailsTheJob",
+    {"ADependentSidecarThatEndsBeforeItsRoleStartsFailsTheJob",
      {{"job board*1:sidecar:waits=data data*1 worker*1:waits=data lost=0: running, report data:0 success, place "
        "board:0, report board:0 fails 1",
        "verdict of board:0"}}},
@@ -58,36 +58,36 @@ const TestRow kDepending[] = {
      {{"+database*1:untracked:scope=task task=1: running, report data:0 success, place worker:0, report database:0 "
        "fails 3, register database:0#2",
        "database:0#2 told start 1; database:0#2 knows data*1 database*1"}}},
-    {"OnYarnAnIncompleteRoleReturnsOnlyTheContainersOfThatRole",
+    {"AnIncompleteRoleOnYarnReturnsOnlyItsOwnContainersAfterTheHoldTimeout",
      {{"+yarn: begun, grant worker:0, pass 29999ms", "nothing"},
       {"pass 1ms", "restart for worker:0+worker:1; database:0 is running"},
       {"exit worker:0", "also request worker:0#2 worker:1#2"},
       {"place worker:0#2 worker:1#2", "worker:1#2 told start 1"}}},
-    {"OnYarnARoleIsIncompleteWhileOneOfItsTasksAwaitsANewContainer",
+    {"ARoleOnYarnIsIncompleteWhileATaskOfTheRoleAwaitsANewContainer",
      {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
-    {"OnYarnACompleteRoleKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
-    {"APreemptedTaskOfAWaitingRoleIsStoppedAndTheRolesOtherTasksStart",
+    {"ACompleteRoleOnYarnKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
+    {"ADependentRoleStartsWithoutATaskThatWasPreemptedBeforeTheStart",
      {{"begun, place worker:0, preempt worker:0 5s, place worker:1", "worker:0 told stop; worker:1 told start 1"},
       {"report worker:0 killed", "restart for database:0+worker:0+worker:1"}}},
-    {"APreemptedTaskIsStoppedWithoutWaitingForTheRoleItDependsOn",
+    {"APreemptedTaskIsStoppedAtOnceEvenIfTheRoleItDependsOnIsNotReady",
      {{"job head*1 data*1 worker*2:waits=data:ready=head: start, all-granted, all-registered, all-run, report data:0 "
        "success, place worker:0, preempt worker:0 5s, place worker:1",
        "worker:0 told stop; worker:1 told none"},
       {"publish head:0 READY=", "worker:0 told stop; worker:1 told start 1"}}},
     // ---- FCFS
-    {"InFcfsModeARoleAlsoWaitsForTheRolesItDependsOn",
+    {"ARoleWaitsForTheRolesItDependsOnEvenInFcfsMode",
      {{"job data*2 worker*2:waits=data fcfs: start", "also request data:0#1 data:1#1"},
       {"all-granted, all-registered, all-run, report data:0 data:1 success", "also request worker:0#1 worker:1#1"},
       {"place worker:1", "worker:1 told start 1"}}},
     // ---- waiting until a role is ready
-    {"ATaskThatWaitsForAReadyTaskHoldsAContainerAndStartsWhenReadyIsPublished",
+    {"ADependentTaskHasAContainerButStartsOnlyWhenTheOtherTaskPublishesReady",
      {{"job head*1 worker*2:ready=head: start", "orders request head:0#1 worker:0#1 worker:1#1"},
       {"all-granted, all-registered",
        "head:0 told start 1; head:0 knows head*1 worker*2; worker:0 told none; worker:0 waits head (ready)"},
       {"publish head:0 READY=here",
        "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:0 values head:0.READY=here; "
        "worker:0 waits"}}},
-    {"InFcfsModeATaskReceivesTheAddressOfTheReadyTaskThatItWaitedFor",
+    {"ATaskReceivesTheAddressOfTheTaskThatItWaitedForInFcfsMode",
      {{"job head*1 worker*2:ready=head fcfs: start, place worker:0", "worker:0 told none"},
       {"place head:0", "head:0 told start 1; head:0 knows head*1; head:0 reads ~node-head-0:4000"},
       {"publish head:0 READY=", "worker:0 told start 1; worker:0 knows head*1; worker:0 reads ~node-head-0:4000"},
@@ -97,17 +97,17 @@ const TestRow kDepending[] = {
      {{"job head*1 worker*2:ready=head board*1:ready=store store*1: gathering, all-registered, publish store:0 READY=",
        "board:0 told start 1; worker:0 told none"},
       {"publish head:0 READY=", "worker:1 told start 1"}}},
-    {"ATaskThatSucceedsWithoutPublishingReadyFailsTheJob",
+    {"ATaskThatSucceedsWithoutPublishingTheAwaitedReadySignalFailsTheJob",
      {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
        "verdict says `~the task ended without publishing READY`"}}},
-    {"ContainersOfARoleThatWaitsForReadinessAreRequestedWithThoseOfTheReadyRole",
+    {"ARoleAndTheRoleWhoseReadinessItAwaitsRequestContainersTogether",
      {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
       {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},
       {"place head:0 worker:0 worker:1", "head:0 told start 1; worker:0 told none"}}},
 };
 TABLE_TEST(JobDependenciesTest, kDepending, Script(kPrepared, "running, end data:0 success"));
 
-TEST(JobDependenciesTest, TheJobSucceedsEvenIfTheMasterDiesAfterAnyDecision) {
+TEST(JobDependenciesTest, AJobWithDependentRolesSucceedsEvenIfTheMasterDiesAfterAnyDecision) {
   const JobSpec spec = JobOf(kPrepared);
   const GangPlan plan = {.ends = {{{"data", 0}, Success()}, {{"worker", 0}, Success()}, {{"worker", 1}, Success()}}};
   GangRun whole({.spec = spec, .plan = plan});
@@ -122,7 +122,7 @@ TEST(JobDependenciesTest, TheJobSucceedsEvenIfTheMasterDiesAfterAnyDecision) {
   }
 }
 
-TEST(JobDependenciesTest, AJournalWithAPartialRequestOrAnEarlyStartOfARoleIsRejected) {
+TEST(JobDependenciesTest, AJournalThatRequestsOnlyPartOfARoleOrStartsARoleTooEarlyIsRejected) {
   JobDriver driver(JobOf(kPrepared));
   driver.Running();
   driver.Report("data:0", Success());
@@ -139,7 +139,7 @@ constexpr char kInTwoStages[] = "driver*1 worker*2 staged registration=30s suspe
 const TestRow kStaged[] = {
     {"OnlyTasksOfTheFirstStageStartWhenTheGangHasFormed",
      {{"begun", "driver:0 told start 1; worker:0 told none; worker:0 is registered; driver:0 values"}}},
-    {"TheNextStageStartsWhenTheLastValueIsPublishedAndReceivesTheValues",
+    {"TheNextStageStartsAndReceivesTheValuesWhenTheLastValueIsPublished",
      {{"begun, publish driver:0 ADDRESS=first:1",
        "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:1 told start 1; worker:1 values "
        "driver:0.ADDRESS=first:1"}}},
@@ -151,10 +151,10 @@ const TestRow kStaged[] = {
        "ps:1.ADDRESS=second:2; ps:0 values driver:0.ADDRESS=first:1"}}},
     {"AStageThatNeedsNoValuesStartsWhenTheGangHasFormed",
      {{"job worker*2 staged: gathering, all-registered", "worker:0 told start 1"}}},
-    {"OnlyTheFirstPublishedValueOfAnAttemptIsKept",
+    {"OnlyTheFirstValueThatAnAttemptPublishesForANameIsKept",
      {{"begun, publish driver:0 ADDRESS=first:1, publish driver:0 ADDRESS=first:1", "nothing"},
       {"publish driver:0 ADDRESS=second:2", "nothing; worker:0 values driver:0.ADDRESS=first:1"}}},
-    {"ValuesUnknownToTheFrameworkAreIgnored",
+    {"PublishedValuesWithNamesUnknownToTheFrameworkAreIgnored",
      {{"begun, publish driver:0 COLOUR=red", "nothing"},
       {"publish driver:0 ADDRESS=first:1 COLOUR=red", "worker:0 values driver:0.ADDRESS=first:1"},
       {"publish worker:0 ADDRESS=first:1", "nothing"}}},
@@ -171,19 +171,19 @@ const TestRow kStaged[] = {
     {"ATaskThatSucceedsWithoutPublishingItsValuesFailsTheJob",
      {{"begun, report driver:0 success",
        "attempt_ended job_stopping; verdict user_error says `~the task ended without publishing ADDRESS`"}}},
-    {"ASuccessFoundOnDiskWithoutThePublishedValuesIsAnInfraFailure",
+    {"ASuccessReadFromDiskIsAnInfraFailureIfTheTasksValuesAreMissing",
      {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
-    {"ATaskThatSucceedsBeforeTheGangHasFormedRestartsWithoutCharge",
+    {"ATaskThatSucceedsBeforeTheGangHasFormedRestartsWithoutUsingItsBudget",
      {{"gathering, register driver:0, report driver:0 success", "end success; restart free"}}},
-    {"ATaskThatExitsSuccessfullyAfterPublishingItsValuesHasSucceeded",
+    {"ATaskMayEndSuccessfullyOnceItHasPublishedItsValues",
      {{"begun, publish driver:0, report driver:0 success",
        "attempt_ended; driver:0 is succeeded; worker:0 told start 1"}}},
-    {"AStageThatDoesNotPublishWithinTheRegistrationTimeoutFailsTheJob",
+    {"TheJobFailsIfAStageDoesNotPublishItsValuesWithinTheRegistrationTimeout",
      {{"+ps*2:untracked: begun, pass 29999ms", "nothing"},
       {"deadline",
        "job_stopping; verdict timeout says `some tasks did not publish the values for other tasks within 30.0 s "
        "(tony.container.registration.timeout): missing driver:0 (ADDRESS)`"}}},
-    {"TheTimeoutForPublishingRestartsWithEachStage",
+    {"TheTimeoutForPublishingValuesStartsAgainWithEachStage",
      {{"+ps*2:untracked: begun, wait 15s, publish driver:0 ps:1, pass 29999ms", "nothing"},
       {"pass 1ms", "job_stopping; verdict says `~missing ps:0 (ADDRESS)`"}}},
     {"AStoppingJobStartsNoFurtherStage",
@@ -199,7 +199,7 @@ const TestRow kStaged[] = {
        "worker:0#2",
        "attempt_registered stage_opened; worker:0#2 told start 1; worker:0#2 values driver:0.ADDRESS=first:1"}}},
     // The job uses a setting that the framework warns about. Running tasks keep the values that they received.
-    {"ATaskThatStartsAfterAPublisherRestartedWaitsForTheNewValue",
+    {"ARestartedTaskWaitsForTheNewValueOfARestartedPublisher",
      {{"job driver*1:scope=task worker*2:scope=task staged registration=30s suspect=1h lost-after=2h task=5: "
        "gathering, all-registered, publish driver:0 ADDRESS=first:1, heartbeat driver:0 worker:0 worker:1, report "
        "driver:0 worker:0 fails 3, register driver:0#2 worker:0#2",
@@ -217,7 +217,7 @@ const TestRow kStaged[] = {
 };
 TABLE_TEST(JobStagesTest, kStaged, Script(kInTwoStages, "gathering, all-registered, heartbeat driver:0"));
 
-TEST(JobStagesTest, AJournalWithDuplicateValuesOrAnEarlyStageStartIsRejected) {
+TEST(JobStagesTest, AJournalThatPublishesAValueTwiceOrOpensAStageTooEarlyIsRejected) {
   JobDriver driver(JobOf(kInTwoStages));
   driver.Gathering().RegisterAll();
   driver.Heartbeat("driver:0");
@@ -230,7 +230,7 @@ TEST(JobStagesTest, AJournalWithDuplicateValuesOrAnEarlyStageStartIsRejected) {
   EXPECT_FALSE(fits(StageOpened{2}));
 }
 
-TEST(JobStagesTest, TheVerdictIsTheSameEvenIfTheMasterDiesAfterAnyDecision) {
+TEST(JobStagesTest, TheVerdictOfAStagedJobIsTheSameIfTheMasterDiesAfterAnyDecision) {
   const JobSpec spec = JobOf("driver*1 ps*2:untracked worker*2 staged registration=30s suspect=1h lost-after=2h");
   const GangPlan plan = {.ends = {{{"driver", 0}, Success()}, {{"worker", 0}, Success()}, {{"worker", 1}, Success()}}};
   GangRun whole({.spec = spec, .plan = plan});
@@ -265,11 +265,11 @@ const TestRow kServed[] = {
     {"AFailedTaskRestartsAloneAndStartsAsSoonAsItRegisters",
      {{"job worker*3 fcfs tensorflow task=1: running, report worker:0 fails 1", "worker:0 told next 2"},
       {"register worker:0#2", "worker:0#2 worker:1 told start 1; generation 1"}}},
-    {"AfterAGangRestartEachTaskStartsWhenItRegisters",
+    {"EachTaskStartsAsSoonAsItRegistersAfterAGangRestart",
      {{"+gang=1: running, report worker:0 fails 1", "state RESTARTING"},
       {"report worker:1 worker:2 killed", "state RUNNING"},
       {"register worker:2#2", "worker:2#2 told start 2"}}},
-    {"ANewMasterRestoresWhichTasksWereStarted",
+    {"ANewMasterKnowsFromTheJournalWhichTasksHaveStarted",
      {{"start, grant worker:0, register worker:0, grant worker:1, register worker:1, heartbeat worker:1, master 2",
        "worker:0 told start 1; worker:1 is running"},
       {"grant worker:2, register worker:2", "worker:2 told start 1"}}},
@@ -281,12 +281,12 @@ TABLE_TEST(JobFcfsTest, kServed, Script("worker*3 tensorflow fcfs"));
 // ---- Roles that run on after a group of other roles has ended.
 
 const TestRow kGrouped[] = {
-    {"ARoleThatRunsBeyondItsTimeoutAfterAnotherRoleEndedFailsTheJob",
+    {"TheJobFailsIfARoleRunsLongerThanItsTimeoutAfterAnotherRolesEnd",
      {{"running, wait 50s, end chief:0 success, pass 9999ms", "nothing"},
       {"deadline",
        "job_stopping; verdict timeout says `~role worker continued for more than 10.0 s after chief had ended "
        "(tony.application.dependency.worker.timeout.after.A)`"}}},
-    {"AJobSucceedsWithoutWaitingForAnIgnoredRole",
+    {"AJobSucceedsWithoutWaitingForARoleThatIsIgnoredAfterItsTimeout",
      {{"job chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, pass 10s",
        "role_left job_stopping; verdict SUCCEEDED; worker:1 told stop"}}},
     {"AJobStillWaitsForRolesThatAreNotIgnored",
@@ -298,16 +298,16 @@ const TestRow kGrouped[] = {
      {{"job lost=0 evaluator*1 chief*1 worker*2:left=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, "
        "pass 10s, report worker:1 fails 1",
        "verdict FAILED"}}},
-    {"TheTimeoutAfterAGroupStartsWhenAllRolesOfTheGroupHaveEnded",
+    {"ARolesTimeoutStartsWhenAllRolesOfTheConfiguredGroupHaveEnded",
      {{"+worker*2:after=chief+evaluator/10s evaluator*1: running, end chief:0 success, pass 100s", "nothing"},
       {"end evaluator:0 success, pass 10s", "job_stopping"}}},
     // In TonY a second key of the same role replaced the first one.
-    {"EachOfTwoTimeoutsOfARoleCanFailTheJob",
+    {"ARoleWithTwoTimeoutsFailsTheJobWhenEitherTimeoutExpires",
      {{"+worker*2:after=chief/10s:after=evaluator/20s evaluator*1: running, end {chief|evaluator}:0 success, pass "
        "{9999ms|19999ms}",
        "nothing"},
       {"pass 1ms", "job_stopping"}}},
-    {"ARestartedTaskGetsTheFullTimeoutAgain",
+    {"ATaskRestartResetsTheTimeoutOfItsRole",
      {{"job task=1 standalone chief*1 worker*2:after=chief/10s suspect=1h lost-after=2h: running, end chief:0 success, "
        "pass 5s, report worker:0 fails 3, register worker:0#2, heartbeat worker:0#2, pass 9999ms",
        "nothing"},

@@ -113,7 +113,7 @@ TEST(JobRandomTest, EveryRandomJobEnds) {
   }
 }
 
-TEST(JobRandomTest, TimersOfRandomJobsNeitherSpinNorOversleep) {
+TEST(JobRandomTest, TheTimersOfRandomJobsFireInTimeAndNeverRepeatWithoutEffect) {
   for (uint32_t seed = 0; seed < kSeeds / 2; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun::Script script = RandomScript(seed);
@@ -123,7 +123,7 @@ TEST(JobRandomTest, TimersOfRandomJobsNeitherSpinNorOversleep) {
   }
 }
 
-TEST(JobRandomTest, RandomJobsCoverChargedRestartsOfEveryScopeAndFreeTaskAndGangRestarts) {
+TEST(JobRandomTest, RandomJobsCoverRestartsOfEveryScopeAndRestartsAfterLosses) {
   std::set<std::pair<RestartScope, bool>> begun;
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     GangRun run(RandomScript(seed));

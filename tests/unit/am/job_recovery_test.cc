@@ -20,22 +20,22 @@ const TestRow kRecovering[] = {
      {{"gathering, register worker:1, kill, master 2", "orders term c-worker-0; worker:1 told stop"}}},
     {"ANewMasterRepeatsTheKillOrderOfContainersThatStillRun",
      {{"running, report worker:0 success, deadline, master 2", "orders kill c-worker-0"}}},
-    {"ANewMasterOfAnEndedJobOnlyRepeatsTheEndOrder",
+    {"ANewMasterOfAnEndedJobRepeatsOnlyTheOrderToEndTheJob",
      {{"start, kill enough, master 2", "epoch_began; orders end job; verdict says `enough`"}}},
-    {"ALaunchThatTheSchedulerDoesNotKnowIsOrderedAgain",
+    {"ALaunchIsOrderedAgainIfTheSchedulerDoesNotKnowTheContainer",
      {{"gathering, reach c-worker-1", "nothing; orders launch worker:0#1 in c-worker-0"}}},
     {"AReconnectedSchedulerReceivesNoLaunchOrdersForRegisteredExecutors", {{"running, reach", "no orders"}}},
     // ---- state that executors report again
-    {"AnExecutorThatRegistersAgainWithANewMasterChangesNothing",
+    {"ARegistrationOfARunningExecutorWithANewMasterChangesNothing",
      {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
-    {"ARegistrationWithANewMasterReportsThatTheTaskIsRunning",
+    {"ANewMasterLearnsThatATaskRunsFromItsExecutorsRegistration",
      {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
-    {"AnOutcomeThatTheOldMasterMissedIsReportedToTheNewMaster",
+    {"ANewMasterAcceptsAnOutcomeThatTheOldMasterMissed",
      {{"job worker*1: running, master 2, register worker:0 ended, report worker:0 fails 3",
        "attempt_ended job_stopping; verdict exit 3"}}},
     {"TheStartCommandOfAFormedGangIsTheSameUnderANewMaster",
      {{"running, note worker:0, master 2", "worker:0 told as noted"}}},
-    {"ANewMasterDecidesTheVerdictOnAFailureThatTheOldMasterOnlyRecorded",
+    {"ANewMasterFailsTheJobIfTheOldMasterOnlyRecordedTheFailure",
      {{"running, report worker:0 fails 3", "attempt_ended job_stopping"},
       {"replay -1, start 2", "epoch_began job_stopping; verdict of worker:0"}}},
 };
@@ -132,7 +132,7 @@ class StillToBeDone {
   bool stopping_ = false, ended_ = false;
 };
 
-TEST_P(EveryPrefix, AMasterThatDiesAfterAnyDecisionLeadsToTheSameVerdict) {
+TEST_P(EveryPrefix, TheVerdictIsTheSameIfTheMasterDiesAfterAnyDecision) {
   GangRun whole(ScriptOf({}));
   whole.ToTheEnd();
   ASSERT_TRUE(whole.job().Ended());
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(JobRecoveryTest, EveryPrefix,
 
 const TestRow kRestartingAgain[] = {
     // ---- orders of a new master
-    {"ANewMasterKeepsExecutorsWaitingForTheirNextAttempt",
+    {"ANewMasterDoesNotReleaseExecutorsThatAwaitTheirNextAttempt",
      {{"job worker*2 board*1:sidecar pytorch gang=1: running, report worker:0 fails 1, master 2",
        "no orders; worker:0 told none; worker:1 told stop"},
       {"register worker:0 ended, report worker:1 board:0 killed", "worker:0 told next 2"}}},
@@ -192,7 +192,7 @@ const TestRow kRestartingAgain[] = {
      {{"running, exit worker:0, master 2", "orders request worker:0#2"}}},
     {"ANewMasterOfAKilledJobSendsNoSignalToAnExecutorBetweenAttempts",
      {{"+task=1: running, report worker:0 fails 1, kill, master 2", "no orders; worker:0 told next 2"}}},
-    {"ANewMasterDecidesTheRestartAfterAFailureThatTheOldMasterOnlyRecorded",
+    {"ANewMasterRestartsATaskIfTheOldMasterOnlyRecordedTheFailure",
      {{"+task=1: running, report worker:0 fails 1", "attempt_ended restart_decided restart_began"},
       {"replay -2, start 2", "epoch_began restart_decided restart_began"}}},
     // ---- budgets and back-off
@@ -204,7 +204,7 @@ const TestRow kRestartingAgain[] = {
        "standstill 1500ms, master 2",
        "deadline noted"},
       {"deadline", "has restart_began"}}},
-    {"ANewMasterRestartsATaskAtOnceWhoseBackOffHasEnded",
+    {"ANewMasterRestartsATaskAtOnceIfTheBackOffHasEnded",
      {{"+task=2: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 1, standstill 5s, "
        "master 2",
        "epoch_began restart_began"}}},
@@ -296,7 +296,7 @@ std::vector<std::string> RestartsOf(const std::vector<Decision>& journal) {
   return restarts;
 }
 
-TEST_P(EveryPrefixOfARestart, AMasterThatDiesAfterAnyDecisionLeadsToTheSameRestartsAndVerdict) {
+TEST_P(EveryPrefixOfARestart, RestartsAndVerdictAreTheSameIfTheMasterDiesAfterAnyDecision) {
   GangRun whole = Run({});
   whole.ToTheEnd();
   ASSERT_TRUE(whole.job().Ended()) << ToJson(whole.job().Snapshot("", {}));

@@ -13,7 +13,7 @@ const TestRow kRestarting[] = {
       {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
       {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal",
        "verdict user_error says `~the task's own processes may have sent the signal`"}}},
-    {"ASignalThatCameWithALostNodeIsNotBlamedOnTheProgram",
+    {"SignalsOnALostNodeAreNotBlamedOnTheProgram",
      {{"running, report worker:0 {node_lost|infra|infra} by TERM signal", "restart task free"},
       {"{exit worker:0, all-up|register worker:0#2, all-run|register worker:0#2, all-run}, report worker:0#2 "
        "{infra|node_lost|infra} by TERM signal",
@@ -21,11 +21,11 @@ const TestRow kRestarting[] = {
       {"{deadline, register worker:0#3|exit worker:0#2, deadline, all-up|deadline, register worker:0#3}, all-run, "
        "report worker:0#3 {infra|infra|node_lost} by TERM signal",
        "restart task free"}}},
-    {"TheRestartAfterAThirdSignalFromAnUnknownSenderIsCharged",
+    {"TheRestartAfterAThirdSignalFromAnUnknownSenderUsesTheTaskBudget",
      {{"+task=1: running, report worker:0 infra by TERM signal", "restart task free"},
       {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
       {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal", "restart task charged"}}},
-    {"SignalsOutsideTheWindowOrToOtherTasksAreNotBlamedOnTheProgram",
+    {"SignalsToOtherTasksOrOutsideTheTimeWindowAreNotBlamedOnTheProgram",
      {{"+lost=10/60s: running, report worker:0 infra by TERM signal, register worker:0#2, all-run, report worker:1 "
        "infra by TERM signal",
        "restart task free"},
@@ -55,7 +55,7 @@ const TestRow kRestarting[] = {
       {"register worker:0#2",
        "worker:0#2 told start 1; worker:0#2 reads ~node-worker-0-2:4000; worker:0#2 reads ~node-worker-1:4001; "
        "worker:0#2 reads !node-worker-0:4000"}}},
-    {"AWorkerWithParameterServersRestartsAloneAtTheSameAddress",
+    {"AWorkerWithParameterServersRestartsAloneIfItsAddressIsUnchanged",
      {{"job worker*2 ps*1:untracked task=1: running, report worker:1 fails 1, register worker:1#2",
        "worker:1#2 ps:0 told start 1; worker:1#2 cluster as ps:0"}}},
     {"ASidecarRestartsAloneUntilItsBudgetIsUsedUp",
@@ -63,7 +63,7 @@ const TestRow kRestarting[] = {
        "attempt_ended restart_decided; worker:0 told start 1"},
       {"exit board:0, all-granted, all-registered", "board:0#2 told start 1"},
       {"report board:0#2 fails 1", "attempt_ended; board:0#2 told release; state RUNNING"}}},
-    {"AnAttemptThatEndsBeforeTheGangHasFormedIsReplacedAloneAndTheGangForms",
+    {"ATaskThatEndsBeforeTheGangHasFormedIsReplacedWithoutAGangRestart",
      {{"job worker*2 board*1:sidecar pytorch: gathering, register worker:0, exit worker:1",
        "attempt_ended container_ended restart_decided restart_began; also request worker:1#2; worker:0 told none"},
       {"all-granted, all-registered", "worker:0 worker:1#2 told start 1; state RUNNING"}}},
@@ -75,7 +75,7 @@ const TestRow kRestarting[] = {
       {"report worker:1 killed", "attempt_ended restart_began; orders tell worker:0#1, tell worker:1#1"},
       {"register worker:0#2", "no orders; worker:0#2 told none"},
       {"register worker:1#2", "orders tell worker:0#2, tell worker:1#2; worker:0#2 told start 1; state RUNNING"}}},
-    {"ATaskLostBeforeItRegistersDoesNotDelayTheRestartOfItsRole",
+    {"ARoleRestartDoesNotWaitForATaskThatIsLostBeforeItRegisters",
      {{"+role=1: running, report worker:0 fails 1, report worker:1 killed, register worker:0#2",
        "worker:0#2 told none"},
       {"exit worker:1#2", "worker:0#2 told start 1"},
@@ -83,7 +83,7 @@ const TestRow kRestarting[] = {
     {"AnExecutorWithAnInfraFailureIsReleasedAndTheTaskGetsANewContainer",
      {{"running, report worker:0 {node_lost|infra|preempted}", "worker:0 told release"},
       {"exit worker:0", "also request worker:0#2"}}},
-    {"AVerdictNamesTheNumberOfFreeRestarts",
+    {"TheVerdictNamesTheNumberOfRestartsAfterLostContainers",
      {{"running, exit worker:0, report worker:1 fails 1", "verdict says `~(user_error); after 1 restart`"}}},
     // ---- one restart replaces another
     {"AGangRestartReplacesATaskRestartThatHasNotBegun",
@@ -98,7 +98,7 @@ const TestRow kRestarting[] = {
 };
 TABLE_TEST(JobRestartTest, kRestarting, Script("worker*2 standalone"));
 
-TEST(JobRestartTest, AStatusShowsTheNewestTwentyRestartsAndCountsAll) {
+TEST(JobRestartTest, TheStatusShowsTheNewestTwentyRestartsAndTheTotalCount) {
   const Duration at_once{0};
   JobDriver driver(Alone().Restarts(kTask, 50).Backoff(at_once, at_once).Build());
   driver.Running();
@@ -124,7 +124,7 @@ const TestRow kGangRestarting[] = {
        "attempt_ended restart_decided; orders tell board:0#1, tell worker:1#1; worker:0 told none; worker:1 told stop; "
        "worker:1 grace 10s; state RESTARTING; board:0 worker:0 worker:1 state backoff"},
       {"report worker:1 killed", "attempt_ended; worker:1 told none"}}},
-    {"AGangRestartsInTheSameContainersAsTheNextGeneration",
+    {"AGangRestartsAsTheNextGenerationInTheSameContainers",
      {{"+gang=1: running, report worker:0 fails 1, report worker:1 killed, report board:0 killed",
        "attempt_ended restart_began gang_allocated; orders tell board:0#1, tell worker:0#1, tell worker:1#1; worker:1 "
        "told next 2"},
@@ -132,12 +132,12 @@ const TestRow kGangRestarting[] = {
       {"register board:0#2",
        "attempt_registered generation_formed; worker:0#2 told start 2; generation 2; state RUNNING; restarts 1; "
        "because `worker:0 failed on node-worker-0: exit code 1 (user_error)`"}}},
-    {"ATaskThatLosesItsContainerGetsANewContainerWhileOtherTasksWait",
+    {"AGangRestartWaitsForTheNewContainerOfATaskThatLostItsContainer",
      {{"+gang=1: running, report worker:0 fails 1, exit worker:1, report board:0 killed",
        "attempt_ended restart_began; orders tell board:0#1, tell worker:0#1, tell worker:1#1, request worker:1#2; "
        "worker:0 told next 2; worker:1 told release; state ALLOCATING"},
       {"all-granted, all-registered", "worker:1#2 worker:0#2 told start 2"}}},
-    {"ASecondFailureDuringAGangRestartIsNotCharged",
+    {"ASecondFailureDuringAGangRestartUsesNoRestartBudget",
      {{"+gang=1: running, report worker:0 fails 1, report worker:1 fails 2", "attempt_ended"},
       {"report board:0 killed", "restarts 1; worker:1 told next 2"}}},
     {"AUsedUpRestartBudgetFailsTheJobAndIsNamedInTheVerdict",
@@ -175,7 +175,7 @@ TABLE_TEST(JobGangRestartTest, kGangRestarting, Script("worker*2 board*1:sidecar
 
 const TestRow kTroubled[] = {
     // ---- kills and limits
-    {"AKillDuringAGangRestartReleasesWaitingAndStopsRunningExecutors",
+    {"AKillDuringAGangRestartReleasesWaitingExecutorsAndStopsRunningTasks",
      {{"begun, kill within 100ms enough",
        "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told release; worker:1 grace 100ms"},
       {"report worker:1 killed", "worker:1 told release"},
@@ -189,7 +189,7 @@ const TestRow kTroubled[] = {
       {"kill enough", "orders tell worker:0#2, tell worker:1#2; worker:0 told next 2"},
       {"register worker:0#2", "worker:0#2 told stop"},
       {"report worker:0#2 killed", "worker:0#2 told release"}}},
-    {"AWaitingExecutorThatDoesNotExitAfterAKillIsKilledWithItsContainer",
+    {"AContainerIsKilledIfItsWaitingExecutorDoesNotExitAfterAKill",
      {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough, report "
        "worker:1 killed, exit worker:1, deadline",
        "orders kill c-worker-0"}}},
@@ -200,20 +200,20 @@ const TestRow kTroubled[] = {
        "worker:0#2 waiting 0, pass 0",
        "lacks job_stopping"},
       {"pass 1ms", "job_stopping; verdict says `~missing worker:1`"}}},
-    {"ATaskThatExceedsItsGraceIsKilledAndTheRestartContinues",
+    {"AGangRestartKillsATaskThatDoesNotStopWithinTheGracePeriod",
      {{"begun, pass 10s", "no orders"},
       {"deadline", "orders kill c-worker-1"},
       {"exit worker:1", "attempt_ended container_ended restart_began; also request worker:1#2; worker:0 told next 2"}}},
     // ---- losses
-    {"ALostContainerDelaysTheRestartUntilItHasExited",
+    {"ARestartWaitsUntilTheLostContainerHasExited",
      {{"job worker*2 standalone: running, report worker:0 infra", "attempt_ended restart_decided"},
       {"wait 1s, exit worker:0", "container_ended restart_began"}}},
-    {"TheRestartBeginsIfALostContainerDoesNotExitWithin15Seconds",
+    {"ARestartBeginsEvenIfTheLostContainerDoesNotExitWithin15Seconds",
      {{"job worker*2 standalone: running, report worker:0 infra, wait 5s, heartbeat worker:1, pass 0",
        "orders kill c-worker-0"},
       {"wait 9999ms, heartbeat worker:1, pass 0", "nothing; deadline +1ms"},
       {"pass 1ms", "restart_began; also request worker:0#2"}}},
-    {"ATaskOnASilentNodeRestartsWithoutCharge",
+    {"ATaskOnASilentNodeRestartsWithoutUsingItsRestartBudget",
      {{"job worker*2 standalone: running, pass 5s, heartbeat worker:1, wait 55s, heartbeat worker:1, pass 0",
        "orders kill c-worker-0"},
       {"exit worker:0",
@@ -232,21 +232,21 @@ const TestRow kTroubled[] = {
      {{"job worker*2 standalone task=1: begun, register worker:0#2, report worker:0 fails 1, await worker:0",
        "worker:0 told next 2"},
       {"heartbeat worker:0", "refused; worker:0#2 is registered"}}},
-    {"ACallOfTheNextAttemptBeforeTheRestartBeginsIsRejected",
+    {"ACallOfTheNextAttemptIsRejectedBeforeTheRestartBegins",
      {{"begun, impostor worker:0 attempt=worker:0#2", "refused unknown_attempt"}}},
     // Only the scheduler reports this end, and the class that it names decides.
-    {"ATaskThatEndsBeforeRegisteringIsLostEvenIfTheCauseIsOom",
+    {"ATaskThatEndsBeforeRegisteringCountsAsLostEvenAfterAnOom",
      {{"job worker*2 standalone: gathering, exit worker:0 unseen because oom", "worker:0 is lost; verdict oom"}}},
     {"AnOutOfMemoryVerdictNamesTheConfiguredMemory",
      {{"job worker*2 standalone: gathering, register worker:0, exit worker:0 unseen because oom says `out of memory: "
        "the limit was reached`",
        "verdict oom says `~out of memory: the limit was reached; tony.worker.memory is 2048 MB`"}}},
-    {"TheSchedulersExitClassDecidesUnlessASuccessOrFailureIsOnDisk",
+    {"ASuccessOrFailureOnDiskOverridesTheExitClassOfTheScheduler",
      {{"job worker*2 standalone lost=0: running, exit worker:0 unseen because {node_lost|preempted kept "
        "killed|preempted kept fails 1|node_lost kept success}",
        "worker:0 outcome {node_lost|preempted|user_error|success}"}}},
     // ---- missed heartbeats while a task is being stopped
-    {"TheRestartBeginsIfAKilledContainerDoesNotExitWithin60Seconds",
+    {"ARestartBeginsEvenIfAKilledContainerDoesNotExitWithin60Seconds",
      {{"begun, wait 10s, deadline", "also kill c-worker-1; deadline +60s"},
       {"deadline", "attempt_ended restart_began"}}},
 };
@@ -255,22 +255,22 @@ TABLE_TEST(JobRestartTroubleTest, kTroubled, Script("worker*2 pytorch gang=2", "
 // ---- A scheduler that preempts containers with notice.
 
 const TestRow kPreempting[] = {
-    {"APreemptionNoticeStopsTheTaskWithAGraceShorterThanTheNotice",
+    {"APreemptionNoticeStopsTheTaskWithAGracePeriodShorterThanTheNotice",
      {{"running, preempt worker:0 5s",
        "attempt_stopping; orders tell worker:0#1; worker:0 told stop; worker:0 grace 4s; worker:0 because preempted; "
        "worker:1 told start 1"},
       {"kill", "worker:1 because"}}},
-    {"APreemptedTaskRestartsWithoutChargeInANewContainer",
+    {"APreemptedTaskRestartsInANewContainerWithoutUsingItsRestartBudget",
      {{"running, preempt worker:0 5s, report worker:0 killed",
        "attempt_ended restart_decided; restart free; worker:0 outcome preempted by TERM; worker:0 told release"},
       {"exit worker:0", "also request worker:0#2"}}},
-    {"ATaskThatSucceedsWithinThePreemptionNoticeIsNotRestarted",
+    {"ATaskThatSucceedsAfterAPreemptionNoticeIsNotRestarted",
      {{"running, preempt worker:0 5s, report worker:0 success", "attempt_ended; worker:0 is succeeded"}}},
     {"ASecondPreemptionNoticeOrANoticeForAnEndedAttemptIsIgnored",
      {{"running, preempt worker:0 5s, report worker:1 success, preempt worker:0 2s", "nothing"},
       {"preempt worker:1 2s", "nothing"},
       {"kill, preempt worker:0 1s", "nothing"}}},
-    {"AnUnregisteredPreemptedExecutorIsTerminatedAndReplaced",
+    {"APreemptedExecutorThatHasNotRegisteredIsTerminatedAndReplaced",
      {{"gathering, preempt worker:0 5s", "orders tell worker:0#1, term c-worker-0"},
       {"exit worker:0", "also request worker:0#2"},
       {"all-granted, all-registered", "worker:0#2 told start 1"}}},
@@ -297,7 +297,7 @@ const TestRow kPreempting[] = {
      {{"job worker*2 pytorch gang=2: running, preempt worker:0 5s, report worker:0 fails 1",
        "attempt_ended container_kill_ordered restart_decided"},
       {"report worker:1 killed, exit worker:0", "also request worker:0#2; worker:1 told next 2"}}},
-    {"APreemptionNoticeOf300MillisecondsGivesNoGrace", {{"running, preempt worker:0 300ms", "worker:0 grace 0"}}},
+    {"APreemptionNoticeOf300MillisecondsGivesNoGracePeriod", {{"running, preempt worker:0 300ms", "worker:0 grace 0"}}},
 };
 TABLE_TEST(JobPreemptionTest, kPreempting, Script("worker*2 standalone"));
 
@@ -305,7 +305,7 @@ TABLE_TEST(JobPreemptionTest, kPreempting, Script("worker*2 standalone"));
 // for ever.
 
 const TestRow kHeld[] = {
-    {"AnIncompleteGangReturnsItsContainersAfterTheGangHold",
+    {"AnIncompleteGangReturnsItsContainersAfterTheHoldTimeout",
      {{"begun, pass 29999ms", "lacks restart_decided; deadline due"},
       {"pass 1ms", "restart job free; also withdraw worker:1#2; worker:0#2 told stop"},
       {"report worker:0#2 killed, register worker:2#2, report worker:2#2 killed", "worker:0#2 told release"},
@@ -313,29 +313,29 @@ const TestRow kHeld[] = {
       {"all-granted, all-registered",
        "worker:0#3 told start 2; restarts 2; because `~worker:1 got no container for 30.0 s (tony.yarn.gang-hold)`"}}},
     // A master without its lease could not receive containers during the gap.
-    {"TimeWithoutALeaseDoesNotCountTowardsTheGangHold",
+    {"TimeWithoutALeaseDoesNotCountTowardsTheHoldTimeoutOfAGang",
      {{"begun, standstill 29999ms, renew, pass 29999ms", "lacks restart_decided"},
       {"pass 1ms", "has restart_decided"}}},
-    {"AStartingGangThatLosesAContainerReturnsTheOthersAfterTheGangHold",
+    {"AStartingGangThatLosesAContainerReturnsItsOtherContainersAfterTheHoldTimeout",
      {{"gathering, register worker:0, exit worker:1, pass 30s", "has restart_decided"}}},
-    {"ANewlyGrantedContainerRestartsTheGangHold",
+    {"ANewlyGrantedContainerRestartsTheHoldTimeoutOfTheGang",
      {{"start, grant worker:0, pass 29999ms, grant worker:1, pass 29999ms", "lacks restart_decided"},
       {"pass 1ms", "has restart_decided"}}},
-    {"AGangWithoutContainersDoesNotRestartAfterTheGangHold", {{"start, pass 300s", "lacks restart_decided"}}},
-    {"StandaloneTasksKeepTheirContainersBeyondTheGangHold",
+    {"AGangWithoutContainersHasNoHoldTimeout", {{"start, pass 300s", "lacks restart_decided"}}},
+    {"StandaloneTasksKeepTheirContainersBeyondTheHoldTimeout",
      {{"job worker*2 standalone yarn hold=30s{| fcfs}: running, exit worker:1, pass 30s", "lacks restart_decided"}}},
-    {"ContainersAreKeptWithoutYarnOrWithAGangHoldOfZero",
+    {"AnIncompleteGangKeepsItsContainersWithoutYarnOrWithAHoldTimeoutOfZero",
      {{"job worker*3 pytorch gang=2 {hold=30s|yarn hold=0}: begun, pass 30s", "lacks restart_decided"}}},
     // Otherwise two gangs that lend each other a node would use up the budget for lost nodes.
-    {"ARestartAfterTheGangHoldIsChargedToNoBudget",
+    {"ARestartAfterTheHoldTimeoutUsesNoRestartBudget",
      {{"job worker*3 pytorch gang=2 lost=1 yarn hold=30s: begun, pass 30s, exit worker:0#2 worker:2#2, all-granted, "
        "all-registered, all-run, exit worker:1#3",
        "restart free"}}},
-    {"ANewMasterRestartsTheGangHoldAndKeepsTheRestartItCaused",
+    {"ANewMasterRestartsTheHoldTimeoutOfAnIncompleteGang",
      {{"begun, pass 29999ms, master 2, pass 29999ms", "lacks restart_decided"},
       {"pass 1ms", "has restart_decided"},
       {"master 3", "worker:0#2 told stop"}}},
-    {"ContainersAreReturnedDuringABackOffLongerThanTheGangHold",
+    {"ContainersAreReturnedIfARestartBackOffIsLongerThanTheHoldTimeout",
      {{"job worker*3 pytorch gang=2 backoff=30001ms/60s yarn hold=30s: running, report worker:0 worker:1 worker:2 "
        "fails 1",
        "worker:0 told next 2"},
@@ -350,15 +350,15 @@ TABLE_TEST(JobHoldTest, kHeld,
 // ---- Sidecars that run on while the gang starts again.
 
 const TestRow kOutliving[] = {
-    {"AGangRestartsWithoutASidecarThatOutlivesRestarts",
+    {"AGangRestartDoesNotStopASidecarThatOutlivesRestarts",
      {{"running, report worker:0 fails 1", "orders tell worker:1#1"},
       {"report worker:1 killed", "attempt_ended restart_began gang_allocated"},
       {"register worker:0#2 worker:1#2",
        "attempt_registered generation_formed; worker:1#2 told start 2; board:0 told start 1; board:0 is running; "
        "board:0 attempt 1"}}},
-    {"TheNextGenerationReceivesTheAddressOfTheSidecar",
+    {"TheNextGenerationReceivesTheAddressOfTheRunningSidecar",
      {{"begun, all-registered", "worker:0#2 told start 2; worker:0#2 reads ~\"board\":[\"node-board-0:4000\"]"}}},
-    {"ASidecarThatStartedButSentNoHeartbeatYetOutlivesAGangRestart",
+    {"AStartedSidecarOutlivesAGangRestartEvenBeforeItsFirstHeartbeat",
      {{"gathering, all-registered, heartbeat worker:0, report worker:0 fails 1, report worker:1 killed, register "
        "worker:0#2 worker:1#2",
        "worker:1#2 told start 2; board:0 told start 1"},
@@ -366,7 +366,7 @@ const TestRow kOutliving[] = {
     {"AGangRestartDoesNotWaitForASidecarThatEndedMeanwhile",
      {{"begun, report board:0 fails 127", "attempt_ended; state GATHERING"},
       {"register worker:0#2 worker:1#2", "state RUNNING; board:0 state done"}}},
-    {"ASidecarLostDuringAGangRestartRestartsAlone",
+    {"ASidecarThatIsLostDuringAGangRestartIsRestartedAlone",
      {{"begun, exit board:0", "attempt_ended container_ended restart_decided restart_began"},
       {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 1"},
       {"register worker:0#2 worker:1#2", "worker:0#2 told start 2; board:0#2 told start 1"}}},
@@ -381,7 +381,7 @@ const TestRow kOutliving[] = {
        "worker:0#2 told none"},
       {"all-registered", "board:0#2 told start 2"},
       {"all-run, report board:0#2 fails 1", "attempt_ended"}}},
-    {"AnIncompleteGangAlsoReturnsTheSidecarsContainerAfterTheGangHold",
+    {"AnIncompleteGangAlsoReturnsTheSidecarsContainerAfterTheHoldTimeout",
      {{"+yarn: running, report worker:0 fails 1, exit worker:1, pass 30s",
        "restart_decided attempt_ended; board:0 told stop"}}},
     {"AGangKeepsItsContainersIfOnlyTheSidecarLacksAContainer",

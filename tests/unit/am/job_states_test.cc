@@ -134,7 +134,7 @@ void ExpectRefusedUnchanged(JobDriver& driver, const DecisionBody& body) {
   EXPECT_EQ(EveryState(driver), before);
 }
 
-TEST(AttemptStatesTest, EveryListedAttemptTransitionIsTakenAfterItsEvent) {
+TEST(AttemptStatesTest, EachEventMakesTheAttemptTransitionListedForIt) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     const bool renews = step == AttemptStep::kRenew;
@@ -220,7 +220,7 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
   return JobEnded{};
 }
 
-TEST(JobStatesTest, EveryListedJobTransitionIsTakenAfterItsEvent) {
+TEST(JobStatesTest, EachEventMakesTheJobTransitionListedForIt) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     // The same failure fails a job without a budget, and restarts a job with one. The verdict of a stopping job was
@@ -291,7 +291,7 @@ std::set<TaskChange> EverythingThatHappensToATask() {
   return changes;
 }
 
-TEST(JobStatesTest, EveryListedTaskTransitionIsTakenByItsDecision) {
+TEST(JobStatesTest, EachDecisionMakesTheTaskTransitionListedForIt) {
   const std::set<TaskChange> changes = EverythingThatHappensToATask();
   for (const auto& [from, step, to] : TaskTransitions()) {
     bool taken = false;

@@ -18,7 +18,7 @@ const TestRow kStraight[] = {
        "worker:1#1"}}},
     {"ContainersCanBeGrantedInAnyOrder",
      {{"start, grant worker:1 ps:0 worker:0", "container_assigned gang_allocated; state GATHERING"}}},
-    {"ARepeatedGrantChangesNothing", {{"start, grant worker:0 worker:0", "nothing; no orders"}}},
+    {"ARepeatedContainerGrantChangesNothing", {{"start, grant worker:0 worker:0", "nothing; no orders"}}},
     {"ASecondContainerForTheSameTaskIsReturned",
      {{"start, grant worker:0, surplus worker:0", "nothing; orders kill surplus; in surplus nobody"}}},
     {"AContainerForAnUnknownTaskIsReturned", {{"start, grant evaluator:0", "nothing; orders kill c-evaluator-0"}}},
@@ -119,7 +119,7 @@ const TestRow kCalls[] = {
     {"CallsOfAnEndedAttemptThatClaimsToRunAreRejected",
      {{"running, report worker:0 success, {heartbeat worker:0|register worker:0 running 100}",
        "refused stale_attempt `~worker:0#1 has ended: succeeded`; nothing"}}},
-    {"AnEndedAttemptCanRegisterAgainToReceiveItsRelease",
+    {"TheExecutorOfAnEndedAttemptCanRegisterAgainToReceiveTheReleaseCommand",
      {{"running, report worker:0 success, register worker:0 ended, heartbeat worker:0 ended 0, await worker:0",
        "worker:0 told release"}}},
     {"ARepeatedOutcomeIsAcknowledgedAndChangesNothing",
@@ -139,7 +139,7 @@ const TestRow kCalls[] = {
       {"twice register worker:0 ended", "unchanged"}}},
     // A task cannot run without a cluster spec. If the AM believed this report, the barrier would not count the task,
     // and no task could start.
-    {"APrematureRunningHeartbeatDoesNotKeepTheGangFromForming",
+    {"AHeartbeatThatReportsRunningTooEarlyDoesNotPreventTheGangFromForming",
      {{"gathering, register worker:0, heartbeat worker:0 running 7, register worker:1", "state RUNNING"}}},
     {"AnUnknownTaskReceivesNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
 };
@@ -169,7 +169,7 @@ TEST(JobCallsTest, ARegistrationWithADifferentEndpointForTheSameAttemptIsRejecte
 // ---- Usage that executors report of their attempts: it is shown and kept with the outcome, but it causes no decision.
 
 const TestRow kUsed[] = {
-    {"TheStatusShowsTheNewestUsageAndUsageCausesNoDecision",
+    {"UsageInAHeartbeatIsShownInTheStatusButNotJournalled",
      {{"running, used worker:0 1", "nothing"}, {"used worker:0 2", "nothing; worker:0 used 2; worker:1 used nothing"}}},
     {"AHeartbeatWithoutUsageKeepsTheLastUsage", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
     {"TheUsageInTheOutcomeReplacesTheLastUsageAndSurvivesAReplay",
@@ -212,7 +212,7 @@ const TestRow kWired[] = {
     {"NamedPortsAreJournalledWithTheRegistration",
      {{"gathering, register worker:0, all-registered, note driver:0, master 2",
        "driver:0 told as noted; driver:0 reads ~\"tensorboard\":5001"}}},
-    {"TheTensorBoardUrlIsShownWhileItsSidecarRuns",
+    {"TheTensorBoardUrlIsShownWhileTheTensorBoardSidecarRuns",
      {{"job tensorboard*1:sidecar worker*1: gathering, all-registered", "tensorboard"},
       {"all-run", "tensorboard http://node-tensorboard-0:5000/"},
       {"master 2", "tensorboard http://node-tensorboard-0:5000/"},

@@ -94,7 +94,7 @@ TEST_P(CorpusTest, ARecordedJournalReplaysToTheSameStatusUnderAnotherRestartPoli
   EXPECT_EQ(StatusOf(*Replay(UnderAnotherPolicy(), decisions_.size())), ToJson(told_));
 }
 
-TEST_P(CorpusTest, TheEventListOfARecordedJournalIsUnchanged) {
+TEST_P(CorpusTest, TheEventsOfARecordedJournalHaveTheSameTextAsWhenRecorded) {
   std::string text;
   for (const Decision& decision : decisions_) text += EventLine(decision, decisions_.front().time) + "\n";
   EXPECT_EQ(text, events_);

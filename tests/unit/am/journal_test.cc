@@ -256,7 +256,7 @@ TEST_F(JournalTest, AJournalShorterThanItsRecordedSizeIsRejected) {
   }
 }
 
-TEST_F(JournalTest, AJournalThatEndsWithinAnUnfinishedAppendIsOpened) {
+TEST_F(JournalTest, AJournalWithAnUnfinishedLastAppendCanBeOpened) {
   const std::vector<Decision> decisions = OneOfEachKind();
   {
     const auto journal = Opened();

@@ -114,7 +114,7 @@ class JournalTroubleTest : public testing::Test {
   std::unique_ptr<LocalJournal> journal_;
 };
 
-TEST_F(JournalTroubleTest, AFullDiskIsReportedOnceAndAllAppendsAreWrittenWhenItHasRoom) {
+TEST_F(JournalTroubleTest, AFullDiskIsReportedOnceAndDelaysAppendsUntilTheDiskHasRoom) {
   Append({kSome[0]});
   RunUntilWritten();
   disk_.room = 10;
@@ -155,7 +155,7 @@ TEST_F(JournalTroubleTest, TheEndOfTheJobIsSyncedEvenIfWrittenTogetherWithOtherD
   EXPECT_EQ(journal_->counts().syncs, 1);
 }
 
-TEST_F(JournalTroubleTest, APartialWriteIsCutOffBeforeItIsRepeated) {
+TEST_F(JournalTroubleTest, APartiallyWrittenAppendIsRemovedBeforeTheWriteIsRepeated) {
   disk_.room = EncodeHeader().size() + EncodeTurn({kSome[0]}).size() + 20;
   Append({kSome[0]});
   RunUntilWritten();

@@ -64,7 +64,7 @@ TEST_F(LogRelayTest, ALogReadWithZeroWaitIsAnsweredWhenAllExecutorsHaveReplied) 
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(1, Text("b")), std::pair(0, Text("a"))));
 }
 
-TEST_F(LogRelayTest, ALogReadWithAWaitIsAnsweredAtTheFirstTextOfAnyExecutor) {
+TEST_F(LogRelayTest, ALogReadWithAWaitTimeIsAnsweredWhenTheFirstExecutorReplies) {
   const auto answer = Read({Want(kFirst), Want(kSecond)}, Duration(10'000));
   Taken(kFirst);
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -72,7 +72,7 @@ TEST_F(LogRelayTest, ALogReadWithAWaitIsAnsweredAtTheFirstTextOfAnyExecutor) {
   EXPECT_THAT(*answer->value, ElementsAre(std::pair(1, Text("b"))));
 }
 
-TEST_F(LogRelayTest, AnOpenLogQueryIsSharedByLaterReadsAndOtherReaders) {
+TEST_F(LogRelayTest, LaterLogReadsShareALogQueryThatIsStillUnanswered) {
   const auto first = Read({Want(kFirst), Want(kSecond)}, Duration(10'000));
   const LogAsk open = Taken(kFirst);
   relay_.Take(kSecond, Taken(kSecond).id, {Text("b")});
@@ -97,14 +97,14 @@ TEST_F(LogRelayTest, AMissingExecutorIsReportedOnlyForTheLogsOfItsTask) {
   EXPECT_EQ(answer->value->back().second.problem, "no executor of worker:0 is connected to the application master");
 }
 
-TEST_F(LogRelayTest, AnExecutorThatDoesNotReplyIsReportedForTheLogsOfItsTask) {
+TEST_F(LogRelayTest, ALogReadReportsAnExecutorThatDoesNotReply) {
   const auto answer = Read({Want(kFirst)});
   Taken(kFirst);
   ASSERT_TRUE(IsAnswered(answer));
   EXPECT_EQ(answer->value->front().second.problem, "the executor of worker:0 does not answer");
 }
 
-TEST_F(LogRelayTest, ALogReplyWithAWrongTaskQueryIdOrNumberOfTextsIsIgnored) {
+TEST_F(LogRelayTest, ALogReplyWithAWrongTaskOrQueryIdOrTextCountIsIgnored) {
   const auto answer = Read({Want(kFirst)});
   const LogAsk ask = Taken(kFirst);
   relay_.Take(kSecond, ask.id, {Text("x")});
@@ -152,7 +152,7 @@ TEST_F(LogRelayTest, ASlowLogReaderDelaysTheReleaseOfATaskOnlyForALimitedTime) {
   EXPECT_TRUE(relay_.DelaysRelease({kFirst, 2})) << "another attempt has its own time";
 }
 
-TEST_F(LogRelayTest, ALogReaderThatStoppedReadingDelaysTheReleaseOnlyForALimitedTime) {
+TEST_F(LogRelayTest, ALogReaderThatNoLongerReadsDelaysTheReleaseOnlyForALimitedTime) {
   const auto answer = Read({Want(kFirst)});
   relay_.Take(kFirst, Taken(kFirst).id, {Text("a")});
   EXPECT_TRUE(RunUntil(loop_, [&] { return !relay_.DelaysRelease({kFirst, 1}); }));

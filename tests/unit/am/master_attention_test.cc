@@ -21,7 +21,7 @@ class MasterOwnershipTest : public ApplicationMasterTest {
   Instant In(int64_t ms) const { return loop_.Now() + Duration(ms); }
 };
 
-TEST_F(MasterOwnershipTest, AnAttachIsAnsweredOnceTheNewOwnerIsInTheJournal) {
+TEST_F(MasterOwnershipTest, AnAttachCallIsAnsweredOnlyAfterTheNewOwnerIsInTheJournal) {
   journal_.WriteAll();
   const auto attached = Attach("o1");
   EXPECT_TRUE(attached->open());
@@ -31,7 +31,7 @@ TEST_F(MasterOwnershipTest, AnAttachIsAnsweredOnceTheNewOwnerIsInTheJournal) {
   EXPECT_NE(attached->value->status.status_json.find(R"("owner":"o1")"), std::string::npos);
 }
 
-TEST_F(MasterOwnershipTest, AttachToAJobThatIsBeingKilledIsRefused) {
+TEST_F(MasterOwnershipTest, AttachingToAJobThatIsBeingKilledIsRefused) {
   Kill();
   const auto attached = Attach("o1");
   journal_.WriteAll();
@@ -39,7 +39,7 @@ TEST_F(MasterOwnershipTest, AttachToAJobThatIsBeingKilledIsRefused) {
   EXPECT_FALSE(attached->value->attached);
 }
 
-TEST_F(MasterOwnershipTest, AKillOfAReplacedOwnerIsAnsweredAsFencedAndDoesNothing) {
+TEST_F(MasterOwnershipTest, AKillByAReplacedOwnerIsFencedAndDoesNothing) {
   Attach("o2");
   const auto killed = Kill({.reason = "late", .if_owner = {"o1"}});
   journal_.WriteAll();
@@ -48,7 +48,7 @@ TEST_F(MasterOwnershipTest, AKillOfAReplacedOwnerIsAnsweredAsFencedAndDoesNothin
   EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
 }
 
-TEST_F(MasterOwnershipTest, APlannedKillIsAnsweredOnceItIsInTheJournal) {
+TEST_F(MasterOwnershipTest, APlannedKillIsAnsweredOnlyAfterItIsInTheJournal) {
   Attach("o1");
   journal_.WriteAll();
   const auto planned = Kill({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)});
@@ -69,7 +69,7 @@ TEST_F(MasterOwnershipTest, TheDelayOfAPlannedKillIsMeasuredByTheMastersClock) {
   EXPECT_EQ(planned->value->answer, KillAnswer::kPlanned);
 }
 
-TEST_F(MasterOwnershipTest, AConditionalKillFileIsRemovedOnceTheKillIsFencedOrPlanned) {
+TEST_F(MasterOwnershipTest, TheRequestFileOfAConditionalKillIsRemovedOnceTheKillIsFencedOrPlanned) {
   Attach("o1");
   journal_.WriteAll();
   // An AM that becomes leader again checks the folder at once.
@@ -115,7 +115,7 @@ TEST_F(MasterOwnershipTest, TheRequestFileOfAnAcceptedConditionalKillIsNotRemove
   EXPECT_EQ(records_.ReadKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
 }
 
-TEST_F(MasterOwnershipTest, AWaitingWatcherKeepsTheJobFromBeingAbandoned) {
+TEST_F(MasterOwnershipTest, AJobIsNotAbandonedWhileAWatcherWaits) {
   Attach("o1", Duration(60));
   journal_.WriteAll();
   const auto watch = Watch(/*since=*/1'000'000);

@@ -46,7 +46,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
   JobRecords other_ = LocalJobRecords("");
 };
 
-TEST_F(MasterCheckpointTest, AJobWaitsForAnEndingJobToLeaveTheCheckpointFolderAndTheStatusNamesIt) {
+TEST_F(MasterCheckpointTest, AJobWaitsUntilAKilledJobNoLongerUsesTheCheckpointFolder) {
   ASSERT_TRUE(other_.WriteKill({.reason = "enough"}).ok());
   FormGang();
   EXPECT_TRUE(IsTold("waits until job " + other_.job().value + ", which uses the checkpoint folder, has ended"));
@@ -58,7 +58,7 @@ TEST_F(MasterCheckpointTest, AJobWaitsForAnEndingJobToLeaveTheCheckpointFolderAn
   EXPECT_FALSE(Appended("job_stopping"));
 }
 
-TEST_F(MasterCheckpointTest, AJobStopsAtOnceIfARunningJobUsesTheCheckpointFolder) {
+TEST_F(MasterCheckpointTest, AJobStopsAtOnceIfAnotherRunningJobUsesTheCheckpointFolder) {
   FormGang();
   EXPECT_TRUE(RunUntil(loop_, [this] { return Appended("job_stopping"); }));
   EXPECT_FALSE(Appended("checkpoints_listed"));
@@ -72,7 +72,7 @@ class FcfsMasterCheckpointTest : private CheckpointHome, public ApplicationMaste
       : ApplicationMasterTest(JobBuilder().Role("worker", 2).Fcfs().Checkpoints(checkpoints.path().string()).Build()) {}
 };
 
-TEST_F(FcfsMasterCheckpointTest, TheCheckpointListingDoesNotRemoveThePendingReasonOfTheScheduler) {
+TEST_F(FcfsMasterCheckpointTest, TheStatusStillSaysWhyContainersArePendingAfterTheCheckpointListing) {
   master_.OnScheduler(ContainersPending{"waits for 8192 MB of memory"});
   Grant("worker:0");
   Register("worker:0");

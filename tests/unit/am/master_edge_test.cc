@@ -30,7 +30,7 @@ TEST_F(MasterEdgeTest, ATokenWithOneWrongDigitIsRejected) {
   }
 }
 
-TEST_F(MasterEdgeTest, AWatchWithoutAChangeIsAnsweredWhenItsWaitTimesOut) {
+TEST_F(MasterEdgeTest, AWatchCallIsAnsweredAtItsTimeoutIfNothingChanges) {
   journal_.WriteAll();
   auto answer = std::make_shared<Answered<StatusAnswer>>();
   master_.Watch(kToken, /*since=*/1'000'000, Duration(20), {}, Reply<StatusAnswer>(answer));
@@ -84,7 +84,7 @@ TEST_F(MasterEdgeTest, ACommandDoesNotWaitForJournalWritesOfOtherTasks) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
 }
 
-TEST_F(MasterEdgeTest, AKillIsAnsweredOnceItIsInTheJournal) {
+TEST_F(MasterEdgeTest, AKillIsAnsweredOnlyAfterItIsInTheJournal) {
   GrantBothAndRegisterOne();
   // News that was held back is sent meanwhile.
   Pass(Duration(100));

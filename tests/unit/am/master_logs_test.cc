@@ -151,7 +151,7 @@ TEST_F(ManyLogsTest, OnlyTheLogsOfTheLast64FailuresAreKept) {
   EXPECT_THAT(Kept(), Not(Contains(AttemptOf("worker:1"))));
 }
 
-TEST_F(ManyLogsTest, LogsBeyondEightUnfinishedWritesAreDropped) {
+TEST_F(ManyLogsTest, FailureLogsAreDroppedWhileEightEarlierWritesAreUnfinished) {
   calls_.at_once = false;
   Fail(0, 9);
   EXPECT_THAT(Kept(), SizeIs(8));

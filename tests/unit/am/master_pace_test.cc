@@ -67,7 +67,7 @@ TEST_F(MasterPaceTest, AWaitingClientIsNotifiedSoonAfterAJournalProblemEnds) {
   EXPECT_EQ(JobStatusFromJson(watch->value->status_json)->trouble, "");
 }
 
-TEST_F(MasterPaceTest, TheLogNamesTheUserOfAKillRequestOnce) {
+TEST_F(MasterPaceTest, AKillRequestIsLoggedWithItsUserOnlyOnce) {
   ASSERT_TRUE(records_.WriteKill({.reason = "enough"}).ok());
   EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }),
               HasSubstr("read a kill request by the job's own user: enough"));

@@ -69,7 +69,7 @@ TEST_F(MasterRecordsTest, AnOutcomeIsJournalledOnlyAfterItsOutputsAreStored) {
   EXPECT_TRUE(ReadJobOutputs(records_)->has_value());
 }
 
-TEST_F(MasterRecordsTest, TheEndOfAJobIsReportedOnceTheFinalStatusIsStored) {
+TEST_F(MasterRecordsTest, TheEndOfAJobIsReportedOnlyAfterTheFinalStatusIsStored) {
   Kill();
   journal_.WriteAll();
   const auto watch = Watch(-1);

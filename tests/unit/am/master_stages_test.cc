@@ -27,7 +27,7 @@ class StagedMasterTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(StagedMasterTest, PublishedValuesAreAcknowledgedAndSentOnceTheyAreInTheJournal) {
+TEST_F(StagedMasterTest, PublishedValuesAreAcknowledgedAndSentOnlyAfterTheJournalHasThem) {
   const auto waiting = Await("worker:0");
   const auto published = Publish();
   EXPECT_TRUE(published->open());
@@ -39,14 +39,14 @@ TEST_F(StagedMasterTest, PublishedValuesAreAcknowledgedAndSentOnceTheyAreInTheJo
   EXPECT_EQ(ClusterSpecFromJson(waiting->value->cluster_spec)->values.at({"driver", 0}).at("ADDRESS"), "here:1");
 }
 
-TEST_F(StagedMasterTest, ARepeatedPublishIsAcknowledgedAgain) {
+TEST_F(StagedMasterTest, ARepeatedPublishCallIsAcknowledgedAgain) {
   Publish();
   journal_.WriteAll();
   const auto again = Publish();
   EXPECT_TRUE(again->value);
 }
 
-TEST_F(StagedMasterTest, APublishWithAWrongTokenIsRejected) {
+TEST_F(StagedMasterTest, APublishCallWithAWrongTokenIsRejected) {
   const auto refused = Publish("guessed");
   ASSERT_TRUE(refused->refusal);
   EXPECT_EQ(refused->refusal->reason, RefusalReason::kBadToken);

@@ -93,7 +93,7 @@ TEST_F(TroubleTest, AKillStopsRunningTasksEvenIfTheJournalCannotBeWritten) {
   EXPECT_THAT(status->trouble, HasSubstr(kFull));
 }
 
-TEST_F(TroubleTest, AStopThatWaitsForTheJournalIsSentWhenTheJournalFails) {
+TEST_F(TroubleTest, AStopCommandThatWaitsForTheJournalIsSentWhenTheJournalFails) {
   GrantBothAndRegisterOne();
   scheduler_.orders.clear();
   Kill();
@@ -104,7 +104,7 @@ TEST_F(TroubleTest, AStopThatWaitsForTheJournalIsSentWhenTheJournalFails) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("term c-worker-1"));
 }
 
-TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemReceivesTheStopOfAKill) {
+TEST_F(TroubleTest, AnAwaitCallReceivesTheStopCommandOfAKillDuringAJournalProblem) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Kill();
@@ -115,7 +115,7 @@ TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemReceivesTheStopOfAKill) {
   EXPECT_EQ(command->value->kind, Command::Kind::kStop);
 }
 
-TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemDoesNotReceiveAnUnwrittenStart) {
+TEST_F(TroubleTest, AnAwaitCallDoesNotReceiveAStartCommandThatIsNotYetJournalled) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   ASSERT_EQ(journal_.appended.back(), "generation_formed");
@@ -129,7 +129,7 @@ TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemDoesNotReceiveAnUnwrittenSta
   EXPECT_EQ(command->value->kind, Command::Kind::kStart);
 }
 
-TEST_F(TroubleTest, AnAwaitCallDuringAJournalProblemReceivesAnAlreadyWrittenStart) {
+TEST_F(TroubleTest, AnAwaitCallReceivesAJournalledStartCommandDuringAJournalProblem) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -151,7 +151,7 @@ TEST_F(TroubleTest, AStopIsNotSentBeforeTheLaunchOfTheSameContainer) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0", "withdraw worker:1#1"));
 }
 
-TEST_F(TroubleTest, AReportIsAcknowledgedOnlyOnceItIsInTheJournal) {
+TEST_F(TroubleTest, AnOutcomeReportIsAcknowledgedOnlyAfterItIsInTheJournal) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   const auto command = Await("worker:0");
@@ -165,7 +165,7 @@ TEST_F(TroubleTest, AReportIsAcknowledgedOnlyOnceItIsInTheJournal) {
   EXPECT_TRUE(reported->value);
 }
 
-TEST_F(TroubleTest, DuringAJournalProblemHeartbeatsAreAnsweredAndRegistrationsRefused) {
+TEST_F(TroubleTest, HeartbeatsAreAnsweredButRegistrationsRefusedDuringAJournalProblem) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Report("worker:0", Failure(3));  // This turn waits for the journal.
@@ -177,7 +177,7 @@ TEST_F(TroubleTest, DuringAJournalProblemHeartbeatsAreAnsweredAndRegistrationsRe
   EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotLeader);
 }
 
-TEST_F(TroubleTest, AnEndThatCannotBeJournalledIsShownAsStoppingWithTheJournalProblem) {
+TEST_F(TroubleTest, AJobWhoseEndCannotBeJournalledIsShownAsStopping) {
   journal_.WriteAll();
   BeginTrouble();
   // Nothing runs, so the job has ended except for the journal.
@@ -197,7 +197,7 @@ TEST_F(TroubleTest, AnEndThatCannotBeJournalledIsShownAsStoppingWithTheJournalPr
   EXPECT_EQ(StatusIn(watch).trouble, "");
 }
 
-TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsRetriedUntilItIs) {
+TEST_F(TroubleTest, TheWriteOfAFinalStatusIsRetriedUntilItSucceeds) {
   journal_.WriteAll();
   const auto blocked = records_.place() / "status.json" / "in the way";
   std::filesystem::create_directories(blocked);
@@ -226,7 +226,7 @@ class DeadJournalTest : public TroubleTest {
   }
 };
 
-TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEndsAsSucceededWithoutAJournal) {
+TEST_F(DeadJournalTest, AJobWhoseTasksSucceededEndsAsSucceededEvenIfTheJournalNeverRecovers) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -247,7 +247,7 @@ TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEndsAsSucceededWithoutAJourna
   EXPECT_EQ(std::ranges::count(scheduler_.orders, "finish SUCCEEDED"), 1) << "a disk that comes back changes nothing";
 }
 
-TEST_F(DeadJournalTest, AKilledJobEndsAsKilledWithoutAJournal) {
+TEST_F(DeadJournalTest, AKilledJobEndsAsKilledEvenIfTheJournalNeverRecovers) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   std::filesystem::remove_all(records_.place());
@@ -257,7 +257,7 @@ TEST_F(DeadJournalTest, AKilledJobEndsAsKilledWithoutAJournal) {
   EXPECT_TRUE(IsFinished("finish KILLED"));
 }
 
-TEST_F(DeadJournalTest, ReportsWaitForTheJournalAgainAfterTheDiskRecovers) {
+TEST_F(DeadJournalTest, OutcomeReportsWaitForTheJournalAgainAfterTheDiskRecovers) {
   GrantBothAndRegisterOne();
   BeginTrouble();
   Kill();
@@ -274,7 +274,7 @@ class TroubleAfterSuccessTest : public TroubleTest {
 };
 
 // A later AM that did not know of the success would count the stopped parameter server as the failure.
-TEST_F(TroubleAfterSuccessTest, TheStopOfUntrackedTasksAfterASuccessWaitsForTheJournal) {
+TEST_F(TroubleAfterSuccessTest, UntrackedTasksAreStoppedOnlyAfterTheJobsSuccessIsInTheJournal) {
   for (const char* task : {"ps:0", "worker:0"}) Grant(task);
   for (const char* task : {"ps:0", "worker:0"}) Register(task);
   const auto start = Await("ps:0");

@@ -146,7 +146,7 @@ TEST_F(RecordJournalTest, ConfirmedAppendsAreStoredWithTheSameBytesAsInALocalJou
   EXPECT_EQ(journal_->records(), 2);
 }
 
-TEST_F(RecordJournalTest, TheNextMasterReadsAllRecordsAndContinues) {
+TEST_F(RecordJournalTest, TheNextMasterReadsAllRecordsAndContinuesTheJournal) {
   Open(1);
   EXPECT_THAT(read_, IsEmpty());
   Append({kSome.begin(), kSome.begin() + 5});
@@ -229,7 +229,7 @@ TEST_F(RecordJournalTest, ASealedJournalConfirmsNoAppend) {
   EXPECT_EQ(store_->records().size(), 1U);
 }
 
-TEST_F(RecordJournalTest, AReplacedMasterLearnsThatItsJournalIsSealedAtTheNextAppend) {
+TEST_F(RecordJournalTest, AReplacedMasterLearnsAtTheNextAppendThatItsJournalIsSealed) {
   Open(1);
   const auto old = std::move(journal_);
   Open(2);
@@ -261,7 +261,7 @@ TEST_F(RecordJournalTest, AConfirmationOrSealCallbackCanDestroyTheJournal) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return journal_ == nullptr; }));
 }
 
-TEST_F(RecordJournalTest, ADestroyedJournalDoesNotWaitForAFailingStore) {
+TEST_F(RecordJournalTest, DestroyingAJournalDoesNotWaitForAFailingStore) {
   Open(1);
   store_->fate = [] { return Fate::kNotDone; };
   Append({kSome[0]});

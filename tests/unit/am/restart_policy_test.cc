@@ -61,28 +61,28 @@ PastRestart Free(std::string_view cause, Duration ago = Duration(0)) {
 
 // ---- which budget pays
 
-TEST(RestartPolicyTest, WithoutABudgetAProgramFailureCausesNoRestart) {
+TEST(RestartPolicyTest, AProgramFailureCausesNoRestartWithoutARestartBudget) {
   EXPECT_EQ((Judge{Tasks().Build()}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, LostAndPreemptedTasksRestartWithoutCharge) {
+TEST(RestartPolicyTest, LostAndPreemptedTasksRestartEvenWithoutATaskRestartBudget) {
   for (const auto cls : {OutcomeClass::kNodeLost, OutcomeClass::kPreempted, OutcomeClass::kInfra})
     EXPECT_EQ((Judge{Tasks().Build()}.Say("worker:0", Of(cls))), "task free") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, RestartsAfterProgramFailuresAreCharged) {
+TEST(RestartPolicyTest, RestartsAfterProgramFailuresUseTheTaskRestartBudget) {
   for (const auto cls : {OutcomeClass::kUserError, OutcomeClass::kHung, OutcomeClass::kTimeout})
     EXPECT_EQ((Judge{Tasks().Restarts(kTask, 1).Build()}.Say("worker:0", Of(cls))), "task") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, OomConfigurationErrorsAndKillsAreNotRestartedWhateverTheBudget) {
+TEST(RestartPolicyTest, NoRestartBudgetCoversOomsConfigurationErrorsOrKills) {
   const Judge judge{Tasks().Restarts(kTask, 9).Restarts(kGang, 9).Build()};
   for (const auto cls :
        {OutcomeClass::kUserConfig, OutcomeClass::kOom, OutcomeClass::kKilled, OutcomeClass::kAbandoned})
     EXPECT_EQ(judge.Say("worker:0", Of(cls)), "no") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, AFailureAdvisedAsTransientRestartsWithoutChargeAndAsPermanentNever) {
+TEST(RestartPolicyTest, ATaskRestartsAfterATransientFailureButNeverAfterAPermanentFailure) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build()};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kUserError, Advice::kTransient)), "task free");
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kUserError, Advice::kPermanent)), "no");
@@ -98,7 +98,7 @@ TEST(RestartPolicyTest, TheBudgetForLostTasksIsSharedByTheWholeJob) {
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, ChargedAndLostRestartsHaveSeparateBudgets) {
+TEST(RestartPolicyTest, RestartsAfterTaskFailuresAndAfterLostContainersHaveSeparateBudgets) {
   const Judge judge{Tasks().LostRestarts(1).Restarts(kTask, 1).Build()};
   Judge after_free = judge, after_charged = judge;
   after_free.past = {Free("worker:1")};
@@ -107,12 +107,12 @@ TEST(RestartPolicyTest, ChargedAndLostRestartsHaveSeparateBudgets) {
   EXPECT_EQ(after_charged.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, ALostTaskIsChargedToTheTaskBudgetOnceTheLostBudgetIsUsedUp) {
+TEST(RestartPolicyTest, ALostTaskUsesItsTaskRestartBudgetOnceTheBudgetForLostTasksIsUsedUp) {
   const Judge judge{Tasks().LostRestarts(1).Restarts(kTask, 1).Build(), {Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task");
 }
 
-TEST(RestartPolicyTest, LostTasksOlderThanTheWindowDoNotUseUpTheBudget) {
+TEST(RestartPolicyTest, LossesOutsideTheTimeWindowDoNotUseUpTheBudgetForLostTasks) {
   Judge judge{Tasks().LostRestarts(1, kMinute).Build(), {Free("worker:0", kMinute - Duration(1))}};
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kInfra)), "no");
   judge.past = {Free("worker:0", kMinute)};
@@ -161,14 +161,14 @@ TEST(RestartPolicyTest, ABudgetForAScopeSmallerThanTheFrameworksScopeIsIgnored) 
   EXPECT_EQ((Judge{collective}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, ARestartUsesUpTheBudgetUntilTheExactEndOfTheWindow) {
+TEST(RestartPolicyTest, ARestartCountsAgainstTheBudgetUntilTheExactEndOfTheTimeWindow) {
   Judge judge{Tasks().Restarts(kTask, 1, kMinute).Build(), {Charged(kTask, "worker:0", kMinute - Duration(1))}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
   judge.past = {Charged(kTask, "worker:0", kMinute)};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, WithoutAWindowARestartUsesUpTheBudgetForEver) {
+TEST(RestartPolicyTest, ARestartCountsAgainstTheBudgetForEverWithoutATimeWindow) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0", 1'000'000 * kMinute)}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
 }
@@ -181,7 +181,7 @@ TEST(RestartPolicyTest, TheFrameworkSetsTheSmallestRestartScope) {
   EXPECT_EQ((Judge{spec}.Say("worker:0", Of(OutcomeClass::kNodeLost))), "gang free");
 }
 
-TEST(RestartPolicyTest, TheRestartScopeOfARoleOverridesTheFrameworks) {
+TEST(RestartPolicyTest, TheRestartScopeOfARoleOverridesTheScopeOfTheFramework) {
   const JobSpec pytorch = Tasks().Framework(FrameworkKind::kPytorch).Build();
   EXPECT_EQ((Judge{With(pytorch, "worker", kRole, {})}.Say("worker:0", Of(OutcomeClass::kNodeLost))), "role free");
   EXPECT_EQ((Judge{With(pytorch, "worker", kJob, {})}.Say("worker:0", Of(OutcomeClass::kNodeLost))), "job free");
@@ -214,7 +214,7 @@ TEST(RestartPolicyTest, AFailedSidecarRestartsNoOtherTaskByDefault) {
   EXPECT_EQ((Judge{.spec = none, .gang_has_formed = false}.Say("board:0", Failure(1))), "gang") << "it is missed";
 }
 
-TEST(RestartPolicyTest, AFailedSidecarThatOutlivesGangRestartsRestartsOnlyItsRole) {
+TEST(RestartPolicyTest, AFailedSidecarRestartsOnlyItsRoleIfTheSidecarOutlivesGangRestarts) {
   JobSpec spec =
       JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar).OutlivesRestarts("board").Build();
   spec = With(spec, "board", kGang, {});
@@ -231,7 +231,7 @@ TEST(RestartPolicyTest, ARolesOwnBudgetAppliesToTheSmallestScopeOfTheRole) {
   EXPECT_EQ(judge.Say("reader:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, ARolesGangBudgetIsUsedUpOnlyByRestartsThatItsTasksCaused) {
+TEST(RestartPolicyTest, ARolesBudgetForGangRestartsCountsOnlyRestartsCausedByItsTasks) {
   const JobSpec spec = With(Tasks().Framework(FrameworkKind::kPytorch).Build(), "worker", {}, 1);
   EXPECT_EQ((Judge{spec, {Charged(kGang, "reader:0")}}.Say("worker:0", Failure(1))), "gang");
   EXPECT_EQ((Judge{spec, {Charged(kGang, "worker:1")}}.Say("worker:0", Failure(1))), "restarts used up: gang 1 of 1");
@@ -243,7 +243,7 @@ TEST(RestartPolicyTest, ARoleWithARestartBudgetOfZeroIsNotRestarted) {
   EXPECT_EQ((Judge{spec}.Say("worker:0", Failure(1))), "no");
 }
 
-TEST(RestartPolicyTest, ARolesOwnBudgetInheritsTheWindowOfItsScope) {
+TEST(RestartPolicyTest, ARolesOwnBudgetInheritsTheTimeWindowOfItsRestartScope) {
   const JobSpec spec = With(Tasks().Restarts(kTask, 5, kMinute).Build(), "worker", {}, 1);
   EXPECT_EQ((Judge{spec, {Charged(kTask, "worker:0", kMinute)}}.Say("worker:0", Failure(1))), "task");
 }
@@ -271,25 +271,25 @@ TEST(RestartPolicyTest, AnInitialBackOffAboveTheLimitIsCappedAtTheLimit) {
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task after 3000");
 }
 
-TEST(RestartPolicyTest, WithoutABackOffEveryRestartIsAtOnce) {
+TEST(RestartPolicyTest, EveryRestartIsImmediateIfTheBackOffIsZero) {
   Judge judge{Tasks().Restarts(kTask, 9).Backoff(Duration(0), Duration(0)).Build()};
   judge.past.assign(5, Charged(kTask, "worker:0"));
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, EachScopeHasItsOwnBackOff) {
+TEST(RestartPolicyTest, EachRestartScopeHasItsOwnBackOff) {
   const Judge judge{Tasks().Restarts(kTask, 2).Restarts(kGang, 2).Build(),
                     {Charged(kTask, "worker:0"), Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "gang");
 }
 
-TEST(RestartPolicyTest, TheBackOffOfLostTasksGrowsPerTask) {
+TEST(RestartPolicyTest, TheBackOffAfterLossesGrowsSeparatelyForEachTask) {
   const Judge judge{Tasks().Build(), {Free("worker:0"), Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free after 2000");
   EXPECT_EQ(judge.Say("worker:1", Of(OutcomeClass::kNodeLost)), "task free");
 }
 
-TEST(RestartPolicyTest, LostTasksOutsideTheWindowDoNotLengthenTheBackOff) {
+TEST(RestartPolicyTest, LossesOutsideTheTimeWindowDoNotLengthenTheBackOff) {
   const Judge judge{Tasks().LostRestarts(9, kMinute).Build(), {Free("worker:0", kMinute), Free("worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Of(OutcomeClass::kNodeLost)), "task free after 1000");
 }

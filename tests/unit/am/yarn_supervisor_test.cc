@@ -26,7 +26,7 @@ std::string TextOf(const Next& next) {
                 next.end_job.empty() ? "" : " to end the job: ", next.end_job);
 }
 
-TEST(DeathRuleTest, FiveDeathsOfTheMasterBeforeItLeadsEndTheJob) {
+TEST(DeathRuleTest, TheJobEndsIfTheMasterDiesFiveTimesBeforeItBecomesLeader) {
   DeathRule rule;
   for (const char* after : {"100", "200", "400", "800"})
     EXPECT_EQ(TextOf(rule.Ended(kKilled, /*led=*/false, "", false)), StrCat("start after ", after));
@@ -43,7 +43,7 @@ TEST(DeathRuleTest, AMasterThatDiesAfterLeadingIsRestartedWithoutLimit) {
   EXPECT_EQ(TextOf(rule.Ended(kKilled, false, "", false)), "start after 100");
 }
 
-TEST(DeathRuleTest, AMasterThatExitsAsUnavailableIsRestartedEvery5SecondsWithoutLimit) {
+TEST(DeathRuleTest, AMasterThatExitsWithTheUnavailableCodeIsRestartedEvery5SecondsWithoutLimit) {
   DeathRule rule;
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(TextOf(rule.Ended(Exited(static_cast<int>(ErrorCode::kUnavailable)), false, "HDFS is away", false)),
@@ -77,7 +77,7 @@ int RunSupervisor(const std::function<int(SupervisedProcess&)>& body, Duration s
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST(SupervisorTest, EachDeadMasterProcessIsReplacedByOneWithTheNextNumber) {
+TEST(SupervisorTest, ADeadMasterProcessIsReplacedByAProcessWithTheNextNumber) {
   EXPECT_EQ(RunSupervisor([](SupervisedProcess& process) {
               process.ShowLife();
               process.ReportLeader();

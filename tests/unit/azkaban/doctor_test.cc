@@ -61,10 +61,10 @@ const std::string kProcessJob = "server: jobtype.class=azkaban.jobExecutor.Proce
                   kNoCheck = kProcessJob + "memCheck.enabled=false\n";
 
 const TestRow kDoctorProperties[] = {
-    {"AMissingOrForeignJobtypeClassIsReported",
+    {"AMissingOrUnexpectedJobtypeClassIsReported",
      {{"server: ", "~fail jobtype.class: not set"},
       {"server: jobtype.class=com.example.Own\nmemCheck.enabled=false", "~warn jobtype.class: com.example.Own"}}},
-    {"AnEnabledMemoryCheckIsReportedWith2000MbOfFreeMemory",
+    {"AnEnabledMemoryCheckIsReportedWhen2000MbAreFree",
      {{kProcessJob, "~warn memCheck.enabled: on, and 2000 MB are free"}, {kNoCheck, "ok"}}},
     {"KeysThatLookLikeSecretsAreReported",
      {{kNoCheck + "db.password=hunter2", "~warn private.properties: db.password: looks like a secret"},
@@ -88,13 +88,13 @@ const TestRow kDoctorProperties[] = {
 };
 TABLE_TEST(DoctorPropertiesTest, kDoctorProperties, CheckFile);
 
-TEST(DoctorPropertiesTest, TheInitiallyInstalledPropertiesPassEveryCheck) {
+TEST(DoctorPropertiesTest, TheDoctorAcceptsTheInitiallyInstalledProperties) {
   EXPECT_EQ(OfServer(FirstPrivateText(), 0), "ok");
   EXPECT_EQ(OfPlugin(FirstPluginText("/opt/tony-azkaban")), "ok");
   EXPECT_EQ(OfDefaults(FirstPluginText("/opt/tony-azkaban")), "ok");
 }
 
-TEST(DoctorPropertiesTest, SecretValuesAreNotPrintedAndAMemoryCheckWith100GbFreeIsHealthy) {
+TEST(DoctorPropertiesTest, SecretValuesAreNotPrintedAndAnEnabledMemoryCheckIsAcceptedWith100GbFree) {
   const std::string type = "jobtype.class=azkaban.jobExecutor.ProcessJob\n";
   EXPECT_THAT(OfServer(type + "db.password=hunter2"), testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(OfServer(type, kMuchMemory), "ok");
@@ -208,7 +208,7 @@ TEST_F(DoctorFilesTest, TheCommandMustBeASingleExecutableWithAnAbsolutePath) {
   EXPECT_THAT(OfCommand("command=${plugin.dir}/bin/tony-azkaban"), HasSubstr("cannot be run by azkaban"));
 }
 
-TEST_F(DoctorFilesTest, WithoutExecuteAsUserOnlyTheServersUserNeedsToRunTheCommand) {
+TEST_F(DoctorFilesTest, OnlyTheServersUserMustBeAbleToRunTheCommandWithoutExecuteAsUser) {
   Write("jobtypes/tony/bin/tony-azkaban", "", 0700);
   struct stat status = {};
   ASSERT_EQ(stat((folder_.path() / "jobtypes/tony/bin/tony-azkaban").c_str(), &status), 0);
@@ -408,7 +408,7 @@ class ExecutorServerTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(ExecutorServerTest, TheServersUserFolderAndEnvironmentAreReadFromProc) {
+TEST_F(ExecutorServerTest, TheServersUserIdWorkingFolderAndEnvironmentAreReadFromProc) {
   const ExecutorServer server = Server("/usr/bin/java\0-cp\0x\0azkaban.execapp.AzkabanExecutorServer\0"s);
   EXPECT_EQ(server.pid, kPid);
   EXPECT_EQ(server.user.uid, kStranger);
@@ -423,7 +423,7 @@ TEST_F(ExecutorServerTest, TheServersUserFolderAndEnvironmentAreReadFromProc) {
   EXPECT_EQ(server.cgroups, "0::/system.slice/azkaban-executor.service\n");
 }
 
-TEST_F(ExecutorServerTest, ABashProcessIsNotRecognizedAsJavaAndAnUnknownPidIsNotFound) {
+TEST_F(ExecutorServerTest, ABashProcessIsNotAJavaServerAndAnUnknownPidIsNotFound) {
   EXPECT_FALSE(Server("/bin/bash\0/opt/java/run.sh\0"s).IsJava());
   const auto dead = ReadExecutorServer(12, folder_.path() / "proc");
   ASSERT_FALSE(dead.ok());
@@ -448,7 +448,7 @@ TEST_F(ExecutorServerTest, AzkabanPropertiesAreReadFromTheConfFolderOnTheCommand
   EXPECT_EQ(JobtypesOf(Server("java\0Main\0-conf\0"s + conf + "\0"s)), "/opt/types");
 }
 
-TEST_F(ExecutorServerTest, ObstacleNamesTheFolderOrFileThatBlocksAUser) {
+TEST_F(ExecutorServerTest, TheFolderOrFileThatDeniesAUserAccessIsNamed) {
   Write("a/b/file", "");
   const fs::path a = folder_.path() / "a", file = a / "b/file";
   chmod(a.c_str(), 0755);
@@ -462,7 +462,7 @@ TEST_F(ExecutorServerTest, ObstacleNamesTheFolderOrFileThatBlocksAUser) {
   EXPECT_THAT(*StrangersObstacle("a/none", R_OK), testing::HasSubstr("a/none: no such file"));
 }
 
-TEST_F(ExecutorServerTest, ObstacleChecksGroupBitsForMembersOtherBitsForOthersAndOnlyExecuteBitsForRoot) {
+TEST_F(ExecutorServerTest, AccessIsCheckedByGroupBitsForMembersAndByExecuteBitsForRoot) {
   Write("file", "");
   const fs::path file = folder_.path() / "file";
   chmod(folder_.path().c_str(), 0755);

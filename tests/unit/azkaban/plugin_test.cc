@@ -47,7 +47,7 @@ const TestRow kOutputs[] = {
     {"EachOutputIsPassedOnUnderItsNameAndATonyOutputName",
      {{"accuracy=0.97 | data.rows=1500",
        "accuracy=0.97 | data.rows=1500 | tony.output.accuracy=0.97 | tony.output.data.rows=1500"}}},
-    {"ANameThatOnlyStartsLikeAReservedNameIsAllowed",
+    {"AnOutputNameMayStartWithAReservedName",
      {{"commander=1", "commander=1 | tony.output.commander=1"},
       {"types=1", "tony.output.types=1 | types=1"},
       {"environment=1", "environment=1 | tony.output.environment=1"},
@@ -67,7 +67,7 @@ const TestRow kOutputs[] = {
 };
 TABLE_TEST(OutputPropertiesTest, kOutputs, Gives(Left));
 
-TEST(OutputPropertiesTest, AnOutputWithAReservedNameGetsOnlyItsTonyOutputName) {
+TEST(OutputPropertiesTest, AnOutputWithAReservedNameIsPassedOnOnlyUnderItsTonyOutputName) {
   for (const std::string& name : Alternatives(
            "{command|command.1|type|env.PATH|working.dir|retries|retry.backoff|user.to.proxy|dependencies|"
            "tony.worker.instances|azkaban.flow.execid|executes|src_dir|worker_env.X|main.args|jvm.args|classpath|"
@@ -139,7 +139,7 @@ TEST(PluginFolderTest, SettingAKeyReplacesItsDuplicateLinesByOneLine) {
   EXPECT_EQ(WithValue("command=/a\nx=1\ncommand=/b\n", "command", "/c"), "command=/c\nx=1\n");
 }
 
-TEST(PluginFolderTest, AMissingKeyIsAddedAtTheEnd) {
+TEST(PluginFolderTest, AMissingKeyIsAddedAtTheEndOfThePropertiesFile) {
   EXPECT_EQ(WithValue("", "k", "v"), "k=v\n");
   EXPECT_EQ(WithValue("a=1", "k", "v"), "a=1\nk=v\n");
   EXPECT_EQ(ValueOf(WithValue("a=1\\\n", "k", "v"), "k"), "v");
@@ -148,7 +148,7 @@ TEST(PluginFolderTest, AMissingKeyIsAddedAtTheEnd) {
   EXPECT_EQ(ValueOf(WithValue("command.1=x\n", "command", "v"), "command.1"), "x");
 }
 
-TEST(PluginFolderTest, APathThatAzkabanWouldChangeIsRefusedInACommand) {
+TEST(PluginFolderTest, ACommandPathWithCharactersThatAzkabanChangesIsRefused) {
   EXPECT_TRUE(MayStandInCommand("/opt/tony-1.0/bin_x/tony-azkaban"));
   for (const char* path : {"/opt/my tony", "/opt/it's", "/opt/\"x\"", "/opt/$x", "/opt/a\\b", "/opt/\u00E9", "/a\tb"})
     EXPECT_FALSE(MayStandInCommand(path)) << path;
@@ -176,7 +176,7 @@ class InstallFilesTest : public testing::Test {
   const fs::path jobtypes_;
 };
 
-TEST_F(InstallFilesTest, EveryUserMayReadThePluginWhateverTheUmask) {
+TEST_F(InstallFilesTest, EveryUserCanReadAnInstalledPluginEvenWithUmask0077) {
   const fs::path program = folder_.path() / "tony-x";
   Write(program, "program");
   const PluginContent content{"private", "plugin", {program}, {}};
@@ -193,7 +193,7 @@ TEST_F(InstallFilesTest, EveryUserMayReadThePluginWhateverTheUmask) {
   EXPECT_TRUE(IsBuilt(jobtypes_ / "t", content));
 }
 
-TEST_F(InstallFilesTest, IsBuiltIsFalseForAPluginWithDifferentContentOrModes) {
+TEST_F(InstallFilesTest, APluginWithDifferentContentOrFileModesIsNotConsideredBuilt) {
   const fs::path program = folder_.path() / "tony-x", built = jobtypes_ / "t";
   Write(program, "program");
   const PluginContent content{"private", "plugin", {program}, {}};
@@ -212,7 +212,7 @@ TEST_F(InstallFilesTest, IsBuiltIsFalseForAPluginWithDifferentContentOrModes) {
   EXPECT_FALSE(IsBuilt(built, content));
 }
 
-TEST_F(InstallFilesTest, AdditionalFilesOfTheAdministratorAreKept) {
+TEST_F(InstallFilesTest, AnUpgradeKeepsFilesThatTheAdministratorAddedToThePlugin) {
   const fs::path old = folder_.path() / "old";
   fs::create_directories(old / "lib/deep");
   fs::create_directory(old / "bin");
@@ -261,7 +261,7 @@ TEST_F(InstallFilesTest, AnExistingPluginIsSwappedWithTheNewPlugin) {
   EXPECT_EQ(Read(place), "a file");
 }
 
-TEST_F(InstallFilesTest, AReplacedPluginFolderGetsTheFirstUnusedName) {
+TEST_F(InstallFilesTest, TheBackupOfAReplacedPluginGetsTheFirstUnusedNumber) {
   EXPECT_EQ(FreeAside(jobtypes_, "TonyJob"), folder_.path() / "TonyJob.replaced-1");
   fs::create_symlink("nowhere", folder_.path() / "TonyJob.replaced-1");
   EXPECT_EQ(FreeAside(jobtypes_, "TonyJob"), folder_.path() / "TonyJob.replaced-2");
@@ -269,13 +269,13 @@ TEST_F(InstallFilesTest, AReplacedPluginFolderGetsTheFirstUnusedName) {
 
 // ---- help
 
-TEST(VerbHelpTest, HelpIsRequestedByTheOptionsHelpAndH) {
+TEST(VerbHelpTest, TheOptionsHelpAndHRequestTheHelpText) {
   for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(RequestsHelp({"/jobtypes", word})) << word;
   EXPECT_FALSE(RequestsHelp({}));
   EXPECT_FALSE(RequestsHelp({"help", "--json"}));
 }
 
-TEST(VerbHelpTest, TheHelpOfAVerbListsEachOptionWithItsText) {
+TEST(VerbHelpTest, TheHelpOfASubcommandListsEachOptionWithItsText) {
   EXPECT_THAT(HelpOf("tony-azkaban", InstallVerb()),
               testing::StartsWith("tony-azkaban install JOBTYPES_FOLDER [OPTIONS]\n  install the job type tony"));
   for (const VerbSpec& verb : {InstallVerb(), DoctorVerb()}) {

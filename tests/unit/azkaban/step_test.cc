@@ -99,11 +99,11 @@ const std::string kNames = "azkaban.flow.uuid=u | azkaban.flow.projectname=p/q |
 const std::string kStart = "azkaban.flow.start.timestamp=2026-11-22T";
 
 const TestRow kRequests[] = {
-    {"TheRequestIdIsBuiltFromTheFactsThatEachAzkabanVersionProvides",
+    {"TheRequestIdIsBuiltFromThePropertiesThatEachAzkabanVersionProvides",
      {{"2.5", "id azkaban://HOST/3/0f8c-25/nightly/train"},
       {"3.58", "id azkaban://HOST/ranking/0f8c-358/nightly/train"},
       {"{3.90|4}", kIdOf390}}},
-    {"AMessageListsTheFactsThatAnAzkabanVersionOmits",
+    {"AMessageListsThePropertiesThatAnAzkabanVersionDoesNotProvide",
      {{"2.5",
        "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname; its executions are "
        "distinguished by azkaban.flow.uuid alone"},
@@ -137,7 +137,7 @@ const TestRow kRequests[] = {
       {"3.90 | azkaban.flow.flowid=", "id ~azkaban.flow.flowid: missing"},
       {"3.90 | azkaban.job.id=", "id ~azkaban.job.id: missing"}}},
     // ---- tony.azkaban.replace-older
-    {"WithReplaceOlderAllExecutionsOfAStepShareOneRequestId",
+    {"AllExecutionsOfAStepShareOneRequestIdIfReplaceOlderIsTrue",
      {{"replacing", "id " + kRanking + "-/nightly/train | replaces | no notes"},
       {"replacing | azkaban.flow.uuid=u2 | azkaban.flow.execid=8", "id " + kRanking + "-/nightly/train"}}},
     {"SubmissionNumbersFollowTheStartTimesOfExecutions",
@@ -177,7 +177,7 @@ class StepPropertiesTest : public testing::Test {
   const TempFolder folder_;
 };
 
-TEST_F(StepPropertiesTest, TheRequestIdTheAttachmentPathAndTheJobAreReadFromTheProperties) {
+TEST_F(StepPropertiesTest, RequestIdAttachmentPathAndJobAreReadFromTheStepProperties) {
   const auto step = Read(
       "executes=true\ntony.worker.instances=2\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n"
       "azkaban.flow.projectname=p\nazkaban.flow.uuid=u\nazkaban.url=http\\://az\\:8081\n"
@@ -244,7 +244,7 @@ TEST(RequestedResourcesTest, AResourceErrorOfAJobWithoutRolesListsItsTonyAmSetti
             kRefused.message + "; these settings request it: tony.am.memory=36g (the step's properties)");
 }
 
-TEST(RequestedResourcesTest, AnErrorAboutOpenFilesIsLeftUnchanged) {
+TEST(RequestedResourcesTest, AnErrorAboutOpenFilesListsNoResourceSettings) {
   const Error other = {ErrorCode::kUnavailable, "at most 64 open files are allowed here"};
   EXPECT_EQ(WithRequestedResources(other, {}, {}).message, other.message);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST_F(EventLoopTest, PostedFunctionsRunInOrderAndNeverInsidePost) {
+TEST_F(EventLoopTest, PostedFunctionsRunInOrderAndNotInsideTheCallOfPost) {
   std::vector<int> order;
   loop.Post([&] {
     loop.Post([&] { order.push_back(2), loop.Stop(); });
@@ -86,7 +86,7 @@ TEST_F(EventLoopTest, ATimerAtTheLatestPossibleTimeDoesNotFire) {
   Settle();
 }
 
-TEST_F(EventLoopTest, ADestroyedTimerDoesNotFireEvenWhenItWasDue) {
+TEST_F(EventLoopTest, ADestroyedTimerDoesNotFireEvenIfTheTimerWasDue) {
   auto other = loop.After(Duration(0), [] { FAIL(); });
   auto timer = loop.After(Duration(0), [] { FAIL(); });
   timer.reset();
@@ -94,7 +94,7 @@ TEST_F(EventLoopTest, ADestroyedTimerDoesNotFireEvenWhenItWasDue) {
   Settle();
 }
 
-TEST_F(EventLoopTest, TheFirstOfTwoDueTimersMayDestroyTheSecond) {
+TEST_F(EventLoopTest, ATimerCallbackMayDestroyAnotherDueTimer) {
   EventLoop::Timer first, second;
   int fired = 0;
   first = loop.After(Duration(0), [&] { ++fired, second.reset(); });
@@ -103,7 +103,7 @@ TEST_F(EventLoopTest, TheFirstOfTwoDueTimersMayDestroyTheSecond) {
   EXPECT_EQ(fired, 1);
 }
 
-TEST_F(EventLoopTest, ATimerMayDestroyItselfInItsCallbackAndKeepsWhatItCaptured) {
+TEST_F(EventLoopTest, ACallbackThatDestroysItsTimerCanStillUseItsCaptures) {
   EventLoop::Timer timer;
   std::string seen;
   timer = loop.After(Duration(1), [&, captured = std::string(100, 'c')] {
@@ -115,7 +115,7 @@ TEST_F(EventLoopTest, ATimerMayDestroyItselfInItsCallbackAndKeepsWhatItCaptured)
   EXPECT_EQ(seen, std::string(100, 'c'));
 }
 
-TEST_F(EventLoopTest, ATimerMayReplaceItselfInItsCallback) {
+TEST_F(EventLoopTest, ATimerCallbackMayReplaceItsOwnTimer) {
   EventLoop::Timer timer;
   int ticks = 0;
   std::function<void()> tick = [&] {
@@ -173,7 +173,7 @@ TEST_F(SignalTest, TheSenderOfASignalIsReported) {
   EXPECT_EQ(arrived[0].user, getuid());
 }
 
-TEST_F(SignalTest, TheWatchMayDestroyItselfInItsCallback) {
+TEST_F(SignalTest, ASignalCallbackThatDestroysItsWatchCanStillUseItsCaptures) {
   EventLoop::FdWatch watch;
   int arrived = 0;
   watch = loop.OnSignals({SIGUSR1}, [&, captured = std::string(100, 'c')](int) {

@@ -58,7 +58,7 @@ TEST_F(FdWatchTest, ASocketClosedByItsPeerIsReportedAsReadable) {
   Run();
 }
 
-TEST_F(FdWatchTest, AFullDescriptorIsWritableWhenThePeerHasRead) {
+TEST_F(FdWatchTest, AFullSocketBecomesWritableOnceThePeerHasRead) {
   SocketPair pair;
   SocketPair::Fill(pair.near);
   bool writable = false;
@@ -86,7 +86,7 @@ TEST_F(FdWatchTest, ADescriptorMayBeWatchedForReadingAndWritingAtTheSameTime) {
   EXPECT_TRUE(readable);
 }
 
-TEST_F(FdWatchTest, AnEventOfAReplacedWatchIsDropped) {
+TEST_F(FdWatchTest, APendingEventOfAReplacedWatchIsDropped) {
   SocketPair first, second, quiet, silent;
   std::vector<EventLoop::FdWatch> watches;
   bool replaced = false;
@@ -121,7 +121,7 @@ TEST_F(FdWatchTest, DestroyingTheWriteWatchLosesNoEventOfTheReadWatch) {
   }
 }
 
-TEST_F(FdWatchTest, ADestroyedWatchIsNotCalledThoughItsDescriptorIsReadable) {
+TEST_F(FdWatchTest, TheCallbackOfADestroyedWatchIsNotCalledEvenIfTheDescriptorIsReadable) {
   SocketPair pair;
   ASSERT_TRUE(SocketPair::Write(pair.far));
   auto watch = loop.WhenReadable(pair.near.get(), [] { FAIL(); });
@@ -132,7 +132,7 @@ TEST_F(FdWatchTest, ADestroyedWatchIsNotCalledThoughItsDescriptorIsReadable) {
   Settle();
 }
 
-TEST_F(FdWatchTest, AWatchMayDestroyItselfInItsCallbackAndKeepsWhatItCaptured) {
+TEST_F(FdWatchTest, ACallbackThatDestroysItsWatchCanStillUseItsCaptures) {
   SocketPair pair;
   ASSERT_TRUE(SocketPair::Write(pair.far));
   std::vector<std::string> seen;
@@ -145,7 +145,7 @@ TEST_F(FdWatchTest, AWatchMayDestroyItselfInItsCallbackAndKeepsWhatItCaptured) {
   EXPECT_THAT(seen, ElementsAre(std::string(100, 'c')));
 }
 
-TEST_F(FdWatchTest, AWatchMayCloseItsDescriptorInItsCallbackAndReuseTheDescriptorNumber) {
+TEST_F(FdWatchTest, AWatchCallbackMayCloseTheDescriptorAndReuseTheDescriptorNumber) {
   SocketPair first;
   ASSERT_TRUE(SocketPair::Write(first.far));
   const int number = first.near.get();
@@ -164,7 +164,7 @@ TEST_F(FdWatchTest, AWatchMayCloseItsDescriptorInItsCallbackAndReuseTheDescripto
   EXPECT_TRUE(second_read);
 }
 
-TEST_F(FdWatchTest, WatchesMayDestroyEachOtherInTheirCallbacks) {
+TEST_F(FdWatchTest, AWatchCallbackMayDestroyAllWatchesOfTheDescriptor) {
   SocketPair pair;
   ASSERT_TRUE(SocketPair::Write(pair.far));
   EventLoop::FdWatch reads, writes;

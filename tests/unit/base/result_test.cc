@@ -60,7 +60,7 @@ TEST(ResultTest, TryMayBeTheOnlyStatementOfAnIfBranch) {
   EXPECT_TRUE(run(false).ok());
 }
 
-TEST(ResultTest, AValueThatCannotBeCopiedIsMovedOut) {
+TEST(ResultTest, AMoveOnlyValueCanBeMovedOutOfAResult) {
   std::unique_ptr<int> box = *Boxed(7);
   EXPECT_EQ(*box, 7);
   auto result = Boxed(8);

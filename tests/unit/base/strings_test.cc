@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(StringsTest, StrCatTakesTextCharactersAndNumbers) {
+TEST(StringsTest, StrCatConcatenatesTextCharactersAndNumbers) {
   EXPECT_EQ(StrCat("worker", ':', 3, '#', int64_t{-2}, std::string("!")), "worker:3#-2!");
   EXPECT_EQ(StrCat(), "");
 }
@@ -28,7 +28,7 @@ TEST(StringsTest, JoinUndoesSplit) {
   EXPECT_EQ(Join({"x", "x"}, ", "), "x, x");
 }
 
-TEST(StringsTest, TrimTakesBlanksFromTheEndsOnly) {
+TEST(StringsTest, TrimRemovesWhitespaceOnlyAtBothEnds) {
   EXPECT_EQ(Trim("\t a b \r\n"), "a b");
   EXPECT_EQ(Trim(" \n "), "");
   EXPECT_EQ(Trim(""), "");
@@ -50,7 +50,7 @@ TEST(StringsTest, ErrnoTextIsLowerCaseAndWithoutAFullStop) {
   EXPECT_EQ(ErrnoText(EACCES), "permission denied");
 }
 
-TEST(StringsTest, EachByteIsWrittenAsTwoHexadecimalDigits) {
+TEST(StringsTest, ToHexWritesEachByteAsTwoHexadecimalDigits) {
   EXPECT_EQ(ToHex(""), "");
   EXPECT_EQ(ToHex(std::string_view("\x00\x0A\x7F\x80\xFF", 5)), "000a7f80ff");
 }

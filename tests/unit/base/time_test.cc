@@ -5,13 +5,13 @@
 namespace tony {
 namespace {
 
-TEST(TimeTest, Iso8601HasMillisecondsAndIsUtc) {
+TEST(TimeTest, Iso8601TextIsInUtcWithMilliseconds) {
   EXPECT_EQ(ToIso8601(FromMillis(0)), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(ToIso8601(FromMillis(1795253415123)), "2026-11-21T09:30:15.123Z");
   EXPECT_EQ(ToIso8601(FromMillis(951782400005)), "2000-02-29T00:00:00.005Z");
 }
 
-TEST(TimeTest, Iso8601HasTheSameFormForEveryInstant) {
+TEST(TimeTest, Iso8601TextHasAFourDigitYearForEveryInstant) {
   EXPECT_EQ(ToIso8601(FromMillis(-1)), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(ToIso8601(FromMillis(-31083523200000)), "0985-01-01T00:00:00.000Z");
   EXPECT_EQ(ToIso8601(FromMillis(253402300799999)), "9999-12-31T23:59:59.999Z");

@@ -30,7 +30,7 @@ TEST(Utf8Test, OverlongFormsSurrogatesAndTruncatedCharactersAreRefused) {
   }
 }
 
-TEST(Utf8Test, OnlyTheBadBytesAreReplaced) {
+TEST(Utf8Test, OnlyInvalidUtf8BytesAreReplaced) {
   EXPECT_EQ(ReplaceInvalidUtf8("a\xFF\xE2\x82\xAC\x80z"), "a\xEF\xBF\xBD\xE2\x82\xAC\xEF\xBF\xBDz");
   EXPECT_EQ(ValidUtf8Prefix("ab\xFF"), 2u);
 }

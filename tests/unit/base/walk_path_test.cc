@@ -35,7 +35,7 @@ class WalkPathTest : public testing::Test {
   WalkedPath walked_;
 };
 
-TEST_F(WalkPathTest, AFolderOfTheUserIsOpenedAndOnlyTheUserCanReplaceIt) {
+TEST_F(WalkPathTest, AFolderThatOnlyTheUserCanReplaceIsOpenedWithoutAReportedRisk) {
   EXPECT_EQ(Risk(home_, getuid()), nullptr);
   struct stat info {};
   ASSERT_EQ(stat(home_.c_str(), &info), 0);
@@ -53,7 +53,7 @@ TEST_F(WalkPathTest, RelativeAndAbsoluteLinksInAPathAreFollowed) {
   EXPECT_EQ(walked_.info.st_ino, info.st_ino);
 }
 
-TEST_F(WalkPathTest, AMissingPartOfAPathIsNotAnErrorAndNoFolderIsOpened) {
+TEST_F(WalkPathTest, AMissingFolderInAPathIsNotAnErrorAndNoFolderIsOpened) {
   EXPECT_EQ(Risk(home_ / "none/at/all", getuid()), nullptr);
   EXPECT_FALSE(walked_.folder.valid());
 }
@@ -65,7 +65,7 @@ TEST_F(WalkPathTest, APathThroughAFileOrALinkToItselfIsRefused) {
   EXPECT_EQ(WalkPath(At("loop")).error().code, ErrorCode::kCannotWrite);
 }
 
-TEST_F(WalkPathTest, AWorldWritableFolderIsARiskUnlessItIsSticky) {
+TEST_F(WalkPathTest, AWorldWritableParentFolderIsReportedAsARiskUnlessTheFolderIsSticky) {
   fs::permissions(At("a"), fs::perms::others_write, fs::perm_options::add);
   const PathRisk* const risk = Risk(home_, getuid());
   ASSERT_NE(risk, nullptr);

@@ -42,13 +42,13 @@ TEST(CommandLineTest, AnOptionMayHaveASingleOrDoubleDashAndAnEqualsSignOrSpaceBe
     EXPECT_EQ(Parsed(form).Value("executes"), "a b");
 }
 
-TEST(CommandLineTest, AValueMayStartWithADash) {
+TEST(CommandLineTest, AnOptionValueMayStartWithADash) {
   EXPECT_EQ(Parsed({"-executes", "--epochs=3"}).Value("executes"), "--epochs=3");
 }
 
-TEST(CommandLineTest, AValueIsSplitAtTheFirstEqualsSign) { EXPECT_EQ(Parsed({"--conf=a=b=c"}).Value("conf"), "a=b=c"); }
+TEST(CommandLineTest, OptionValuesMayContainEqualsSigns) { EXPECT_EQ(Parsed({"--conf=a=b=c"}).Value("conf"), "a=b=c"); }
 
-TEST(CommandLineTest, RepeatedOptionsKeepTheirOrder) {
+TEST(CommandLineTest, ValuesOfARepeatedOptionKeepTheirOrder) {
   EXPECT_THAT(Parsed({"-conf", "a=1", "--json", "--conf=b=2"}).Values("conf"), ElementsAre("a=1", "b=2"));
 }
 
@@ -60,7 +60,7 @@ TEST(CommandLineTest, AFlagTakesNoValue) {
   EXPECT_THAT(Refused({"--json=yes"}), HasSubstr("takes no value"));
 }
 
-TEST(CommandLineTest, TextAfterTwoDashesIsPositional) { EXPECT_THAT(Parsed({"--", "-f"}).words(), ElementsAre("-f")); }
+TEST(CommandLineTest, WordsAfterDashDashArePositional) { EXPECT_THAT(Parsed({"--", "-f"}).words(), ElementsAre("-f")); }
 
 TEST(CommandLineTest, ALoneDashIsAPositionalArgument) { EXPECT_THAT(Parsed({"-"}).words(), ElementsAre("-")); }
 
@@ -78,11 +78,11 @@ TEST(CommandLineTest, AnOptionWithoutItsValueIsRefused) {
   EXPECT_THAT(Refused({"-executes"}), HasSubstr("needs a value: COMMAND"));
 }
 
-TEST(CommandLineTest, ASingleOptionGivenTwiceIsRefused) {
+TEST(CommandLineTest, AnOptionWithASingleValueIsRefusedWhenGivenTwice) {
   EXPECT_THAT(Refused({"-executes", "a", "--executes=b"}), HasSubstr("given twice"));
 }
 
-TEST(CommandLineTest, ARepeatedTonyOptionKeepsTheFirstValueAndTheRepetitionIsReported) {
+TEST(CommandLineTest, TheFirstValueOfARepeatedTonyOptionWinsAndTheRepetitionIsReported) {
   const VerbSpec verb{.name = "run", .options = {{"src_dir", OptionSpec::Kind::kFirst, "PATH", "text"}}};
   const auto line = CommandLine::Parse(verb, {"-src_dir", "a", "--src_dir=b", "-src_dir", "c"});
   ASSERT_TRUE(line.ok());
@@ -91,7 +91,7 @@ TEST(CommandLineTest, ARepeatedTonyOptionKeepsTheFirstValueAndTheRepetitionIsRep
   EXPECT_THAT(CommandLine::Parse(verb, {"-src_dir", "a"})->given_again(), testing::IsEmpty());
 }
 
-TEST(CommandLineTest, EveryVerbHasAnOptionTableWithoutDuplicates) {
+TEST(CommandLineTest, EverySubcommandHasAnOptionTableWithoutDuplicates) {
   for (const Verb& command : Verbs()) {
     std::vector<std::string_view> names;
     for (const OptionSpec& option : command.verb.options) {
@@ -104,7 +104,7 @@ TEST(CommandLineTest, EveryVerbHasAnOptionTableWithoutDuplicates) {
   }
 }
 
-TEST(NearestTest, AnUnrelatedWordHasNoNearestOption) {
+TEST(NearestTest, TheNearestWordIsFoundForATypoButNotForAnUnrelatedWord) {
   EXPECT_EQ(Nearest("sumbit", {"submit", "status"}), "submit");
   EXPECT_EQ(Nearest("x", {"submit", "status"}), "");
   EXPECT_EQ(Nearest("", {"submit"}), "");
@@ -113,7 +113,7 @@ TEST(NearestTest, AnUnrelatedWordHasNoNearestOption) {
 const VerbSpec kNumbers = {
     "n", "", 0, 0, "", {{"limit", OptionSpec::Kind::kValue, "S", ""}, {"since", OptionSpec::Kind::kValue, "N", ""}}};
 
-TEST(NumbersTest, SecondsOptionsAcceptFractionsAndUnits) {
+TEST(NumbersTest, OptionsInSecondsAcceptFractionsAndUnits) {
   const auto seconds = [](const std::string& text) {
     return SecondsOption(*CommandLine::Parse(kNumbers, {"--limit", text}), "limit");
   };

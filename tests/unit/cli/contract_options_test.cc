@@ -44,7 +44,7 @@ TEST(ContractOptionsTest, ASubmitWithoutOptionsHasNoRequestIdAndNoOwner) {
   EXPECT_EQ(order.claim, Claim());
 }
 
-TEST(ContractOptionsTest, ASubmitReadsRequestIdOwnerSubmissionPolicyAndWatchTimeout) {
+TEST(ContractOptionsTest, TheSubmitCommandReadsRequestIdOwnerSubmissionPolicyAndWatchTimeout) {
   const SubmitOrder order = Order({"--request-id", "airflow://dag/run 1/t\u00e4sk/-1", "--owner", "o1", "--submission",
                                    "3", "--on-existing=attach", "--watch-timeout", "1.5"});
   EXPECT_EQ(order.request.value, "airflow://dag/run 1/t\u00e4sk/-1");
@@ -53,7 +53,7 @@ TEST(ContractOptionsTest, ASubmitReadsRequestIdOwnerSubmissionPolicyAndWatchTime
   EXPECT_EQ(order.claim, (Claim{{"o1"}, Duration(1500)}));
 }
 
-TEST(ContractOptionsTest, SubmissionAndOnExistingRequireARequestIdButOwnerDoesNot) {
+TEST(ContractOptionsTest, TheOptionsSubmissionAndOnExistingRequireARequestId) {
   EXPECT_EQ(Order({"--owner", "o1"}).claim.owner.value, "o1");
   EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission needs --request-id"));
   EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing needs --request-id"));
@@ -83,7 +83,7 @@ TEST(ContractOptionsTest, ARequestIdIsALineOfTextOfUpTo4096Bytes) {
     EXPECT_THAT(RefusedOrder({"--request-id", bad}), HasSubstr("expected 1 to 4096 bytes of UTF-8 without a line end"));
 }
 
-TEST(ContractOptionsTest, KillOptionsIfOwnerIfWatcherDelayAndReasonAreReadIntoTheRequest) {
+TEST(ContractOptionsTest, KillOptionsForOwnerWatcherDelayAndReasonAreReadIntoTheRequest) {
   const auto read = [](const Words& words) { return *ReadKillRequest(LineOf("kill", words), FromMillis(1000)); };
   EXPECT_TRUE(read({"job"}).IsPlain());
   EXPECT_TRUE(read({"job", "--delay", "0"}).IsPlain());
@@ -114,7 +114,7 @@ TEST(ContractOptionsTest, ASubmitWithAnOwnerIsARetryUnlessTheOptionFirstTryIsGiv
   EXPECT_EQ(ReadSubmitOrder(LineOf("submit", {"--first-try"})).error().code, ErrorCode::kUsage) << "without a request";
 }
 
-TEST(SubmitStepsTest, AnExistingJobThatFailedOrIsBeingKilledIsClassifiedAsEnding) {
+TEST(SubmitStepsTest, AFailedJobAndAJobThatIsBeingKilledAreBothClassifiedAsEnding) {
   JobStatus status;
   EXPECT_EQ(ToExisting(status, false), ExistingJob::kActive);
   EXPECT_EQ(ToExisting(status, true), ExistingJob::kEnding);

@@ -55,13 +55,13 @@ TEST(DoctorServiceTest, ASystemServiceIsFoundInCgroupsV1AndV2) {
   EXPECT_EQ(ServiceIn("5:memory:/x\n1:name=systemd:/system.slice/azkaban.service/sub\n"), "azkaban.service");
 }
 
-TEST(DoctorServiceTest, AServiceStartedByTheUserManagerIsFoundButNotTheManagerItself) {
+TEST(DoctorServiceTest, AUserServiceIsFoundAndTheSystemdUserManagerIsIgnored) {
   const std::string manager = "0::/user.slice/user-1000.slice/user@1000.service/";
   EXPECT_EQ(ServiceIn(manager + "app.slice/notebook.service\n"), "notebook.service");
   EXPECT_EQ(ServiceIn(manager + "app.slice/run-u1.scope\n"), "");
 }
 
-TEST(DoctorServiceTest, SessionsScopesAndContainersAreNotServices) {
+TEST(DoctorServiceTest, AProcessInALoginSessionScopeOrContainerIsNotInAService) {
   for (const char* cgroups : {"0::/user.slice/user-1000.slice/session-3.scope\n", "0::/\n", "", "garbage", "0::\n:::",
                               "0::/system.slice/a.service/run-1.scope\n", "9:cpu:/system.slice/b.service\n"})
     EXPECT_EQ(ServiceIn(cgroups), "") << cgroups;

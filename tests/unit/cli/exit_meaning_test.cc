@@ -25,7 +25,7 @@ std::vector<std::string> NamesAbout(std::string_view word, const std::vector<Fai
 
 std::string Described(std::string_view word) { return DescribeAsked(*ParseAskedExit(word)); }
 
-TEST(ExitMeaningTest, AnExitIsReadAsAnExitCodeASignalNameOrASchedulerStatus) {
+TEST(ExitMeaningTest, AnExitArgumentMayBeAnExitCodeASignalNameOrASchedulerStatus) {
   EXPECT_EQ(Described("3"), "exit code 3");
   EXPECT_EQ(Described("137"), "exit code 137 (as shells report SIGKILL)");
   EXPECT_EQ(Described("SIGTERM"), "signal 15 (SIGTERM)");
@@ -33,7 +33,7 @@ TEST(ExitMeaningTest, AnExitIsReadAsAnExitCodeASignalNameOrASchedulerStatus) {
   EXPECT_EQ(Described("-100"), "scheduler status -100");
 }
 
-TEST(ExitMeaningTest, OnlyRulesThatMayMatchTheExitAreListed) {
+TEST(ExitMeaningTest, OnlyFailureRulesThatMayMatchTheExitAreListed) {
   EXPECT_THAT(NamesAbout("0"), ElementsAre());
   EXPECT_THAT(NamesAbout("1"), ElementsAre("failed"));
   EXPECT_THAT(NamesAbout("193"), ElementsAre("said-transient"));
@@ -45,7 +45,7 @@ TEST(ExitMeaningTest, OnlyRulesThatMayMatchTheExitAreListed) {
   EXPECT_THAT(NamesAbout("154"), ElementsAre("yarn-node-manager-lost-it", "failed"));
 }
 
-TEST(ExitMeaningTest, ARuleOfTheJobForAnExitCodeHidesTheBuiltInRules) {
+TEST(ExitMeaningTest, AJobsRuleForAnExitCodeHidesTheBuiltInRulesForThatCode) {
   const std::vector<FailureRule> extra = {{.name = "pattern.x", .pattern = "x"},
                                           {.name = "exit.137", .exit_code = 137, .cls = OutcomeClass::kInfra}};
   EXPECT_THAT(NamesAbout("137", extra), ElementsAre("exit.137"));
@@ -90,7 +90,7 @@ TEST(ExitMeaningTest, TheRuleTableHasALineForEveryBuiltInRule) {
   for (const auto& rule : all) EXPECT_THAT(table, HasSubstr("\n" + rule.name + "  "));
 }
 
-TEST(ExitMeaningTest, FailuresMdContainsTheRuleTableAsPrinted) {
+TEST(ExitMeaningTest, FailuresMdContainsThePrintedTableOfBuiltInRules) {
   std::stringstream manual;
   manual << std::ifstream(SourceFolder() + "/runtime/job/FAILURES.md").rdbuf();
   EXPECT_THAT(manual.str(), HasSubstr(RuleTable({BuiltInRules().begin(), BuiltInRules().end()})));

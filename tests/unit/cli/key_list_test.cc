@@ -27,7 +27,7 @@ TEST(KeyListTest, APartOfAKeyNameSelectsTheMatchingKeys) {
   EXPECT_EQ(KeyList("no.such.part"), "");
 }
 
-TEST(KeyListTest, KeysMdContainsTheRowsThatHelpKeysPrints) {
+TEST(KeyListTest, KeysMdContainsTheRowsPrintedByTheHelpKeysCommand) {
   std::stringstream page;
   page << std::ifstream(SourceFolder() + "/runtime/config/KEYS.md").rdbuf();
   EXPECT_TRUE(page.str().ends_with(KeyRowsInMarkdown()))

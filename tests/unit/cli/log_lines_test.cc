@@ -32,7 +32,7 @@ TEST_F(LogLinesTest, EachMatchingLineIsReportedWithItsEndOffset) {
   EXPECT_THAT(told_, ElementsAre("bcd\n@108", "x d\n@112"));
 }
 
-TEST_F(LogLinesTest, AnUnfinishedLineIsSearchedOnlyWhenItIsComplete) {
+TEST_F(LogLinesTest, ALogLineIsSearchedWhenItIsCompleteOrTheLogEnds) {
   LogLines lines = Search("one two");
   lines(Text("one ", 4));
   lines(Text("one two of the other\n", 21, "stderr"));
@@ -66,7 +66,7 @@ TEST_F(LogLinesTest, AnExpressionThatIsExponentialInBacktrackingEnginesIsMatched
   EXPECT_FALSE(slow->IsIn(std::string(100'000, 'a')));
 }
 
-TEST_F(LogLinesTest, TheLastLinesOfEachStreamAreReportedStreamByStream) {
+TEST_F(LogLinesTest, TheLastLinesAreReportedOneStreamAfterTheOther) {
   LastLinesPerStream last(2);
   for (int i = 1; i <= 5; ++i) {
     const std::string line = StrCat("line ", i, "\n");

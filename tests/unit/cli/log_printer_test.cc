@@ -80,7 +80,7 @@ TEST_F(LogPrinterTest, EachLineBeginsWithItsTimeOrADashIfTheTimeIsUnknown) {
             "2025-11-26T14:19:00Z four\n");
 }
 
-TEST_F(LogPrinterTest, ATaskKeepsItsColour) {
+TEST_F(LogPrinterTest, LinesOfTheSameTaskHaveTheSameColour) {
   LogPrinter print = Printer({.prefixed = true, .is_terminal = true, .colour = true});
   print({Worker(0), "stdout", "a\n"});
   const std::string first = out_.substr(0, out_.find('a'));

@@ -19,7 +19,7 @@ TEST(OutputTest, InvalidUtf8IsReplacedInJson) {
   EXPECT_EQ(JsonString("\xF0\x9F\x98\x80"), "\"\xF0\x9F\x98\x80\"");
 }
 
-TEST(OutputTest, FieldsAreAddedAtTheEndOfAnObject) {
+TEST(OutputTest, FieldsAreAppendedToTheEndOfAJsonObject) {
   EXPECT_EQ(WithFields(R"({"a":1})", {{"b", "true"}, {"c", "\"x\""}}), R"({"a":1,"b":true,"c":"x"})");
   EXPECT_EQ(WithFields("{}", {{"b", "2"}}), R"({"b":2})");
 }

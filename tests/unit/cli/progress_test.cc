@@ -162,7 +162,7 @@ TEST(ProgressTest, ARestartedGangIsReportedEvenIfTheRestartingStateWasMissed) {
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
 }
 
-TEST(ProgressTest, OnlyLostTasksAndMasterRestartsAreReportedNextToALiveTable) {
+TEST(ProgressTest, OnlyLostTasksAndMasterRestartsAreReportedWhileALiveTableIsShown) {
   JobStatus before = Running({Worker(0, "registered"), Worker(1, "running", 7), Worker(2, "running", 8)});
   before.generation = {1};
   JobStatus after = Running({Worker(0, "running", 77), Worker(1, "succeeded"), Worker(2, "lost")});
@@ -192,7 +192,7 @@ TEST(ProgressTest, TheBeginningAndTheEndOfDegradedOperationAreReported) {
   EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is no longer degraded"));
 }
 
-TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {
+TEST(ProgressTest, TheStatusCommandShowsRestartsDegradationAndAttempts) {
   JobStatus status = Restarted("RUNNING", {2});
   status.trouble = "journal: no space left on device";
   status.tasks[0].attempt = 2;
@@ -206,7 +206,7 @@ TEST(ProgressTest, StatusShowsRestartsDegradationAndAttempts) {
   EXPECT_THAT(text, HasSubstr("  waits for 8192 MB of memory\n"));
 }
 
-TEST(ProgressTest, StatusShowsTheCheckpointResumedFromAndItsWriter) {
+TEST(ProgressTest, TheStatusCommandShowsTheResumedCheckpointAndItsWriter) {
   JobStatus status = Restarted("RUNNING", {2});
   const auto text = [&] {
     return StatusText({.status = status, .am_reachable = true}, LocalJobRecords("/j"), FromMillis(0));
@@ -224,7 +224,7 @@ TEST(ProgressTest, StatusShowsTheCheckpointResumedFromAndItsWriter) {
   EXPECT_THAT(text(), HasSubstr("  the writer of the checkpoints in /c is unknown: it is gone\n"));
 }
 
-TEST(ProgressTest, StatusShowsTheTagsOfTheJobInOneLine) {
+TEST(ProgressTest, TheStatusCommandShowsTheTagsOfTheJobInOneLine) {
   JobStatus status = Running({Worker(0, "running", 77)});
   const KnownStatus untagged = {.status = status, .am_reachable = true};
   EXPECT_THAT(StatusText(untagged, LocalJobRecords("/j"), FromMillis(0)), Not(HasSubstr("tags")));

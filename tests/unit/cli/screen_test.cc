@@ -17,7 +17,7 @@ TEST(ScreenTest, ARedrawnBlockOverwritesTheFormerBlockInPlace) {
   EXPECT_EQ(reader.Text(), "job RUNNING\nworker:0 up\n");
 }
 
-TEST(ScreenTest, LinesAboveTheBlockScrollAwayAndAreNotOverwritten) {
+TEST(ScreenTest, LinesPrintedAboveTheBlockScrollAwayAndAreNotOverwritten) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({"logs: /x"}, {"a long first line", "second"}, kSize));
@@ -28,7 +28,7 @@ TEST(ScreenTest, LinesAboveTheBlockScrollAwayAndAreNotOverwritten) {
   EXPECT_EQ(reader.ScrolledAway(), "logs: /x\nrestart 1\nrestart 2\nrestart 3\nrestart 4\nrestart 5\n");
 }
 
-TEST(ScreenTest, ABlockThatShrinksLeavesNothingBehind) {
+TEST(ScreenTest, AShrunkenBlockLeavesNoOldRowsOnTheScreen) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({}, {"1", "2", "3", "4"}, kSize));
@@ -36,7 +36,7 @@ TEST(ScreenTest, ABlockThatShrinksLeavesNothingBehind) {
   EXPECT_EQ(reader.Text(), "x\n");
 }
 
-TEST(ScreenTest, ANarrowedTerminalShowsTheBlockOnlyOnce) {
+TEST(ScreenTest, TheBlockAppearsOnlyOnceAfterTheTerminalBecomesNarrower) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({"above"}, {"job RUNNING 0:01", "worker 3 running"}, kSize));
@@ -69,13 +69,13 @@ TEST(ScreenTest, AWordLongerThanARowStaysWholeAndTheBlockStaysInPlace) {
 }
 
 // Six wide characters need three rows where two and a half characters fit into a row.
-TEST(ScreenTest, RowsOfWideCharactersAreCountedAsATerminalWrapsThem) {
+TEST(ScreenTest, ErasingABlockCountsTheRowsIntoWhichWideCharactersWrap) {
   Screen screen;
   screen.Draw({}, {"\u753b\u50cf\u5b66\u7fd2\u540d\u524d"}, kSize);
   EXPECT_EQ(screen.Draw({}, {}, {6, 5}), "\r\x1b[3A\x1b[J");
 }
 
-TEST(ScreenTest, ColourCodesTakeNoColumns) { EXPECT_EQ(StyledWidth(Styled("abc", Style::kBad, true) + "d"), 4u); }
+TEST(ScreenTest, ColourCodesTakeNoScreenColumns) { EXPECT_EQ(StyledWidth(Styled("abc", Style::kBad, true) + "d"), 4u); }
 
 }  // namespace
 }  // namespace tony

@@ -40,7 +40,7 @@ TEST(TerminalTest, ALogKeepsItsColoursButNoOtherEscapeSequences) {
   EXPECT_EQ(SafeLog("\x1b[", true), "");
 }
 
-TEST(TerminalTest, WideCharactersTakeTwoColumnsAndCombiningOnesNone) {
+TEST(TerminalTest, WideCharactersTakeTwoColumnsAndCombiningCharactersTakeNone) {
   EXPECT_EQ(TextWidth("abc"), 3u);
   EXPECT_EQ(TextWidth("\xE6\x97\xA5\xE6\x9C\xAC"), 4u);
   EXPECT_EQ(TextWidth("e\xCC\x81"), 1u);
@@ -49,7 +49,7 @@ TEST(TerminalTest, WideCharactersTakeTwoColumnsAndCombiningOnesNone) {
 
 // Widths as terminals have them, which use the same Unicode tables. A flag, a family and a sign with a colour are
 // measured part by part.
-TEST(TerminalTest, WidthsFollowTheUnicodeTables) {
+TEST(TerminalTest, CharacterWidthsMatchTheUnicodeTables) {
   EXPECT_EQ(TextWidth("\xE2\x94\x80\xE2\x96\x88"), 2u) << "boxes and blocks";
   EXPECT_EQ(TextWidth("\xEF\xBC\xA1\xEF\xBD\xB1"), 3u) << "full width and half width";
   EXPECT_EQ(TextWidth("\xE0\xB8\x81\xE0\xB8\xB4"), 1u) << "a Thai vowel stands above its consonant";

@@ -20,7 +20,7 @@ TextTable Jobs() {
   return table;
 }
 
-TEST(TextTableTest, CellsAreNotCutWithoutATerminal) {
+TEST(TextTableTest, TableCellsAreNotCutWhenTheOutputIsNotATerminal) {
   EXPECT_EQ(Jobs().Text({}),
             "JOB       STATE    AGE    CPU  NAME             NEWS\n"
             "local-1   RUNNING  3 min  98%  resnet           -\n"
@@ -28,7 +28,7 @@ TEST(TextTableTest, CellsAreNotCutWithoutATerminal) {
             "node-3\n");
 }
 
-TEST(TextTableTest, ANarrowTableCutsCellsFirstAndThenDropsColumns) {
+TEST(TextTableTest, ANarrowTableFirstCutsCellsAndThenDropsColumns) {
   EXPECT_EQ(Jobs().Text({60, false}),
             "JOB       STATE    AGE    CPU  NAME    NEWS\n"
             "local-1   RUNNING  3 min  98%  resnet  -\n"

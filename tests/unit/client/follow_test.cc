@@ -132,7 +132,7 @@ TEST_F(FollowTest, AJobWhoseMasterDoesNotStartWithinTheStartupTimeoutIsEnded) {
   EXPECT_EQ(notes_, std::vector<std::string>{why});
 }
 
-TEST_F(FollowTest, ASilentKeeperIsReportedAndAKillReturnsUnavailableWhenTheKeeperHangs) {
+TEST_F(FollowTest, AHangingKeeperIsReportedAndMakesAKillReturnUnavailable) {
   launcher_.waits = "a keeper that hangs";
   launcher_.pulse = {.silent = true, .note = "waits for the keeper"};
   Follower follower(loop_, records_, launcher_, Sink());
@@ -224,7 +224,7 @@ TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheArbiter) {
 }
 
 // No process listens at the address of the lease, as after the death of an AM.
-TEST_F(FollowTest, AKillWithIfOwnerIsExecutedByTheSchedulerWhenNoMasterRunsAndTheOwnerMatches) {
+TEST_F(FollowTest, TheSchedulerExecutesAKillForTheMatchingOwnerWhenNoMasterRuns) {
   launcher_.waits =
       "has no application master; YARN is starting attempt 2: the container of the application master is being started";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());

@@ -44,7 +44,7 @@ void BlockForEver() {
   for (;;) pause();
 }
 
-TEST(InterruptsDeathTest, AProcessWithABlockedEventLoopExitsAfterItsLimitOfTwoSignals) {
+TEST(InterruptsDeathTest, ASecondSignalEndsAProcessWhoseEventLoopIsBlocked) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -59,7 +59,7 @@ TEST(InterruptsDeathTest, AProcessWithABlockedEventLoopExitsAfterItsLimitOfTwoSi
       EndedBySignal, "^interrupted; job x continues after (2|15)\n$");
 }
 
-TEST(InterruptsDeathTest, TheFirstSignalDoesNotEndAProcessWhoseLimitWasRaisedToTwoSignals) {
+TEST(InterruptsDeathTest, TheFirstSignalDoesNotEndAProcessThatRaisedItsSignalLimitToTwo) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -82,7 +82,7 @@ TEST(InterruptsDeathTest, TheFirstSignalDoesNotEndAProcessWhoseLimitWasRaisedToT
       testing::ExitedWithCode(SIGHUP), "^$");
 }
 
-TEST(LastKillTest, TheSchedulerEndsTheJobIfTheLastKnownOwnerMatchesTheConditionOfTheKill) {
+TEST(LastKillTest, TheSchedulerEndsTheJobIfTheKillNamesTheLastKnownOwner) {
   FakeArbiter arbiter;
   const JobId job{"application_1_0001"};
   JobStatus known;

@@ -47,7 +47,7 @@ std::string ErrorOf(const std::string& text) {
   return document.error().message;
 }
 
-TEST(JobDocumentTest, EveryMemberOfADocumentSetsAKeyOrFlagAndIsRecordedAsItsOrigin) {
+TEST(JobDocumentTest, TheOriginOfEachKeyOrFlagIsTheDocumentMemberThatSetsIt) {
   const auto document = ReadJobDocument(kWhole, "doc");
   ASSERT_TRUE(document.ok()) << document.error().message;
   const SubmitFlags& flags = document->members;
@@ -83,7 +83,7 @@ TEST(JobDocumentTest, EveryMemberOfADocumentSetsAKeyOrFlagAndIsRecordedAsItsOrig
   EXPECT_EQ(Text(*document->properties.Find("tony.worker.instances")), "3 from properties:2");
 }
 
-TEST(JobDocumentTest, ThePropertiesMemberAcceptsAJobFileHadoopXmlOrAnObject) {
+TEST(JobDocumentTest, ThePropertiesMemberMayContainHadoopXmlOrAJsonObject) {
   const auto xml = ReadJobDocument(
       R"({"properties": "\ufeff \n<configuration><property><name>a</name><value>1</value></property></configuration>"})",
       "doc");
@@ -98,7 +98,7 @@ TEST(JobDocumentTest, ThePropertiesMemberAcceptsAJobFileHadoopXmlOrAnObject) {
   EXPECT_EQ(object->properties.Find("none"), nullptr);
 }
 
-TEST(JobDocumentTest, ANumberIsPassedOnWithItsOriginalText) {
+TEST(JobDocumentTest, ANumberInTheEnvironmentKeepsItsOriginalText) {
   for (const char* number : {"0", "-0", "1.50", "1e3", "1E+3", "0.1e-7", "9223372036854775808",
                              "123456789012345678901234567890.12345678901234567890e5"}) {
     const auto alone = ReadJobDocument(StrCat(R"({"env": {"N": )", number, "}}"), "doc");
@@ -247,7 +247,7 @@ std::string Laughs() {
 }
 
 const TestRow kYaml[] = {
-    {"YamlIsReadLikeTheSameJson",
+    {"AYamlDocumentIsReadLikeTheEquivalentJsonDocument",
      {{"# a job\nname: my job\nframework: \"tensorflow\"\ntags: [a, 'b']\ntasks:\n  worker:\n    instances: 2\n    "
        "command: >-\n      python train.py\n      --lr 0.1\nenv:\n  NO: \"no\"\n  URL: http://h:1/\n",
        R"({"name": "my job", "framework": "tensorflow", "tags": ["a", "b"], "tasks": {"worker": {"instances": 2, )"
@@ -258,7 +258,7 @@ const TestRow kYaml[] = {
      {{"{~|null|Null|NULL|--- \n}", "null"},
       {"{true|True|TRUE}", "true"},
       {"{yes|No|ON|off}", "~write true or false"}}},
-    {"AnAliasIsReplacedByTheValueOfItsAnchor",
+    {"AYamlAliasIsReplacedByTheValueOfItsAnchor",
      {{"a: &x {m: 1g, l: [&y t]}\nb: *x\nc: *y",
        R"({"a": {"m": "1g", "l": ["t"]}, "b": {"m": "1g", "l": ["t"]}, "c": "t"})"},
       {"a: *x", "error: 1: *x: this alias has no earlier anchor &x"},

@@ -116,7 +116,7 @@ const TestRow kLoads[] = {
     {"TonyXmlOfTheCurrentFolderIsReadIfNoConfFileIsGiven",
      {{"tony.xml: tony.worker.instances=2", "tony.worker.instances=2 from tony.xml:1"},
       {"tony.xml: tony.worker.instances=2 | other.xml:  | -conf_file other.xml", "tony.worker.instances=not set"}}},
-    {"TheSiteFileOverridesTheUsersFileAndFlagsOverrideBothFiles",
+    {"FlagsOverrideTheSiteFileWhichOverridesTheUsersFile",
      {{"tony.xml: tony.worker.instances=1;tony.yarn.queue=u | site/tony-site.xml: "
        "tony.worker.instances=2;tony.worker.memory=3g",
        "tony.worker.instances=2 from @/site/tony-site.xml:1 | tony.yarn.queue=u from tony.xml:1"},
@@ -155,7 +155,7 @@ const TestRow kLoads[] = {
     {"AParseErrorNamesItsFileAndLine",
      {{"tony.xml: <configuration>\n<property>\n</configuration>",
        "error tony.xml:3: malformed XML: start-end tags mismatch"}}},
-    {"AJobFileTogetherWithConfFileIsAUsageError",
+    {"AJobFileTogetherWithTheOptionConfFileIsAUsageError",
      {{"a.xml:  | -conf_file b.xml",
        "usage both a.xml and -conf_file b.xml: give only one of them, because a job has one file"}}},
     {"TheValueOfAConfFlagMayContainEqualsSigns",
@@ -168,7 +168,7 @@ const TestRow kLoads[] = {
      {{"-shell_env A=1,2,B=3 -shell_env E= -shell_env A=x=y,z -container_env 'P=/a:/b,\n c'",
        "tony.execution.env.A=x=y,z from -shell_env | tony.execution.env.E= from -shell_env | "
        "tony.containers.env.P=/a:/b,\n c from -container_env"}}},
-    {"TheCommandIsBuiltFromInterpreterExecutesAndTaskParams",
+    {"TheFlagsPythonBinaryPathExecutesAndTaskParamsFormTheCommand",
      {{"-executes train.py", "tony.containers.command=train.py from -executes"},
       {"-executes train.py -task_params '--steps 5' -python_binary_path venv/bin/python -conf "
        "tony.containers.command=other -src_dir src",
@@ -188,7 +188,7 @@ const TestRow kLoads[] = {
      {{"-hdfs_classpath /lib/a.jar,/lib/b.jar -sidecar_tensorboard_log_dir /logs",
        "tony.hdfs-classpath=/lib/a.jar,/lib/b.jar from -hdfs_classpath | tony.application.tensorboard-log-dir=/logs "
        "from -sidecar_tensorboard_log_dir"}}},
-    {"AJobFileMaySetFlagsWithThePropertiesOfTheAzkabanJobType",
+    {"PropertiesOfTheAzkabanJobTypeAreReadAsFlags",
      {{"train.job: type=tony\ndependencies=prep\nexecutes=train.py\nsrc_dir=code\ntask_params=--a 1\n"
        "python_binary_path=/usr/bin/python3\nworker_env.A=1,2\nazkaban.input.dataset=x,y\nhdfs_classpath=/lib\n"
        "python_venv=venv.zip\ntony.worker.instances=2\n",
@@ -203,12 +203,12 @@ const TestRow kLoads[] = {
        "tony.containers.command=site | -task_params '--a 2' -shell_env A=9",
        "tony.containers.command=train.py --a 2 from train.job:1 | tony.execution.env.A=9 from -shell_env | "
        "tony.execution.env.B=2 from train.job:4"}}},
-    {"ExecutesInAnXmlFileIsIgnored", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
+    {"TheExecutesPropertyInAnXmlFileIsIgnored", {{"tony.xml: executes=train.py", "tony.containers.command=not set"}}},
     {"AnAzkabanStepUsesSrcAsItsDefaultSourceFolder",
      {{"train.job: type=tony\nexecutes=x\n", "tony.src-dir=not set"},
       {"train.job: type=tony\nexecutes=x\n | src/", "tony.src-dir=src from train.job:1"},
       {"train.job: executes=x\n | src/", "tony.src-dir=not set"}}},
-    {"TaskParamsWithoutExecutesAreAnError",
+    {"TheTaskParamsPropertyWithoutExecutesIsAnError",
      {{"train.job: task_params=--x\n",
        "error task_params (from train.job:1) needs executes: the job has no command to which the parameters could be added"}}},
     {"VariablesAreExpandedAfterAllFilesAndFlagsAreRead",
@@ -217,7 +217,7 @@ const TestRow kLoads[] = {
 };
 TABLE_TEST(LoadPropertiesTest, kLoads, CheckLoad);
 
-TEST(LoadPropertiesTest, WithoutFilesAndFlagsNoPropertyIsSet) {
+TEST(LoadPropertiesTest, NoPropertyIsSetWithoutFilesAndFlags) {
   const LoadBed bed;
   EXPECT_TRUE(bed.Load()->all().empty());
 }
@@ -247,7 +247,7 @@ TEST(LoadPropertiesTest, ATildeInAPathIsExpandedToTheHomeFolder) {
   EXPECT_EQ(loaded->Find("tony.execution.env.TB_LOG_DIR")->value, here + "/tb");
 }
 
-TEST(LoadPropertiesTest, AJobWithTonyXmlOrTheJobTypeTonyIsMarkedAsATonyJob) {
+TEST(LoadPropertiesTest, TonyXmlOrTheJobTypeTonyMarksAJobAsATonyJob) {
   for (const auto& [given, is_tony_job] :
        std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // no job file, only flags
                                                  {"job.yaml: name: x\nproperties: {a: b}\n", false},
@@ -289,7 +289,7 @@ TEST(LoadPropertiesTest, InvalidFlagsAreUsageErrorsThatNameTheFlag) {
   }
 }
 
-TEST(LoadPropertiesTest, AConfFileInHdfsIsReadByItsUriAndReadErrorsArePassedOn) {
+TEST(LoadPropertiesTest, AConfFileCanBeReadFromHdfsAndAnHdfsErrorNamesTheFile) {
   const auto read = [](const std::string& source) -> Result<std::string> {
     if (source == "hdfs:///conf/tony.xml") return Xml("tony.worker.instances=3");
     if (source == "hdfs:/conf/job.properties") return std::string("tony.worker.instances=4\n");
@@ -349,7 +349,7 @@ const TestRow kJobFiles[] = {
        "worker_env.A=step\nazkaban.input.dataset=x,y\n",
        "tony.execution.env.A=step from train.job:2 | tony.execution.env.B=2 from main.args (from train.job:1), "
        "-shell_env | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:3"}}},
-    {"ConfInMainArgsOverridesFilesAndTheCommandLineOverridesBoth",
+    {"TheCommandLineOverridesConfInMainArgsWhichOverridesFiles",
      {{"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
        "site/tony-site.xml: tony.ps.memory=9g",
        "tony.ps.memory=3g from main.args (from train.job:2), -conf"},
@@ -381,7 +381,7 @@ const TestRow kJobFiles[] = {
        "tony.application.tags=other,azkaban.flow.execid:17,azkaban.webserverhost:az from -conf and train.job:1"},
       {"train.job: azkaban.flow.execid=17\n", "tony.application.tags=azkaban.flow.execid:17 from train.job:1"},
       {"train.job: azkaban.job.attempt=0\n", "tony.application.tags=not set"}}},
-    {"AStepsPropertiesFileIsReadWhateverItsFileName",
+    {"AStepsPropertiesFileMayHaveAnyFileName",
      {{"step train_props_123_tmp: " + kStep, kOfStep},
       {"step props.xml: " + kStep, kOfStep},
       {"step props.json: " + kStep, kOfStep},
@@ -423,7 +423,7 @@ const TestRow kShellEnv[] = {
       {"-shell_env 'A=1, B=2'",
        "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut "
        "the value at a comma"}}},
-    {"ANameValuePairAfterABlankCausesAWarning",
+    {"AVariableAssignmentAfterABlankCausesAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
        "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: the blanks are part of the value; to set B2 as "
        "another variable, put it after a comma or into a -shell_env of its own"},
@@ -506,7 +506,7 @@ const TestRow kLayers[] = {
        Command("line from -conf")},
       {Doc(kAllCommand) + " | -conf tony.containers.command=line", Command("line from -conf")},
       {Doc(kAllCommand) + " | -conf tony.containers.command=line -executes flag", Command("flag from -executes")}}},
-    {"OptionsOfTheSpecAreMergedWithHigherLayers",
+    {"OptionsOfTheSpecMemberAreCombinedWithOptionsOfHigherLayers",
      {{Doc(R"("spec": {"executes": "train.py", "python_binary_path": "bin/python", "python_venv": "v.zip"},
                    "properties": "task_params=--file", "task_params": "--day 7")"),
        Command("venv/bin/python train.py --day 7 from spec.executes")},
@@ -514,20 +514,20 @@ const TestRow kLayers[] = {
        "error task_params (from task_params) needs executes: the job has no command to which the parameters could be added"},
       {Doc(R"("spec": {"python_venv": "a"}, "properties": {"tony.python-venv": "b"})"),
        "tony.python-venv=b from properties"}}},
-    {"EveryNamedSourceFolderOverridesTheStepsDefaultSourceFolder",
+    {"AnExplicitSourceFolderOverridesTheDefaultSourceFolderOfAStep",
      {{Doc(kTypeTony) + " | src/", "tony.src-dir=src from properties:1"},
       {Doc(kTypeTony, R"("spec": {"src_dir": "code"})") + " | src/", "tony.src-dir=code from spec.src_dir"},
       {Doc(kTypeTony, R"("src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
       {Doc(kTypeTony, R"("conf": {"tony.src-dir": "code"})") + " | src/", "tony.src-dir=code from conf"},
       {Doc(R"("src_dir": "a", "conf": {"tony.src-dir": "b"})") + " | src/", "tony.src-dir=b from conf"}}},
-    {"TagsReplaceTheTagsOfLowerLayersAndResourcesAreAdded",
+    {"AHigherLayerReplacesTagsAndAddsResources",
      {{Doc(kLists, R"("tags": ["b"])"), "tony.application.tags=b from tags"},
       {Doc(kLists, R"("tags": [])"), "tony.application.tags= from tags"},
       {Doc(kLists, R"("resources": ["y", "z"])"), "tony.containers.resources=x,y,z from properties and resources"},
       {Doc(kLists, R"("resources": [])"), "tony.containers.resources=x from properties"},
       {Doc(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
        "tony.containers.resources=x,y from spec.resources and resources"}}},
-    {"ARolesCompletionChangesOnlyThatRoleInTheUntrackedAndSidecarLists",
+    {"TheCompletionOfARoleChangesOnlyThatRoleInTheUntrackedAndSidecarLists",
      // The default list stays, reduced to roles that the job has. A role that is in the right list already changes
      // nothing.
      {{Completed("untracked"), kUntracked + "ps,worker from tasks.worker.completion"},
@@ -541,13 +541,13 @@ const TestRow kLayers[] = {
       {Completed("untracked", R"(, "conf": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from conf"},
       {Completed("untracked") + " | -conf tony.application.untracked.jobtypes=mine", kUntracked + "mine from -conf"}}},
-    {"ARoleListInThePropertiesOverridesACompletionInTheSpec",
+    {"AListOfUntrackedRolesInThePropertiesOverridesACompletionInTheSpec",
      {{Doc(kSpecUntracked), kUntracked + "worker from spec.tasks.worker.completion"},
       {Doc(kSpecUntracked, R"("properties": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from properties"},
       {Doc(kSpecUntracked, R"("tasks": {"worker": {"completion": "tracked"}})"),
        kUntracked + " from spec.tasks.worker.completion and tasks.worker.completion"}}},
-    {"StepPropertiesInADocumentApplyMainArgsTagsAndShellEnvAsInAJobFile",
+    {"StepPropertiesInADocumentAreInterpretedAsInAJobFile",
      {{Doc(R"("properties": "tony.ps.memory=1g\nshell_env=A=1\n)"
            R"(main.args=-conf_file other.xml\nazkaban.flow.execid=17")") +
            " | other.xml: tony.ps.memory=9g",
@@ -555,7 +555,7 @@ const TestRow kLayers[] = {
        "main.args (from properties:3), -conf_file: this file replaces the step's own tony.* properties, as "
        "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): ignored, as in TonY; set a variable "
        "by worker_env.NAME"}}},
-    {"AJobDocumentReplacesTonyXmlAndExcludesConfFile",
+    {"AJobDocumentReplacesTonyXmlAndForbidsTheOptionConfFile",
      {{"job.json: {} | tony.xml: a=1", "a=not set"},
       {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},
     {"ConfFileMayBeAJobDocumentOnTheCommandLineButNotInMainArgs",

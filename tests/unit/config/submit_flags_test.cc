@@ -44,7 +44,7 @@ std::string ArgumentError(const std::string& text) {
 }
 
 const TestRow kArguments[] = {
-    {"WordsThatTonyIgnoredSilentlyAreErrorsWithTheirPosition",
+    {"WordsThatTonyIgnoredInMainArgsAreErrorsWithTheirPosition",
      {{"-executes python train.py", "^word 3: expected an option; put a value of several words in"},
       {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},
@@ -65,7 +65,7 @@ TEST(MainArgsTest, OptionsAreAcceptedWithOneOrTwoDashesAndABlankOrAnEqualsSign) 
   EXPECT_EQ(options->executes, "python train.py");
 }
 
-TEST(MainArgsTest, EveryOptionOfTonyIsKnown) {
+TEST(MainArgsTest, EveryTonyOptionIsAcceptedInMainArgs) {
   const auto options = ParseMainArgs(
       {"-conf a=1 -conf_file f.xml -container_env C=1 -executes e -hdfs_classpath h -python_binary_path b -python_venv "
        "v -shell_env S=1 -sidecar_tensorboard_log_dir t -debug -src_dir s -task_params p",
@@ -82,7 +82,7 @@ TEST(MainArgsTest, TheFirstValueOfADuplicateOptionWins) {
   EXPECT_EQ(ParseMainArgs({"-executes a -executes b", "x"})->executes, "a");
 }
 
-TEST(MainArgsTest, AnOptionsValueMayStartWithADashUnlessTheValueIsAnOptionName) {
+TEST(MainArgsTest, AnOptionValueMayStartWithADashUnlessTheValueIsAnOptionName) {
   EXPECT_EQ(ParseMainArgs({"-task_params '--steps 5 --x=1' -src_dir=s", "x"})->task_params, "--steps 5 --x=1");
   EXPECT_EQ(ParseMainArgs({"-task_params --steps", "x"})->task_params, "--steps");
 }
@@ -164,7 +164,7 @@ std::string Added(const std::string& python, const std::string& more = "") {
 }
 
 const TestRow kTensorBoards[] = {
-    {"WithoutALogFolderTensorBoardIsNotAdded",
+    {"TensorBoardIsNotAddedWithoutALogFolder",
      {{"tony.worker.instances=2", ""}, {"tony.worker.instances=2 | tony.application.tensorboard-log-dir= ", ""}}},
     {"ALogFolderAddsATensorBoardTaskAndSetsTbLogDirForAllRoles", {{kBoard, Added("python3")}}},
     {"TensorBoardRunsWithTheJobsPythonInterpreter",

@@ -57,7 +57,7 @@ const TestRow kJava[] = {
      {{"# c\n ! c\n\n \t\f\na=1 # not a comment\n#x=\\\nb=2", "a=1 # not a comment|b=2"}}},
     {"LeadingBlanksAreRemovedAndTrailingBlanksAreKept", {{"  a = 1 \t\n", "a=1 \t"}}},
     {"AllLineEndingsAreAccepted", {{"a=1\r\nb=2\rc=3\nd=4", "a=1|b=2|c=3|d=4"}}},
-    {"AnOddNumberOfBackslashesAtItsEndContinuesALine",
+    {"ALineThatEndsWithAnOddNumberOfBackslashesIsContinued",
      {{"a=1,\\\n   2,\\\r\n\t3\nb=4", "a=1,2,3|b=4"},
       {"a=1\\\\\nb=2", "a=1\\|b=2"},
       {"a=1\\\\\\\nb=2", "a=1\\b=2"},
@@ -89,7 +89,7 @@ const TestRow kJava[] = {
 };
 TABLE_TEST(JavaPropertiesTest, kJava, CheckJava);
 
-TEST(JavaPropertiesTest, AValuesOriginIsTheFirstLineOfItsEntry) {
+TEST(JavaPropertiesTest, TheOriginOfAContinuedValueIsItsFirstLine) {
   const auto parsed = ParseJavaProperties("# c\na=1\\\n 2\n\nb=3\nb=4", "f");
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->Find("a")->origin, "f:2");
@@ -150,7 +150,7 @@ void CheckXml(const RowCase& row) {
 const TestRow kXml[] = {
     {"TheLastOfTwoPropertiesWithTheSameNameWinsUnlessTheFirstIsFinal",
      {{Configured(Set("1") + Set("2")), "2"}, {Configured(Set("1", "a", kFinal) + Set("2")), "1"}}},
-    {"AValueKeepsItsBlanksCdataAndTextAroundComments",
+    {"AnXmlValueKeepsBlanksCdataAndTextAroundComments",
      {{Configured(Set(" x <!-- c --><![CDATA[<y>&]]>")), " x <y>&"},
       {Configured(Set(" ")), " "},
       {Configured("<property><name>a</name><value/></property>"), ""}}},
@@ -193,7 +193,7 @@ const TestRow kXml[] = {
 };
 TABLE_TEST(HadoopXmlTest, kXml, CheckXml);
 
-TEST(HadoopXmlTest, PropertiesHaveTheirLineAsOrigin) {
+TEST(HadoopXmlTest, TheOriginOfAnXmlPropertyIsItsFileAndLine) {
   const auto parsed = ParseHadoopXml(R"(<?xml version="1.0"?>
 <?xml-stylesheet type="text/xsl" href="configuration.xsl"?>
 <!-- a comment -->
@@ -284,7 +284,7 @@ const TestRow kIncludes[] = {
     {"AMissingIncludedFileIsAnErrorUnlessAFallbackIsGiven",
      {{"tony.xml: \n" + Include("none.xml"), "tony.xml:3: include none.xml: no such file"},
       {"tony.xml: " + Include("none.xml", "<xi:fallback>" + Set("1") + "</xi:fallback>"), "a=1 from tony.xml:2"}}},
-    {"AMalformedIncludedFileIsAnErrorDespiteItsFallback",
+    {"AMalformedIncludedFileIsAnErrorDespiteAFallback",
      {{"tony.xml: " + Include("more.xml", "<xi:fallback/>") + " | more.xml: <property>",
        "more.xml:3: malformed XML: start-end tags mismatch"}}},
     {"AnIncludeCycleIsReportedWithItsFiles",
@@ -296,7 +296,7 @@ const TestRow kIncludes[] = {
      {{"tony.xml: " + Include("big.xml") + Include("big.xml") + Include("big.xml") + " | big.xml: <!--" +
            std::string(11u << 20, 'x') + "-->",
        "tony.xml:2: include big.xml: more than 32 MiB in all files"}}},
-    {"AnIncludeThatIsNotAWholeLocalFileIsRefused",
+    {"OnlyWholeLocalXmlFilesCanBeIncluded",
      {{"tony.xml: " + Include("http://host/a.xml"),
        "tony.xml:2: include http://host/a.xml: only local files can be included"},
       {"tony.xml: <include/>", "tony.xml:2: include: expected href=\"FILE\""},
@@ -345,7 +345,7 @@ TEST(PropertiesTest, ValuesThatGrowExponentiallyByExpansionAreRefused) {
   CheckExpanded({all, "f:1: the values become too large when ${...} is replaced"});
 }
 
-TEST(PropertiesTest, ALaterFileReplacesAllButFinalValues) {
+TEST(PropertiesTest, ALaterFileReplacesAllValuesExceptFinalValues) {
   Properties first, later;
   first.Set("plain", "1", "a:1");
   first.Set("locked", {"1", "a:2", true});

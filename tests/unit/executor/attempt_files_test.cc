@@ -41,7 +41,7 @@ TEST_F(AttemptFilesTest, TwoAttemptsOfATaskCanBeLockedAtTheSameTime) {
   EXPECT_TRUE(LockAttempt(AttemptFolder(records_.place(), {{"worker", 0}, 2})).ok());
 }
 
-TEST_F(AttemptFilesTest, AStagedFileOfTheRoleOverridesTheStagedFileOfTheJobWithTheSameName) {
+TEST_F(AttemptFilesTest, AStagedFileOfARoleOverridesAStagedFileOfTheJobWithTheSameName) {
   const auto store = temp_.path() / "staged";
   for (const char* name : {"role", "job", "tree"}) ASSERT_TRUE(MakeFolder(store / name).ok());
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(WriteNewFile(store / "tree" / name, "tree", false).ok());
@@ -67,7 +67,7 @@ TEST_F(AttemptFilesTest, AMissingStagedFileIsNamedInTheError) {
   EXPECT_NE(made.error().message.find("gone"), std::string::npos) << made.error().message;
 }
 
-TEST_F(AttemptFilesTest, TheWorkFolderOfAJobOfAnEarlierReleaseLinksToTheJobsSourceFiles) {
+TEST_F(AttemptFilesTest, TheWorkFolderLinksToTheJobsSourceFilesIfAnEarlierReleaseSubmittedTheJob) {
   ASSERT_TRUE(MakeFolder(records_.place() / "src" / "model").ok());
   ASSERT_TRUE(WriteNewFile(records_.place() / "src" / "train.py", "print()", false).ok());
   const Status made = PrepareWorkFolder(records_, "worker", folder_, {});
@@ -123,12 +123,12 @@ TEST_F(ModelParametersTest, ModelParametersAreReadFromTheFirstLineOfStdoutThatCo
   EXPECT_EQ(Of(""), std::nullopt);
 }
 
-TEST_F(ModelParametersTest, ModelParametersAreFoundAtAnyOffset) {
+TEST_F(ModelParametersTest, ModelParametersAreFoundAtAnyOffsetInStdout) {
   for (const size_t before : {65'535u, 65'536u, 65'530u, 131'060u, 400'000u})
     EXPECT_EQ(Of(std::string(before, 'x') + "Model parameters: a\n"), "a") << before;
 }
 
-TEST_F(ModelParametersTest, AtMostOneByteAboveThe32KibLimitOfModelParametersIsRead) {
+TEST_F(ModelParametersTest, ReadingModelParametersStopsOneByteAboveThe32KibLimit) {
   EXPECT_EQ(Of("Model parameters: " + std::string(100'000, 'x'))->size(), kLongestModelParams + 1);
 }
 
@@ -151,7 +151,7 @@ class OutputWatchTest : public testing::Test {
   OutputWatch watch_{{temp_.path() / "stdout", temp_.path() / "stderr"}, kStart};
 };
 
-TEST_F(OutputWatchTest, ATaskThatNeverWroteIsSilentSinceItsStart) {
+TEST_F(OutputWatchTest, TheSilenceOfATaskThatNeverWroteIsMeasuredFromItsStart) {
   EXPECT_EQ(watch_.Quiet(kStart + Duration(7000)), Duration(7000));
   EXPECT_EQ(watch_.Quiet(kStart + Duration(9000)), Duration(9000));
 }
@@ -166,7 +166,7 @@ TEST_F(OutputWatchTest, SilenceOfATaskIsMeasuredFromTheLastWriteToStdoutOrStderr
   }
 }
 
-TEST_F(OutputWatchTest, AWriteWithAFileTimeInThePastIsDatedToThePreviousCheck) {
+TEST_F(OutputWatchTest, ALogWriteWithAFileTimeBeforeThePreviousCheckIsTreatedAsWrittenAtThatCheck) {
   watch_.Quiet(kStart + Duration(50'000));
   Write("stdout");
   std::filesystem::last_write_time(temp_.path() / "stdout",
@@ -193,7 +193,7 @@ class PublishWatchTest : public testing::Test {
   std::vector<PublishedValues> told_;
 };
 
-TEST_F(PublishWatchTest, EachNewlyPublishedValueCausesOneReportOfAllValuesSoFar) {
+TEST_F(PublishWatchTest, EachNewPublishedValueCausesOneReportOfAllValuesPublishedSoFar) {
   const auto watch = Watch();
   Append("ADDRESS=he");
   Append("re:1\n");

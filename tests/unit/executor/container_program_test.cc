@@ -256,7 +256,7 @@ TEST_F(ContainerProgramTest, ALargeJobSpecIsReadFromALocalizedFile) {
   EXPECT_EQ(Text(logs_ / "stdout"), "100000\n");
 }
 
-TEST_F(ContainerProgramTest, AContainerCanBeLaunchedASecondTimeInTheSameFolder) {
+TEST_F(ContainerProgramTest, TheSameContainerCanBeLaunchedAgainInItsFolder) {
   Localize("true");
   ScriptedAm first({1});
   Rule(first);
@@ -271,7 +271,7 @@ TEST_F(ContainerProgramTest, AContainerCanBeLaunchedASecondTimeInTheSameFolder) 
   EXPECT_EQ(second.outcomes.size(), 1u);
 }
 
-TEST_F(ContainerProgramTest, ATaskIsStoppedAndReportedAsNodeLostAfterItsMasterWasSilentForTheCutOffTime) {
+TEST_F(ContainerProgramTest, ATaskIsStoppedAndReportedAsNodeLostWhenItsAmWasUnreachableForTheCutOffTime) {
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
   Localize("touch started; sleep 1000");
@@ -333,7 +333,7 @@ TEST_F(ContainerTakeoverTest, ARunningTaskContinuesUnderANewAmAtAnotherAddress) 
   ExpectGoesOn(second_);
 }
 
-TEST_F(ContainerTakeoverTest, ARunningTaskContinuesUnderANewAmAtTheSameAddressThoughHdfsFails) {
+TEST_F(ContainerTakeoverTest, ARunningTaskContinuesUnderANewAmAtTheSameAddressEvenIfHdfsFails) {
   name_node_.does_not_do = "GETXATTRS";
   LoseMaster();
   Rule(second_);
@@ -348,7 +348,7 @@ TEST_F(ContainerTakeoverTest, AnExecutorThatReachesItsAmDoesNotReadTheLeaseInHdf
   EXPECT_TRUE(name_node_.server().requests().empty());
 }
 
-TEST_F(ContainerTakeoverTest, ATaskIsStoppedAtTheCutOffWhenNeitherItsAmNorHdfsCanBeReached) {
+TEST_F(ContainerTakeoverTest, ATaskIsStoppedAtTheCutOffTimeWhenNeitherItsAmNorHdfsCanBeReached) {
   name_node_.does_not_do = "GETXATTRS";
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
@@ -359,7 +359,7 @@ TEST_F(ContainerTakeoverTest, ATaskIsStoppedAtTheCutOffWhenNeitherItsAmNorHdfsCa
   EXPECT_THAT(Text(logs_ / "executor.log"), HasSubstr("the lease record cannot be read"));
 }
 
-TEST_F(ContainerTakeoverTest, ATaskWithoutAnAmIsStoppedWhenTheJobsFolderInHdfsIsMissing) {
+TEST_F(ContainerTakeoverTest, AnExecutorThatLostItsAmExitsWhenTheJobsFolderInHdfsIsMissing) {
   name_node_.files.clear();
   name_node_.folders.clear();
   job_.spec.timers.record_fresh = Duration(3'000);
@@ -416,7 +416,7 @@ TEST_F(ContainerEndTest, ATaskIsKilledWhenTheParentOfItsContainerScriptIsKilled)
   ASSERT_TRUE(Until([&] { return OfTheTask().empty(); }));
 }
 
-TEST_F(ContainerEndTest, AnExecutorThatIsKilledLeavesNoTaskBehind) {
+TEST_F(ContainerEndTest, KillingAnExecutorKillsItsTask) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());
@@ -440,7 +440,7 @@ TEST_F(ContainerEndTest, ATaskIsKilledWhenTheProcessGroupOfItsContainerIsKilled)
   NothingIsLeftOnceKilled(-launched_);
 }
 
-TEST_F(ContainerEndTest, ATaskWithASuspendedExecutorIsKilledWhenTheProcessGroupIsKilled) {
+TEST_F(ContainerEndTest, ATaskWithASuspendedExecutorIsKilledWhenTheContainersProcessGroupIsKilled) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());

@@ -78,7 +78,7 @@ TEST_F(EvidenceTest, OomKillsAreReadFromTheNearestParentCgroupThatCountsThem) {
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
 }
 
-TEST_F(EvidenceTest, AnIncreasedOomKillCountShowsIfTheCgroupOrTheMachineRanOutOfMemory) {
+TEST_F(EvidenceTest, AnIncreasedOomKillCountShowsWhetherTheCgroupOrTheMachineRanOutOfMemory) {
   EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
   EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
   EXPECT_EQ(Compare({{}, 5}, {{}, 6}), OomEvidence::kMachine);
@@ -118,7 +118,7 @@ TEST_F(EvidenceTest, TheOomMessageNamesTheCgroupsLimitIfTonyDidNotMakeTheCgroup)
 }
 
 // With pages of 4 KiB, 1280 pages are 5 MB.
-TEST_F(EvidenceTest, TheOomScoreForATaskIsHigherThanTheScoreOfItsExecutor) {
+TEST_F(EvidenceTest, TheOomScoreOfATaskIsHigherThanTheScoreOfItsExecutor) {
   if (sysconf(_SC_PAGESIZE) != 4096) GTEST_SKIP() << "pages of another size";
   EXPECT_EQ(OomScoreOfTask(temp_.path()), "");
   Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
@@ -139,7 +139,7 @@ TEST_F(EvidenceTest, TheOomScoreForATaskIsHigherThanTheScoreOfItsExecutor) {
   EXPECT_EQ(with_limit(2048), "-995") << "or nothing in the cgroup could be killed";
 }
 
-TEST_F(EvidenceTest, TheOomScoreForATaskWithoutAMemoryLimitIsBasedOnTheMachinesMemory) {
+TEST_F(EvidenceTest, TheOomScoreOfATaskWithoutAMemoryLimitIsBasedOnTheMachinesMemory) {
   Write("proc/self/oom_score_adj", "0\n");
   Write("proc/self/statm", "2000 1 900 1 0 300 0\n");
   EXPECT_EQ(OomScoreOfTask(temp_.path()), "1");
@@ -156,14 +156,14 @@ TEST_F(EvidenceTest, EvidenceOfAFailureContainsTheErrorReportAndTheLastLinesOfSt
   EXPECT_EQ(seen.report_problem, "");
 }
 
-TEST_F(EvidenceTest, EvidenceContainsTheEndOfStdoutAndNoFullDiskIfTheDiskHasRoom) {
+TEST_F(EvidenceTest, EvidenceContainsTheEndOfStdoutAndReportsNoFullDiskIfTheDiskHasFreeSpace) {
   Write("stdout", "step 7\n");
   EXPECT_EQ(Gathered().stdout_tail, "step 7\n");
   EXPECT_EQ(Gathered().full_disk, "");
   EXPECT_EQ(FullDiskUnder("/no/such/folder"), "");
 }
 
-TEST_F(EvidenceTest, StderrAndTheErrorFileAreNotReadAfterASuccess) {
+TEST_F(EvidenceTest, StderrAndTheErrorFileAreNotReadForASuccessfulProcess) {
   Write("stderr", "boom\n");
   Write("error.json", "{");
   const Evidence seen = Gathered({ExitStatus::Kind::kExited, 0});
@@ -252,7 +252,7 @@ std::vector<Recorded> AllRecorded() {
   return all;
 }
 
-TEST(FirstCausesTest, VerdictsOnRecordedFailuresNameTheRealCauseAndClassAndNoMisleadingText) {
+TEST(FirstCausesTest, VerdictsOnRecordedFailuresHaveTheLabelledCauseAndClass) {
   const auto all = AllRecorded();
   EXPECT_GE(all.size(), 60u);
   size_t right = 0;
@@ -300,33 +300,33 @@ TEST(SecretMaskTest, UrlEncodedJsonEscapedAndBase64FormsOfASecretAreMasked) {
 
 // Headers hold the base64 form of "user:password", here of train:fdS3cret77, me:fdS3cret77, x:fdS3cret77 and
 // abcd:fdS3cret77.
-TEST(SecretMaskTest, ASecretThatFollowsAUserNameInBase64IsMasked) {
+TEST(SecretMaskTest, APasswordInABase64EncodedUserAndPasswordHeaderIsMasked) {
   EXPECT_EQ(Masked("fdS3cret77", "Basic dHJhaW46ZmRTM2NyZXQ3Nw=="), "Basic dHJhaW46***==");
   EXPECT_THAT(Masked("fdS3cret77", "Basic bWU6ZmRTM2NyZXQ3Nw=="), Not(HasSubstr("TM2NyZX")));
   EXPECT_THAT(Masked("fdS3cret77", "Basic eDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
   EXPECT_THAT(Masked("fdS3cret77", "Basic YWJjZDpmZFMzY3JldDc3"), Not(HasSubstr("ZFMzY3Jl")));
 }
 
-TEST(SecretMaskTest, EachLongLineOfAMultiLineSecretIsMasked) {
+TEST(SecretMaskTest, EachLineOfAMultiLineSecretIsMaskedExceptShortLines) {
   const std::string key = "-----BEGIN KEY-----\r\nMIIEvQIBADAN\r\nab\r\n-----END KEY-----\n";
   EXPECT_EQ(Masked(key, "line MIIEvQIBADAN\nab\n"), "line ***\nab\n");
   EXPECT_EQ(Masked(key, StrCat("<", key, ">")), "<***>");
   EXPECT_EQ(Masked("fdS3\n", "fdS3 x"), "*** x") << "a file's line end";
 }
 
-TEST(SecretMaskTest, ThePasswordInASecretUrlIsMaskedAlsoOutsideOfTheUrl) {
+TEST(SecretMaskTest, ThePasswordOfASecretUrlIsMaskedEvenWhereThePasswordStandsAlone) {
   const std::string url = "postgresql://train:gu%40ss@db:5432/x?sslmode=on";
   EXPECT_EQ(Masked(url, "no such user: train gu@ss gu%40ss"), "no such user: train *** ***");
   EXPECT_EQ(Masked("https://example.org/a@b", "example.org"), "example.org");
 }
 
-TEST(SecretMaskTest, MaskingInPlaceKeepsTheLength) {
+TEST(SecretMaskTest, MaskingInPlaceKeepsTheLengthOfTheText) {
   std::string text = "a s3cret b";
   SecretMask({"s3cret"}).MaskInPlace(text);
   EXPECT_EQ(text, "a ****** b");
 }
 
-TEST(SecretMaskTest, TheLengthOfAnIncompleteSecretAtTheEndOfATextIsFound) {
+TEST(SecretMaskTest, TheLengthOfAnIncompleteSecretAtTheEndOfATextIsReturned) {
   const SecretMask mask({"s3cret"});
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cre"), 5u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cret"), 0u);

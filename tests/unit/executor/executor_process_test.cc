@@ -85,10 +85,10 @@ struct ProcessWorld : Subreaper {
 };
 
 const TestRow kProcesses[] = {
-    {"FilesInDevShmThatAStoppedTaskHasOpenAreRemoved",
+    {"StoppingATaskRemovesTheFilesInDevShmThatTheTaskHasOpen",
      {{"run echo a > FILE-closed; exec 3> FILE; touch ready; exec sleep 1000 | stop 10000 | outcome", "^killed"},
       {"remove-shared | remove-shared -closed", "was gone | was there"}}},
-    {"ATaskThatIgnoresTermIsKilledAfterTheGrace",
+    {"ATaskThatIgnoresSigtermIsKilledAfterTheGracePeriod",
      {{"run trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done | stop 200 | outcome | took 200",
        "^killed KILL | so long"},
       {"runs pid", "ended"}}},
@@ -103,7 +103,7 @@ const TestRow kProcesses[] = {
       {"runs pid-0 | runs pid-2 | runs child", "ended | ended | ended"}}},
     {"ATaskThatExitsOnSigtermIsReportedWithItsOwnExitCode",
      {{"run trap 'exit 5' TERM; touch ready; while :; do sleep 0.02; done | stop 10000 | outcome", "^killed 5"}}},
-    {"AProgramHasTimeToSaveAfterSigtermAlthoughItsShellDiesAtOnce",
+    {"AProgramCanSaveItsStateAfterSigtermEvenIfItsParentShellDiesAtOnce",
      {{"run sh -c 'trap \"sleep 0.3 && echo x > saved; exit\" TERM; touch ready; while :; do sleep 0.02; done'; echo "
        "after"
        " | stop 10000 | outcome | text saved",
@@ -116,7 +116,7 @@ const TestRow kProcesses[] = {
        "1000"
        " | stop 200 | outcome | runs daemon",
        "^killed | ended"}}},
-    {"BackgroundProcessesAreKilledAtTheEndOfTheTaskIfTonyTaskBackgroundIsEnd",
+    {"TheSettingTonyTaskBackgroundEndKillsBackgroundProcessesWhenTheCommandEnds",
      {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
        "outcome",
        "^success 0 | ~running in the background, and the executor ended it"},
@@ -197,17 +197,18 @@ std::string FailureOf(const std::string& command) {
 }
 
 const TestRow kFailures[] = {
-    {"Exit193IsTransient194IsPermanent", {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
+    {"ExitCode193IsATransientFailureAndExitCode194IsPermanent",
+     {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
     {"TheErrorFileSetsClassMessageAndAdviceOfTheOutcome",
      {{R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)",
        "^infra 4, because: no license, permanent."}}},
-    {"TheErrorFileOfPyTorchSetsTheCauseOfTheOutcome",
+    {"ThePyTorchErrorFileSetsTheCauseInTheOutcome",
      {{R"(@TORCH echo '{"message":{"message":"RuntimeError: CUDA out of memory.","extraInfo":{}}}' > )"
        "$TORCHELASTIC_ERROR_FILE; exit 1",
        "^oom 1, because: RuntimeError: CUDA out of memory.: out of GPU memory."}}},
     {"AMalformedErrorFileIsReportedInTheOutcome",
      {{"echo oops > $TONY_ERROR_FILE; exit 5", "^user_error 5, because: error file: not JSON: "}}},
-    {"TheLastLinesOfStderrDecideTheClass",
+    {"TheLastLinesOfStderrDecideTheFailureClass",
      {{"echo 'ModuleNotFoundError: No module named x' >&2; exit 1",
        "^user_config 1, because: ModuleNotFoundError: No module named x: a Python module is missing or broken in the "
        "task's environment, stderr: ModuleNotFoundError: No module named x\n"}}},
@@ -216,7 +217,7 @@ const TestRow kFailures[] = {
     {"FailureRulesOfTheJobDecideTheFailureClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
     {"ASigkillWithoutOomEvidenceIsNotReportedAsOutOfMemory",
      {{"kill -9 $$", "^infra KILL, because: killed by something outside of the job"}}},
-    {"ExitCode0IsASuccessDespiteAnErrorFileAndAnErrorOnStderr",
+    {"ExitCode0IsASuccessEvenIfThereAreAnErrorFileAndAnErrorOnStderr",
      {{"echo '{\"class\":\"infra\"}' > $TONY_ERROR_FILE; echo MemoryError >&2; exit 0", "success 0. Never."}}},
 };
 TABLE_TEST(ExecutorFailureTest, kFailures, Gives(FailureOf));
@@ -285,7 +286,7 @@ class BackgroundTest : public testing::Test, protected Subreaper {
 
 constexpr const char* kTrain = "sh -c './train 0.2; touch done'";
 
-TEST_F(BackgroundTest, TheTaskWaitsForWorkThatItsShellLeftInTheBackground) {
+TEST_F(BackgroundTest, TheTaskWaitsForTheTrainingProgramThatItsCommandLeftInTheBackground) {
   const std::string train = kTrain;
   ExpectWaits(train + " &");
   ExpectWaits("nohup " + train + " >train.log 2>&1 & echo started");
@@ -300,7 +301,7 @@ TEST_F(BackgroundTest, TheTaskWaitsForWorkThatItsShellLeftInTheBackground) {
   ExpectWaits("./tensorboard 1000 & " + train + " &");
 }
 
-TEST_F(BackgroundTest, BackgroundHelpersAreKilledAndNamedWhenTheMainProgramHasEnded) {
+TEST_F(BackgroundTest, BackgroundHelpersAreKilledAndNamedInTheOutcomeWhenTheMainProgramEnds) {
   ExpectEnds("./train 1000 & ./work 0.2", "train");
   ExpectEnds("./train 1000 & ./work 0.2 | cat; true", "train");
   ExpectEnds("sleep 1000 & ./work 0.2", "sleep");
@@ -310,15 +311,15 @@ TEST_F(BackgroundTest, BackgroundHelpersAreKilledAndNamedWhenTheMainProgramHasEn
   ExpectEnds("perl -e 'system \"./train 1000 &\"; select undef, undef, undef, 0.2'; true", "train");
 }
 
-TEST_F(BackgroundTest, TheTaskWaitsForABackgroundServiceIfTheServiceIsTheOnlyProcess) {
+TEST_F(BackgroundTest, TheTaskWaitsForABackgroundServiceIfTheCommandRanNoOtherProgram) {
   EXPECT_THAT(Run("./tensorboard 0.2 &").message, HasSubstr("waited for"));
 }
 
-TEST_F(BackgroundTest, BackgroundProcessesThatEndTogetherWithTheCommandAreNotReported) {
+TEST_F(BackgroundTest, BackgroundProcessesThatEndWithTheCommandAreNotMentionedInTheOutcome) {
   EXPECT_EQ(Run("true & ./work 0.1 | tee log").message, "");
 }
 
-TEST_F(BackgroundTest, TheFirstBackgroundFailureIsTheOutcomeAfterAllBackgroundWorkHasEnded) {
+TEST_F(BackgroundTest, TheFirstFailedBackgroundProcessDecidesTheOutcomeAfterAllProcessesHaveEnded) {
   const Outcome outcome =
       Run("sh -c './train 0.1; echo boom >&2; exit 3' & sh -c './train 0.2; touch done; exit 4' & true");
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
@@ -327,7 +328,7 @@ TEST_F(BackgroundTest, TheFirstBackgroundFailureIsTheOutcomeAfterAllBackgroundWo
   EXPECT_TRUE(IsThere("done"));
 }
 
-TEST_F(BackgroundTest, StoppingATaskEndsItsBackgroundWork) {
+TEST_F(BackgroundTest, StoppingATaskEndsItsBackgroundProcesses) {
   Start("./train 1000 & touch ready");
   ASSERT_TRUE(bed_->Until([this] { return IsThere("ready") && Descendants(getpid()).size() == 1; }));
   ASSERT_TRUE(bed_->Order({.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = Duration{10'000}}));
@@ -338,7 +339,7 @@ TEST_F(BackgroundTest, StoppingATaskEndsItsBackgroundWork) {
   EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
 }
 
-TEST_F(BackgroundTest, TonyTaskBackgroundDecidesIfBackgroundWorkIsEndedOrFailsTheTaskOrIsAwaited) {
+TEST_F(BackgroundTest, BackgroundProcessesAreKilledOrAwaitedOrFailTheTaskAccordingToTonyTaskBackground) {
   const Outcome ended = Run("./train 1000 &", Background::kEnd);
   EXPECT_TRUE(ended.Succeeded());
   EXPECT_THAT(ended.message, HasSubstr("the executor ended it"));

@@ -69,7 +69,7 @@ class ExecutorProgramTest : public testing::Test {
   pid_t launched_ = 0;
 };
 
-TEST_F(ExecutorProgramTest, TheExecutorRunsATaskFromRegistrationToRelease) {
+TEST_F(ExecutorProgramTest, TheExecutorProgramRegistersRunsATaskReportsTheOutcomeAndExitsWhenReleased) {
   Make("echo out; echo $TONY_TASK >&2; exit 3");
   ScriptedAm am({1});
   Rule(am, 1);
@@ -83,7 +83,7 @@ TEST_F(ExecutorProgramTest, TheExecutorRunsATaskFromRegistrationToRelease) {
   EXPECT_EQ(*ReadFile(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs / "stdout"), "out\n");
 }
 
-TEST_F(ExecutorProgramTest, TheTaskRunsOnWhenTheAmIsReplaced) {
+TEST_F(ExecutorProgramTest, ATaskKeepsRunningWhenItsAmIsReplaced) {
   Make("while [ ! -e go ]; do sleep 0.02; done");
   ScriptedAm first({1}), second({2});
   Rule(first, 1);
@@ -116,7 +116,7 @@ TEST_F(ExecutorProgramTest, ASecondExecutorForTheSameAttemptExitsAtOnce) {
   EXPECT_EQ(**first, Exited(kLeftTerminated));
 }
 
-TEST_F(ExecutorProgramTest, AWrongCommandLineIsAUsageError) {
+TEST_F(ExecutorProgramTest, ACommandLineWithAnInvalidTaskNameIsAUsageError) {
   const auto exit = Launch({"/nowhere", "worker", "1", "c-1", kLoopback});
   ASSERT_TRUE(Until([&] { return exit->has_value(); }));
   EXPECT_EQ(**exit, Exited(64));

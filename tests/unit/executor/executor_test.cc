@@ -193,21 +193,22 @@ struct ExecutorWorld {
 };
 
 const TestRow kExecutors[] = {
-    {"TheExecutorRegistersWithTheAmThatTheLeaseRecordNames",
+    {"TheExecutorRegistersWithTheAmNamedInTheLeaseRecord",
      {{"rule 1 | begin | registered | used", "worker:0#1 at 127.0.0.1:4711 to epoch 1 | am.1.sock"}}},
     {"TheExecutorRegistersThePortsThatAreReservedForItsTask",
      {{"ports | rule 1 | begin | registered", "worker:0#1 at 127.0.0.1:4711 control=4712 data=4713 to epoch 1"}}},
-    {"TheExecutorWaitsForAnAmToAppear", {{"begin | rule 1 | registered", "^worker:0#1"}}},
-    {"TheExecutorStartsTheCommandInItsWorkFolder",
+    {"AnExecutorStartedWithoutALeaseRecordRegistersOnceARecordIsWritten",
+     {{"begin | rule 1 | registered", "^worker:0#1"}}},
+    {"TheExecutorStartsTheTasksCommandInTheTasksWorkFolder",
      {{"source train.py print() | start | runs | work-has train.py", "~train.py | print()"},
       {"in 0", "@/work/worker-0/1 @/logs/worker-0/1/stdout @/logs/worker-0/1/stderr"},
       {"has 0 TONY_TASK=worker:0 | has 0 HOME=/home/ada", "yes | yes"}}},
-    {"TheExecutorReportsToTheAmThatTheProcessRuns", {{"start | heartbeat", "phase running"}}},
-    {"TheOutcomeIsOnDiskWhenTheExecutorReportsTheOutcome",
+    {"TheExecutorSendsAHeartbeatWithPhaseRunningOnceTheProcessRuns", {{"start | heartbeat", "phase running"}}},
+    {"AReportedOutcomeIsAlreadyOnDisk",
      {{"start-and-heartbeat | log stderr boom | exit 3 | reported | kept 1",
        "user_error 3, because: its last line: boom, stderr: boom\n. | "
        "user_error 3, because: its last line: boom, stderr: boom\n."}}},
-    {"OutputsOfTheChiefAreOnDiskWhenTheExecutorReportsSuccess",
+    {"OutputsOfTheChiefTaskAreAlreadyOnDiskWhenTheExecutorReportsSuccess",
      {{"source tony-output.json {\"old\":1} | start-and-heartbeat | work-has tony-output.json", "nothing"},
       {"work tony-output.json {\"new\":1} | exit 0 | reported | logs-have output.json | outputs",
        "^success | {\"new\":1} | outputs {\"new\":1}"}}},
@@ -225,21 +226,21 @@ const TestRow kExecutors[] = {
      {{"processes 2 | start-and-heartbeat | log stderr fine | log stderr-1 boom", ""},
       {"work tony-error-1.json {\"class\":\"oom\",\"message\":\"too big\"} | exit 3 1 | exit TERM | reported",
        "^oom 3, because: too big, stderr: boom\n, process 1"}}},
-    {"AFailedStartStopsTheProcessesThatWereStartedBefore",
+    {"AFailedProcessStartStopsTheProcessesOfTheTaskThatAlreadyRun",
      // The third process is not started.
      {{"processes 3 | starts-fail 1 69 start /bin/bash: no memory | start | heartbeat | last",
        "phase stopping | @/logs/worker-0/1/stdout-1"},
       {"exit TERM | reported", "~, because: start /bin/bash: no memory, process 1."}}},
     {"ATooLongEnvironmentIsReportedAsAUserConfigError",
      {{"starts-fail 0 65 start /bin/bash: argument list too long | start | reported", "^user_config"}}},
-    {"TheExecutorFollowsTheLeaseRecordToTheNextAm",
+    {"AnExecutorThatLosesItsAmRegistersWithTheNextAmNamedInTheLeaseRecord",
      {{"start-and-heartbeat | break connection reset | registered", "^worker:0#1"},  // the same address is tried first
       {"break connection refused | rule 2 | uses am.2.sock | registered", "~ with its process to epoch 2"}}},
     {"TheExecutorExitsWhenTheAmReleasesTheExecutor",
      {{"start-and-heartbeat | exit 0 | reported | acknowledge-outcome | RELEASE | left", "^success | released"}}},
     {"TheExecutorExitsWithoutStartingAProcessWhenTheAmRefusesTheAttempt",
      {{"rule 1 | begin | registered | refuse-register | left | tried", "~ | refused | 0 starts"}}},
-    {"TheExecutorExitsWithoutAReportOnSigtermBeforeTheStart",
+    {"SigtermBeforeTheTaskStartsEndsTheExecutorWithoutAReport",
      {{"rule 1 | begin | registered | answer-register | awaits | SIGTERM | left | unreported",
        "~ | terminated | 0 outcomes"}}},
 };
@@ -262,10 +263,10 @@ TABLE_TEST(PublishingExecutorTest, kPublishing, ScriptIn<ExecutorWorld>(std::str
 
 // Tests the shell between one attempt and the next.
 const TestRow kNextAttempts[] = {
-    {"TheNextAttemptIsLockedBeforeItRegisters",
+    {"TheNextAttemptIsLockedBeforeTheExecutorRegistersTheAttempt",
      {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | NEXT | registered | locked 2",
        "^user_error | ^worker:0#2 | yes"}}},
-    {"TheNextAttemptHasFoldersOfItsOwn",
+    {"TheNextAttemptHasItsOwnWorkFolderAndLogFolder",
      {{"start-and-heartbeat | exit 3 | reported | acknowledge-outcome | NEXT | registered",
        "^user_error | ^worker:0#2"},
       {"answer-register | RESUME /ckpt/step-5 | started 2 | in 1",

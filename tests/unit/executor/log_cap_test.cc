@@ -91,7 +91,7 @@ class LogCapTest : public testing::Test {
   const std::filesystem::path file_ = temp_.path() / "stdout";
 };
 
-TEST_F(LogCapTest, OnlyTheMiddleOfALogAboveItsSizeLimitIsFreed) {
+TEST_F(LogCapTest, CuttingALogAboveItsSizeLimitFreesOnlyTheMiddleOfTheLog) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GE(*cap.Check(), 10 * kMb);
@@ -108,7 +108,7 @@ TEST_F(LogCapTest, ALogOnly1MbAboveItsSizeLimitIsNotCut) {
   EXPECT_EQ(ReadAll(), Lines(0, 5 * kMb));
 }
 
-TEST_F(LogCapTest, AGrowingLogIsCutAgain) {
+TEST_F(LogCapTest, ALogThatKeepsGrowingAfterACutIsCutAgain) {
   Append(kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   for (int i = 0; i < 20; ++i) {
@@ -120,7 +120,7 @@ TEST_F(LogCapTest, AGrowingLogIsCutAgain) {
   EXPECT_TRUE(ReadAll().ends_with(end));
 }
 
-TEST_F(LogCapTest, ATruncatedLogIsCutAgainOnlyWhenItExceedsTheLimitAgain) {
+TEST_F(LogCapTest, ALogThatTheTaskTruncatedIsCutOnlyOnceItExceedsTheSizeLimitAgain) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GT(*cap.Check(), 0);
@@ -131,7 +131,7 @@ TEST_F(LogCapTest, ATruncatedLogIsCutAgainOnlyWhenItExceedsTheLimitAgain) {
   EXPECT_LE(Room(), 6 * kMb);
 }
 
-TEST_F(LogCapTest, ASparseLogIsMeasuredByItsDiskUsage) {
+TEST_F(LogCapTest, ASparseLogIsMeasuredByDiskUsageAndNotByFileLength) {
   Append(kMb);
   std::filesystem::resize_file(file_, static_cast<uintmax_t>(kMb) << 20);  // a hole of a terabyte
   LogSizeLimit cap(file_, 4 * kMb);
@@ -198,7 +198,7 @@ TEST_F(LogCapTest, AReaderSeesNoNulBytesWhileTheLogOfAFastWriterIsCut) {
   EXPECT_LE(Room(), 7 * kMb);
 }
 
-TEST_F(LogCapTest, AReaderSeesNoNulBytesWhileTheLogIsCutConcurrently) {
+TEST_F(LogCapTest, AReaderSeesNoNulBytesWhileAnotherThreadCutsTheLog) {
   const std::string content(16 * kMb, 'x');
   for (int round = 0; round < 20; ++round) {
     std::ofstream(file_, std::ios::trunc) << content;
@@ -258,7 +258,7 @@ TEST_F(LogNotesTest, ALogThatTheTaskTruncatedIsReportedInAWarning) {
   EXPECT_EQ(Notes(), "1000 12\n2000 4\n");
 }
 
-TEST_F(LogNotesTest, TheNumberOfRecordedGrowthTimesOfALongRunIsLimited) {
+TEST_F(LogNotesTest, TheNumberOfRecordedLogGrowthTimesIsLimitedInALongRun) {
   std::filesystem::create_directories(temp_.path());
   for (int64_t i = 1; i <= 3 * int64_t{kMostLogNotes}; ++i) {
     std::filesystem::path log = log_;
@@ -273,7 +273,7 @@ TEST_F(LogNotesTest, TheNumberOfRecordedGrowthTimesOfALongRunIsLimited) {
   EXPECT_EQ(kept[kept.size() - 2].size + 1, kept.back().size) << "the newest are as fine as ever";
 }
 
-TEST_F(LogNotesTest, ALinkOrPipeInPlaceOfTheGrowthTimesFileIsNotWritten) {
+TEST_F(LogNotesTest, ALinkOrPipeInPlaceOfTheLogGrowthTimesFileIsNotWrittenTo) {
   std::ofstream(temp_.path() / "precious") << "mine";
   std::filesystem::create_symlink(temp_.path() / "precious", temp_.path() / "stdout.times");
   Append("one\n");

@@ -22,16 +22,16 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(LogFilesTest, AShortTextIsShownWhole) { EXPECT_EQ(LastLines("one\ntwo\n"), "one\ntwo\n"); }
+TEST(LogFilesTest, LastLinesReturnsATextOfTwoLinesUnchanged) { EXPECT_EQ(LastLines("one\ntwo\n"), "one\ntwo\n"); }
 
-TEST(LogFilesTest, AMissingFinalLineBreakIsAddedToTheLastLines) { EXPECT_EQ(LastLines("one\ntwo"), "one\ntwo\n"); }
+TEST(LogFilesTest, LastLinesAddsAMissingFinalLineBreak) { EXPECT_EQ(LastLines("one\ntwo"), "one\ntwo\n"); }
 
-TEST(LogFilesTest, AnEmptyTextStaysEmpty) {
+TEST(LogFilesTest, LastLinesOfAnEmptyOrBlankTextAreEmpty) {
   EXPECT_EQ(LastLines(""), "");
   EXPECT_EQ(LastLines("\n\n"), "");
 }
 
-TEST(LogFilesTest, TheLastTwentyLinesAreKept) {
+TEST(LogFilesTest, LastLinesReturnsTheLast20Of30Lines) {
   std::string text, expected;
   for (int i = 1; i <= 30; ++i) {
     text += StrCat("line ", i, "\n");
@@ -40,9 +40,11 @@ TEST(LogFilesTest, TheLastTwentyLinesAreKept) {
   EXPECT_EQ(LastLines(text), expected);
 }
 
-TEST(LogFilesTest, EmptyLinesInsideAreKept) { EXPECT_EQ(LastLines("one\n\ntwo\n\n"), "one\n\ntwo\n"); }
+TEST(LogFilesTest, LastLinesKeepsEmptyLinesExceptAtTheEndOfTheText) {
+  EXPECT_EQ(LastLines("one\n\ntwo\n\n"), "one\n\ntwo\n");
+}
 
-TEST(LogFilesTest, AtMostFourKibibytesAreKeptAndNoCharacterIsCut) {
+TEST(LogFilesTest, LastLinesReturnsAtMost4KibWithoutSplittingACharacter) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "\u00fc";
   const std::string tail = LastLines("x" + text);
@@ -51,7 +53,7 @@ TEST(LogFilesTest, AtMostFourKibibytesAreKeptAndNoCharacterIsCut) {
   EXPECT_EQ(tail.substr(0, 2), "\u00fc");
 }
 
-TEST(LogFilesTest, BytesThatAreNotUtf8AreReplaced) {
+TEST(LogFilesTest, LastLinesReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(LastLines("a\xff\x62"), "a\uFFFDb\n");
   EXPECT_EQ(LastLines("\xc3"), "\uFFFD\n") << "a character that was cut";
   EXPECT_EQ(LastLines("\xc0\xaf"), "\uFFFD\uFFFD\n") << "an overlong form";
@@ -59,16 +61,16 @@ TEST(LogFilesTest, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(LastLines("\u20ac \U0001F600"), "\u20ac \U0001F600\n");
 }
 
-TEST(LogFilesTest, ControlCharactersAndColoursAreDropped) {
+TEST(LogFilesTest, LastLinesRemovesControlCharactersAndColours) {
   EXPECT_EQ(LastLines(std::string("a\0b\x07\tc\x7f\xc2\x85", 9)), "ab\tc\n");
   EXPECT_EQ(LastLines("\x1b[1;31merror\x1b[0m: x\n"), "error: x\n");
 }
 
-TEST(LogFilesTest, TheLastStateOfAProgressBarIsKept) {
+TEST(LogFilesTest, LastLinesKeepsOnlyTheLastStateOfAProgressBar) {
   EXPECT_EQ(LastLines("10%\r20%\r30%\r\ndone\r\n"), "30%\ndone\n");
 }
 
-TEST(LogFilesTest, TheEndOfALongFileIsRead) {
+TEST(LogFilesTest, TheLast20LinesOfALongLogFileAreRead) {
   const TempFolder folder;
   const auto file = folder.path() / "stderr";
   {
@@ -80,14 +82,14 @@ TEST(LogFilesTest, TheEndOfALongFileIsRead) {
   EXPECT_TRUE(tail.ends_with("line 99999\n")) << tail;
 }
 
-TEST(LogFilesTest, TheFullLogTextContainsMoreThanTheLast20Lines) {
+TEST(LogFilesTest, TheTextOfALogTailContainsMoreThanTheLast20Lines) {
   std::string text = "\x1b[31mValueError: x\x1b[0m\n", expected = "ValueError: x\n";
   for (int i = 0; i < 500; ++i) text += "noise\n", expected += "noise\n";
   EXPECT_EQ(LogTailOf(text).text, expected);
   EXPECT_EQ(LogTailOf("").text, "");
 }
 
-TEST(LogFilesTest, AFileThatIsNotThereHasNoLastLines) { EXPECT_EQ(ReadLogTail("/nowhere/stderr").lines, ""); }
+TEST(LogFilesTest, AMissingLogFileHasNoLastLines) { EXPECT_EQ(ReadLogTail("/nowhere/stderr").lines, ""); }
 
 // Otherwise the content of a file that a task puts in place of its log would get into the outcome.
 TEST(LogFilesTest, ALogFileThatIsALinkAPipeOrAFolderIsNotRead) {
@@ -174,7 +176,7 @@ TEST_F(LogAnswersTest, AWaitingLogQueryReturnsAnEmptyAnswerAtItsTimeout) {
   EXPECT_EQ(sent_[7].front().text, "");
 }
 
-TEST_F(LogAnswersTest, AQueryForTheLogOfAnEndedAttemptIsAnsweredAtOnce) {
+TEST_F(LogAnswersTest, ALogQueryForAnEndedAttemptIsAnsweredAtOnce) {
   Write("one\n");
   ASSERT_TRUE(AttemptFolder(temp_.path(), {kTask, 1}).WriteOutcome({}).ok());
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(10'000)}});
@@ -192,7 +194,7 @@ TEST_F(LogAnswersTest, AnExecutorReturnsOnlyLogFilesOfItsOwnTask) {
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "stderr", 0})->is_there) << "a link that the task put there";
 }
 
-TEST_F(LogAnswersTest, AQueryWithoutAnOffsetReturnsSizePartsAndAttempts) {
+TEST_F(LogAnswersTest, ALogQueryWithoutAnOffsetReturnsTheLogsSizeAndPartsAndTheTasksAttempts) {
   Write("text");
   ASSERT_TRUE(MakeFolder(Folder(2)).ok());
   const auto news = AskAtOnce(Stdout(-1));
@@ -204,7 +206,7 @@ TEST_F(LogAnswersTest, AQueryWithoutAnOffsetReturnsSizePartsAndAttempts) {
   EXPECT_THAT(AskAtOnce(Stdout(-1, 5))->attempts, ElementsAre(1, 2)) << "also where that attempt is not there";
 }
 
-TEST_F(LogAnswersTest, ALogAnswerContainsTheNumberOfBytesThatTheSizeLimitCut) {
+TEST_F(LogAnswersTest, ALogAnswerContainsTheNumberOfBytesThatWereCutFromTheMiddleOfTheLog) {
   constexpr int64_t kBlock = 1 << 20;
   Write(std::string(kBlock, 'a'));
   std::filesystem::resize_file(Folder(1) / "stdout", 3 * kBlock);  // a hole
@@ -216,7 +218,7 @@ TEST_F(LogAnswersTest, ALogAnswerContainsTheNumberOfBytesThatTheSizeLimitCut) {
   EXPECT_THAT(AskAtOnce(Stdout(-1))->parts, ElementsAre(LogSpan{0, kBlock}, LogSpan{3 * kBlock, 3 * kBlock + 4}));
 }
 
-TEST_F(LogAnswersTest, TheSizeLimitOfAnAnswerIsTheTotalForAllRequestedLogs) {
+TEST_F(LogAnswersTest, TheSizeLimitOfALogAnswerAppliesToTheTotalOfAllRequestedLogs) {
   Write("1234");
   Write("5678", "stderr-1");
   answers_.Take({{7, {Stdout(0), {{kTask, 1}, "stderr-1", 0}}, 6, Duration(0)}});
@@ -224,7 +226,7 @@ TEST_F(LogAnswersTest, TheSizeLimitOfAnAnswerIsTheTotalForAllRequestedLogs) {
   EXPECT_EQ(sent_[7][1].text, "56");
 }
 
-TEST_F(LogAnswersTest, QueriesOfAnEarlierMasterAreNotAnswered) {
+TEST_F(LogAnswersTest, LogQueriesOfAnEarlierMasterAreNotAnswered) {
   answers_.Take({{7, {Stdout(0)}, 1000, Duration(10'000)}});
   answers_.Forget();
   Write("text");
@@ -232,7 +234,7 @@ TEST_F(LogAnswersTest, QueriesOfAnEarlierMasterAreNotAnswered) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-TEST_F(LogAnswersTest, AnExcerptOfALongLogContainsItsBeginningAndItsEnd) {
+TEST_F(LogAnswersTest, ExcerptsOfALongLogAreTheBeginningAndTheEndOfTheLog) {
   const std::string text(static_cast<size_t>(kExcerptHead + kExcerptTail) + 5, 'x');
   Write("a" + text + "z");
   const auto excerpts = ExcerptsOf(Folder(1), 0);

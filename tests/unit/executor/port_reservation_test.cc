@@ -113,7 +113,7 @@ TEST_F(PortReservationTest, NoOtherServerCanBindAReservedPortBeforeTheTaskStarts
       EXPECT_EQ(Server(options, place).Listen(port_->port()), EADDRINUSE) << static_cast<int>(place);
 }
 
-TEST_F(PortReservationTest, AServerThatBindsTheReleasedPortGetsAllItsConnections) {
+TEST_F(PortReservationTest, AServerThatBindsTheReleasedPortGetsAllConnectionsToThePort) {
   if (!port_->is_quiet()) GTEST_SKIP() << "the kernel gives away all ports";
   for (const Place place : Places()) {
     for (const auto& options : kOptions) {
@@ -153,7 +153,7 @@ TEST_F(PortReservationTest, AReservedEphemeralPortCanBeBoundByAServerWithReuseAd
   ExpectServes({});
 }
 
-TEST_F(PortReservationTest, TheNextProcessOfTheTaskGetsTheSamePort) {
+TEST_F(PortReservationTest, ARenewedReservationKeepsItsPortIfThePortIsFree) {
   const int first = port_->port();
   ASSERT_TRUE(port_->Renew(true).ok());
   EXPECT_EQ(port_->port(), first);
@@ -163,7 +163,7 @@ TEST_F(PortReservationTest, TheNextProcessOfTheTaskGetsTheSamePort) {
   EXPECT_EQ(Server({}).Listen(first), EADDRINUSE);
 }
 
-TEST_F(PortReservationTest, TheNextProcessGetsAnotherPortIfTheOldPortIsInUseAndTheChangeIsAllowed) {
+TEST_F(PortReservationTest, ARenewedReservationChangesToAnotherPortOnlyIfThePortIsInUseAndAChangeIsAllowed) {
   const int first = port_->port();
   port_->LetGo();
   Server lingers({});
@@ -177,7 +177,7 @@ TEST_F(PortReservationTest, TheNextProcessGetsAnotherPortIfTheOldPortIsInUseAndT
 
 TEST_F(PortReservationTest, ConnectionsAreRefusedBeforeTheTaskListens) { EXPECT_FALSE(Connects(port_->port())); }
 
-TEST_F(PortReservationTest, AServerCanBindThePortAfterTheReservationEnds) {
+TEST_F(PortReservationTest, AServerCanBindAReservedPortAfterTheReservationEnds) {
   const int port = port_->port();
   port_ = Error{};
   EXPECT_EQ(Server({}).Listen(port), 0);
@@ -190,7 +190,7 @@ TEST_F(PortReservationTest, EachPortNameGetsADifferentReservedPort) {
   EXPECT_EQ(Server({}).Listen(ports.at("data").port()), EADDRINUSE);
 }
 
-TEST_F(PortReservationTest, NoPortIsReservedTwice) {
+TEST_F(PortReservationTest, SimultaneousReservationsNeverShareAPort) {
   std::vector<PortReservation> held;
   std::set<int> ports;
   for (int i = 0; i < 500; ++i) {

@@ -12,7 +12,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 const TestRow kStops[] = {
-    {"AStopSendsSigtermAndAfterTheGraceSigkillUntilAllProcessesHaveExited",
+    {"AStopCommandSendsSigtermThenSigkillAfterTheGracePeriodUntilAllProcessesHaveExited",
      {{"running, STOP 5s", "signals TERM; heartbeat stopping"},
       {"answer, pass 4999ms", "no signal"},
       {"pass 501ms", "only KILL"},
@@ -21,23 +21,25 @@ const TestRow kStops[] = {
      {{"running, PREEMPT 5s", "notice by 5000 ms: preempted; signal TERM"},
       {"pass 3s, PREEMPT 5s 12", "notice by 5000 ms"},  // a second stop adds no time
       {"PREEMPT 1s 13", "notice by 4000 ms"}}},
-    {"NoStopNoticeIsWrittenIfThereIsNoReasonOrNoProcess", {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
-    {"DescendantsKeepTheRestOfTheGraceAfterTheStoppedProcessHasExited",
+    {"NoStopNoticeIsWrittenForAStopWithoutAReasonOrBeforeTheProcessStarts",
+     {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
+    {"DescendantsOfAStoppedProcessStillGetTheFullGracePeriodAfterTheProcessExits",
      {{"running, STOP 5s, exit 0", ""},
       {"pass 4s", "only 0"},
       {"pass 2s", "signal KILL"},
       {"gone", "outcome killed 0, because"}}},
-    {"AStoppedTaskHasNotEndedBeforeItsProcessIsReaped", {{"running, STOP 5s, gone", "state Stopping"}}},
-    {"ASecondStopMayOnlyShortenTheGrace",
+    {"AStoppedTaskStaysInStateStoppingUntilItsProcessIsReaped", {{"running, STOP 5s, gone", "state Stopping"}}},
+    {"FurtherStopCommandsCanShortenButNotExtendTheGracePeriod",
      {{"running, STOP 5s 11, STOP 60s 12, STOP 1s 13, pass 999ms", "state Stopping"}, {"pass 1ms", "state Killing"}}},
-    {"AStopBeforeTheStartEndsTheAttemptWithoutStartingAProcess",
+    {"AStopCommandBeforeTheStartCommandEndsTheAttemptWithoutStartingAProcess",
      {{"register, STOP 5s", "report killed, because"}, {"START 20", "no start"}}},
-    {"AStopDuringTheStartTerminatesTheProcessOnceItHasStarted",
+    {"AStopCommandDuringAProcessStartSendsSigtermOnceTheProcessHasStarted",
      {{"register, START, STOP 5s", ""}, {"started", "signals TERM; state Stopping"}}},
-    {"AProcessWhoseStartEndsAfterTheGraceOfAStopIsKilledAtOnce",
+    {"AProcessThatFinishesStartingAfterTheGracePeriodOfAStopIsKilledAtOnce",
      {{"register, START, STOP 0s, pass 1ms", ""}, {"started", "signals KILL"}}},
-    {"AStopAfterTheProcessExitedDoesNotChangeTheOutcome", {{"running, exit 3, STOP 5s, gone", "outcome user_error"}}},
-    {"AReleaseOfARunningTaskStopsTheTaskAndEndsTheExecutor",
+    {"AStopCommandAfterTheProcessHasExitedDoesNotChangeTheOutcome",
+     {{"running, exit 3, STOP 5s, gone", "outcome user_error"}}},
+    {"TheCommandReleaseStopsARunningTaskAndEndsItsExecutor",
      {{"running, RELEASE", "signals TERM"}, {"exit TERM, gone", "1 keep; 1 leave; leave 0"}}},
     // ---- SIGTERM
     {"AnExecutorThatGetsSigtermStopsTheTaskSavesTheOutcomeAndExits",
@@ -46,32 +48,32 @@ const TestRow kStops[] = {
       {"exit TERM, gone", "no report; keep infra TERM, because: the task's executor received SIGTERM.; leave 143"}}},
     {"AnExecutorThatGetsSigtermStillReportsAnEarlierFailure",
      {{"running, exit 3, SIGTERM, gone", "1 report; no leave"}, {"acked", "leave 143"}}},
-    {"AnExecutorThatGetsSigtermTriesToReportForAtMost2Seconds",
+    {"AnExecutorThatGetsSigtermTriesToReportTheOutcomeForAtMost2Seconds",
      {{"running, lose, exit 3, SIGTERM, gone, pass 1999ms", "no leave"}, {"pass 1ms", "1 leave; leave 143"}}},
-    {"AnExecutorThatGetsSigtermAfterTheTasksEndReportsOnceMoreAndExits",
+    {"AnExecutorThatGetsSigtermAfterTheTaskEndedReportsTheOutcomeAgainAndExits",
      {{"running, exit 0, gone, acked", ""}, {"SIGTERM", "1 report"}, {"acked", "1 leave"}}},
-    {"ASecondSigtermChangesNothing", {{"running, SIGTERM", ""}, {"SIGTERM", "nothing"}}},
+    {"ASecondSigtermToTheExecutorHasNoEffect", {{"running, SIGTERM", ""}, {"SIGTERM", "nothing"}}},
     // ---- refusals
-    {"ARunningAttemptThatTheAmRefusesIsStoppedWithoutAReport",
+    {"ARunningAttemptIsStoppedWithoutAnOutcomeReportWhenTheAmRefusesTheAttempt",
      {{"running, refuse {stale attempt|unknown attempt|bad protocol}", "signals TERM; no report"},
       {"pass 10s", "state Killing; no report"},
       {"exit KILL, gone", "no report; 1 leave; leave 76"}}},
-    {"AWaitingExecutorThatTheAmRefusesExitsAtOnce",
+    {"AnExecutorExitsAtOnceWhenTheAmRefusesItsFirstRegistration",
      {{"lease 1, refuse {stale attempt|unknown attempt|wrong job|bad token|bad protocol}", "leave 76"}}},
-    {"AnotherJobsAmOnTheOldPortDoesNotEndTheTask",
+    {"ATaskKeepsRunningWhenAnotherJobsAmAnswersAtTheAddressOfTheLostAm",
      {{"running, lose, lease 1, refuse {wrong job|bad token}", "state Running; link Searching"}}},
     // ---- process trees that survive SIGKILL
-    {"ProcessesAlive30SecondsAfterSigkillAreLeftToTheKeeperWithoutAReport",
+    {"TheExecutorExitsWithoutAReportIfProcessesAreStillAlive30SecondsAfterSigkill",
      {{"running, exit 3 boom, linked 29s, lives", "state Sweeping; no report"},
       {"linked 1s", ""},
       // The AM receives no end of the task before the end of the container.
       {"lives",
        "state Left; warn 2 processes, process 4711 for one, still alive 30 s after SIGKILL; no report; "
        "keep user_error 3, because: 2 processes, process 4711 for one, still alive 30 s after SIGKILL; leave 71"}}},
-    {"ProcessesOfAStoppedTaskThatSurviveSigkillAreLeftToTheKeeper",
+    {"TheExecutorExitsIfProcessesOfAStoppedTaskAreStillAlive30SecondsAfterSigkill",
      {{"running, STOP 1s, exit TERM, linked 1s", "state Killing"},
       {"linked 30s, lives", "state Left; keep killed TERM, because; leave 71"}}},
-    {"ProcessesOfTheNextAttemptAlsoHave30SecondsToDieOfSigkill",
+    {"ProcessesOfTheNextAttemptAlsoGet30SecondsToDieAfterSigkill",
      {{"ended, linked 60s, NEXT 3, registered, START 20, started 4243, exit 3, lives", "state Sweeping"}}},
 };
 TABLE_TEST(TaskRunStopTest, kStops, Script());
@@ -95,7 +97,7 @@ TEST(TaskRunStopTest, TheExecutorWaitsForProcessesBlockedInTheKernelAndWarnsEver
   EXPECT_EQ(task.run.state(), State::kEnded);
 }
 
-TEST(TaskRunStopTest, ProcessesBlockedInTheKernelAreLeftToTheKeeperAfterFiveMinutes) {
+TEST(TaskRunStopTest, TheExecutorStopsWaitingForProcessesBlockedInTheKernelAfterFiveMinutes) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
@@ -116,14 +118,15 @@ TEST(TaskRunStopTest, ProcessesBlockedInTheKernelAreLeftToTheKeeperAfterFiveMinu
 // ---- NEXT
 
 const TestRow kNextAttempts[] = {
-    {"TheCommandNextBeginsAndRegistersTheNextAttemptAfterTheLastHasEnded",
+    {"TheCommandNextBeginsAndRegistersTheNextAttemptAfterThePreviousAttemptHasEnded",
      {{"ended", "state Ended"},
       {"NEXT 3",
        "state Waiting; phase waiting; no outcome; begin worker:3#3; use am.example:7001; register waiting pid 0 at "
        "task.example:4711 from worker:3#3 generation 1 & c-1"}}},  // other tasks may know the address
-    {"TheNextAttemptIsLockedBeforeItRegisters",
+    {"TheNextAttemptIsLockedBeforeTheExecutorRegistersTheAttempt",
      {{"ended", ""}, {"NEXT 3", "begin worker:3#3; register; no await"}}},  // Await comes after the registration
-    {"ANewAttemptAwaitsCommandsFromNumber0", {{"ended, NEXT 3 1998", ""}, {"registered", "await 0 from worker:3#3"}}},
+    {"TheNumberOfTheLastReceivedCommandIsResetTo0ForTheNextAttempt",
+     {{"ended, NEXT 3 1998", ""}, {"registered", "await 0 from worker:3#3"}}},
     {"TheNextAttemptRunsEndsAndReportsLikeTheFirstAttempt",
      {{"ended, NEXT 3, registered, RESUME 5", "start  generation 2 resume /ckpt/step-5"},
       {"started 5353", "heartbeat running pid 5353 & generation 2"},
@@ -133,7 +136,7 @@ const TestRow kNextAttempts[] = {
      {{"{register|register, START|running|running, exit 1|running, STOP 1s|running, STOP 0s, pass 1ms}", ""},
       {"NEXT 3 20", "no begin; await 20 from; state {Waiting|Starting|Running|Sweeping|Stopping|Killing}"}}},
     {"TheCommandNextIsIgnoredIfItNamesAnOlderOrTheCurrentAttempt", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
-    {"AttemptNumbersMayBeSkipped", {{"ended, NEXT 7", "register & worker:3#7"}}},
+    {"TheCommandNextMaySkipAttemptNumbers", {{"ended, NEXT 7", "register & worker:3#7"}}},
     {"AnExecutorThatGotSigtermBeginsNoFurtherAttempt",
      {{"ended, SIGTERM", "state Ended"}, {"NEXT 3", "no begin"}, {"acked", "leave 143"}}},
     {"AStoppedAttemptCanBeFollowedByTheNextAttempt",
@@ -146,19 +149,20 @@ const TestRow kNextAttempts[] = {
       {"NEXT 3, unbegun", "state Ended; outcome infra; no report"},
       {"registered", "1 report; report infra & worker:3#3"},
       {"START 1", "no start"}}},
-    {"TheNextAttemptRegistersWithANewAmThatTheLeaseNames",
+    {"TheNextAttemptRegistersWithTheNewAmNamedInTheLease",
      {{"ended, NEXT 3, lose", ""}, {"lease 2 7002", "use am.example:7002; register waiting & worker:3#3"}}},
-    {"TheNewAttemptIsCutOffIfTheAmDoesNotAnswer", {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
-    {"AnExecutorWaitingInItsNextAttemptExitsAfter30MinutesIfTheAmIsDead",
+    {"TheNextAttemptEndsAsNodeLostIfALivingAmCannotBeReachedFor31Seconds",
+     {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
+    {"AnExecutorWhoseNextAttemptHasNotStartedExits30MinutesAfterTheLossOfItsAm",
      {{"ended, NEXT 3, lose, pass 29min", "state Waiting"}, {"pass 1min", "leave 69"}}},
-    {"AnExecutorWhoseAttemptEndedWaitsForTheNextCommand",
+    {"AnExecutorWhoseAttemptEndedWaitsAtLeast5MinutesForTheCommandNext",
      {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
-    {"ASilentAmThatRenewsItsLeaseCutsOffTheTaskDespiteAnEarlierNotLeaderAnswer",
+    {"ATaskIsStoppedIfItsSilentAmRenewsTheLeaseFor35SecondsAfterANotLeaderAnswer",
      {{"running, refuse not leader, cut-off 35s", "state Stopping"}}},
 };
 TABLE_TEST(TaskRunNextTest, kNextAttempts, Script());
 
-TEST(TaskRunNextTest, NotLeaderAnswersFor5MinutesDoNotCutOffATask) {
+TEST(TaskRunNextTest, ATaskKeepsRunningWhileItsAmAnswersNotLeaderFor5Minutes) {
   TaskRunDriver task;
   task.RunTask();
   for (int i = 0; i < 300; ++i) {
@@ -176,10 +180,10 @@ const TestRow kLinks[] = {
     {"AnExecutorThatLostItsAmReadsTheLeaseAtOnceAndWatchesTheLeaseForChanges",
      // The watch precedes the read, because a change in between would otherwise be missed.
      {{"running, lose", "1 read; 1 watch; watch; read; state Running"}}},
-    {"AnExecutorThatFindsNoLeaseWatchesForTheLease",
+    {"AnExecutorThatFindsNoLeaseWatchesForTheLeaseToAppear",
      // Usually the record exists, so that no watch is needed.
      {{"", "no watch"}, {"no-lease", "1 watch"}}},
-    {"AnExecutorWithoutAnAmReadsTheLeaseFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
+    {"AnExecutorThatLostItsAmReadsTheLeaseFourTimesASecond", {{"running, lose", "1 read"}, {"pass 10s", "40 read"}}},
     {"TheRegistrationWithTheNextAmContainsTheStateOfTheTask",
      {{"running, lose", ""},
       {"lease 2 7002", "use am.example:7002; register running pid 4242 & generation 1 epoch 2"},
@@ -189,11 +193,11 @@ const TestRow kLinks[] = {
      {{"running, lose, lease 1, lose, lease 1", "1 use"}, {"lease 2", "1 use"}, {"lose, lease 2 7009", "1 use"}}},
     {"ANewerLeaseInterruptsAHangingRegistrationWithTheOldAm",
      {{"running, lose, lease 1, lease 2 7002", "2 use; use am.example:7001; use am.example:7002"}}},
-    {"TheLastAmIsRetriedWhileTheLeaseCannotBeRead", {{"running, lose, unreadable", "use am.example:7001"}}},
+    {"TheLostAmIsRetriedWhileTheLeaseCannotBeRead", {{"running, lose, unreadable", "use am.example:7001"}}},
     {"LateAnswersFromAnEarlierConnectionToAnAmAreIgnored",
      {{"running, lose, lease 2", ""}, {"answers-from-before", "nothing; link Registering; state Running"}}},
-    {"FailedCallsOfOneConnectionCauseOneLeaseRead", {{"running, lose, lose, lose", "1 read"}}},
-    {"AnAmOfAnOlderEpochIsNotObeyed",
+    {"SeveralFailedCallsOnOneConnectionCauseASingleLeaseRead", {{"running, lose, lose, lose", "1 read"}}},
+    {"AnExecutorDoesNotConnectToAnAmOfAnOlderEpochThanItsLastAm",
      {{"register 5, lose", ""},
       {"lease 4 7004", "no use"},
       {"lease 5 7005, registered 4", "link Searching; no await"}}},
@@ -203,7 +207,7 @@ const TestRow kLinks[] = {
      {{"running, lose, exit 3 boom, gone", "1 keep; no report"},  // no AM to report to
       {"register 2", "1 report; no keep"},
       {"lose, register 3", "1 report; register ended; report user_error 3, stderr: boom.; no keep"}}},
-    {"APhaseThatChangesDuringTheRegistrationIsReportedAfterIt",
+    {"APhaseChangeDuringARegistrationIsReportedInAHeartbeatAfterTheRegistration",
      {{"running, lose, lease 2, SIGTERM", ""}, {"registered 2", "heartbeat stopping"}}},
 };
 TABLE_TEST(TaskRunLinkTest, kLinks, Script());
@@ -213,7 +217,7 @@ TEST(TaskRunLinkTest, JitterSpreadsTheLeaseReadsOfExecutors) {
   EXPECT_LT(*early.run.NextDeadline(), *late.run.NextDeadline());
 }
 
-TEST(TaskRunLinkTest, TheSameAmIsTriedAgainWithABackOffUpToASecond) {
+TEST(TaskRunLinkTest, AnUnreachableAmIsRetriedAtOnceAndThenWithABackOffUpTo1Second) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -241,20 +245,21 @@ const TestRow kCutOffs[] = {
       {"cut-off 250ms", "state Stopping; signals TERM"},
       {"exit TERM, gone", "keep node_lost & cut off; no leave"},  // the outcome may still be reported
       {"register 2", "1 report"}}},
-    {"ATaskWithADeadAmRunsOnFor29Minutes", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
-    {"AnAmThatRenewsItsLeaseAgainRestartsTheCutOffTime",
+    {"ATaskWithADeadAmKeepsRunningFor29Minutes", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
+    {"ATaskIsStopped30SecondsAfterItsUnreachableAmBeginsToRenewAStaleLeaseAgain",
      {{"running, lose, pass 1min, lease 1, pass 4min, cut-off 29s 2", "state Running"},
       {"cut-off 2s 2", "state Stopping"}}},
-    {"TheCutOffTimeIsCountedFromTheLastAnswerOfTheAm",
+    {"ATaskIsStopped30SecondsAfterTheLastAnswerOfItsUnreachableAm",
      {{"running, standstill 28s, tick, lose, cut-off 1750ms", "state Running"}, {"cut-off 250ms", "state Stopping"}}},
-    {"AnExecutorSuspendedFor5MinutesRetriesItsAmBeforeTheCutOff",
+    {"AnExecutorResumedAfter5MinutesRetriesItsAmBeforeStoppingItsTask",
      {{"running, standstill 300s, tick, lose, pass 900ms", "state Running"},
       {"register, linked 5min", "state Running"}}},
-    {"AWaitingExecutorWithoutATaskIsCutOffAsNodeLost", {{"cut-off 31s", "state Ended; outcome node_lost"}}},
+    {"AnAttemptWithoutAProcessEndsAsNodeLostIfALivingAmCannotBeReachedFor31Seconds",
+     {{"cut-off 31s", "state Ended; outcome node_lost"}}},
     {"AnExecutorStopsItsTaskAndExitsAfter30MinutesWithoutAnAm",
      {{"running, lose, pass 30min", "state Stopping"}, {"exit TERM, gone", "outcome infra; 1 leave; leave 69"}}},
     {"AnExecutorThatNeverFoundAnAmExitsAfter30Minutes", {{"no-lease, pass 30min", "leave 69"}}},
-    {"AnExecutorWithoutAnAmStopsItsTaskAndExitsWhenTheJobsFolderIsRemoved",
+    {"AnExecutorThatLostItsAmStopsItsTaskAndExitsWhenTheJobsFolderIsRemoved",
      {{"running, lose, folder-gone", "state Stopping; signals TERM"},
       {"folder-gone, exit TERM, gone",
        "outcome infra TERM, because: the job's folder was removed.; 1 leave; leave 66"}}},
@@ -264,7 +269,7 @@ const TestRow kCutOffs[] = {
 };
 TABLE_TEST(TaskRunCutOffTest, kCutOffs, Script());
 
-TEST(TaskRunCutOffTest, ATaskIsStoppedAtTheCutOffWhenNeitherTheAmNorTheLeaseCanBeReached) {
+TEST(TaskRunCutOffTest, ATaskIsStoppedWhenNeitherItsAmNorTheLeaseCouldBeReachedFor31Seconds) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -276,7 +281,7 @@ TEST(TaskRunCutOffTest, ATaskIsStoppedAtTheCutOffWhenNeitherTheAmNorTheLeaseCanB
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunCutOffTest, ATaskIsNotCutOffWhileTheConnectionQueueOfItsAmIsFull) {
+TEST(TaskRunCutOffTest, ATaskKeepsRunningWhileTheConnectionQueueOfItsAmIsFull) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -297,19 +302,22 @@ const TestRow kEdges[] = {
     {"ACommandWithAnAlreadyReceivedNumberIsIgnored",
      {{"running, STOP 5s 10", "state Running"}, {"STOP 5s 11", "state Stopping"}}},
     {"ARepeatedNextCommandIsIgnored", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
-    {"TheNextAttemptIsBegunBeforeItIsRegistered", {{"ended, NEXT 3", "1 register; begin; use; register"}}},
-    {"ATaskIsSignalledBeforeTheAmIsNotified", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
-    {"TheGraceOfAStopContinuesForDescendantsAfterTheProcessExits", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
-    {"AFailedStartDuringAStopEndsTheAttempt",
+    {"TheExecutorBeginsTheNextAttemptBeforeRegisteringTheAttemptWithTheAm",
+     {{"ended, NEXT 3", "1 register; begin; use; register"}}},
+    {"AStoppedTaskIsSignalledBeforeItsAmIsNotified", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
+    {"DescendantsAreNotKilledAtOnceWhenTheStoppedProcessExits", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
+    {"AProcessStartThatFailsDuringAStopEndsTheAttemptAsKilled",
      {{"register, START, STOP {5|0}s, pass 1ms", "state {Stopping|Killing}"},
       {"unstarted", "state Ended; outcome killed; 1 report"}}},  // the task was being stopped anyway
     {"AnExecutorCanBeReleasedAfterAFailedProcessStart",
      {{"register, START, unstarted", "state Ended"}, {"RELEASE", "leave 0"}}},
-    {"SigtermAfterAReleaseCausesNoReport", {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
-    {"AReleaseAfterSigtermCancelsTheReport", {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
+    {"SigtermAfterTheCommandReleaseCausesNoOutcomeReport",
+     {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
+    {"TheCommandReleaseAfterSigtermCancelsTheOutcomeReport",
+     {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
     {"TheFirstOfTwoReasonsToExitDecidesTheExitCodeOfTheExecutor",
      {{"running, RELEASE, refuse stale attempt, exit TERM, gone", "leave 0"}}},
-    {"ASecondSigtermGivesNoMoreTimeToReport",
+    {"ASecondSigtermDoesNotExtendThe2SecondsForTheOutcomeReport",
      {{"ended, lose, SIGTERM, pass 1s, SIGTERM, pass 999ms", "no leave"}, {"pass 1ms", "1 leave"}}},
     {"ANewAmGetsAHeartbeatOfARunningProcessAtOnce", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
     {"AnExecutorWhoseAmNeverAnswersStopsItsTaskAfter30Minutes",
@@ -317,7 +325,7 @@ const TestRow kEdges[] = {
 };
 TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
 
-TEST(TaskRunEdgeTest, LeftoverProcessesAreKilledEvery100MsAtFirstAndThenFourTimesASecond) {
+TEST(TaskRunEdgeTest, SigkillToLeftoverProcessesIsRepeatedEvery100MsAtFirstAndThenFourTimesASecond) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));
@@ -329,7 +337,7 @@ TEST(TaskRunEdgeTest, LeftoverProcessesAreKilledEvery100MsAtFirstAndThenFourTime
   EXPECT_EQ(task.Signals().size() - early, 40u);
 }
 
-TEST(TaskRunEdgeTest, ATaskIsCutOffFromAnAmThatAcceptsCallsButNeverAnswers) {
+TEST(TaskRunEdgeTest, ATaskIsStoppedAfter31SecondsIfItsAmRenewsTheLeaseButNeverAnswersCalls) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
@@ -341,7 +349,7 @@ TEST(TaskRunEdgeTest, ATaskIsCutOffFromAnAmThatAcceptsCallsButNeverAnswers) {
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
-TEST(TaskRunEdgeTest, ATaskRunsOnIfTheLeaseIsStaleAtTheCutOffTime) {
+TEST(TaskRunEdgeTest, ATaskKeepsRunningIfTheLeaseBecomesStaleExactly30SecondsAfterTheLossOfTheAm) {
   const Timers timers;
   for (const Duration late : {Duration{0}, Duration{1}}) {
     TaskRunDriver task;

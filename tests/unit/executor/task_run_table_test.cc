@@ -263,7 +263,7 @@ class RandomWalk {
   Epoch epoch_;
 };
 
-TEST(TaskRunRandomTest, StartsEndsAndReportsStayInOrderIn300RandomEventSequences) {
+TEST(TaskRunRandomTest, AttemptsStartThenEndThenReportTheOutcomeIn300RandomEventSequences) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     RandomWalk walk(seed);

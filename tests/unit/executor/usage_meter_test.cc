@@ -35,7 +35,7 @@ TEST_F(UsageMeterTest, UsageContainsTheNewestAndTheHighestMemorySample) {
   EXPECT_EQ(usage().elapsed, Duration(2000));
 }
 
-TEST_F(UsageMeterTest, TheMeanOfMemoryIsWeightedByTime) {
+TEST_F(UsageMeterTest, TheMeanMemoryUsageIsWeightedByTheTimeBetweenSamples) {
   Add(1000, 100, 0);
   Add(4000, 500, 0);
   EXPECT_EQ(usage().mean_memory_bytes, 400 * kMb);
@@ -65,14 +65,14 @@ TEST_F(UsageMeterTest, ACpuClockTickBetweenSamples1MillisecondApartIsNotAPeak) {
   EXPECT_EQ(usage().most_millicores, 10);
 }
 
-TEST_F(UsageMeterTest, CpuTimeOfVanishedProcessesStaysCounted) {
+TEST_F(UsageMeterTest, TheTotalCpuTimeDoesNotDecreaseWhenProcessesVanish) {
   Add(1000, 1, 900);
   Add(2000, 1, 100);
   EXPECT_EQ(usage().cpu, Duration(900));
   EXPECT_EQ(usage().millicores, 0);
 }
 
-TEST_F(UsageMeterTest, AClockThatGoesBackwardsIsIgnored) {
+TEST_F(UsageMeterTest, TheElapsedTimeOfAnAttemptDoesNotDecreaseWhenTheClockGoesBack) {
   Add(2000, 1, 100);
   Add(1000, 1, 200);
   EXPECT_EQ(usage().elapsed, Duration(2000));
@@ -80,7 +80,7 @@ TEST_F(UsageMeterTest, AClockThatGoesBackwardsIsIgnored) {
   EXPECT_EQ(usage().elapsed, Duration(3000));
 }
 
-TEST_F(UsageMeterTest, TheEndOfAnAttemptAddsTheKernelsCpuTimeAndPeakMemory) {
+TEST_F(UsageMeterTest, TheFinalUsageOfAnAttemptIncludesTheKernelsCpuTimeAndPeakMemoryOfEndedProcesses) {
   Add(1000, 100, 500);
   const TreeSample rest{.cpu = Duration(1500), .peak_ended_bytes = 700 * kMb};
   const Usage all = meter_.Ended(rest, At(3000)).usage();
@@ -161,7 +161,7 @@ TEST(LeaseSightTest, AnAmWithoutALeaseIsNotConsideredAlive) {
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, AnUnchangedLeaseWithAFreshTimeOf15SecondsIsStale15SecondsAfterTheFirstRead) {
+TEST(LeaseSightTest, AnUnchangedLeaseBecomesStaleAfterItsFreshTimeOf15SecondsSinceTheFirstRead) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{10});
@@ -176,7 +176,7 @@ TEST(LeaseSightTest, ALeaseRenewedBeforeItIsStaleStaysFreshWithoutAGap) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
-TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromThatRead) {
+TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromTheReadThatShowsTheRenewal) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -184,7 +184,7 @@ TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromThatRead) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
 }
 
-TEST(LeaseSightTest, ARenewalAtTheMomentTheLeaseBecomesStaleProvesLifeOnlyFromThenOn) {
+TEST(LeaseSightTest, ARenewalReadExactlyWhenTheLeaseBecomesStaleProvesThatTheAmLivesFromThatReadOn) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -192,7 +192,7 @@ TEST(LeaseSightTest, ARenewalAtTheMomentTheLeaseBecomesStaleProvesLifeOnlyFromTh
   EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, TimeWithoutLeaseReadsDoesNotInterruptTheLifeOfTheAm) {
+TEST(LeaseSightTest, AnAmIsTreatedAsAliveThroughAMinuteWithoutLeaseReads) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Unreadable(kStart + seconds{60});
@@ -224,7 +224,7 @@ TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, ALeaseFirstReadAfterALossIsDatedToTheLastAnswerOfTheAm) {
+TEST(LeaseSightTest, TheFirstLeaseReadAfterAnAnswerDoesNotExtendTheTimeThatTheAmIsTreatedAsAlive) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Heard(kStart + seconds{60}, kStart + seconds{60});

@@ -87,7 +87,7 @@ class UsageSamplerTest : public testing::Test {
   UniqueFd ready_read_, ready_write_;
 };
 
-TEST_F(UsageSamplerTest, WithoutProcessesTheUsageIsZero) {
+TEST_F(UsageSamplerTest, TheUsageSampleOfATreeWithoutProcessesIsZero) {
   const TreeSample sample = UsageSampler().Sample();
   EXPECT_EQ(sample.processes, 0);
   EXPECT_EQ(sample.memory_bytes, 0);
@@ -180,7 +180,7 @@ TEST_F(UsageSamplerTest, CpuTimeOfAZombieIsCountedOnceBeforeAndAfterTheZombieIsR
   EXPECT_LE(std::chrono::abs(reaped - as_zombie), Duration(30));
 }
 
-TEST_F(UsageSamplerTest, UsageBeforeTheSamplerIsMadeIsNotCounted) {
+TEST_F(UsageSamplerTest, UsageOfProcessesThatEndedBeforeTheSamplerIsMadeIsNotCounted) {
   Start([] {
     Use(80 * kMegabyte);
     Spin(Duration(150));
@@ -191,7 +191,7 @@ TEST_F(UsageSamplerTest, UsageBeforeTheSamplerIsMadeIsNotCounted) {
   EXPECT_EQ(sample.peak_ended_bytes, 0);
 }
 
-TEST_F(UsageSamplerTest, AProcessInASessionOfItsOwnIsCounted) {
+TEST_F(UsageSamplerTest, AnOrphanedProcessInASessionOfItsOwnIsCounted) {
   const UsageSampler sampler;
   Start([this] {
     Start([this] {
@@ -207,7 +207,7 @@ TEST_F(UsageSamplerTest, AProcessInASessionOfItsOwnIsCounted) {
   EXPECT_GE(sample.memory_bytes, 60 * kMegabyte);
 }
 
-TEST_F(UsageSamplerTest, ChildrenOfThreadsAreCounted) {
+TEST_F(UsageSamplerTest, ChildrenStartedByAThreadOtherThanTheMainThreadAreCounted) {
   const UsageSampler sampler;
   Start([this] {
     std::thread([this] {
@@ -291,7 +291,7 @@ TEST_F(UsageWatchTest, AnAttemptThatEndsBeforeItsFirstSampleHasNoUsageJson) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "usage.json"));
 }
 
-TEST_F(UsageWatchTest, AnUnwritableFolderIsNotAnError) {
+TEST_F(UsageWatchTest, UsageIsStillReportedIfTheLogFolderCannotBeWritten) {
   folder_ = "/proc/none";
   Watch("sleep 1000", 1);
   ASSERT_TRUE(Until([&] { return !told_.empty(); }));

@@ -54,13 +54,13 @@ TEST_F(CommandTest, AProgramWithAnAbsolutePathIsStartedWithoutAPathSearch) {
   EXPECT_EQ(simple->program, Path("train"));
 }
 
-TEST_F(CommandTest, ACommandWithShellMetacharactersIsLeftToBash) {
+TEST_F(CommandTest, ACommandWithShellMetacharactersIsRunByBash) {
   for (const char* c : {"'", "\"", "\\", "$", "`", "&", ";", "|", "<", ">",  "(",    ")",       "{",
                         "}", "[",  "]",  "*", "?", "~", "#", "!", "^", "\n", "\x7f", "\xc3\xa4"})
     EXPECT_FALSE(IsSimple(StrCat("train a", c))) << c;
 }
 
-TEST_F(CommandTest, BuiltinsAndAssignmentsAreLeftToBash) {
+TEST_F(CommandTest, ACommandThatStartsWithABuiltinOrAnAssignmentIsRunByBash) {
   for (const char* command : {"echo a", "exit 3", ". train", ": a", "time train", "if train", "A=b train", "%1", ""})
     EXPECT_FALSE(IsSimple(command)) << command;
 }
@@ -72,13 +72,13 @@ TEST_F(CommandTest, OnlyAnExecutableBinaryFoundInPathIsStartedWithoutBash) {
   EXPECT_FALSE(AsSimpleCommand("train", {StrCat("PATH=:", folder_.path().string())})) << "the work folder comes first";
 }
 
-TEST_F(CommandTest, ACommandIsLeftToBashIfEnvironmentVariablesConfigureBash) {
+TEST_F(CommandTest, ACommandIsRunByBashIfEnvironmentVariablesConfigureBash) {
   for (const char* variable :
        {"BASH_ENV=/x", "BASH_FUNC_train%%=() { :; }", "SHELLOPTS=xtrace", "BASHOPTS=expand_aliases"})
     EXPECT_FALSE(IsSimple("train", variable)) << variable;
 }
 
-TEST_F(CommandTest, AProgramStartedWithoutBashHasShlvlAndUnderscoreSetAsByBash) {
+TEST_F(CommandTest, AProgramStartedWithoutBashGetsTheShlvlAndUnderscoreVariablesThatBashWouldSet) {
   EventLoop loop;
   FakeProcessRunner processes(loop);
   auto environment = Environment("SHLVL=4");

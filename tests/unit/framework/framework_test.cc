@@ -63,7 +63,7 @@ std::string Render(const JobSpec& spec) {
   return out;
 }
 
-TEST(FrameworkTest, OnlyTheStagedFrameworkGivesOrdinaryTasksNamedPorts) {
+TEST(FrameworkTest, OnlyTheStagedFrameworkAssignsNamedPortsToTrainingTasks) {
   for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost})
     EXPECT_TRUE(PortNames(Spec(kind, {Role("worker", 2)}), {"worker", 1}).empty()) << ToString(kind);
   const JobSpec staged = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
@@ -90,7 +90,7 @@ TEST(FrameworkTest, AtMostOneTaskHasATensorBoardPort) {
   EXPECT_EQ(servers(lone), "driver:0");
 }
 
-TEST(FrameworkTest, ATasksEnvironmentHasItsOwnNamedPortsAndThoseOfOtherTasks) {
+TEST(FrameworkTest, ATasksEnvironmentListsTheNamedPortsOfAllTasks) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 2)});
   ClusterSpec cluster = ClusterOf(spec);
   cluster.ports = {{{"driver", 0}, {{"control", 1}, {"data", 2}}}, {{"worker", 1}, {{"data", 3}}}};
@@ -110,7 +110,7 @@ JobSpec Prepared(FrameworkKind framework) {
   return spec;
 }
 
-TEST(FrameworkTest, RolesThatWorkersDependOnAreLeftOutOfTheTrainingCluster) {
+TEST(FrameworkTest, ADependencyRoleIsNotPartOfTheTrainingCluster) {
   const JobSpec spec = Prepared(kPytorch);
   const ClusterSpec cluster = ClusterOf(spec);
   const Environment worker = FrameworkEnvironment(spec, cluster, {"worker", 1});
@@ -128,7 +128,7 @@ TEST(FrameworkTest, RolesThatWorkersDependOnAreLeftOutOfTheTrainingCluster) {
   EXPECT_EQ(Hostfile(with, known), "node-worker slots=2\n");
 }
 
-TEST(FrameworkTest, RolesThatWorkersDependOnGetNoFrameworkVariables) {
+TEST(FrameworkTest, ADependencyRoleGetsNoFrameworkVariables) {
   JobSpec spec = Spec(kXgboost, {Role("data", 2), Role("tracker", 1), Role("worker", 2)});
   EXPECT_FALSE(CheckFramework(Spec(kXgboost, {Role("data", 2)})).ok());
   spec.roles[1].depends_on = spec.roles[2].depends_on = {{"data"}};
@@ -154,7 +154,7 @@ TEST(FrameworkTest, AllRolesOfACollectiveMustDependOnTheSameRoles) {
   EXPECT_TRUE(CheckFramework(spec).ok());
 }
 
-TEST(FrameworkTest, ADependentTaskReceivesTheReadyValueOfItsDependency) {
+TEST(FrameworkTest, ADependentTaskReceivesTheReadyValuePublishedByItsDependencyRole) {
   JobSpec spec = Fcfs(Spec(kTensorflow, {Role("head", 1), Role("worker", 2)}));
   spec.roles[1].depends_on = {{"head", kReady}};
   EXPECT_EQ(ValueNames(spec, {"head", 0}), std::vector<std::string>{"READY"});
@@ -171,7 +171,7 @@ TEST(FrameworkTest, ADependentTaskReceivesTheReadyValueOfItsDependency) {
     EXPECT_EQ(std::ranges::count(reserved, name), 1) << name;
 }
 
-TEST(FrameworkTest, ModelParamsOfThePreprocessingTaskAreSetInTheWorkers) {
+TEST(FrameworkTest, ModelParamsPublishedByThePreprocessingTaskAreSetInTheWorkers) {
   JobSpec spec = Spec(kTensorflow, {Role("preprocess", 1), Role("worker", 1)});
   spec.roles[0].key_prefix = "tony.am";
   spec.roles[1].depends_on = {{"preprocess"}};
@@ -222,7 +222,7 @@ TEST(FrameworkTest, OnlyTheStagedFrameworkStartsRolesInStages) {
   EXPECT_TRUE(ValueNames(Fcfs(staged), {"driver", 0}).empty());
 }
 
-TEST(FrameworkTest, ValuesPublishedByTheLastStageAreNotAwaited) {
+TEST(FrameworkTest, NoTaskWaitsForValuesPublishedByTheLastStage) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("ps", 1)});
   EXPECT_EQ(ValueNames(spec, {"ps", 0}), std::vector<std::string>{"ADDRESS"});
   EXPECT_TRUE(AwaitedValues(spec, {"ps", 0}).empty());
@@ -248,7 +248,7 @@ TEST(FrameworkTest, ATaskReceivesTheValuesThatEarlierStagesPublished) {
   EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 0}).at("STAGED_ADDRESSES"), "driver:0=here:1");
 }
 
-TEST(FrameworkTest, TheHostfileListsEachHostOnceByRankWithTheSlotsOfItsTasks) {
+TEST(FrameworkTest, TheMpiHostfileListsHostsInRankOrderWithTheirTotalSlots) {
   JobSpec spec = WithProcesses(
       Spec(kPytorch, {Role("actor", 2), Role("chief", 1), Role("ps", 1, kUntracked), Role("worker", 1)}), {3, 1, 1, 2});
   spec.roles[3].resources.gpus = 4;
@@ -389,7 +389,7 @@ TEST(FrameworkTest, LightgbmWorkersAndTheXgboostTrackerBindTheirPortsExclusively
   EXPECT_FALSE(BindsPortExclusively(Spec(kPytorch, {Role("worker", 2)}), {"worker", 0}));
 }
 
-TEST(FrameworkTest, CudaVisibleDevicesOfTheUserIsRejectedIfARoleRequestsGpus) {
+TEST(FrameworkTest, AUserSetCudaVisibleDevicesIsRejectedIfARoleRequestsGpus) {
   JobSpec spec = Spec(kTensorflow, {Role("ps", 1), Role("worker", 1)});
   spec.execution_env["CUDA_VISIBLE_DEVICES"] = "-1";
   EXPECT_TRUE(CheckEnvironment(spec, {}).ok());
@@ -402,7 +402,7 @@ TEST(FrameworkTest, CudaVisibleDevicesOfTheUserIsRejectedIfARoleRequestsGpus) {
       "variable that TonY itself sets in every task; choose another name");
 }
 
-TEST(FrameworkTest, UserVariablesThatTonySetsItselfAreRejectedByName) {
+TEST(FrameworkTest, AUserVariableThatTonySetsItselfIsRejectedByName) {
   const auto message = [](FrameworkKind framework, const std::string& name, bool container) {
     JobSpec spec = Spec(framework, {Role("worker", 1)});
     (container ? spec.container_env : spec.execution_env)[name] = "x";

@@ -40,7 +40,7 @@ TEST_F(PlannedTaskTest, APlannedTaskInheritsTheNodesEnvironmentAndHasAPlaceholde
   EXPECT_THAT(Only(node).environment, Contains("CUDA_VISIBLE_DEVICES=<gpus>"));
 }
 
-TEST_F(PlannedTaskTest, ASimpleCommandIsPlannedWithoutAShellOnlyForThisMachine) {
+TEST_F(PlannedTaskTest, APlannedTaskRunsASimpleCommandWithoutAShellIfPlannedForThisMachine) {
   spec_.roles[0].command = "sleep 1";
   const std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
   EXPECT_THAT(Only({"h", environment, true}).argv, ElementsAre("sleep", "1"));

@@ -32,7 +32,7 @@ TEST(RestartScopeTest, AFailedTaskOfACollectiveRestartsTheWholeGang) {
   }
 }
 
-TEST(RestartScopeTest, ATensorflowWorkerWithParameterServersRestartsAloneIfItsAddressStays) {
+TEST(RestartScopeTest, ATensorflowWorkerWithParameterServersRestartsAloneIfItKeepsItsAddress) {
   const JobSpec spec = SpecOf(kTensorflow, {Role("chief"), Role("ps", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "worker", true), "task");
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
@@ -40,7 +40,7 @@ TEST(RestartScopeTest, ATensorflowWorkerWithParameterServersRestartsAloneIfItsAd
   EXPECT_EQ(ScopeOf(spec, "chief"), "gang");
 }
 
-TEST(RestartScopeTest, StandaloneEvaluatorAndSidecarTasksRestartAlone) {
+TEST(RestartScopeTest, AStandaloneTaskAnEvaluatorAndASidecarRestartAlone) {
   EXPECT_EQ(ScopeOf(SpecOf(kStandalone, {Role("driver")}), "driver", false), "task");
   const JobSpec spec = SpecOf(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
@@ -71,7 +71,7 @@ TEST(RestartScopeTest, ATaskThatPublishedValuesRestartsTheWholeGang) {
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
 }
 
-TEST(RestartScopeTest, ARestartScopeSmallerThanTheFrameworkNeedsCausesAWarning) {
+TEST(RestartScopeTest, AWarningNamesARestartScopeThatIsTooSmallForTheFramework) {
   JobSpec spec = SpecOf(kJax, {Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
   spec.roles[0].restart_scope = RestartScope::kTask;
@@ -95,7 +95,7 @@ TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
 }
 
-TEST(RestartScopeTest, UnderTonysCompletionRuleACollectivesWorkersCauseAWarningAndItsChiefDoesNot) {
+TEST(RestartScopeTest, OnlyToleratedWorkerFailuresCauseAWarningUnderTonysCompletionRule) {
   JobSpec spec = SpecOf(kPytorch, {Role("chief"), Role("worker")});
   spec.completion_rule = CompletionRule::kTony;
   for (RoleSpec& role : spec.roles) role.min_failed = 0;

@@ -52,7 +52,7 @@ TEST_F(UserEnvironmentTest, ATasksEnvironmentActivatesTheJobsPythonVenv) {
   EXPECT_THAT(Variables({"worker", 1}), Contains(StartsWith("PATH=/job/work/venv/bin:/usr/local/sbin:")));
 }
 
-TEST_F(UserEnvironmentTest, PythonpathEntriesInTheSourceFolderAreReplacedByTheTasksCopy) {
+TEST_F(UserEnvironmentTest, PythonpathEntriesOfTheSourceFolderPointToTheTasksCopy) {
   spec_.src_dir = "/home/u/src";
   spec_.execution_env = {{"PYTHONPATH", "/home/u/src:/home/u/src/lib:/home/u/src2"}, {"OUT", "/home/u/src/out"}};
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/home/u/src/.venv/bin"}),
@@ -84,7 +84,7 @@ TEST_F(UserEnvironmentTest, ATensorflowTaskHasTfConfigAndTaskIndex) {
   EXPECT_THAT(variables, Contains(StartsWith("TF_CONFIG={")));
 }
 
-TEST_F(UserEnvironmentTest, CudaVisibleDevicesOfTheUserIsIgnoredIfTheRoleRequestsGpus) {
+TEST_F(UserEnvironmentTest, AUserSetCudaVisibleDevicesIsIgnoredIfTheRoleRequestsGpus) {
   spec_.roles[1].resources.gpus = 2;
   spec_.execution_env = {{"CUDA_VISIBLE_DEVICES", "7"}};
   const std::vector<std::string> inherited = {"CUDA_VISIBLE_DEVICES=0,1", "NVIDIA_VISIBLE_DEVICES=0,1"};
@@ -105,12 +105,12 @@ TEST_F(UserEnvironmentTest, OnlyTheChiefTaskHasTonyOutputFileSet) {
   EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, TonyNoticeFileOfEveryTaskIsInItsWorkFolder) {
+TEST_F(UserEnvironmentTest, TonyNoticeFileOfEveryTaskPointsIntoTheTasksWorkFolder) {
   EXPECT_THAT(Variables({"ps", 0}, {"TONY_NOTICE_FILE=/outer"}),
               Contains("TONY_NOTICE_FILE=/job/work/tony-notice.json"));
 }
 
-TEST_F(UserEnvironmentTest, TonyErrorFileOfEveryTaskIsInItsWorkFolder) {
+TEST_F(UserEnvironmentTest, TonyErrorFileOfEveryTaskPointsIntoTheTasksWorkFolder) {
   const auto variables = Variables({"ps", 0}, {"TONY_ERROR_FILE=/outer", "TORCHELASTIC_ERROR_FILE=/outer"});
   EXPECT_THAT(variables, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));
   EXPECT_THAT(variables, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE="))));
@@ -124,7 +124,7 @@ TEST_F(UserEnvironmentTest, TorchelasticErrorFileIsTonysErrorFileUnlessTheUserSe
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCHELASTIC_ERROR_FILE=/mine"));
 }
 
-TEST_F(UserEnvironmentTest, TorchrunsDefaultsAreSetUnlessTheUserSetsThem) {
+TEST_F(UserEnvironmentTest, DefaultVariablesOfTorchrunAreSetUnlessTheUserSetsThem) {
   spec_.framework = FrameworkKind::kPytorch;
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCH_NCCL_ASYNC_ERROR_HANDLING=1"));
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("OMP_NUM_THREADS="))));

@@ -60,7 +60,7 @@ TEST(AggregatedLogTest, EachLogOfEachContainerIsFound) {
   }
 }
 
-TEST(AggregatedLogTest, AnEmptyLogDiffersFromAMissingOne) {
+TEST(AggregatedLogTest, AnEmptyLogIsDistinguishedFromAMissingLog) {
   AggregatedFile file = Usual("none");
   const auto empty = file.Find("container_1", "stderr"), other = file.Find("container_1", "executor.log");
   ASSERT_TRUE(empty.ok() && other.ok());
@@ -92,7 +92,7 @@ TEST(AggregatedLogTest, OnlyTheEndOfALongLogIsRead) {
   }
 }
 
-TEST(AggregatedLogTest, LogsOfZeroTo8MiBAreRead) {
+TEST(AggregatedLogTest, LogsFrom0BytesTo8MiBAreRead) {
   for (const int64_t size : {0, 127, 128, 5119, 5120, 1 << 20, (1 << 20) + 1, 1 << 23}) {
     TFileWriter writer("none", 1 << 24);
     const std::string text(static_cast<size_t>(size), 'x');
@@ -118,7 +118,7 @@ TEST(AggregatedLogTest, ATruncatedLogFileIsInvalidAndACorruptFileDoesNotCrashThe
   EXPECT_THAT(other.Failure().message, HasSubstr("not a valid TFile"));
 }
 
-TEST(AggregatedLogTest, AnIndexOfMoreBlocksThanTheFileCanHaveIsRefused) {
+TEST(AggregatedLogTest, ALogFileWhoseIndexHasTooManyBlocksIsRejected) {
   TFileWriter writer("none");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish((1 << 20) + 1)};

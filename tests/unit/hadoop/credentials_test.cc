@@ -64,7 +64,7 @@ TEST(CredentialsTest, CredentialsAreReadBackAsWritten) {
   EXPECT_TRUE(*read == Sample());
 }
 
-TEST(CredentialsTest, EmptyCredentialsHaveSevenBytes) {
+TEST(CredentialsTest, EmptyCredentialsAreEncodedInSevenBytes) {
   EXPECT_EQ(EncodeCredentials({}), Bytes({'H', 'D', 'T', 'S', 0, 0, 0}));
   EXPECT_TRUE(*DecodeCredentials(Bytes({'H', 'D', 'T', 'S', 0, 0, 0})) == Credentials{});
 }
@@ -76,7 +76,7 @@ TEST(CredentialsTest, ATokenHasTheBytesThatHadoopWrites) {
             Bytes({'H', 'D', 'T', 'S', 0, 1, 1, 'a', 2, 'I', 'D', 1, 'P', 1, 'K', 3, 's', ':', '1', 0}));
 }
 
-TEST(CredentialsTest, TheProtobufFormIsReadToo) {
+TEST(CredentialsTest, CredentialsInProtobufFormatAreRead) {
   const std::string token = Bytes({0x0a, 2, 'I', 'D', 0x12, 1, 'P', 0x1a, 1, 'K', 0x22, 3, 's', ':', '1'});
   const std::string entry = Bytes({0x0a, 1, 'a', 0x12, 15}) + token;
   const std::string secret = Bytes({0x0a, 1, 'b', 0x1a, 2, 0, 0xff, 0x48, 7});  // the last field is unknown
@@ -89,14 +89,14 @@ TEST(CredentialsTest, TheProtobufFormIsReadToo) {
   EXPECT_TRUE(*read == expected);
 }
 
-TEST(CredentialsTest, TruncatedCredentialsAreRefused) {
+TEST(CredentialsTest, TruncatedCredentialsAreRejected) {
   const std::string bytes = EncodeCredentials(Sample());
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(DecodeCredentials(bytes.substr(0, size)).error().code, ErrorCode::kInvalid) << size;
   }
 }
 
-TEST(CredentialsTest, CredentialsWithFalseLengthsOrCountsAreRejected) {
+TEST(CredentialsTest, CredentialsWithWrongLengthsOrCountsAreRejected) {
   std::string huge;
   AppendVint(huge, std::numeric_limits<int64_t>::max());
   const std::string head = "HDTS" + Bytes({0});
@@ -109,7 +109,7 @@ TEST(CredentialsTest, CredentialsWithFalseLengthsOrCountsAreRejected) {
   EXPECT_FALSE(DecodeCredentials("nothing like it").ok());
 }
 
-TEST(CredentialsTest, AnErrorShowsNoSecret) {
+TEST(CredentialsTest, TheErrorForMalformedCredentialsShowsNoSecret) {
   EXPECT_THAT(DecodeCredentials("HDTS\x01secret").error().message, Not(HasSubstr("secret")));
 }
 

@@ -48,7 +48,7 @@ TEST_F(HadoopXmlTest, AValueInALaterSiteFileReplacesAnEarlierValueUnlessItIsFina
   EXPECT_EQ(TextOf("b"), "core");
 }
 
-TEST_F(HadoopXmlTest, EachValueAndDefaultNamesTheFileThatSetsIt) {
+TEST_F(HadoopXmlTest, TheOriginOfEachValueAndDefaultNamesItsFile) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm"));
   const auto site = Read();
   ASSERT_TRUE(site.ok()) << site.error().message;
@@ -98,7 +98,7 @@ TEST_F(HadoopXmlTest, AValueOfTheWrongTypeIsRejectedWithFileAndKey) {
   EXPECT_EQ(site->Text("v").error().message, "Hadoop's site files: v is not set");
 }
 
-TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesIsNotFoundAndAnIncludeIsRejectedWithItsLine) {
+TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesReturnsNotFoundAndAnIncludeIsRejectedWithItsLine) {
   EXPECT_EQ(Read().error().code, ErrorCode::kNotFound);
   Write("core-site.xml", "<xi:include href='x'/>\n");
   EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: files cannot be included here");

@@ -62,7 +62,7 @@ TEST_F(RpcConnectionTest, AConnectionNamesItsUserAndReturnsTheAnswerOfEachCall) 
   EXPECT_EQ(answer.queuename(), "two");
 }
 
-TEST_F(RpcConnectionTest, CallsCarryTheClientIdAndAscendingCallNumbers) {
+TEST_F(RpcConnectionTest, CallsCarryTheClientIdAndIncreasingCallNumbers) {
   Serve(std::nullopt);
   Connect(SimpleUser{"alice"});
   Call("one");
@@ -122,7 +122,7 @@ TEST_F(RpcConnectionTest, NoCallIsSentToAServerThatDoesNotKnowTheTokensPassword)
   EXPECT_TRUE(server->calls.empty());
 }
 
-TEST_F(RpcConnectionTest, AnUnsupportedProtectionIsReportedInOneLine) {
+TEST_F(RpcConnectionTest, AnUnsupportedRpcProtectionIsReportedInOneLine) {
   Serve(kToken);
   server->challenge_qop = "auth-conf";
   Connect(kToken);
@@ -150,7 +150,7 @@ TEST_F(RpcConnectionTest, AccessProtocolAndVersionErrorsAreFinalAndOtherErrorsAr
     EXPECT_FALSE(IsFinal(temporary)) << temporary.exception_class;
 }
 
-TEST_F(RpcConnectionTest, AnExceptionFailsOnlyItsOwnCall) {
+TEST_F(RpcConnectionTest, AServerExceptionFailsOnlyTheCallThatCausedTheException) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     if (call.method == "one")
@@ -169,7 +169,7 @@ TEST_F(RpcConnectionTest, AnExceptionFailsOnlyItsOwnCall) {
   EXPECT_EQ(server->connections, 1);
 }
 
-TEST_F(RpcConnectionTest, AFatalAnswerEndsEveryCall) {
+TEST_F(RpcConnectionTest, AFatalAnswerFailsEveryOpenCall) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     if (call.method == "two")
@@ -184,7 +184,7 @@ TEST_F(RpcConnectionTest, AFatalAnswerEndsEveryCall) {
   EXPECT_EQ(ErrorOf(FailureOf("two"), "x").code, ErrorCode::kNotPermitted);
 }
 
-TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextCallReconnects) {
+TEST_F(RpcConnectionTest, ABrokenConnectionFailsEveryOpenCallAndTheNextCallReconnects) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     if (call.method == "three") return server->Succeed(call, wire::GetQueueInfoRequest());
@@ -203,7 +203,7 @@ TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextCallReconnects
   EXPECT_EQ(server->contexts.size(), 2u);
 }
 
-TEST_F(RpcConnectionTest, AClosedPortAndAnUnknownHostAreReported) {
+TEST_F(RpcConnectionTest, ACallToAClosedPortOrAnUnknownHostFailsWithTheReason) {
   Serve(std::nullopt);
   const int port = server->port();
   server.reset();

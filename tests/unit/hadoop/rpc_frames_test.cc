@@ -39,7 +39,7 @@ TEST(RpcFramesTest, TheSaslNegotiateFrameEqualsThatOfHadoop) {
             "021001");
 }
 
-TEST(RpcFramesTest, AConnectionContextNamesTheUserOnlyWithoutAToken) {
+TEST(RpcFramesTest, AConnectionContextNamesTheUserUnlessATokenIsUsed) {
   const std::string header = FromHex("1a0802100018052210303132333435363738396162636465662801");
   const std::string token = header + FromHex("3a12001a36") + kMasterProtocol;
   EXPECT_EQ(ToHex(ContextFrame(kClientId, "", kMasterProtocol)), ToHex(Length(token.size()) + token));
@@ -54,7 +54,7 @@ TEST(RpcFramesTest, ACallNamesItsMethodAndProtocol) {
             ToHex(Length(call.size()) + call));
 }
 
-TEST(RpcFramesTest, APingIsAHeaderAlone) {
+TEST(RpcFramesTest, APingFrameConsistsOfAHeaderOnly) {
   EXPECT_EQ(ToHex(PingFrame(kClientId)),
             "0000001b"
             "1a0802100018072210303132333435363738396162636465662801");
@@ -98,13 +98,13 @@ TEST(RpcFramesTest, AnErrorAnswerWithABodyIsRejected) {
   EXPECT_FALSE(ReadResponse(Answer(1, wire::RpcResponseHeader::ERROR, FromHex("00"))).ok());
 }
 
-TEST(RpcFramesTest, FalseLengthsAreRefused) {
+TEST(RpcFramesTest, AResponseWithAWrongBodyLengthIsRejected) {
   for (const char* rest : {"", "05", "8080808001", "ffffffffffffffffff01", "ff", "0000"})
     EXPECT_FALSE(ReadResponse(Answer(1, wire::RpcResponseHeader::SUCCESS, FromHex(rest))).ok()) << rest;
   EXPECT_TRUE(ReadResponse(Answer(1, wire::RpcResponseHeader::SUCCESS, FromHex("00"))).ok());
 }
 
-TEST(RpcFramesTest, AFrameWithoutAHeaderIsRefused) {
+TEST(RpcFramesTest, AResponseFrameWithoutAValidHeaderIsRejected) {
   EXPECT_FALSE(ReadResponse("").ok());
   EXPECT_FALSE(ReadResponse(FromHex("00")).ok());          // no call id
   EXPECT_FALSE(ReadResponse(FromHex("0408011007")).ok());  // an unknown status

@@ -20,7 +20,7 @@ const Token kNodeToken{FromHex("0a090a07080110"
                                "90ceb201"),
                        "secret-password", "YARN_AM_RM_TOKEN", ""};
 
-TEST(DigestMd5Test, ProofsMatchThoseOfJava) {
+TEST(DigestMd5Test, ClientAndServerProofsMatchThoseOfJava) {
   DigestInput input{kUser, "c2VjcmV0LXBhc3N3b3Jk", "default", kNonce, kClientNonce, "/default", "auth"};
   EXPECT_EQ(ProveDigest(input)->client, kProof);
   EXPECT_EQ(ProveDigest(input)->server, kServerProof);
@@ -44,7 +44,7 @@ std::string Refusal(const std::string& challenge) {
   return answer.ok() ? "accepted" : answer.error().message;
 }
 
-TEST(DigestMd5Test, AChallengeIsAcceptedOnlyIfItOffersTheAuthProtection) {
+TEST(DigestMd5Test, ADigestChallengeIsAcceptedOnlyIfItOffersQopAuth) {
   EXPECT_EQ(Refusal("realm=\"default\",nonce=\"n\",qop=\"auth-conf,auth\",cipher=\"3des,rc4\",algorithm=md5-sess"),
             "accepted");
   EXPECT_EQ(
@@ -52,7 +52,7 @@ TEST(DigestMd5Test, AChallengeIsAcceptedOnlyIfItOffersTheAuthProtection) {
       "the server demands the protection auth-conf (hadoop.rpc.protection); only \"authentication\" is supported");
 }
 
-TEST(DigestMd5Test, ABrokenChallengeIsRefused) {
+TEST(DigestMd5Test, AMalformedDigestChallengeIsRejected) {
   EXPECT_EQ(Refusal(""), "the server's DIGEST-MD5 challenge: no nonce");
   EXPECT_EQ(Refusal("nonce=\"n"), "the server's DIGEST-MD5 challenge: a quote is not closed");
   EXPECT_EQ(Refusal("nonce=\"n\\"), "the server's DIGEST-MD5 challenge: a quote is not closed");
@@ -108,14 +108,14 @@ TEST(SaslTest, ATokenIsAuthenticatedInTwoMessages) {
   EXPECT_FALSE(exchange.Next(Success("")).ok());
 }
 
-TEST(SaslTest, AServerThatDoesNotKnowThePasswordIsRefused) {
+TEST(SaslTest, AServerThatDoesNotKnowTheTokenPasswordIsRejected) {
   SaslExchange exchange(kNodeToken, kClientNonce);
   ASSERT_TRUE(exchange.Next(Offer("TOKEN", "DIGEST-MD5")).ok());
   const auto end = exchange.Next(Success("rspauth=00000000000000000000000000000000"));
   EXPECT_EQ(end.error().code, ErrorCode::kNotPermitted);
 }
 
-TEST(SaslTest, AServerThatAcceptsNoTokenIsRefused) {
+TEST(SaslTest, AServerThatDoesNotAcceptTokensIsRejected) {
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("SIMPLE", "")).error().message,
             "the server accepts no token; it offers KERBEROS, SIMPLE");
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Success("")).error().message,
@@ -124,7 +124,7 @@ TEST(SaslTest, AServerThatAcceptsNoTokenIsRefused) {
             "the server checks tokens by SCRAM-SHA-256; only DIGEST-MD5 is supported");
 }
 
-TEST(SaslTest, AnUnexpectedStateIsRefused) {
+TEST(SaslTest, AnUnexpectedSaslStateFromTheServerIsRejected) {
   wire::RpcSasl wrapped;
   wrapped.set_state(wire::RpcSasl::WRAP);
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(wrapped).error().code, ErrorCode::kInvalid);

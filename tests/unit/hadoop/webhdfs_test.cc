@@ -48,7 +48,7 @@ class WebHdfsTest : public testing::Test {
   WebHdfs hdfs{loop, {.base = node.url(), .user = "eve"}};
 };
 
-TEST_F(WebHdfsTest, AFolderIsMadeWithItsPermission) {
+TEST_F(WebHdfsTest, AFolderIsCreatedWithTheRequestedPermission) {
   ASSERT_TRUE(MakeFolders("/a/b").ok());
   EXPECT_EQ(LastTarget(), "/webhdfs/v1/a/b?op=MKDIRS&user.name=eve&permission=0750");
 }
@@ -76,7 +76,7 @@ TEST_F(WebHdfsTest, AFileStatusHasLengthPermissionOwnerAndTime) {
   EXPECT_FALSE((*entry).is_folder);
 }
 
-TEST_F(WebHdfsTest, AMissingFileIsNotFound) {
+TEST_F(WebHdfsTest, TheStatusOfAMissingFileIsNotFound) {
   const auto entry = GetEntry("/a/b");
   EXPECT_EQ(entry.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(entry.error().message, "GETFILESTATUS /a/b: FileNotFoundException: File does not exist: /a/b");
@@ -96,7 +96,7 @@ TEST_F(WebHdfsTest, ALargeFolderIsListedInSeveralCalls) {
   }
 }
 
-TEST_F(WebHdfsTest, AServerThatRepeatsTheFirstPageIsAnError) {
+TEST_F(WebHdfsTest, ListingAFolderFailsIfTheServerRepeatsTheFirstPage) {
   for (const char* name : {"a", "b", "c", "d"}) node.files[StrCat("/dir/", name)] = name;
   node.start_after = "something else";
   const auto entries = Run<Result<std::vector<HdfsEntry>>>([&](auto done) { return hdfs.List("/dir", done); });
@@ -130,7 +130,7 @@ TEST_F(WebHdfsTest, ASecondRedirectIsRejectedAndNotFollowed) {
             ErrorCode::kInvalid);
 }
 
-TEST_F(WebHdfsTest, AFileThatExistsIsNotCreated) {
+TEST_F(WebHdfsTest, CreatingAnExistingFileReturnsFalseAndLeavesTheFileUnchanged) {
   node.files["/a"] = "before";
   const auto created = Create("/a", "after");
   ASSERT_TRUE(created.ok()) << created.error().message;
@@ -138,14 +138,14 @@ TEST_F(WebHdfsTest, AFileThatExistsIsNotCreated) {
   EXPECT_EQ(node.files["/a"], "before");
 }
 
-TEST_F(WebHdfsTest, APartOfAFileIsRead) {
+TEST_F(WebHdfsTest, AByteRangeOfAFileIsRead) {
   node.files["/a"] = "0123456789";
   const auto bytes = Run<Result<std::string>>([&](auto done) { return hdfs.Read("/a", 3, 4, done); });
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   EXPECT_EQ(*bytes, "3456");
 }
 
-TEST_F(WebHdfsTest, BytesAreAppended) {
+TEST_F(WebHdfsTest, BytesAreAppendedToAFile) {
   node.files["/a"] = "one ";
   EXPECT_TRUE(Run<Status>([&](auto done) { return hdfs.Append("/a", {"two", {}, {}}, done); }).ok());
   EXPECT_EQ(node.files["/a"], "one two");
@@ -162,7 +162,7 @@ TEST_F(WebHdfsTest, ARenameWithoutOverwriteReturnsFalseIfTheTargetExists) {
   EXPECT_TRUE(*rename(HdfsRename::kOverwrite));
 }
 
-TEST_F(WebHdfsTest, AnAttributeIsReplacedOnlyIfOverwriteIsRequested) {
+TEST_F(WebHdfsTest, AnExtendedAttributeIsReplacedOnlyIfOverwriteIsRequested) {
   const auto set = [&](std::string_view value, HdfsXattr how) {
     return Run<Result<bool>>([&](auto done) { return hdfs.SetXattr("/a", "user.x", value, how, done); });
   };
@@ -173,7 +173,7 @@ TEST_F(WebHdfsTest, AnAttributeIsReplacedOnlyIfOverwriteIsRequested) {
   EXPECT_EQ(node.xattrs["/a"]["user.x"], "0x7A");
 }
 
-TEST_F(WebHdfsTest, AttributesAreRead) {
+TEST_F(WebHdfsTest, ExtendedAttributesAreRead) {
   node.answers_all = Answered(200,
                               "{\"XAttrs\":[{\"name\":\"user.a\",\"value\":\"0x00ff41\"},"
                               "{\"name\":\"user.b\",\"value\":null},{\"name\":\"user.c\",\"value\":\"0x\"}]}");
@@ -186,7 +186,7 @@ TEST_F(WebHdfsTest, AttributesAreRead) {
                                    Pair("user.b", ""), Pair("user.c", "")));
 }
 
-TEST_F(WebHdfsTest, EachExceptionHasItsErrorCodeAndItsMessage) {
+TEST_F(WebHdfsTest, EachHdfsExceptionIsMappedToAnErrorCodeAndKeepsItsMessage) {
   const std::vector<std::pair<const char*, ErrorCode>> kinds = {
       {"FileNotFoundException", ErrorCode::kNotFound},
       {"AccessControlException", ErrorCode::kNotPermitted},
@@ -225,7 +225,7 @@ TEST_F(WebHdfsTest, AnErrorWithoutAnHdfsExceptionIsMappedByItsHttpStatus) {
   }
 }
 
-TEST_F(WebHdfsTest, AMalformedAnswerIsRefused) {
+TEST_F(WebHdfsTest, AMalformedAnswerOfTheNameNodeIsRejected) {
   for (const char* body : {"", "{", "[]", "{\"FileStatus\":7}", "{\"FileStatus\":{\"type\":\"FILE\"}}",
                            "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"9\",\"length\":1}}",
                            "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"644\",\"length\":-1}}"}) {
@@ -235,7 +235,7 @@ TEST_F(WebHdfsTest, AMalformedAnswerIsRefused) {
   }
 }
 
-TEST_F(WebHdfsTest, AMissingNameNodeIsUnavailable) {
+TEST_F(WebHdfsTest, ACallReturnsUnavailableIfNoNameNodeListens) {
   WebHdfs gone(loop, {.base = "http://127.0.0.1:1", .user = "eve"});
   const Status status = Run<Status>([&](auto done) { return gone.MakeFolders("/a", 0700, done); });
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
@@ -259,7 +259,7 @@ TEST_F(PutWholeTest, ASecondPutWithoutOverwriteReturnsFalseAndLeavesNoTemporaryF
   EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "third")));
 }
 
-TEST_F(PutWholeTest, AFileThatArrivedInPartIsNotPublished) {
+TEST_F(PutWholeTest, APartiallyUploadedFileIsNotPublished) {
   node.keeps_of_a_body = 4;
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
@@ -329,7 +329,7 @@ TEST_F(PutWholeTest, APutWithALostCallLeavesTheOldOrTheCompleteNewFile) {
   }
 }
 
-TEST_F(PutWholeTest, ACancelAtAnyStepLeavesTheWholeFileOrNone) {
+TEST_F(PutWholeTest, CancellingAPutAtAnyStepLeavesTheCompleteFileOrNoFile) {
   for (size_t requests = 0; requests < 4; ++requests) {
     node.files.clear();
     const size_t before = node.server().requests().size();

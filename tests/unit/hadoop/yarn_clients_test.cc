@@ -163,7 +163,7 @@ TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndADeniedQueueIsNotPermitted) {
   EXPECT_EQ(*queues, std::vector<std::string>{"root.default"});
 }
 
-TEST_F(RmClientTest, AnApplicationIsReportedAndKilledAndAnUnknownApplicationIsNotFound) {
+TEST_F(RmClientTest, ApplicationsAreReportedAndKilledAndAnUnknownApplicationIsNotFound) {
   wire::GetApplicationReportResponse report;
   auto& application = *report.mutable_application_report();
   *application.mutable_applicationid() = ToWire(kApplication);
@@ -192,7 +192,7 @@ TEST_F(RmClientTest, AnApplicationIsReportedAndKilledAndAnUnknownApplicationIsNo
                                          ": ApplicationNotFoundException: there is no such one");
 }
 
-TEST_F(RmClientTest, TheClustersNodesAndQueuesAreRead) {
+TEST_F(RmClientTest, TheNodesAndQueuesOfAClusterAreRead) {
   wire::GetQueueInfoResponse queue;
   queue.mutable_queueinfo()->set_queuename("root");
   queue.mutable_queueinfo()->set_state(wire::Q_RUNNING);
@@ -252,7 +252,7 @@ TEST_F(RmClientTest, QueuesOfAFairSchedulerHaveWholePathsAndNoMaximum) {
   EXPECT_EQ(queue->children.at(0).most, 1);
 }
 
-TEST_F(RmClientTest, AnAnswerOfAnotherTypeIsAnError) {
+TEST_F(RmClientTest, AnAnswerOfTheWrongMessageTypeIsAnError) {
   Play(server, {[&](const Call& call) {
          wire::RequestHeader other;  // its first field is a string
          other.set_methodname("\xff\xff\xff");
@@ -288,7 +288,7 @@ class AmRmSessionTest : public YarnClientsTest {
   AmRmSession session{loop, names, {"127.0.0.1", server.port()}, kMasterToken};
 };
 
-TEST_F(AmRmSessionTest, ARegistrationReturnsResourceLimitsKeptContainersAndNodeTokens) {
+TEST_F(AmRmSessionTest, ARegistrationReturnsLimitsContainersOfEarlierAttemptsAndNodeTokens) {
   Play(server, {[&](const Call& call) {
          wire::RegisterApplicationMasterResponse answer;
          *answer.mutable_maximumcapability() = ToWire(Resource{4096, 8, {}});
@@ -310,7 +310,7 @@ TEST_F(AmRmSessionTest, ARegistrationReturnsResourceLimitsKeptContainersAndNodeT
   EXPECT_EQ(request.tracking_url(), "http://n1:1/");
 }
 
-TEST_F(AmRmSessionTest, AnAllocateCallIsEncodedWithCountHostReleasesAndAvoidedHosts) {
+TEST_F(AmRmSessionTest, AnAllocateCallIsEncodedWithRequestedContainersReleasesAndAvoidedHosts) {
   Play(server, {Answer(1)});
   Asked asked;
   asked.asks = {{.priority = 2, .request_id = 7, .place = "n1", .resource = {256, 1, {}}, .count = 3, .relax = false}};
@@ -333,7 +333,7 @@ TEST_F(AmRmSessionTest, AnAllocateCallIsEncodedWithCountHostReleasesAndAvoidedHo
   EXPECT_EQ(request.progress(), 0.5F);
 }
 
-TEST_F(AmRmSessionTest, AnAllocateAnswerIsDecodedToGrantedEndedAndPreemptedContainers) {
+TEST_F(AmRmSessionTest, AnAllocateAnswerIsDecodedIntoGrantedEndedAndPreemptedContainers) {
   Play(server, {[&](const Call& call) {
          wire::AllocateResponse answer;
          answer.set_response_id(1);
@@ -375,7 +375,7 @@ TEST_F(AmRmSessionTest, EachAllocateCallCarriesTheNumberOfTheLastAnswer) {
   EXPECT_EQ(NumberOf(3), 2);  // refused calls do not count
 }
 
-TEST_F(AmRmSessionTest, AfterALostAnswerTheSameNumberIsSentAgainAndTheAnswerMayBeARepeat) {
+TEST_F(AmRmSessionTest, AnAllocateCallAfterALostAnswerRepeatsTheNumberAndMayReturnARepeatedAnswer) {
   Play(server, {Answer(1), [&](const Call&) { server.CloseAll(); }, Answer(2), Answer(3)});
   (void)Allocate();
   EXPECT_EQ(std::get<Error>(Allocate()).code, ErrorCode::kUnavailable);
@@ -426,7 +426,7 @@ TEST_F(AmRmSessionTest, AnUnknownAttemptOrAnOldTokenIsReportedAsAnEndedAttempt) 
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
 }
 
-TEST_F(AmRmSessionTest, APermanentRejectionEndsTheAttemptAndATemporaryErrorDoesNot) {
+TEST_F(AmRmSessionTest, OnlyAPermanentRejectionEndsTheMasterAttempt) {
   Play(server, {Refuse("AuthorizationException", "eve is not authorized"), Refuse("YarnException", "busy"),
                 Refuse("InvalidApplicationMasterRequestException", "the tracking URL is wrong"),
                 Refuse("StandbyException", "not now")});
@@ -441,7 +441,7 @@ TEST_F(AmRmSessionTest, APermanentRejectionEndsTheAttemptAndATemporaryErrorDoesN
   EXPECT_THAT(std::get<AttemptOver>(reply).reason, HasSubstr("hadoop.rpc.protection"));
 }
 
-TEST_F(AmRmSessionTest, AResyncCommandMeansNotRegisteredAndAShutdownCommandEndsTheAttempt) {
+TEST_F(AmRmSessionTest, AResyncCommandMeansNotRegisteredAndAShutdownCommandEndsTheMasterAttempt) {
   const auto command = [&](wire::AMCommand what) {
     return [this, what](const Call& call) {
       wire::AllocateResponse answer;
@@ -530,7 +530,7 @@ TEST_F(NmClientTest, StartedAndFailedContainersAreReportedSeparately) {
   EXPECT_EQ(server.calls.at(0).protocol, "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB");
 }
 
-TEST_F(NmClientTest, StatusesAndStopsAreReportedByContainer) {
+TEST_F(NmClientTest, ContainerStatusesAndStopsAreReportedByContainerId) {
   Play(server, {[&](const Call& call) {
                   wire::GetContainerStatusesResponse answer;
                   auto& status = *answer.add_status();
@@ -551,7 +551,7 @@ TEST_F(NmClientTest, StatusesAndStopsAreReportedByContainer) {
   EXPECT_EQ(RequestOf<wire::StopContainersRequest>(server.calls.at(1)).container_id_size(), 1);
 }
 
-TEST_F(NmClientTest, AWrongTokenFailsTheWholeCall) {
+TEST_F(NmClientTest, ANodeManagerCallWithAWrongTokenFails) {
   NmClient stranger(loop, names, {{"127.0.0.1", server.port()}, Token{"an identifier", "x", "", ""}});
   const auto answer = Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { stranger.Stop({kContainer}, done); });
   EXPECT_EQ(answer.error().code, ErrorCode::kNotPermitted);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr ApplicationId kSomeApplication{1700000000000, 1};
 
-TEST(YarnIdsTest, IdsAreWrittenAsHadoopWritesThem) {
+TEST(YarnIdsTest, YarnIdsAreFormattedAsInHadoop) {
   EXPECT_EQ(ToString(kSomeApplication), "application_1700000000000_0001");
   EXPECT_EQ(ToString(ApplicationId{1700000000000, 12345}), "application_1700000000000_12345");
   EXPECT_EQ(ToString(AttemptId{kSomeApplication, 2}), "appattempt_1700000000000_0001_000002");
@@ -39,7 +39,7 @@ TEST(YarnIdsTest, MalformedIdsAreRejected) {
     EXPECT_FALSE(ParseContainerId(text)) << text;
 }
 
-TEST(WireRecordsTest, AContainerIdIsEncodedWithItsApplicationOnlyInTheAttemptId) {
+TEST(WireRecordsTest, AnEncodedContainerIdNamesItsApplicationOnlyInTheAttemptId) {
   const ContainerId id{{kSomeApplication, 1}, 2};
   const wire::ContainerId message = ToWire(id);
   EXPECT_FALSE(message.has_app_id());

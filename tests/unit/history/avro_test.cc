@@ -36,7 +36,7 @@ TEST(AvroTest, StringsAreLengthPrefixedAndDoublesLittleEndian) {
   EXPECT_EQ(Hex(AvroRecord().Double(1.5).bytes()), "000000000000f83f");
 }
 
-TEST(AvroTest, AContainerIsAHeaderAndBlocksThatEndWithTheSyncMarker) {
+TEST(AvroTest, AnAvroContainerConsistsOfAHeaderAndBlocksThatEndWithTheSyncMarker) {
   AvroContainer container("\"long\"", kSync);
   container.Add(AvroRecord().Long(1));
   container.Add(AvroRecord().Long(-2));
@@ -45,7 +45,7 @@ TEST(AvroTest, AContainerIsAHeaderAndBlocksThatEndWithTheSyncMarker) {
   EXPECT_EQ(std::move(container).Finish(), expected);
 }
 
-TEST(AvroTest, AContainerWithoutRecordsHasNoBlock) {
+TEST(AvroTest, AnAvroContainerWithoutRecordsHasNoBlock) {
   EXPECT_TRUE(AvroContainer("\"long\"", kSync).Finish().ends_with(std::string("\0", 1) + kSync));
 }
 

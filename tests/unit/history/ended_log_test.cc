@@ -109,7 +109,7 @@ TEST_F(EndedLogTest, AFlippedBitLosesOnlyAdjacentLinesAndYieldsNoFalseLine) {
   }
 }
 
-TEST_F(EndedLogTest, ARewriteKeepsTheLastLineOfEachJobAndLinesOfLaterVersions) {
+TEST_F(EndedLogTest, ARewriteOfTheLogKeepsTheLastLineOfEachJobAndLinesOfLaterVersions) {
   Append(Job("late", 30));
   Append(Job("a", 1));
   Append(Job("a", 20));
@@ -122,7 +122,7 @@ TEST_F(EndedLogTest, ARewriteKeepsTheLastLineOfEachJobAndLinesOfLaterVersions) {
   EXPECT_THAT(Bytes(), Not(HasSubstr("rubbish")));
 }
 
-TEST_F(EndedLogTest, ARewriteDropsJobsThatEndedBeforeTheCutoff) {
+TEST_F(EndedLogTest, ARewriteOfTheLogDropsJobsThatEndedBeforeTheCutoff) {
   Append(Job("old", 10));
   Append(Job("new", 20));
   ASSERT_TRUE(log_.Rewrite({}, FromMillis(20)).ok());

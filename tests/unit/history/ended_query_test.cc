@@ -40,7 +40,7 @@ TEST_F(EndedQueryTest, AQueryWithoutAFilterReturnsAllEndedJobs) {
   EXPECT_TRUE(found_.complete);
 }
 
-TEST_F(EndedQueryTest, ALimitStopsTheSearchAndReportsThatMoreExist) {
+TEST_F(EndedQueryTest, ASearchStopsAtItsLimitAndReportsThatMoreJobsExist) {
   EXPECT_THAT(Find({}, 2), ElementsAre("f", "e"));
   EXPECT_FALSE(found_.complete);
   EXPECT_EQ(Find({}, 6).size(), 6u);

@@ -71,7 +71,7 @@ TEST_F(EndedWritersTest, AnAppendReturnsUnavailableWhileAnotherWriterHoldsTheLog
   EXPECT_THAT(Ids(), ElementsAre("a", "b"));
 }
 
-TEST_F(EndedWritersTest, AWriterThatLocksAReplacedLogAppendsToTheNewLog) {
+TEST_F(EndedWritersTest, AnAppendWritesToTheNewLogIfTheOldLogIsReplacedBeforeTheLock) {
   ASSERT_TRUE(log_.Append(Job("a")).ok());
   before_lock = [this] { EXPECT_TRUE(log_.Rewrite({Job("folder")}, FromMillis(0)).ok()); };
   EXPECT_TRUE(log_.Append(Job("b")).ok());
@@ -91,7 +91,7 @@ TEST_F(EndedWritersTest, AWriterThatLocksAReplacedLogAppendsToTheNewLog) {
   _exit(0);
 }
 
-TEST_F(EndedWritersTest, TwentyAppendersAndARewriterLoseNoLine) {
+TEST_F(EndedWritersTest, NoLineIsLostDuringLogRewritesWhileTwentyProcessesAppend) {
   constexpr int kWriters = 20, kRewrites = 5;
   int go_on[2];
   ASSERT_EQ(pipe2(go_on, O_CLOEXEC), 0);

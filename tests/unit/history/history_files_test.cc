@@ -110,7 +110,7 @@ TEST_F(HistoryFilesTest, TheHistoryFileOfAnEndedJobIsRenamedToItsFinalJhistName)
   EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
-TEST_F(HistoryFilesTest, AJobWithoutAnInprogressFileAndWithADamagedJournalGetsItsHistoryAtTheEnd) {
+TEST_F(HistoryFilesTest, AnEndedJobGetsItsHistoryFilesEvenIfItsJournalIsDamaged) {
   const JobRecords records = MakeJob(history_);
   End(records);
   ASSERT_TRUE(WriteNewFile(JobFolder(records).journal(), "damaged", false).ok());
@@ -119,7 +119,7 @@ TEST_F(HistoryFilesTest, AJobWithoutAnInprogressFileAndWithADamagedJournalGetsIt
   EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
-TEST_F(HistoryFilesTest, TheHistoryOfARunningJobCannotBeFinished) {
+TEST_F(HistoryFilesTest, FinishHistoryFailsWhileTheJobHasNotEnded) {
   const JobRecords records = MakeJob(history_);
   const Status finished = FinishHistory(records);
   ASSERT_FALSE(finished.ok());

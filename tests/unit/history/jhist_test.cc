@@ -92,7 +92,7 @@ TEST(JhistTest, EachAttemptOfATaskHasAStartEventAndAFinishEventInOrder) {
                   Started(200, kSecond, "1-2"), Finished(300, kSecond, "SUCCEEDED", "NA"), Application(400, 1, 0)));
 }
 
-TEST(JhistTest, AnAttemptInTheSameExecutorHasItsStartEventAtTheRestart) {
+TEST(JhistTest, ARestartedAttemptInTheSameExecutorHasItsStartEventAtTheRestart) {
   RestartBegan began{.number = 1};
   began.renewed = {{kSecond, {"1-1"}}};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").End(100, kWorker, Exit3()).Decide(150, began).Running(),
@@ -100,7 +100,7 @@ TEST(JhistTest, AnAttemptInTheSameExecutorHasItsStartEventAtTheRestart) {
                           Finished(100, kWorker, "FAILED", "exit code 3, user_error"), Started(150, kSecond, "1-1")));
 }
 
-TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsConfirmedStartsAtItsRegistration) {
+TEST(JhistTest, TheStartEventOfAnAttemptIsAtItsRegistrationIfTheLaunchIsUnconfirmed) {
   EXPECT_THAT(Told()
                   .Decide(10, ContainerAssigned{kWorker, {"1-1"}, "node-1"})
                   .Decide(20, AttemptRegistered{kWorker, {}})

@@ -14,7 +14,7 @@ TEST(ClusterSpecTest, AClusterSpecIsWrittenInAFixedJsonFormAndReadBack) {
   EXPECT_EQ(*read, spec);
 }
 
-TEST(ClusterSpecTest, NamedPortsAreWrittenOnlyIfThereAreAny) {
+TEST(ClusterSpecTest, NamedPortsAppearInTheJsonOnlyIfThereAreAny) {
   const ClusterSpec spec = {
       {1}, {{"driver", {{"n", 1}}}, {"worker", {{"n", 2}}}}, {{{"driver", 0}, {{"control", 7}, {"data", 8}}}}};
   const std::string json = ToJson(spec);
@@ -23,7 +23,7 @@ TEST(ClusterSpecTest, NamedPortsAreWrittenOnlyIfThereAreAny) {
   EXPECT_EQ(*ClusterSpecFromJson(json), spec);
 }
 
-TEST(ClusterSpecTest, PublishedValuesAreWrittenOnlyIfThereAreAny) {
+TEST(ClusterSpecTest, PublishedValuesAppearInTheJsonOnlyIfThereAreAny) {
   const ClusterSpec spec = {{1}, {{"driver", {{"n", 1}}}}, {}, {{{"driver", 0}, {{"ADDRESS", "a \"b\""}}}}};
   const std::string json = ToJson(spec);
   EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"]},"values":{"driver:0":{"ADDRESS":"a \"b\""}}})");

@@ -45,7 +45,7 @@ TEST(FailureRulesTest, TheMessageQuotesTheMatchingLineBeforeTheMeaningOfTheRule)
   EXPECT_EQ(Classify(Exit(1, "  ECC 7\n"), {{Pattern("ECC", OutcomeClass::kInfra)}}).message, "ECC 7: as told");
 }
 
-TEST(FailureRulesTest, WithoutLogLinesTheMessageIsTheMeaningOfTheRule) {
+TEST(FailureRulesTest, TheMessageIsTheMeaningOfTheRuleIfThereAreNoLogLines) {
   EXPECT_EQ(Classify(Exit(124), {}).message, "the command timeout(1) ended the task at its limit");
 }
 
@@ -122,7 +122,7 @@ TEST(FailureRulesTest, AnExceptionThatPythonIgnoredIsTheCauseOnlyWithExitCode120
   EXPECT_EQ(Classify(Exit(3, ignored), {}).message, "");
 }
 
-TEST(FailureRulesTest, AnExceptionTakesTheMeaningOfItsDirectCauseNotOfAHandledException) {
+TEST(FailureRulesTest, AnExceptionIsExplainedByItsDirectCauseButNotByAHandledException) {
   const std::string cause = Traceback("OSError: [Errno 28] No space left on device"),
                     last = Traceback("RuntimeError: epoch 3");
   const std::string from = "\nThe above exception was the direct cause of the following exception:\n\n";
@@ -268,7 +268,7 @@ TEST(FailureRulesTest, SigkillIsClassifiedAsOomOnlyWithCgroupEvidence) {
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
 }
 
-TEST(FailureRulesTest, AfterSigkillSigtermOrSighupOnlyRulesOfTheJobMatchLogLines) {
+TEST(FailureRulesTest, OnlyRulesOfTheJobMatchLogLinesAfterSigkillSigtermOrSighup) {
   for (const int signal : {SIGKILL, SIGTERM, SIGHUP}) {
     Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, signal},
                          .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};

@@ -13,7 +13,7 @@ std::string FolderWith(const Settings& settings) {
   return parsed.ok() ? parsed->spec.history_folder : parsed.error().message;
 }
 
-TEST(HistoryFolderTest, TheHistoryFolderIsTheSubfolderIntermediateOfTheHistoryLocation) {
+TEST(HistoryFolderTest, TheHistoryFolderIsNamedIntermediateBelowTheHistoryLocation) {
   EXPECT_EQ(FolderWith({{"tony.history.location", "/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", " file:///shared/tony/ "}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "file:/shared/tony"}}), "/shared/tony/intermediate");
@@ -26,13 +26,13 @@ TEST(HistoryFolderTest, TonyHistoryIntermediateOverridesTonyHistoryLocation) {
             "/shared/running");
 }
 
-TEST(HistoryFolderTest, WithoutAHistoryLocationAJobHasNoHistoryFolder) {
+TEST(HistoryFolderTest, AJobHasNoHistoryFolderIfNoHistoryLocationIsConfigured) {
   EXPECT_EQ(FolderWith({}), "");
   EXPECT_EQ(FolderWith({{"tony.history.location", ""}}), "");
   EXPECT_EQ(FolderWith({{"tony.history.location", "/path/to/tony-history"}}), "") << "TonY's default";
 }
 
-TEST(HistoryFolderTest, WithoutYarnAnHdfsHistoryLocationIsIgnoredWithAWarning) {
+TEST(HistoryFolderTest, AnHdfsHistoryLocationIsIgnoredWithAWarningIfTheJobIsNotOnYarn) {
   const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
   EXPECT_EQ(FolderWith(settings), "");
   EXPECT_EQ(WarningsWith(settings),
@@ -40,7 +40,7 @@ TEST(HistoryFolderTest, WithoutYarnAnHdfsHistoryLocationIsIgnoredWithAWarning) {
             "files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
 }
 
-TEST(HistoryFolderTest, OnYarnTheHistoryFolderIsInHdfsUnlessItIsAFileUri) {
+TEST(HistoryFolderTest, TheHistoryFolderOfAYarnJobIsInHdfsUnlessTheLocationIsAFileUri) {
   const auto on_yarn = [](std::string_view key, const std::string& value) {
     return FolderWith({{"tony.scheduler", "yarn"}, {std::string(key), value}});
   };
@@ -61,7 +61,7 @@ TEST(HistoryFolderTest, HistoryKeysOfThePortalCauseNoWarning) {
             "");
 }
 
-TEST(HistoryFolderTest, AParsedJobKeepsTheConfiguredKeyWithItsValueAndSource) {
+TEST(HistoryFolderTest, AParsedJobListsTheHistoryKeyWithItsValueAndSource) {
   const auto parsed = ParseWith({{"tony.history.location", "/shared/tony"}});
   ASSERT_TRUE(parsed.ok());
   const auto found = std::ranges::find(parsed->configuration, "tony.history.location", &ConfiguredValue::key);

@@ -235,7 +235,7 @@ TEST(JobSpecJsonTest, AnEnvironmentVariableWithANonStringValueIsRejected) {
   EXPECT_EQ(ErrorOf(json::serialize(document)), "job spec: field execution_env.A: expected a string");
 }
 
-TEST(JobSpecJsonTest, AnInvalidSpecIsRefused) {
+TEST(JobSpecJsonTest, AnInvalidJobSpecIsRejectedWithTheReason) {
   EXPECT_TRUE(ErrorOf("").starts_with("job spec: not JSON: "));
   EXPECT_TRUE(ErrorOf("{\"schema\":1").starts_with("job spec: not JSON: "));
   EXPECT_EQ(ErrorOf("[1]"), "job spec: expected a JSON object");

@@ -32,7 +32,7 @@ TEST(JobSpecTest, TheFirstWorkerIsChiefUnlessThereIsARoleChief) {
   EXPECT_FALSE(spec.IsChief({"worker", 0}));
 }
 
-TEST(JobSpecTest, FrameworkAndCompletionNamesAreParsedBack) {
+TEST(JobSpecTest, FrameworkAndCompletionKindsAreParsedBackFromTheirNames) {
   for (const auto* name : {"standalone", "tensorflow", "pytorch", "jax", "staged"}) {
     ASSERT_TRUE(FromName<FrameworkKind>(name)) << name;
     EXPECT_EQ(ToString(*FromName<FrameworkKind>(name)), name);

@@ -37,7 +37,7 @@ JobStatus Ended() {
   return status;
 }
 
-TEST(JobStatusTest, AnEndedJobsJsonHasTheDocumentedForm) {
+TEST(JobStatusTest, TheJsonOfAnEndedJobHasTheDocumentedForm) {
   EXPECT_EQ(
       ToJson(Ended()),
       R"({"schema":1,"job":"local-1","name":"train","user":"ann","framework":"pytorch","state":"FAILED","seq":17,)"
@@ -94,7 +94,7 @@ TEST(JobStatusTest, RestartsSurviveARoundTripThroughJson) {
   EXPECT_EQ(ToJson(*read), text);
 }
 
-TEST(JobStatusTest, ToleratedFailuresAreWrittenOnlyIfThereAreAny) {
+TEST(JobStatusTest, ToleratedFailuresAppearInTheJsonOnlyIfTheJobHasAny) {
   JobStatus status = Ended();
   EXPECT_EQ(ToJson(status).find("tolerated_failures"), std::string::npos);
   status.tolerated_failures = 3;
@@ -126,7 +126,7 @@ TEST(JobStatusTest, AStatusOfTheFirstReleaseIsReadAsHavingNoRestarts) {
   EXPECT_EQ(ToJson(*read), ToJson(Ended()));
 }
 
-TEST(JobStatusTest, ARunningJobHasNoVerdictAndNoEnd) {
+TEST(JobStatusTest, TheStatusOfARunningJobHasNoVerdictAndNoEndTime) {
   JobStatus status = Ended();
   status.state = "RUNNING";
   status.verdict.reset();
@@ -197,7 +197,7 @@ TEST(InstantTextTest, OnlyUtcTimestampsWithMillisecondsAndRealDatesAreAccepted) 
   }
 }
 
-TEST(JobStatusTest, TagsAreWrittenOnlyIfThereAreAny) {
+TEST(JobStatusTest, TagsAppearInTheJsonOnlyIfTheJobHasAny) {
   JobStatus status = Ended();
   EXPECT_EQ(ToJson(status).find("\"tags\""), std::string::npos);
   status.tags = {"azkaban.flow.execid:17", "mine"};

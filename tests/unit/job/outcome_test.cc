@@ -29,7 +29,7 @@ constexpr ExitRow kContract[] = {
     {kQuota, "quota", true},
 };
 
-TEST(OutcomeTest, EveryClassHasTheDocumentedNameAndRetryability) {
+TEST(OutcomeTest, EveryOutcomeClassHasTheDocumentedNameAndRetryability) {
   for (const auto& row : kContract) {
     EXPECT_EQ(ToString(row.cls), row.name);
     EXPECT_EQ(FromName<OutcomeClass>(row.name), row.cls);
@@ -44,7 +44,7 @@ TEST(OutcomeTest, AnUnknownOutcomeClassNameIsRejected) {
   EXPECT_EQ(FromName<OutcomeClass>(""), std::nullopt);
 }
 
-TEST(OutcomeTest, TheExitStatusDecidesTheClass) {
+TEST(OutcomeTest, TheExitStatusDeterminesTheOutcomeClass) {
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 0}), kSuccess);
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 1}), kUserError);
   EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 126}), kUserConfig);
@@ -91,7 +91,7 @@ TEST(OutcomeJsonTest, ResourceUsageSurvivesARoundTripThroughJson) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
 }
 
-TEST(OutcomeJsonTest, TheFailedProcessAppearsInJsonAndTextOnlyIfTheOutcomeNamesOne) {
+TEST(OutcomeJsonTest, TheFailedProcessAppearsInJsonAndTextOnlyIfItIsKnown) {
   Outcome outcome = {kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
   EXPECT_EQ(ToJson(outcome).find("process"), std::string::npos);
   EXPECT_EQ(DescribeExit(outcome), "exit code 3");
@@ -110,7 +110,7 @@ TEST(OutcomeJsonTest, AParseErrorNamesAUsageFieldThatIsOutOfRange) {
   EXPECT_EQ(OutcomeFromJson(ToJson(outcome)).error().message.substr(0, 32), "outcome: field usage.gpu.percent");
 }
 
-TEST(OutcomeJsonTest, FieldsThatEarlierReleasesLackMayBeMissing) {
+TEST(OutcomeJsonTest, FieldsThatEarlierReleasesDidNotWriteMayBeMissing) {
   const auto read = OutcomeFromJson(R"({"class":"oom","message":"","stderr_tail":""})");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, Outcome{.cls = kOom});

@@ -33,7 +33,7 @@ TEST(OutputsParserTest, NanAndInfinityAreConvertedToStringsAndReported) {
   EXPECT_EQ(ParseOutputs(R"({"a":-Infinity})")->members[0].text, "-Infinity");
 }
 
-TEST(OutputsParserTest, AnInvalidMemberIsOmittedAndReportedByNameAndOtherMembersAreKept) {
+TEST(OutputsParserTest, OnlyTheInvalidMemberIsOmittedAndIsReportedByName) {
   const auto between = [](const std::string& bad) { return Read("{\"a\":1," + bad + ",\"z\":[]}"); };
   const std::string kept = "{\"a\":1,\"z\":[]}\n\"b\" is left out (line 1, offset ";
   EXPECT_EQ(between(R"("b":1e400)"), kept + "11: a number out of range)");

@@ -24,7 +24,7 @@ TEST(OutputsTest, TheLargestOutputsAreOmittedUntilTheOthersFitTheSizeLimit) {
                 {"largest", "the member takes 912 bytes, and all members together may take at most 100"}}));
 }
 
-TEST(OutputsTest, OutputsAreTakenFromTheChiefOrElseTheOnlyTrackedTask) {
+TEST(OutputsTest, OutputsAreTakenFromTheChiefOrElseFromTheOnlyTrackedTask) {
   const auto leaves = [](const std::vector<RoleSpec>& roles, const TaskId& task) {
     return IsOutputTask(JobSpec{.roles = roles}, task);
   };

@@ -51,7 +51,7 @@ TEST(TaskTextTest, MemoryUsageIsShownWithTheMemoryLimit) {
   EXPECT_EQ(MemoryOfLimit(Using({}), kGiga), "-");
 }
 
-TEST(TaskTextTest, AJobShowsTheSumOfItsRunningTasks) {
+TEST(TaskTextTest, TheUsageOfAJobIsTheSumOfItsRunningTasks) {
   JobStatus job;
   EXPECT_EQ(MemoryText(TotalUsage(job)), "-");
   const Usage usage = {.samples = 2, .memory_bytes = 5 * kMega, .most_memory_bytes = 9 * kMega, .millicores = 750};

@@ -8,14 +8,14 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-TEST(VariablesTest, AListSplitsAtCommasAndTheFirstEqualsSign) {
+TEST(VariablesTest, AVariableListIsSplitAtCommasAndEachItemAtItsFirstEqualsSign) {
   const auto parsed = ParseWith({{"tony.execution.envs", "A=1, B=x=y ,C=,"}, {"tony.containers.envs", "D=4"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(parsed->spec.execution_env, (Variables{{"A", "1"}, {"B", "x=y"}, {"C", ""}}));
   EXPECT_EQ(parsed->spec.container_env, (Variables{{"D", "4"}}));
 }
 
-TEST(VariablesTest, TheKeyOfASingleVariableAcceptsAnyValueAndOverridesTheList) {
+TEST(VariablesTest, TheKeyOfASingleVariableAcceptsAnyValueAndOverridesTheVariableList) {
   const auto parsed = ParseWith(
       {{"tony.execution.envs", "A=1,B=2"}, {"tony.execution.env.A", " x,y=z\n"}, {"tony.containers.env.P.Q", ""}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;

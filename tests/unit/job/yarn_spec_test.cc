@@ -62,7 +62,7 @@ TEST(YarnSpecTest, YarnKeysAreIgnoredForAJobOnAnotherScheduler) {
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
 }
 
-TEST(YarnSpecTest, RolePlacementAndGangHoldAreParsedAndValidated) {
+TEST(YarnSpecTest, RolePlacementAndTheHoldTimeoutOfAGangAreParsedAndValidated) {
   const auto parsed =
       ParseWith({{"tony.scheduler", "yarn"}, {"tony.worker.placement", "spread"}, {"tony.yarn.gang-hold", "0"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
@@ -104,7 +104,7 @@ TEST(YarnSpecTest, TheOnlyTaskOfAJobWithoutRolesRequestsTheCustomResourceTypesOf
   EXPECT_EQ(parsed->spec.roles.front().Key("resource.yarn.io/fpga"), "tony.am.resource.yarn.io/fpga");
 }
 
-TEST(YarnSpecTest, WithoutYarnCustomResourceTypesAreIgnoredWithAWarning) {
+TEST(YarnSpecTest, CustomResourceTypesAreIgnoredWithAWarningIfTheJobIsNotOnYarn) {
   const auto parsed = ParseWith({{"tony.worker.resource.disk", "4Gi"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_TRUE(parsed->spec.FindRole("worker")->resources.others.empty());

@@ -112,7 +112,7 @@ TEST_F(AmSupervisionTest, TheEpochIsWrittenToTheEpochFileBeforeTheAmStarts) {
   EXPECT_THAT(said_, ElementsAre("start"));
 }
 
-TEST_F(AmSupervisionTest, TheNextEpochIsOneAboveTheHigherOfEpochFileAndLease) {
+TEST_F(AmSupervisionTest, TheNextAmsEpochIsOneAboveTheHigherOfTheEpochFileAndTheLease) {
   Write("epoch", "3\n");
   ASSERT_TRUE(records_.WriteLease({.epoch = {7}, .am = {.own = Endpoint{"127.0.0.1", 1}}}).ok());
   Supervise().Begin();
@@ -122,7 +122,7 @@ TEST_F(AmSupervisionTest, TheNextEpochIsOneAboveTheHigherOfEpochFileAndLease) {
   EXPECT_EQ(EpochOfStart(1), "10");
 }
 
-TEST_F(AmSupervisionTest, TheAmInheritsTheSocketOfTheStatusPageAndGetsItsDescriptorNumber) {
+TEST_F(AmSupervisionTest, TheAmInheritsTheStatusPageSocketAndGetsTheDescriptorNumberInAVariable) {
   Supervise().Begin();
   const ProcessSpec& am = runner_->started.at(0);
   ASSERT_THAT(am.inherited, SizeIs(1));
@@ -150,7 +150,7 @@ TEST_F(AmSupervisionTest, CrashesThatAnEarlierKeeperRecordedAreCountedTowardsThe
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, SupervisionGivesUpAfter200KillsOfTheAmWithin5Minutes) {
+TEST_F(AmSupervisionTest, TheKeeperGivesUpRestartingTheAmAfter200KillsOfTheAmWithin5Minutes) {
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i)
     ASSERT_TRUE(RecordDeath(records_, {loop_.Now(), AmDeath::Kind::kKilled}).ok());
   Supervise().Begin();
@@ -174,7 +174,7 @@ TEST_F(AmSupervisionTest, AnAmProgramThatCannotBeStartedIsRecordedAsACrash) {
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n"));
 }
 
-TEST_F(AmSupervisionTest, AnUnreadableJournalIsReportedWithTheAmsMessage) {
+TEST_F(AmSupervisionTest, AnAmThatCannotReadItsJournalIsReportedWithTheErrorInTheAmsLog) {
   Write("am.log", "earlier\n12:00:00 error: journal: record 7 is damaged\n");
   Supervise().Begin();
   Exit({ExitKind::kExited, static_cast<int>(ErrorCode::kInvalid)});
@@ -197,7 +197,7 @@ TEST_F(AmSupervisionTest, PendingMessagesOfTheAmAreReadBeforeTheAmIsTreatedAsSil
   EXPECT_THAT(Content("am.deaths"), EndsWith(" killed\n")) << "had it been silent, this were a crash";
 }
 
-TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenWithoutItsEnvironmentMark) {
+TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenIfItsEnvironmentMarkIsMissing) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   options_.silence = Duration(0);
@@ -210,7 +210,7 @@ TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenWithoutItsEnvironmentMark) {
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n")) << "killed by the keeper, for its silence";
 }
 
-TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextAmStarts) {
+TEST_F(AmSupervisionTest, AnAmStartedByADeadKeeperWithoutARecordIsKilledBeforeTheNextAmStarts) {
   LivingProcess am(Mark());
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
@@ -218,7 +218,7 @@ TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextAmStar
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, ANewKeeperAdoptsALivingAmOnceTheAmSendsItsHello) {
+TEST_F(AmSupervisionTest, ANewKeeperTakesOverALivingAmOnceTheAmSendsAHelloWithTheCurrentEpoch) {
   Write("epoch", "4\n");
   LivingProcess am(Mark());
   Supervise().Begin();
@@ -231,7 +231,7 @@ TEST_F(AmSupervisionTest, ANewKeeperAdoptsALivingAmOnceTheAmSendsItsHello) {
   EXPECT_EQ(EpochOfStart(0), "5");
 }
 
-TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedForLackOfDescriptorsIsAdoptedAtItsNextHello) {
+TEST_F(AmSupervisionTest, AHelloThatFailsForLackOfDescriptorsSucceedsAtTheNextAttempt) {
   Write("epoch", "4\n");
   LivingProcess am("A=1");
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
@@ -245,7 +245,7 @@ TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedForLackOfDescriptorsIsAdoptedAt
   ASSERT_TRUE(WaitFor([&] { return runner_->started.size() == 1; })) << "its end was not seen";
 }
 
-TEST_F(AmSupervisionTest, AnAmThatEndsBeforeItsHelloIsReadIsReplaced) {
+TEST_F(AmSupervisionTest, AnAmThatExitsBeforeTheKeeperReadsItsHelloIsReplaced) {
   Write("epoch", "4\n");
   options_.adoption = Duration(1);
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
@@ -269,13 +269,13 @@ TEST_F(AmSupervisionTest, TheRetirementOfAnAmIsReportedOnceAfterTheAmHasExited) 
   EXPECT_THAT(said_, ElementsAre("start", "retired"));
 }
 
-TEST_F(AmSupervisionTest, RetirementIsReportedAtOnceIfThereIsNoAm) {
+TEST_F(AmSupervisionTest, TheRetirementOfTheAmIsReportedAtOnceIfNoAmRuns) {
   Supervise().Retire();
   ASSERT_TRUE(WaitFor([&] { return supervision_->Gone(); }));
   EXPECT_THAT(said_, ElementsAre("retired"));
 }
 
-TEST_F(AmSupervisionTest, RetiringAtOnceKillsTheAmAndReportsTheRetirementAfterItsDeath) {
+TEST_F(AmSupervisionTest, RetiringTheAmAtOnceKillsTheAmAndReportsTheRetirementAfterTheAmsDeath) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   Supervise().Begin();
@@ -288,7 +288,7 @@ TEST_F(AmSupervisionTest, RetiringAtOnceKillsTheAmAndReportsTheRetirementAfterIt
   EXPECT_EQ(said_[1], "retired");
 }
 
-TEST_F(AmSupervisionTest, RetirementWaitsUntilTheAmOfAnEarlierKeeperHasExited) {
+TEST_F(AmSupervisionTest, TheRetirementIsReportedOnlyAfterTheAmOfAnEarlierKeeperHasExited) {
   LivingProcess am(Mark());
   Supervise().Retire();
   Settle();
@@ -306,7 +306,7 @@ using std::chrono_literals::operator""min;
 
 const Instant kNow = FromMillis(1795253415000);
 
-TEST(DeathBudgetTest, RestartsOfTheAmWaitLongerAfterEachCrashAndEndAtTheFifthCrash) {
+TEST(DeathBudgetTest, EachCrashLengthensTheDelayBeforeTheAmsRestartAndTheFifthCrashEndsRestarts) {
   DeathBudget budget;
   EXPECT_EQ(budget.Died({kNow}), 0ms);
   EXPECT_EQ(budget.Died({kNow + 1min}), 100ms);
@@ -315,7 +315,7 @@ TEST(DeathBudgetTest, RestartsOfTheAmWaitLongerAfterEachCrashAndEndAtTheFifthCra
   EXPECT_EQ(budget.Died({kNow + 5min}), std::nullopt);
 }
 
-TEST(DeathBudgetTest, AHundredCrashesTwoMinutesApartAreAllowed) {
+TEST(DeathBudgetTest, TheAmIsRestartedAfterEachOfAHundredCrashesTwoMinutesApart) {
   DeathBudget budget;
   Instant now = kNow;
   for (int i = 0; i < 100; ++i) {
@@ -324,14 +324,14 @@ TEST(DeathBudgetTest, AHundredCrashesTwoMinutesApartAreAllowed) {
   }
 }
 
-TEST(DeathBudgetTest, KillsAreCountedSeparatelyFromCrashesUpToALimitOf200) {
+TEST(DeathBudgetTest, KillsOfTheAmHaveALimitOf200ThatIsSeparateFromTheLimitOfCrashes) {
   DeathBudget budget;
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i) EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), 0ms);
   EXPECT_EQ(budget.Died({kNow}), 0ms) << "the first crash";
   EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), std::nullopt);
 }
 
-TEST(DeathBudgetTest, CrashesAreForgottenAfterTheClockWasSetBack) {
+TEST(DeathBudgetTest, CrashesWithTimesInTheFutureAreForgottenAfterTheClockWasSetBack) {
   DeathBudget budget;
   for (int i = 0; i < 3; ++i) EXPECT_NE(budget.Died({kNow + 1000min}), std::nullopt);
   EXPECT_EQ(budget.Died({kNow}), 0ms);

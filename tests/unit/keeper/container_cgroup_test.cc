@@ -47,7 +47,7 @@ TEST_F(ContainerCgroupTest, NoParentCgroupIsFoundOnASystemWithoutCgroups) {
   EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "none: this system has no cgroups");
 }
 
-TEST_F(ContainerCgroupTest, AParentCgroupWithoutMemoryLimitsIsNamedInTheError) {
+TEST_F(ContainerCgroupTest, ACgroupWhoseChildrenCannotGetMemoryLimitsIsNamedInTheError) {
   Write("proc/self/cgroup", "0::/user.slice/x\n");
   Write("sys/fs/cgroup/user.slice/x/cgroup.procs");
   Write("sys/fs/cgroup/cgroup.procs");
@@ -57,7 +57,7 @@ TEST_F(ContainerCgroupTest, AParentCgroupWithoutMemoryLimitsIsNamedInTheError) {
 }
 
 // A folder with the trial's name stands for a cgroup that gets its files from the kernel.
-TEST_F(ContainerCgroupTest, ContainerCgroupsAreMadeInTheNearestAncestorThatDelegatesMemory) {
+TEST_F(ContainerCgroupTest, ContainerCgroupsAreMadeInTheNearestAncestorCgroupThatDelegatesMemoryLimits) {
   const std::string trial = StrCat("tony-trial-", getpid());
   Write("proc/self/cgroup", "0::/user.slice/app.slice/x.scope\n");
   Write("sys/fs/cgroup/user.slice/app.slice/x.scope/cgroup.procs");
@@ -69,7 +69,7 @@ TEST_F(ContainerCgroupTest, ContainerCgroupsAreMadeInTheNearestAncestorThatDeleg
   EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "by cgroup v2 below " + place.folder.string());
 }
 
-TEST_F(ContainerCgroupTest, CgroupV1NeverPutsContainersAboveTheKeepersOwnCgroup) {
+TEST_F(ContainerCgroupTest, ContainerCgroupsOfV1AreNeverMadeAboveTheKeepersOwnCgroup) {
   const std::string trial = StrCat("tony-trial-", getpid());
   Write("proc/self/cgroup", "4:memory:/docker/7\n0::/\n");
   Write("sys/fs/cgroup/memory/docker/7/cgroup.procs");
@@ -86,7 +86,7 @@ TEST_F(ContainerCgroupTest, TheCgroupNameContainsJobAndContainer) {
   EXPECT_EQ(CgroupFolder({CgroupVersion::kTwo, "/cg"}, {"local-1"}, {"1-2"}), "/cg/tony-local-1-1-2");
 }
 
-TEST_F(ContainerCgroupTest, CgroupV2LimitsMemoryAndSwapAndWeighsTheCpus) {
+TEST_F(ContainerCgroupTest, MakingACgroupV2SetsTheMemoryLimitAndZeroSwapAndTheCpuWeight) {
   for (const char* name : {"c/memory.max", "c/memory.swap.max", "c/cpu.weight", "c/cgroup.procs"}) Write(name);
   ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
   EXPECT_EQ(Content("c/memory.max"), "314572800");
@@ -101,7 +101,7 @@ TEST_F(ContainerCgroupTest, CgroupFilesThatTheKernelLacksAreNotWritten) {
   EXPECT_EQ(Content("c/cpu.weight"), "none");
 }
 
-TEST_F(ContainerCgroupTest, CgroupV1LimitsMemoryWithAndWithoutSwap) {
+TEST_F(ContainerCgroupTest, MakingACgroupV1SetsTheSameLimitForMemoryAndForMemoryPlusSwap) {
   for (const char* name : {"c/memory.limit_in_bytes", "c/memory.memsw.limit_in_bytes", "c/cgroup.procs"}) Write(name);
   ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
   EXPECT_EQ(Content("c/memory.limit_in_bytes"), "314572800");
@@ -113,7 +113,7 @@ TEST_F(ContainerCgroupTest, MakingACgroupOutsideOfCgroupfsFailsAndNamesTheMissin
   EXPECT_FALSE(MakeCgroup(In("no/such"), {}).ok());
 }
 
-TEST_F(ContainerCgroupTest, ProcessesOfACgroupAndOfAllCgroupsBelowAreListed) {
+TEST_F(ContainerCgroupTest, TheProcessListOfACgroupIncludesAllCgroupsBelow) {
   EXPECT_THAT(ProcessesInCgroup(In("c")), IsEmpty());
   Write("c/cgroup.procs", "12\n13\n");
   Write("c/made/by/user/cgroup.procs", "14\n");
@@ -130,7 +130,7 @@ TEST_F(ContainerCgroupTest, RemovingACgroupRemovesItsChildrenFirst) {
   EXPECT_THAT(RemoveCgroup(In("c")).error().message, HasSubstr("remove " + In("c").string()));
 }
 
-TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsOlderThanTheAgeLimitAreRemoved) {
+TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsAboveAnAgeLimitAreRemoved) {
   for (const char* name : {"p/tony-job-1-1", "p/tony-job-1-2", "p/system.slice"}) fs::create_directories(In(name));
   Write("p/tony-job-1-2/busy");
   const CgroupPlace place{CgroupVersion::kTwo, In("p")};
@@ -141,7 +141,7 @@ TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsOlderThanTheAgeLimitAreRemoved) 
   EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
 }
 
-TEST_F(ContainerCgroupTest, OomKillsOfACgroupV2TreeAreReadAtTheRootOrElseBelow) {
+TEST_F(ContainerCgroupTest, OomKillsOfACgroupV2TreeAreReadBelowTheRootIfTheRootCountsNone) {
   Write("c/memory.max", "67108864\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
   Write("c/memory.events", "oom 3\noom_kill 3\noom_group_kill 0\n");
@@ -151,13 +151,13 @@ TEST_F(ContainerCgroupTest, OomKillsOfACgroupV2TreeAreReadAtTheRootOrElseBelow) 
   EXPECT_EQ(OomKillsOfTree(In("c")), 2) << "memory_localevents";
 }
 
-TEST_F(ContainerCgroupTest, OomKillsOfACgroupV1TreeAreTheSumOverAllItsCgroups) {
+TEST_F(ContainerCgroupTest, OomKillsOfACgroupV1TreeAreTheSumOverAllCgroupsOfTheTree) {
   Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
   Write("c/made/by/user/memory.oom_control", "oom_kill 2\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 3);
 }
 
-TEST_F(ContainerCgroupTest, FailcntAboveZeroIsCountedAsOneOomKillIfTheKernelDoesNotCountOomKills) {
+TEST_F(ContainerCgroupTest, AFailcntAboveZeroIsCountedAsOneOomKillIfTheKernelDoesNotCountOomKills) {
   Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
   Write("c/memory.failcnt", "0\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
@@ -168,7 +168,7 @@ TEST_F(ContainerCgroupTest, FailcntAboveZeroIsCountedAsOneOomKillIfTheKernelDoes
   EXPECT_EQ(OomKillsOfTree(In("no/such")), 0);
 }
 
-TEST(CgroupLookTest, TestsAndProgramsFindTheSameCgroups) {
+TEST(CgroupLookTest, TestsFindTheSameUsableCgroupsAsTheKeeper) {
   const CgroupLook look = LookForCgroups();
   EXPECT_EQ(FindCgroupPlace().ok(), !look.limits.empty());
   EXPECT_EQ(FindPlaceWithoutLimits().ok(), look.unified);
@@ -208,7 +208,7 @@ TEST_F(RealCgroupTest, AProcessThatEntersACgroupIsListedUntilTheProcessEnds_Need
   EXPECT_TRUE(RemoveCgroup(cgroup_).ok());
 }
 
-TEST_F(RealCgroupTest, AnOomKillIsCounted_NeedsWritableCgroup) {
+TEST_F(RealCgroupTest, AnOomKillByTheKernelIsCountedInTheRealCgroup_NeedsWritableCgroup) {
   const auto procs = Must(MakeCgroup(cgroup_, {64, 1, 0}));
   EXPECT_EQ(OomKillsOfTree(cgroup_), 0);
   const pid_t child = fork();
@@ -220,7 +220,7 @@ TEST_F(RealCgroupTest, AnOomKillIsCounted_NeedsWritableCgroup) {
   EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
-TEST_F(RealCgroupTest, TheThreadThatSpeedsUpCgroupMovesStopsOnRequest_NeedsWritableCgroup) {
+TEST_F(RealCgroupTest, TheThreadThatSpeedsUpMovesIntoCgroupsCanBeStopped_NeedsWritableCgroup) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
@@ -259,7 +259,7 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
   fs::path cgroup_;
 };
 
-TEST_P(KillCgroupTest, KillingTheCgroupEndsADaemonThatIsHardToKill_NeedsWritableCgroup) {
+TEST_P(KillCgroupTest, KillingACgroupEndsDaemonsThatReforkOrIgnoreSignals_NeedsWritableCgroup) {
   StartDaemon();
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (KillCgroup(cgroup_) && std::chrono::steady_clock::now() < limit) usleep(1000);
@@ -278,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, KillCgroupTest,
                                   RoughName(std::get<1>(test.param));
                          });
 
-TEST_F(ContainerCgroupTest, AParentCgroupWithoutLimitsIsFoundIfTheMemoryControllerIsMissing) {
+TEST_F(ContainerCgroupTest, ACgroupForContainersWithoutLimitsIsFoundIfTheV2MemoryControllerIsMissing) {
   Write("proc/self/cgroup", "4:memory:/user\n0::/user.slice/x\n");
   Write("sys/fs/cgroup/memory/user/tasks");
   Write("sys/fs/cgroup/unified/user.slice/x/cgroup.procs");
@@ -291,7 +291,7 @@ TEST_F(ContainerCgroupTest, AParentCgroupWithoutLimitsIsFoundIfTheMemoryControll
   EXPECT_FALSE(place.limits);
 }
 
-TEST_F(ContainerCgroupTest, APopulatedCgroupIsKilledByAWriteToItsCgroupKillFile) {
+TEST_F(ContainerCgroupTest, KillingAPopulatedCgroupWritesToTheCgroupKillFile) {
   for (const char* name : {"c/cgroup.kill", "c/cgroup.procs"}) Write(name);
   Write("c/cgroup.events", "populated 0\nfrozen 0\n");
   EXPECT_FALSE(KillCgroup(In("c")));

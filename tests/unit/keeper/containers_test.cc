@@ -61,7 +61,7 @@ TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedForLackOfDescriptorsAreNotTre
   EXPECT_EQ(AdoptedWith(10), 3u);
 }
 
-TEST_F(ContainersTest, AnExecutorFoundOnlyByItsEnvironmentMarkIsNotTreatedAsExited) {
+TEST_F(ContainersTest, AnExecutorWithoutARecordedPidIsNotTreatedAsExitedForLackOfDescriptors) {
   const LivingProcess recorded("A=1");
   const LivingProcess marked(StrCat(kContainerMark, "=", ContainerMark(job_.job(), {"1-2"})));
   Record({"1-1"}, recorded.pid());
@@ -71,7 +71,7 @@ TEST_F(ContainersTest, AnExecutorFoundOnlyByItsEnvironmentMarkIsNotTreatedAsExit
 }
 
 // With no free descriptor the keeper cannot list processes, and with one it can list them and not check them.
-TEST_F(ContainersTest, AnExecutorThatCannotBeCheckedForLackOfDescriptorsIsNotStoppedAsIdle) {
+TEST_F(ContainersTest, AnExecutorWhoseTaskCannotBeCheckedForLackOfDescriptorsIsNotStoppedAsIdle) {
   for (const size_t files : {0, 1}) {
     const pid_t child = fork();
     if (child == 0) {
@@ -99,7 +99,7 @@ TEST_F(ContainersTest, AnExecutorThatCannotBeCheckedForLackOfDescriptorsIsNotSto
 }
 
 // The folder stands for a cgroup v2, because a test cannot write these files in a real one.
-TEST_F(ContainersTest, AnExecutorThatDiedInACgroupWithOomKillsIsReportedAsOutOfMemory) {
+TEST_F(ContainersTest, AnExecutorThatDiedUnseenIsReportedAsOutOfMemoryIfItsCgroupCountedOomKills) {
   const auto cgroup = temp_.path() / "cgroup";
   std::filesystem::create_directories(cgroup / "made");
   std::ofstream(cgroup / "memory.peak") << (64 << 20) << "\n";
@@ -123,7 +123,7 @@ TEST_F(ContainersTest, AnExecutorThatDiedInACgroupWithOomKillsIsReportedAsOutOfM
   EXPECT_EQ(end_with("oom 2\noom_kill 0\n"), "");
 }
 
-TEST_F(ContainersTest, TheNextKeeperAdoptsNoExecutorThatHasExited) {
+TEST_F(ContainersTest, TheNextKeeperDoesNotTakeOverAnExecutorThatHasExited) {
   Record({"1-1"}, 0);
   EXPECT_EQ(AdoptedWith(10), 0u);
 }
@@ -145,7 +145,7 @@ class ContainerRecordsTest : public ::testing::Test {
   const ContainerRecords records_{LocalJobRecords(temp_.path())};
 };
 
-TEST_F(ContainerRecordsTest, LaunchStartAndExitOfAContainerAreEachRecorded) {
+TEST_F(ContainerRecordsTest, TheLaunchTheStartAndTheExitOfAContainerAreRecorded) {
   ASSERT_TRUE(records_.Launching({"1-1"}, {}, "").ok());
   EXPECT_EQ(Read("1-1").pid, 0);
   EXPECT_FALSE(Read("1-1").exited);
@@ -160,7 +160,7 @@ TEST_F(ContainerRecordsTest, LaunchStartAndExitOfAContainerAreEachRecorded) {
   EXPECT_EQ(Read("1-1").exited->error, "");
 }
 
-TEST_F(ContainerRecordsTest, ExitsWithACodeAnErrorOrAnUnknownStatusAreReadBackFromTheRecord) {
+TEST_F(ContainerRecordsTest, ContainerExitsWithACodeAnErrorOrAnUnknownStatusAreReadBackFromTheirRecords) {
   const ExitStatus three{ExitStatus::Kind::kExited, 3};
   ASSERT_TRUE(records_.Exited({{"1-1"}, three, ""}).ok());
   ASSERT_TRUE(records_.Exited({{"1-2"}, std::nullopt, "start /x y: no\nsuch file"}).ok());
@@ -184,7 +184,7 @@ TEST_F(ContainerRecordsTest, GpusAndCgroupAreRecordedAtLaunch) {
   EXPECT_EQ(Read("1-2").cgroup, "");
 }
 
-TEST_F(ContainerRecordsTest, IncompleteAndUnknownRecordLinesAreIgnored) {
+TEST_F(ContainerRecordsTest, IncompleteAndUnknownLinesOfAContainerRecordAreIgnored) {
   std::ofstream(temp_.path() / "containers/1-1") << "launching\nstarted 4711 12345\nexited 0 ";
   std::ofstream(temp_.path() / "containers/1-2") << "launching\nstarted 47";
   std::ofstream(temp_.path() / "containers/1-3") << "\n\nx y\nexited x y\n";
@@ -196,7 +196,7 @@ TEST_F(ContainerRecordsTest, IncompleteAndUnknownRecordLinesAreIgnored) {
   EXPECT_EQ(records_.ReadAll()->size(), 3u);
 }
 
-TEST_F(ContainerRecordsTest, AMissingFolderHoldsNoRecords) {
+TEST_F(ContainerRecordsTest, AMissingFolderOfContainerRecordsIsReadAsEmpty) {
   EXPECT_TRUE(ContainerRecords(LocalJobRecords(temp_.path() / "missing")).ReadAll()->empty());
 }
 
@@ -219,7 +219,7 @@ TEST(GpusTest, NoGpusArePickedIfTooFewAreFree) {
   EXPECT_EQ(PickGpus({}, {}, 1), std::nullopt);
 }
 
-TEST(GpusTest, TheEnvironmentNumbersGpusInPciBusOrder) {
+TEST(GpusTest, TheEnvironmentOfAContainerListsItsGpusAndSetsThePciBusOrder) {
   EXPECT_THAT(GpuEnvironment({1, 3}, true),
               ElementsAre("CUDA_VISIBLE_DEVICES=1,3", "NVIDIA_VISIBLE_DEVICES=1,3", "CUDA_DEVICE_ORDER=PCI_BUS_ID"));
 }
@@ -259,7 +259,7 @@ class Child {
   pid_t pid_ = 0;
 };
 
-TEST(LogWritersTest, AProcessWhoseStdoutOrStderrIsALogIsALogWriter) {
+TEST(LogWritersTest, AProcessWithALogOpenForWritingAsStdoutOrStderrIsALogWriter) {
   const TempFolder temp;
   EXPECT_TRUE(WritesBelow(Child(temp.path() / "stdout", O_WRONLY | O_APPEND, STDOUT_FILENO).pid(), temp.path()));
   EXPECT_TRUE(WritesBelow(Child(temp.path() / "stderr", O_RDWR, STDERR_FILENO).pid(), temp.path()));
@@ -293,7 +293,7 @@ SweepScope Scope(std::set<ContainerId> live, std::set<pid_t> own) {
   return {{"job"}, kKeeper, std::move(live), [own = std::move(own)](pid_t pid) { return own.contains(pid); }};
 }
 
-TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreSelectedForKillingUnderAnyParent) {
+TEST(SweepTest, ProcessesMarkedForAnEndedContainerAreSelectedForKillingWhateverTheirParent) {
   const auto victims =
       FindLeftovers({Marked(200, 1, "1-1"), Marked(201, kKeeper, "1-1"), Marked(202, 1, "1-2")}, Scope({{"1-2"}}, {}));
   EXPECT_THAT(victims.pids, UnorderedElementsAre(200, 201));
@@ -301,26 +301,26 @@ TEST(SweepTest, MarkedProcessesOfAnEndedContainerAreSelectedForKillingUnderAnyPa
   EXPECT_FALSE(victims.MayBeOf({"1-2"}));
 }
 
-TEST(SweepTest, LiveExecutorsAndTheAmAreSpared) {
+TEST(SweepTest, LiveExecutorsTheirChildrenAndTheAmAreNotSelectedForKilling) {
   const auto victims = FindLeftovers(
       {Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, kKeeper, "1-1"), Bare(201, 200), Bare(1, 0), Bare(2, 1)},
       Scope({{"1-1"}}, {150, 200}));
   EXPECT_THAT(victims.pids, IsEmpty());
 }
 
-TEST(SweepTest, UnmarkedOrphansAndTheirDescendantsAreSelectedForKilling) {
+TEST(SweepTest, UnmarkedOrphansOfTheKeeperAndTheirDescendantsAreSelectedForKilling) {
   const auto victims =
       FindLeftovers({Bare(kKeeper, 1), Bare(300, kKeeper), Bare(301, 300), Bare(302, 301)}, Scope({}, {}));
   EXPECT_THAT(victims.pids, UnorderedElementsAre(300, 301, 302));
   EXPECT_TRUE(victims.MayBeOf({"1-1"})) << "whose they are is not known";
 }
 
-TEST(SweepTest, OrphanOfALiveContainerIsSpared) {
+TEST(SweepTest, AnOrphanMarkedForALiveContainerIsNotSelectedForKilling) {
   const auto victims = FindLeftovers({Marked(300, kKeeper, "1-2"), Marked(301, kKeeper, "1-1")}, Scope({{"1-2"}}, {}));
   EXPECT_THAT(victims.pids, ElementsAre(301));
 }
 
-TEST(SweepTest, UnmarkedLogWritersNotBelowALiveExecutorAreSelectedForKilling) {
+TEST(SweepTest, UnmarkedLogWritersAreSelectedForKillingUnlessTheyDescendFromALiveExecutor) {
   SweepScope scope = Scope({{"1-1"}}, {});
   scope.live_executors = {200};
   const std::vector<ProcessEntry> processes = {Marked(200, 1, "1-1"), Bare(201, 200), Bare(202, 201),  Bare(300, 1),
@@ -333,7 +333,7 @@ TEST(SweepTest, UnmarkedLogWritersNotBelowALiveExecutorAreSelectedForKilling) {
   EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
 }
 
-TEST(SweepTest, LeftoverProcessesOfAContainerDelayOnlyTheEndOfThatContainer) {
+TEST(SweepTest, ALeftoverProcessOfAKnownContainerDelaysOnlyTheEndOfThatContainer) {
   Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
   EXPECT_TRUE(victims.Empty());
   victims.containers.insert({"1-1"});
@@ -345,7 +345,7 @@ TEST(SweepTest, LeftoverProcessesOfAContainerDelayOnlyTheEndOfThatContainer) {
 }
 
 // The parent of process 202 ended between two lines of the process list, so 202 may be below a live executor.
-TEST(SweepTest, ALogWriterWhoseParentIsMissingInTheProcessListIsSpared) {
+TEST(SweepTest, ALogWriterWhoseParentIsMissingInTheProcessListIsNotSelectedForKilling) {
   SweepScope scope = Scope({{"1-1"}}, {});
   scope.live_executors = {200};
   scope.writes_logs = [](pid_t pid) { return pid == 202; };
@@ -359,13 +359,13 @@ TEST(SweepTest, ProcessesOfOtherJobsAreNeverSelectedForKilling) {
   EXPECT_THAT(FindAllOfJob({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "", "jo")}, Scope({}, {})), IsEmpty());
 }
 
-TEST(SweepTest, TheKeeperIsNeverSelectedForKillingEvenIfMarked) {
+TEST(SweepTest, TheKeeperIsNeverSelectedForKillingEvenIfItsEnvironmentHasAContainerMark) {
   ProcessEntry keeper = Marked(kKeeper, 1, "1-1");
   EXPECT_THAT(FindLeftovers({keeper}, Scope({}, {})).pids, IsEmpty());
   EXPECT_THAT(FindAllOfJob({keeper}, Scope({}, {})), IsEmpty());
 }
 
-TEST(SweepTest, AllProcessesOfAnEndedJobAreFoundByMarkAndByDescent) {
+TEST(SweepTest, AllProcessesOfAnEndedJobAreFoundByEnvironmentMarkOrByDescent) {
   EXPECT_THAT(FindAllOfJob({Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, 1, "1-1"), Bare(300, kKeeper),
                             Bare(301, 300), Bare(400, 1)},
                            Scope({}, {})),

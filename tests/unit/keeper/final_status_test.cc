@@ -61,7 +61,7 @@ TEST_F(FinalStatusTest, TheFinalStatusOfAJobWithoutAStatusIsMadeFromTheJobsSpec)
   EXPECT_EQ(status.tasks[1].state, "done");
 }
 
-TEST_F(FinalStatusTest, TheFinalStatusFailsTheActiveTasksAndKeepsTheEndedTasksOfTheLastStatus) {
+TEST_F(FinalStatusTest, TheFinalStatusShowsActiveTasksAsFailedAndEndedTasksUnchanged) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -82,7 +82,7 @@ TEST_F(FinalStatusTest, TheFinalStatusFailsTheActiveTasksAndKeepsTheEndedTasksOf
   EXPECT_TRUE(status.tasks[1].outcome->Succeeded());
 }
 
-TEST_F(FinalStatusTest, AnOutcomeSavedByAnExecutorIsInTheDegradedAndInTheFinalStatus) {
+TEST_F(FinalStatusTest, TheDegradedAndTheFinalStatusContainOutcomesThatExecutorsSaved) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -108,7 +108,7 @@ TEST_F(FinalStatusTest, AnOutcomeSavedByAnExecutorIsInTheDegradedAndInTheFinalSt
   EXPECT_EQ(ended.tasks[1].outcome->cls, OutcomeClass::kNodeLost);
 }
 
-TEST_F(FinalStatusTest, AttemptsMissingInTheStatusAreFoundByTheirLogFolders) {
+TEST_F(FinalStatusTest, AttemptsMissingInTheLastStatusAreAddedFromTheirLogFolders) {
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 1}, 2}).logs);
   ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 1}, 2}).WriteOutcome({}).ok());
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs);
@@ -118,7 +118,7 @@ TEST_F(FinalStatusTest, AttemptsMissingInTheStatusAreFoundByTheirLogFolders) {
   EXPECT_EQ(status.tasks[1].attempt_state, "succeeded");
 }
 
-TEST_F(FinalStatusTest, AnExistingVerdictIsNotReplacedByAnInfraFailure) {
+TEST_F(FinalStatusTest, AVerdictInTheLastStatusIsNotReplacedByAnInfraFailure) {
   JobStatus last;
   last.job = records_.job();
   last.state = "SUCCEEDED";
@@ -127,7 +127,7 @@ TEST_F(FinalStatusTest, AnExistingVerdictIsNotReplacedByAnInfraFailure) {
   EXPECT_EQ(EndedStatus(records_, InfraVerdict(records_, "why"), now_)->state, "SUCCEEDED");
 }
 
-TEST_F(FinalStatusTest, DamagedSpecAndStatusDoNotPreventAFinalStatus) {
+TEST_F(FinalStatusTest, AFinalStatusIsMadeEvenIfSpecAndStatusAreDamaged) {
   std::ofstream(records_.place() / "spec.json") << "{";
   std::ofstream(records_.place() / "status.json") << "{";
   const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "why"), now_));
@@ -152,7 +152,7 @@ class LostJobTest : public ::testing::Test {
   JobRecords records_ = LocalJobRecords("");
 };
 
-TEST_F(LostJobTest, AJobStartedInTheCurrentBootOfTheMachineIsNotLost) {
+TEST_F(LostJobTest, AJobStartedSinceTheMachinesLastBootIsNotLost) {
   EXPECT_FALSE(IsLost(records_));
   ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
   EXPECT_FALSE(IsLost(records_));
@@ -160,7 +160,7 @@ TEST_F(LostJobTest, AJobStartedInTheCurrentBootOfTheMachineIsNotLost) {
   EXPECT_FALSE(records_.ReadStatus()->has_value());
 }
 
-TEST_F(LostJobTest, AJobStartedInAnEarlierBootOfTheMachineIsLost) {
+TEST_F(LostJobTest, AJobStartedBeforeTheMachinesLastBootIsLost) {
   Restart();
   ASSERT_TRUE(IsLost(records_));
   const auto status = Must(LostStatus(records_));
@@ -172,14 +172,14 @@ TEST_F(LostJobTest, AJobStartedInAnEarlierBootOfTheMachineIsLost) {
   EXPECT_FALSE(records_.ReadStatus()->has_value()) << "nothing is written";
 }
 
-TEST_F(LostJobTest, TheFinalStatusOfALostJobIsWritten) {
+TEST_F(LostJobTest, FinalizingALostJobWritesItsFinalStatus) {
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());
   EXPECT_EQ((*records_.ReadStatus())->state, "FAILED");
   EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
 
-TEST_F(LostJobTest, TheHistoryOfALostJobIsFinishedForTonysPortal) {
+TEST_F(LostJobTest, FinalizingALostJobEndsItsHistoryAsFailedForThePortal) {
   ASSERT_TRUE(BeginHistory(records_).ok());
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());
@@ -212,7 +212,7 @@ class OlderFolderTest : public LostJobTest {
   }
 };
 
-TEST_F(OlderFolderTest, AJobWithoutARecordedBootIsNotLost) {
+TEST_F(OlderFolderTest, AJobFolderWithoutARecordedBootIdIsNotTreatedAsLost) {
   Edit(StrCat("\"boot\":\"", BootId(), "\""), "\"later\":1");
   ASSERT_TRUE(records_.ReadSubmission().ok());
   EXPECT_FALSE(IsLost(records_));
@@ -225,7 +225,7 @@ TEST_F(OlderFolderTest, TheBootIdOfTheSubmissionIsComparedUntilAKeeperRecordsABo
   EXPECT_FALSE(IsLost(records_)) << "a keeper of this boot has it";
 }
 
-TEST_F(OlderFolderTest, AJobOfAnotherMachineIsNotLost) {
+TEST_F(OlderFolderTest, AJobOfAnotherMachineIsNotTreatedAsLost) {
   Edit(StrCat("\"host\":\"", HostName(), "\""), "\"host\":\"elsewhere\"");
   Restart();
   EXPECT_FALSE(IsLost(records_));
@@ -245,7 +245,7 @@ class UnwrittenEndTest : public testing::Test {
   const TempFolder ledger_{MemoryFolder()};
 };
 
-TEST_F(UnwrittenEndTest, AFinalStatusSavedBesideTheLedgerIsFoundOnlyUnderItsOwnJobId) {
+TEST_F(UnwrittenEndTest, AFinalStatusSavedInTheLedgerFolderIsFoundOnlyUnderItsOwnJobId) {
   ASSERT_TRUE(KeepUnwrittenEnd(ledger_.path(), Killed("local-1")).ok());
   const auto found = FindUnwrittenEnd(ledger_.path(), {"local-1"});
   ASSERT_TRUE(found);

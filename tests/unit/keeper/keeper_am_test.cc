@@ -20,17 +20,17 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 const TestRow kAms[] = {
-    {"TheAmStartsWithTheEnvironmentOfTheJobAndWithItsEpoch",
+    {"TheAmStartsWithTheJobsEnvironmentAndWithItsEpochAsAnArgument",
      {{"master env|sort; pwd; echo $# $1 $2; >$1/ams; exec sleep 1000 | keeper | file ams", ""},
       {"says am.log FROM=job | says am.log TONY_JOB_ID=# | says am.log \n@\n | says am.log 2 @ 1\n",
        "yes | yes | yes | yes"}}},
-    {"AKilledAmIsRestartedUnderTheNextEpochAndContainersRunOn",
+    {"AKilledAmIsRestartedUnderTheNextEpochAndContainersKeepRunning",
      {{"begin | launch 1-1 sleep 1000 | launch 1-2 exit 4 | started 1-1 | end 1-2", "code 4"},
       {"kill-am | ams 1,2 | text epoch | am 2 | running", "2, | runs 1-1"},
       {"end 1-2 | keeper-lives", "code 4 | yes"}}},  // the new AM receives all ends
-    {"AJobOfAnEarlierBootFailsAsNodeLostWithoutStartingAnAm",
+    {"AJobStartedBeforeTheLastBootFailsAsNodeLostWithoutStartingAnAm",
      {{"boot another | keeper | ended | text ams | verdict", "yes | nothing | ^FAILED node_lost"}}},
-    {"AnAmThatSendsNoRenewalsIsReplaced", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
+    {"AnAmThatSendsTheKeeperNoRenewalsIsReplaced", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
     {"ASecondKeeperOfTheSameJobExitsAtOnce", {{"keeper | file ams | second-keeper | text ams", "1,"}}},
     {"AnotherAmIsStartedAfterEachCrash",
      {{"master echo $2 >>$1/ams; echo bad >&2; [ $2 = 3 ] || exit 70; exec sleep 1000 | keeper | ams 1,2,3", ""}}},
@@ -48,16 +48,17 @@ const TestRow kHopelessAms[] = {
        "journal"},
       // The next keeper finds nothing to do and ends.
       {"of-job | keeper | ended | text ams", "0 | yes | 1,2,3,4,5,6,"}}},
-    {"AMissingAmProgramFailsTheJobAndIsNamedInTheVerdict",
+    {"AMissingAmProgramFailsTheJobWithAVerdictThatNamesTheProgram",
      {{"no-master | keeper | ended | verdict", "yes | ~tony-am: no such file or directory"}}},
 };
 TABLE_TEST(HopelessAmTest, kHopelessAms, ScriptIn<KeeperWorld>(std::string(kHopeless)));
 // AMs that hang from their start. The waits are shorter than the 30 s after which a silent AM counts as hung.
 const TestRow kUnheardAms[] = {
-    {"AKillEndsAHungAmsJob", {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
-    {"AKillRequestForAnotherOwnersJobIsIgnoredWhileTheAmHangs",
+    {"AKillRequestEndsTheJobOfAHangingAm",
+     {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
+    {"AKillRequestOnConditionOfAnotherOwnerIsIgnoredWhileTheAmHangs",
      {{"start-limit 3000 | keeper | ask-to-end-if-of another | ended | of-job | verdict", "yes | 0 | ^FAILED"}}},
-    {"AJobWhoseAmDoesNotStartWithinTheStartupTimeoutFails",
+    {"AJobFailsWhenItsAmHasNotStartedWithinTheStartupTimeout",
      {{"start-limit 300 | keeper | ended | of-job | verdict",
        "yes | 0 | ^FAILED timeout: the application master had not started 0.3 s after the submission "
        "(tony.am.startup-timeout=300)"}}},
@@ -65,46 +66,47 @@ const TestRow kUnheardAms[] = {
 TABLE_TEST(KeeperUnheardTest, kUnheardAms, ScriptIn<KeeperWorld>());
 // A keeper writes a record before it acts or reports, so that the next keeper knows. Here the disk refuses the record.
 const TestRow kOrders[] = {
-    {"AnExecutorThatCannotBeRecordedIsNotStarted",
+    {"AnExecutorIsNotStartedIfItsContainerRecordCannotBeWritten",
      {{"begin | folder containers/1-1 | launch 1-1 >ran | end 1-1 | is ran", "~containers/1-1 | no"}}},
-    {"TheEndOfTheJobIsRecordedBeforeTheAmIsNotified",
+    {"TheFinishedFileOfAJobIsWrittenBeforeTheAmIsNotified",
      {{"limit FAREWELL=300 | begin | folder finished | finish | comes-to-say keeper.log @/finished | finished-early",
        "no"},
       {"remove finished | finished | ended", "yes"}}},
-    {"AJobIsNotFinishedBeforeItsVerdictIsWritten",
+    {"TheFinishedFileOfAJobIsNotWrittenBeforeTheVerdict",
      {{"limit STOP_MARGIN=50 | folder status.json | begin | hang-up | kill-am | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log @/status.json | exists-early finished", "no"},
       {"remove status.json | ended | verdict", "yes | ^KILLED"}}},
 };
 TABLE_TEST(KeeperOrderTest, kOrders, ScriptIn<KeeperWorld>());
 const TestRow kEnds[] = {
-    {"AFinishedJobLeavesNoProcesses",
+    {"AFinishedJobLeavesNoProcessesAndNoKeeper",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & setsid env -i sleep 1000 & sleep 1000", ""},
       // The end is recorded before the AM is notified.
       {"processes 1-1 3 | finish | finished | is finished", "yes"},
       {"ended | of-job | text ams | is keeper.sock | locked", "yes | 0 | 1, | no | no"},
       // A keeper that has finished its job is not restarted.
       {"keepers", "1"}}},
-    {"AFinishedKeeperEndsWithItsAm", {{"limit FAREWELL=100000 | begin | finish | finished | kill-am | ended", "yes"}}},
-    {"AFinishedJobGetsNoNewAm",
+    {"TheKeeperOfAFinishedJobExitsWhenTheAmDies",
+     {{"limit FAREWELL=100000 | begin | finish | finished | kill-am | ended", "yes"}}},
+    {"ANewKeeperOfAFinishedJobStartsNoAmAndEndsAllProcesses",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
-    {"SigtermToTheKeeperMakesTheAmEndTheJob",
+    {"AKeeperThatGetsSigtermRequestsTheAmToEndTheJobAndKeepsServing",
      {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log is already ending the job | kill-reason",
        StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},
       {"launch 1-1 exit 0 | end 1-1 | keeper-lives", "code 0 | yes"}}},  // the keeper continues to serve
-    {"SigtermToTheKeeperEndsTheJobEvenIfTheAmDoesNotReact",
+    {"SigtermToTheKeeperEndsTheJobEvenIfTheAmHangs",
      {{"limit FAREWELL=300 | limit STOP_MARGIN=50 | grace 50 | begin", ""},
       {"launch 1-1 trap '' TERM; while :; do sleep 0.01; done | started 1-1 | hang-up | signal-keeper SIGTERM", ""},
       {"ended | verdict | is finished", "yes | ~: the job's keeper got SIGTERM from process  | yes"},
       {"verdict | text ams | of-job", "^KILLED | 1, | 0"}}},  // no second AM was started
-    {"SigtermToTheKeeperGivesTasksTheirGraceIfTheAmCannotBeReached",
+    {"SigtermToTheKeeperGivesTasksTheirGracePeriodEvenIfTheAmHangs",
      {{"limit FAREWELL=300 | grace 60000 | write kill-requests | begin", ""},
       {"launch 1-1 trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done | file runs | hang-up",
        ""},
       {"signal-keeper SIGTERM | ended | is saved | verdict", "yes | yes | ^KILLED"}}},
-    {"LaunchAfterTheEndIsRefused",
+    {"ALaunchRequestAfterTheEndOfTheJobIsRefused",
      {{"begin | finish | launch 1-1 >ran | end 1-1 | is ran", "unseen: launch: the job has ended | no"}}},
 };
 TABLE_TEST(KeeperEndTest, kEnds, ScriptIn<KeeperWorld>());
@@ -153,7 +155,7 @@ TEST_F(KeeperSocketTest, GarbageOnAConnectionClosesOnlyThatConnection) {
   EXPECT_THAT(Told<SchedulerReached>(), SizeIs(1));
 }
 
-TEST_F(KeeperSocketTest, AnAmIsReplacedOnlyAfterItStopsSendingRenewals) {
+TEST_F(KeeperSocketTest, AnAmThatSendsRenewalsIsNotReplaced) {
   SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
   BecomeAm({1}, Duration(1800));
@@ -165,7 +167,7 @@ TEST_F(KeeperSocketTest, AnAmIsReplacedOnlyAfterItStopsSendingRenewals) {
   EXPECT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
 }
 
-TEST_F(KeeperSocketTest, AnAmOfAnotherEpochIsRefused) {
+TEST_F(KeeperSocketTest, AConnectionOfAnAmWithAnotherEpochIsRefused) {
   StartKeeper();
   for (const int64_t epoch : {0, 2}) {
     SpeakAsAm({epoch}, Duration(200));
@@ -189,7 +191,7 @@ class OpenFilesTest : public KeeperWorld {
   rlimit before_{};
 };
 
-TEST_F(OpenFilesTest, KeeperAndAmRaiseTheirOpenFileLimitAndTasksGetTheSubmittersLimit) {
+TEST_F(OpenFilesTest, TheAmGetsARaisedOpenFileLimitAndTasksGetTheSubmittersLimit) {
   auto submission = *records_.ReadSubmission();
   submission.open_files = 321;
   std::ofstream(At("submission.json")) << ToJson(submission);

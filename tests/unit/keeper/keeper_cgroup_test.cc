@@ -81,21 +81,21 @@ class CgroupWorld : public KeeperWorld {
 // A daemon that clears its environment, leaves its session, and writes to no log of the job.
 #define HIDDEN_DAEMON "setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000 >/dev/null 2>&1' >/dev/null 2>&1 & "
 const TestRow kCgroups[] = {
-    {"AContainerHasACgroupWithItsMemoryLimitUntilItsEnd_NeedsWritableCgroup",
+    {"AContainerRunsInACgroupWithItsMemoryLimitUntilItsExit_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 echo $$ >pid; while ! [ -e go ]; do sleep 0.01; done | in-cgroup pid | limit-is",
        "yes | 67108864"},
       {"write go | end 1-1 | cgroup-gone", "code 0 | yes"}}},
-    {"TheLogNamesTheCgroupVersionOnce_NeedsWritableCgroup",
+    {"TheKeepersLogNamesTheCgroupVersionOnlyOnce_NeedsWritableCgroup",
      {{"cgroup | launch 1-1 exit 0 | launch 1-2 exit 0 | end 1-1 | end 1-2", "code 0 | code 0"},
       {"counts keeper.log memory limits by cgroup v | counts keeper.log memory limits", "1 | 1"}}},
     {"TheNextKeeperKillsADaemonOfADeadExecutor_NeedsWritableCgroup",
      {{"cgroup | launch 1-1 " HIDDEN_DAEMON "echo $$ >pid; exec sleep 1000 | filled pid | filled bare | hang-up", ""},
       {"kill-keeper | kill-pid pid | lives bare | cgroup-gone", "yes | no"},
       {"begin | end 1-1 | lives bare | cgroup-gone", "^unseen | no | yes"}}},  // the next keeper adopted the container
-    {"AKilledContainerLeavesNoHiddenDaemon_NeedsWritableCgroup",
+    {"KillingAContainerKillsADaemonThatClearedItsEnvironment_NeedsWritableCgroup",
      {{"cgroup | launch 1-1 " HIDDEN_DAEMON "trap '' TERM; echo $$ >pid; sleep 1000 | filled bare | filled pid", ""},
       {"kill 1-1 | end 1-1 | lives bare | cgroup-gone", "signal 9 | no | yes"}}},
-    {"NestedCgroupsAreRemovedWithTheContainer_NeedsWritableCgroup",
+    {"CgroupsMadeInsideAContainersCgroupAreRemovedWithTheContainer_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 mkdir -p CGROUP/own/deep; sh -c 'echo 0 >CGROUP/own/deep/cgroup.procs; exec sleep "
        "1000' "
        "& echo $$ >pid; exec sleep 1000 | filled pid | own-cgroup-filled | kill 1-1 | end 1-1 | cgroup-gone",
@@ -108,12 +108,12 @@ TABLE_TEST(KeeperCgroupTest, kCgroups, ScriptIn<CgroupWorld>());
 // Fills a file in /dev/shm. The file keeps its memory, whichever process is killed.
 #define FILL_SHARED_MEMORY "exec dd if=/dev/zero of=/dev/shm/$NAME bs=1M count=300 2>/dev/null | "
 const TestRow kOutOfMemory[] = {
-    {"AnExecutorKilledByTheKernelIsReportedAsOutOfMemory_NeedsWritableCgroup",
+    {"AnExecutorKilledByTheKernelsOomKillerIsReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end-without-sizes 1-1",
        "signal N oom: out of memory: the container's limit of N MB was reached (peak N MB, N MB in /dev/shm and other "
        "shared memory), N process was killed by the kernel, the executor."},
       {"end 1-1", "~the container's limit of 64 MB was reached"}}},
-    {"TheNextAmReceivesTheOomReport_NeedsWritableCgroup",
+    {"TheNextKeeperRepeatsTheOutOfMemoryReportToTheNextAm_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end 1-1 | hang-up | kill-keeper | begin | end 1-1",
        "^signal 9 oom | ~oom: "}}},
     {"AnOomKillWhileNoKeeperRunsIsReportedByTheNextKeeper_NeedsWritableCgroup",
@@ -123,13 +123,13 @@ const TestRow kOutOfMemory[] = {
        "^unseen oom | ~N process was killed by the kernel."}}},
     {"AnExecutorThatSurvivesTheOomKillOfItsChildIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 head -c 300M /dev/zero|tail; exit 3 | end 1-1", "code 3"}}},
-    {"AKillByTheKeeperIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
+    {"AContainerKilledByTheKeeperIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 head -c 300M /dev/zero|tail; echo $$ >pid; exec sleep 1000 | filled pid | kill 1-1",
        ""},
       {"end 1-1", "signal 9"}}},
-    {"AKillBelowTheLimitIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
+    {"ASigkillBelowTheMemoryLimitIsNotReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 kill -9 $$ | end 1-1", "signal 9"}}},
-    {"SharedMemoryOpenInAKilledProcessIsRemoved_NeedsWritableCgroup",
+    {"SharedMemoryFilesThatAKilledProcessHadOpenAreRemoved_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 echo a >KEPT; exec 3>/dev/shm/$NAME; echo $$ >pid; sleep 1000 | filled pid", ""},
       {"kill 1-1 | end 1-1 | in-shared-memory", "signal 9 | no"},
       {"remove-kept | log-names-it", "yes | yes"}}},  // no process had KEPT open
@@ -249,12 +249,12 @@ class RoughContainerTest : public KeeperDaemonsTest,
   const HiddenCgroups hidden_{std::get<0>(GetParam())};
 };
 
-TEST_P(RoughContainerTest, NoDaemonLivesWhenTheEndOfAKilledExecutorIsReported) {
+TEST_P(RoughContainerTest, AllDaemonsOfAKilledExecutorAreDeadWhenItsExitIsReported) {
   kill(PidIn("pid"), SIGKILL);
   ExpectGoneWhenTold();
 }
 
-TEST_P(RoughContainerTest, NoDaemonLivesWhenTheEndOfAKilledContainerIsReported) {
+TEST_P(RoughContainerTest, AllDaemonsOfAKilledContainerAreDeadWhenItsExitIsReported) {
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   ExpectGoneWhenTold();
 }
@@ -282,7 +282,9 @@ class OrphanTest : public KeeperDaemonsTest, public testing::WithParamInterface<
   const HiddenCgroups hidden_{std::get<0>(GetParam())};
 };
 
-TEST_P(OrphanTest, NoOrphanedDaemonLivesWhenTheNextKeeperReportsTheEnd_NeedsWritableCgroup) { ExpectGoneWhenTold(); }
+TEST_P(OrphanTest, OrphanedDaemonsAreDeadWhenTheNextKeeperReportsTheContainersExit_NeedsWritableCgroup) {
+  ExpectGoneWhenTold();
+}
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OrphanTest,
                          testing::Combine(testing::Values(Cgroups::kAll, Cgroups::kUnifiedOnly),
@@ -314,14 +316,14 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
   const HiddenCgroups hidden_{Cgroups::kNone};
 };
 
-TEST_F(OrphanWithoutCgroupTest, ADaemonThatReforksIsFoundAndKilledByItsEnvironmentMark_RootOnly) {
+TEST_F(OrphanWithoutCgroupTest, AReforkingDaemonOfADeadExecutorIsFoundByItsEnvironmentMarkAndKilled_RootOnly) {
   Orphan("refork");
   EXPECT_FALSE(DaemonLives(Lock()));
 }
 
 // The escape that remains: a daemon without an ancestor of ours, a mark, a log of the job, or a cgroup. See
 // README.md of runtime/keeper.
-TEST_F(OrphanWithoutCgroupTest, ADaemonThatClearedItsEnvironmentAndClosedItsLogsIsNotKilled_RootOnly) {
+TEST_F(OrphanWithoutCgroupTest, ADaemonWithoutEnvironmentMarkAndOpenLogsIsNotFoundAfterItsExecutorsDeath_RootOnly) {
   Orphan("stopped,bare,quiet");
   EXPECT_TRUE(DaemonLives(Lock())) << "it was found: then say so in the README";
 }

@@ -82,9 +82,9 @@ const TestRow kClaims[] = {
      {{"other | other-admitted | begin | ask | waits | delay | grants",
        "yes | ~waits for 600 MB of memory: 400 of 1000 MB are free | 0"},
       {"other-leaves | granted | delay", "none"}}},
-    {"ANewAmOfAQueuedJobReceivesThePendingReason",
+    {"ARestartedAmOfAQueuedJobReceivesThePendingReason",
      {{"other | other-admitted | begin | waits | kill-am | ams 1,2 | am 2 | waits", "yes"}}},
-    {"ALaunchWaitsUntilTheJobIsAdmittedAndCanBeStoppedBefore",
+    {"ALaunchRequestOfAQueuedJobWaitsForAdmissionUnlessTheContainerIsStopped",
      {{"other | other-admitted | begin | launch 1-1 >ran1 | launch 1-2 >ran2 | waits | term 1-1 | end 1-1",
        "yes | unseen: stopped before it was launched"},
       {"is-started 1-2 | other-leaves | end 1-2 | is ran2 | is ran1", "no | code 0 | yes | no"}}},
@@ -94,10 +94,10 @@ const TestRow kClaims[] = {
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | other | next-keeper | ask", ""},
       // the job kept its reservation
       {"granted | other-is-admitted | finish | finished | other-admitted", "no | yes"}}},
-    {"ALivingExecutorKeepsTheReservationOfItsDeadKeeper",
+    {"ALivingExecutorKeepsTheReservationOfItsJobAfterTheKeepersDeath",
      {{"begin | launch 1-1 echo $$ >pid; exec sleep 1000 | filled pid | hang-up | kill-keeper | kill-am | other", ""},
       {"other-early | kill-pid pid | other-admitted", "no | yes"}}},
-    {"AnUnusableLedgerIsThePendingReasonOfTheJobUntilTheLedgerWorks",
+    {"ThePendingReasonNamesAnUnusableLedgerUntilTheLedgerIsUsableAgain",
      {{"break-ledger | begin | ask | delayed | delay | delay | grants",
        "~waits for the ledger, which cannot be used:  | ~LEDGER | 0"},
       {"mend-ledger | granted | delay", "none"}}},
@@ -105,22 +105,22 @@ const TestRow kClaims[] = {
 TABLE_TEST(KeeperClaimTest, kClaims, ScriptIn<ClaimWorld>());
 
 const TestRow kGpus[] = {
-    {"EachContainerGetsItsOwnGpusAndFreesThemAtItsEnd",
+    {"GpusAreAssignedToOneContainerAtATimeAndFreedAtItsExit",
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       // A container that requested no GPUs sees none and does not wait for any.
       {"hold 3 2 | hold 4 0 | gpus 4", "GPUs "},
       {"is-started 1-3 | write go-2 | gpus 3", "no | GPUs 2,3"}}},
-    {"TheNextKeeperDoesNotReassignGpusThatAdoptedContainersHold",
+    {"TheNextKeeperDoesNotReassignGpusOfContainersThatStillRun",
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       {"next-keeper | hold 3 2 | hold 4 0 | gpus 4 | is-started 1-3 | write go-1 | gpus 3", "GPUs  | no | GPUs 0,1"}}},
-    {"LaunchingWithMoreGpusThanTheJobHasIsAnError",
+    {"LaunchingAContainerWithMoreGpusThanTheJobHasIsAnError",
      {{"tasks-with-gpus 2 | begin | hold 1 5 | end 1-1", "unseen: launch: 5 GPUs are requested, the job has 4"}}},
 };
 TABLE_TEST(KeeperGpuTest, kGpus, ScriptIn<ClaimWorld>());
 
 using KeeperTurnTest = ClaimWorld;
 
-TEST_F(KeeperTurnTest, AJobThatExceedsItsUsersRunTimeLimitGetsAKillRequestThatNamesTheLimit) {
+TEST_F(KeeperTurnTest, AJobThatExceedsItsUsersRunTimeLimitGetsAKillRequestWithTheLimitAsReason) {
   SetMachine(R"({"memory_mb": 1000, "gpus": [0, 1, 2, 3], "user_limits": {"run_minutes": 59}})");
   // The entry is as an earlier keeper of the job left it. The test holds the entry in place of an executor.
   LedgerEntry entry{.number = 1, .job = records_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
@@ -181,7 +181,7 @@ class FrozenTest : public ClaimWorld {
   const Frozen frozen_;
 };
 
-TEST_F(FrozenTest, AFrozenProcessKeepsItsJobsReservationAndBlocksNoClient_NeedsFreezer) {
+TEST_F(FrozenTest, AFrozenProcessKeepsItsJobsReservationButReleasesTheKeeperLock_NeedsFreezer) {
   EnterOther();
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   EXPECT_THAT(EndOf("1-1"), AllOf(HasSubstr(" left"), HasSubstr("the kernel holds it (state D)")));
@@ -194,7 +194,7 @@ TEST_F(FrozenTest, AFrozenProcessKeepsItsJobsReservationAndBlocksNoClient_NeedsF
 }
 
 // The machine's owner may want the reservation back although the frozen process still exists.
-TEST_F(FrozenTest, SigtermToTheKeeperFreesTheReservationOfAFrozenProcess_NeedsFreezer) {
+TEST_F(FrozenTest, SigtermToTheKeeperFreesTheReservationHeldForAFrozenProcess_NeedsFreezer) {
   FinishWhileItIsHeld();
   kill(keeper_, SIGTERM);
   EXPECT_TRUE(KeeperEnded(keeper_));

@@ -18,43 +18,43 @@ const TestRow kContainers[] = {
     {"TheEndOfAnExecutorIsReportedWithItsExitCodeOrSignal",
      {{"begin | launch 1-1 exit 9 | launch 1-2 kill -9 $$ | end 1-1 | end 1-2 | is-started 1-1",
        "code 9 | signal 9 | yes"}}},
-    {"AnExecutorGetsTheVariablesOfJobAndLaunchAndTheKeepersOwnMarks",
+    {"AnExecutorGetsVariablesOfTheJobAndOfTheLaunchRequestAndTheKeepersMarks",
      {{"begin | launch-with 1-1 FROM=launch,TONY_CONTAINER=forged env|sort; pwd | end 1-1", "code 0"},
       {"says logs/1-1/log FROM=launch\n | says logs/1-1/log PATH=/usr/bin:/bin\n | says logs/1-1/log TONY_JOB_ID=#\n",
        "yes | yes | yes"},
       {"says logs/1-1/log TONY_CONTAINER=#/1-1\n | says logs/1-1/log \n@\n | says logs/1-1/log TONY_AM",
        "yes | yes | no"}}},
-    {"AContainerThatIsLaunchedTwiceIsStartedOnce",
+    {"RepeatedLaunchRequestsStartAContainerOnlyOnce",
      {{"begin | launch 1-1 echo x >>starts; sleep 1000 | launch 1-1 echo x >>starts; sleep 1000 | file starts", ""},
       {"launch 1-1 echo x >>starts; sleep 1000 | launch 1-2 exit 0 | end 1-2 | text starts", "code 0 | x,"}}},
-    {"AProgramThatCannotBeStartedIsAnErrorWithoutAnExitCode",
+    {"AContainerWhoseProgramCannotBeStartedEndsWithAnErrorAndNoExitCode",
      {{"begin | start-program 1-1 /no/such/executor | end 1-1",
        "unseen: start /no/such/executor: no such file or directory"}}},
     {"ALaunchRequestAbove128KibIsAnError",
      {{"begin | launch-with 1-1 HUGE=" + std::string(kMaxKeeperMessage, 'x') + " exit 0 | end 1-1",
        "~above 131072 bytes"}}},
-    {"AStoppedExecutorGetsSigtermAndTimeToEnd",
+    {"AStoppedExecutorGetsSigtermAndTimeToExit",
      {{"begin | launch 1-1 trap 'echo term >stopped; exit 5' TERM; >ready; while :; do sleep 0.01; done", ""},
       {"file ready | term 1-1 | end 1-1 | text stopped", "code 5 | term,"}}},
-    {"KillingAContainerEndsAllItsProcessesAndNoProcessOfAnotherContainer",
+    {"KillingAContainerEndsAllProcessesOfThisContainerOnly",
      {{"begin | launch 1-1 trap '' TERM; setsid sleep 1000 & setsid env -i sleep 1000 & >ready1; wait", ""},
       {"launch 1-2 setsid sleep 1000 & >ready2; wait | file ready1 | file ready2 | processes 1-1 2 | processes 1-2 2",
        ""},
       {"kill 1-1 | end 1-1 | has 1-1 | has 1-2 | is-ended 1-2", "signal 9 | 0 | 2 | no"}}},
-    {"LeftoversOfADeadExecutorAreKilledBeforeItsEndIsReported",
+    {"LeftoverProcessesOfADeadExecutorAreKilledBeforeTheExecutorsExitIsReported",
      {{"begin | launch 1-1 setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ;"
        "setsid env -i sh -c 'sleep 1000 & >bare; sleep 1000' & >ready; echo $$ >pid; wait",
        ""},
       {"file ready | file bare | processes 1-1 5 | more-descendants 5 | kill-pid pid | end 1-1", "yes | signal 9"},
       {"has 1-1 | more-descendants 1", "0 | no"}}},  // only the AM is left
-    {"ForkBombIsEndedWithItsExecutor",
+    {"KillingAContainerEndsItsForkBomb",
      {{"begin | launch 1-1 f() { setsid sh -c 'while :; do setsid sleep 0.02 & sleep 0.01; done' & }; f; f; f; >ready; "
        "wait | file ready | kill 1-1 | end 1-1 | has 1-1",
        "signal 9 | 0"}}},
-    {"AContainerStoppedBeforeItsLaunchNeverStarts",
+    {"AContainerThatIsStoppedBeforeItsLaunchRequestNeverStarts",
      {{"begin | term 1-1 | end 1-1 | launch 1-1 >ran | launch 1-2 exit 0 | end 1-2 | is ran | told",
        "^unseen | code 0 | no | reached 1 lost 0 ends 2"}}},  // each end is reported once
-    {"AnExitIsReportedWithTheOutcomeThatTheExecutorSaved",
+    {"TheExitOfAContainerIsReportedWithTheOutcomeThatTheExecutorSaved",
      {{"begin | keep 1-1 kept | launch 1-1 exit 1 | launch 1-2 exit 1 | end 1-1 | end 1-2 | kept 1-1 | kept 1-2",
        "code 1 | code 1 | user_error kept | none"}}},
     {"FilesOfTheKeeperArePrivate",
@@ -103,7 +103,7 @@ TEST_F(KeeperCrowdTest, ThirtyTwoContainersStartWithin10Seconds) {
 // ---- a keeper that was killed, or hangs
 
 const TestRow kRecoveries[] = {
-    {"AKilledKeeperIsRestartedAndAdoptsItsExecutors",
+    {"ARestartedKeeperResumesSupervisionOfItsRunningExecutors",
      {{"begin | launch 1-1 while ! [ -e go ]; do sleep 0.01; done; exit 3", ""},
       {"launch 1-2 setsid sleep 1000 & sleep 1000 | processes 1-2 3 | started 1-1 | next-keeper | keepers", "2"},
       {"running | has-the-same 1-2 | told | text ams", "runs 1-1 1-2 | yes | reached 2 lost 0 ends 0 | 1,"},
@@ -114,38 +114,39 @@ const TestRow kRecoveries[] = {
       {"processes 1-1 2 | end 1-2 | hang-up | kill-keeper | kill-pid pid | begin | end 1-1", "code 6 | ^unseen"},
       // The end that an earlier keeper saw is not lost.
       {"has 1-1 | end 1-2", "0 | code 6"}}},
-    {"KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecutors",
+    {"ExecutorsKeepRunningWhenKeeperAndAmDieTogetherAndAreReplaced",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | hang-up | kill-keeper | kill-am | am-gone | keeper", ""},
       {"ams 1,2 | am 2 | running | has 1-1", "runs 1-1 | 1"}}},
-    {"AmThatDiesBeforeItsHelloIsReplacedAtOnce",
+    {"AnAmThatDiesBeforeItsHelloToTheNewKeeperIsReplaced",
      {{"keeper | filled ams | kill-keeper | keeper | kill-am | ams 1,2", ""}}},
     {"AnAmThatSendsNoHelloToTheNewKeeperIsReplaced",
      {{"limit ADOPTION=200 | keeper | remember-am | kill-keeper | keeper | ams 1,2 | another-am", ""}}},
-    {"AnEpochLostInAPowerCutIsReadFromTheLease", {{"write epoch | lease-of 5 | keeper | filled ams | text ams", "6,"}}},
+    {"TheLastEpochIsReadFromTheLeaseIfTheEpochFileIsEmpty",
+     {{"write epoch | lease-of 5 | keeper | filled ams | text ams", "6,"}}},
     // The records look as if the keeper had died between the fork and its record (1-1), and before the fork (1-2).
     {"AnExecutorWhoseStartWasNotRecordedIsFoundByItsEnvironmentMark",
      {{"begin | launch 1-1 sleep 1000 & wait | processes 1-1 2 | hang-up | kill-keeper", ""},
       {"write containers/1-1 launching; | write containers/1-2 launching; | begin | running", "runs 1-1"},
       {"has 1-1 | end 1-2 | kill 1-1 | end 1-1 | has 1-1", "2 | ^unseen | ^unseen | 0"}}},
-    {"ReusedPidIsNotTakenForTheExecutor",
+    {"AnotherProcessWithThePidOfADeadExecutorIsNotMistakenForTheExecutor",
      {{StrCat("keeper | file ams | kill-keeper | write containers/1-1 launching;started ", getpid(),
               " 1; | begin | end 1-1"),
        "^unseen"}}},  // this process was not killed
-    {"CommandsSentWhileNoKeeperRunsAreExecutedByTheNextKeeper",
+    {"AmCommandsSentWhileNoKeeperRunsAreExecutedByTheNextKeeper",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | kill-keeper | kill 1-1 | launch 1-2 exit 8", ""},
       {"end 1-1 | end 1-2", "^unseen | code 8"}}},
     // Without mark, descent and session, only the log that the daemon writes to shows its container.
-    {"ADaemonWithoutEnvironmentIsKilledWithItsAdoptedExecutor",
+    {"ADaemonWithoutEnvironmentIsKilledWithItsExecutorByTheNextKeeper",
      {{"begin | launch 1-1 setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000' & echo $$ >pid; exec sleep 1000",
        ""},
       {"filled bare | filled pid | next-keeper | lives bare | kill-pid pid | end 1-1 | lives bare",
        // The daemon is killed before the end is reported.
        "yes | ^unseen | no"}}},
-    {"TheAmLosesASuspendedKeeperAndReachesItAgainWhenItContinues",
+    {"TheAmReportsASuspendedKeeperAsLostAndReconnectsWhenTheKeeperResumes",
      {{"keeper | am 1 1500 | launch 1-1 exec sleep 1000 | started 1-1 | signal-keeper SIGSTOP | lost | told",
        "reached 1 lost 1 ends 0"},
       {"signal-keeper SIGCONT | reached 2 | running | keepers | text ams", "runs 1-1 | 1 | 1,"}}},
-    {"FourKillsOfTheKeeperLoseNoContainerAndNoExit",
+    {"NoContainerAndNoExitReportIsLostByFourKillsOfTheKeeper",
      {{"begin | launch 1-1 exec sleep 1000 | started 1-1 | processes 1-1 1", ""},
       {"kill-keeper | launch 1-2 exit 2 | reached 2 | end 1-2 | newest-keeper", "code 2"},
       {"kill-keeper | launch 1-3 exit 3 | reached 3 | end 1-3 | newest-keeper", "code 3"},
@@ -163,7 +164,7 @@ class KeeperRecoveryFromHangTest : public KeeperWorld {
   }
 };
 
-TEST_F(KeeperRecoveryFromHangTest, AStoppedKeeperIsSilentUntilItContinues) {
+TEST_F(KeeperRecoveryFromHangTest, AKeeperSuspendedBySigstopIsReportedAsSilentUntilSigcont) {
   KeeperPulse pulse(records_);
   Instant now = FromMillis(1'000'000);
   const auto silence = [&] { return pulse.Silence(now += std::chrono::seconds(1)); };

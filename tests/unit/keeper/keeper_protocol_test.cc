@@ -38,7 +38,7 @@ T ReportedBack(const T& report) {
   return std::get<T>(*decoded);
 }
 
-TEST(KeeperProtocolTest, RequestsArriveAsTheyWereSent) {
+TEST(KeeperProtocolTest, RequestsAreDecodedAsTheyWereEncoded) {
   EXPECT_EQ(ThereAndBack(AmHello{{3}}).epoch, Epoch{3});
   EXPECT_EQ(ThereAndBack(AmRenew{-5'000'000'000}).stamp, -5'000'000'000);
   const auto launch =
@@ -53,7 +53,7 @@ TEST(KeeperProtocolTest, RequestsArriveAsTheyWereSent) {
   ThereAndBack(FinishJob{});
 }
 
-TEST(KeeperProtocolTest, ReportsArriveAsTheyWereSent) {
+TEST(KeeperProtocolTest, ReportsAreDecodedAsTheyWereEncoded) {
   const ExitStatus killed{ExitStatus::Kind::kSignaled, 9};
   EXPECT_EQ(ReportedBack(ContainerExited{{"1-1"}, killed, ""}).status, killed);
   EXPECT_EQ(ReportedBack(ContainerExited{{"1-1"}, ExitStatus{}, ""}).status, ExitStatus{});
@@ -91,7 +91,7 @@ TEST(KeeperProtocolTest, MessagesHaveProtocolVersion2OnlyIfTheyContainNewFields)
   EXPECT_TRUE(std::get<ContainerExited>(*DecodeReport(Encode(KeeperReport(exited)))).left);
 }
 
-TEST(KeeperProtocolTest, UnknownTypeIsRefused) {
+TEST(KeeperProtocolTest, AMessageOfAnUnknownTypeIsRefused) {
   EXPECT_THAT(DecodeRequest(std::string("\x02\x05", 2)).error().message, HasSubstr("unknown type 5"));
   EXPECT_THAT(DecodeReport(std::string("\x02\xff", 2)).error().message, HasSubstr("unknown type 255"));
 }
@@ -113,7 +113,7 @@ TEST(KeeperProtocolTest, ATextLengthBeyondTheEndOfTheMessageIsRefused) {
     EXPECT_FALSE(DecodeRequest(with_length(length)).ok()) << length;
 }
 
-TEST(KeeperProtocolTest, ARandomlyDamagedMessageIsRefusedOrDecodesToAValidMessage) {
+TEST(KeeperProtocolTest, ARandomlyDamagedMessageIsRefusedOrEncodesBackToTheSameBytes) {
   std::mt19937 random(1);
   const std::string seeds[] = {
       Encode(KeeperRequest(LaunchContainer{{"1-7"}, {{"/bin/x", "arg"}, {"A=1"}, "/log"}})),
@@ -130,7 +130,7 @@ TEST(KeeperProtocolTest, ARandomlyDamagedMessageIsRefusedOrDecodesToAValidMessag
   }
 }
 
-TEST(KeeperProtocolTest, LargeInventoryIsSentInPartsThatFit) {
+TEST(KeeperProtocolTest, ALargeContainerInventoryIsSplitIntoPartsBelowTheMessageSizeLimit) {
   KeeperInventory whole;
   for (int i = 0; i < 10'000; ++i) whole.running.push_back({StrCat("1-", i)});
   for (int i = 0; i < 150; ++i) whole.exited.push_back({{StrCat("0-", i)}, std::nullopt, std::string(5000, 'e')});
@@ -146,7 +146,7 @@ TEST(KeeperProtocolTest, LargeInventoryIsSentInPartsThatFit) {
   EXPECT_EQ(again.exited.size(), whole.exited.size());
 }
 
-TEST(KeeperProtocolTest, AnEmptyInventoryIsSentAsOnePartThatIsMarkedLast) {
+TEST(KeeperProtocolTest, AnEmptyContainerInventoryIsSentAsOnePartThatIsMarkedAsTheLast) {
   const auto parts = InParts({});
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_TRUE(parts[0].last);
@@ -217,7 +217,7 @@ const OldBicycle kOld{"red \"one\"", {{28}, {36}}};
 const Bicycle kNew{"red \"one\"", {{28}, {36}}, 3};
 const Bicycle kDefault{"red \"one\"", {{28}, {36}}, 1};
 
-TEST(FieldsTest, AFieldThatIsAddedOnceIsInEveryEncoding) {
+TEST(FieldsTest, AFieldDeclaredInOneListIsInDocumentsJournalRecordsAndMessages) {
   const std::string document = WriteJson(kNew);
   EXPECT_EQ(document, R"({"name":"red \"one\"","wheels":[{"spokes":28},{"spokes":36}],"bells":3})");
   EXPECT_EQ(DocumentBack<Bicycle>(document), kNew);
@@ -238,7 +238,7 @@ TEST(FieldsTest, AFieldThatIsAddedOnceIsInEveryEncoding) {
   EXPECT_EQ(MessageBack<Bicycle>(message), kNew);
 }
 
-TEST(FieldsTest, EarlierAndLaterReleasesReadEachOthersDocumentsAndMessages) {
+TEST(FieldsTest, DocumentsAndMessagesAreReadableByEarlierAndLaterReleases) {
   EXPECT_EQ(DocumentBack<Bicycle>(WriteJson(kOld)), kDefault);
   EXPECT_EQ(DocumentBack<OldBicycle>(WriteJson(kNew)), kOld);
   EXPECT_EQ(MessageBack<Bicycle>(MessageOf(kOld, kFirstMessageVersion)), kDefault);
@@ -327,7 +327,7 @@ class MessageChannelTest : public ::testing::Test {
   int closed_ = 0;
 };
 
-TEST_F(MessageChannelTest, MessagesArriveWholeAndInOrderThoughThePeerReadsLate) {
+TEST_F(MessageChannelTest, MessagesArriveWholeAndInOrderEvenIfThePeerReadsLate) {
   std::vector<std::string> sent;
   for (int i = 0; i < 300; ++i) sent.push_back(StrCat(i, std::string(5000, 'x')));
   for (const auto& message : sent) here_->Send(message);
@@ -375,7 +375,7 @@ TEST_F(MessageChannelTest, AFileDescriptorArrivesTogetherWithItsOwnMessage) {
   EXPECT_EQ(read(read_end.get(), &byte, 1), 0) << "the sender's is closed";
 }
 
-TEST_F(MessageChannelTest, AReceivedFileDescriptorThatIsNotTakenIsClosed) {
+TEST_F(MessageChannelTest, AReceivedFileDescriptorIsClosedUnlessTheReceiverTakesTheDescriptor) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd read_end(ends[0]);
@@ -387,7 +387,7 @@ TEST_F(MessageChannelTest, AReceivedFileDescriptorThatIsNotTakenIsClosed) {
   EXPECT_EQ(read(read_end.get(), &byte, 1), 0);
 }
 
-TEST_F(MessageChannelTest, TooLongAMessageClosesTheConnection) {
+TEST_F(MessageChannelTest, AMessageAboveTheMaximumLengthClosesTheConnection) {
   const std::string too_long(kMaxKeeperMessage + 1, 'x');
   const int room = 2 * static_cast<int>(too_long.size());
   setsockopt(there_.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
@@ -432,12 +432,12 @@ TEST_F(MessageChannelTest, AChannelMayBeDestroyedInItsOwnMessageCallback) {
   EXPECT_EQ(messages, 1);
 }
 
-TEST_F(MessageChannelTest, AChannelReportsTheProcessAndTheUserOfItsPeer) {
+TEST_F(MessageChannelTest, AChannelReportsThePeersPidAndThatThePeerRunsAsTheSameUser) {
   EXPECT_EQ(here_->PeerProcess(), getpid());
   EXPECT_TRUE(here_->PeerIsOurUser());
 }
 
-TEST_F(MessageChannelTest, APeerOfAnotherUserIsRecognizedAsForeign_NeedsRoot) {
+TEST_F(MessageChannelTest, APeerThatRunsAsAnotherUserIsNotReportedAsTheSameUser_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
   int ends[2];
   ASSERT_EQ(seteuid(kAnotherUser), 0);

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_F(UnreadableJobTest, TasksOfAJobWithADamagedJournalRunOnAndTheJobFailsAfterTheirEnd) {
+TEST_F(UnreadableJobTest, AJobWithADamagedJournalFailsOnlyAfterItsRunningTasksHaveEnded) {
   RunThenDamage(kBusy);
   EXPECT_EQ((*records_.ReadStatus())->verdict, std::nullopt);
   EXPECT_THAT(Marked("1-1"), ::testing::Not(IsEmpty()));
@@ -34,7 +34,7 @@ TEST_F(UnreadableJobTest, TasksOfAJobWithADamagedJournalRunOnAndTheJobFailsAfter
   EXPECT_THAT(OfJob(), IsEmpty());
 }
 
-TEST_F(UnreadableJobTest, AKillRequestEndsAJobWithADamagedJournalAfterTheTasksGrace) {
+TEST_F(UnreadableJobTest, AKillRequestForAJobWithADamagedJournalGivesTasksTheirGracePeriod) {
   RunThenDamage("trap 'echo asked >termed; exit 0' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   ASSERT_TRUE(records_.WriteKill({"enough"}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
@@ -45,14 +45,14 @@ TEST_F(UnreadableJobTest, AKillRequestEndsAJobWithADamagedJournalAfterTheTasksGr
   EXPECT_THAT(OfJob(), IsEmpty());
 }
 
-TEST_F(UnreadableJobTest, AKillWithoutGraceEndsTasksAtOnce) {
+TEST_F(UnreadableJobTest, AKillRequestWithoutGracePeriodKillsTasksThatIgnoreSigterm) {
   RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   ASSERT_TRUE(records_.WriteKill({"enough", Duration(0)}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().state, "KILLED");
 }
 
-TEST_F(UnreadableJobTest, AKillRequestConditionalOnTheOwnerIsRefused) {
+TEST_F(UnreadableJobTest, AKillRequestOnConditionOfAnOwnerIsRefusedForAJobWithADamagedJournal) {
   RunThenDamage(kBusy);
   ASSERT_TRUE(records_.WriteKill({.reason = "late", .if_owner = {"o1"}}).ok());
   ASSERT_TRUE(WaitFor([&] { return records_.ReadKills()->empty(); }));
@@ -62,7 +62,7 @@ TEST_F(UnreadableJobTest, AKillRequestConditionalOnTheOwnerIsRefused) {
   EXPECT_EQ(FinalStatus().state, "FAILED");
 }
 
-TEST_F(UnreadableJobTest, TasksGetTheShorterGraceOfTwoKillRequests) {
+TEST_F(UnreadableJobTest, TheShorterGracePeriodOfTwoKillRequestsApplies) {
   RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
   kill(keeper_, SIGSTOP);
   ASSERT_TRUE(records_.WriteKill({"patient", Duration(60'000)}).ok());
@@ -72,13 +72,13 @@ TEST_F(UnreadableJobTest, TasksGetTheShorterGraceOfTwoKillRequests) {
   EXPECT_EQ(FinalStatus().verdict->message, "at once");
 }
 
-TEST_F(UnreadableJobTest, TheJobFailsWithoutWaitingForAnExecutorThatHasNoTask) {
+TEST_F(UnreadableJobTest, AJobWithADamagedJournalFailsWithoutWaitingForAnExecutorThatHasNoTask) {
   RunThenDamage(">ready; exec sleep 1000");
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().state, "FAILED");
 }
 
-TEST_F(UnreadableJobTest, TheNextKeeperAlsoLetsTheTasksOfAnUnreadableJobRunOn) {
+TEST_F(UnreadableJobTest, TheNextKeeperAlsoLetsTasksOfAJobWithADamagedJournalFinish) {
   RunThenDamage(kBusy);
   const auto before = Marked("1-1");
   KillKeeper(keeper_);
@@ -90,7 +90,7 @@ TEST_F(UnreadableJobTest, TheNextKeeperAlsoLetsTheTasksOfAnUnreadableJobRunOn) {
   EXPECT_EQ(Content("ams"), "1\n2\n3\n");
 }
 
-TEST_F(UnreadableJobTest, AnUnreadableJobWithoutContainersFailsAtOnce) {
+TEST_F(UnreadableJobTest, AJobWithADamagedJournalAndNoContainersFailsAtOnce) {
   std::filesystem::remove(records_.place() / "good");
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
@@ -104,7 +104,7 @@ class FailedCheckTest : public KeeperFixture {
             "exit 79") {}
 };
 
-TEST_F(FailedCheckTest, AFailedCheckInTheAmFailsTheJobAndNoOtherAmIsStarted) {
+TEST_F(FailedCheckTest, AFailedInternalCheckInTheAmFailsTheJobWithoutARestartOfTheAm) {
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
   const auto status = records_.ReadStatus();
@@ -117,7 +117,7 @@ class CrashLoopTest : public KeeperFixture {
   CrashLoopTest() : KeeperFixture("echo $2 >>$1/ams; echo \"last words\" >&2; exit 70") {}
 };
 
-TEST_F(CrashLoopTest, TheNextKeeperContinuesTheCountOfAmCrashes) {
+TEST_F(CrashLoopTest, AmCrashesRecordedByAnEarlierKeeperCountTowardsTheLimitOf5) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(records_, {loop_.Now()}).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
@@ -163,7 +163,7 @@ TEST_F(KilledAmTest, AnAmSuspendedBySigstopIsKilledAndReplaced) {
   EXPECT_TRUE(std::ranges::none_of(now, [&](pid_t pid) { return pid == stopped[0]; })) << "it cannot wake";
 }
 
-TEST_F(KilledAmTest, AnOrphanedAmThatHoldsTheLockIsKilledBeforeTheNextAmStarts) {
+TEST_F(KilledAmTest, AnOrphanedAmOfADeadKeeperIsKilledBeforeTheNextAmStarts) {
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + records_.job().value}, "/", "", ""};
   std::optional<ExitStatus> ended;

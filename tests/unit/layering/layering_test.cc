@@ -133,7 +133,7 @@ TEST(LayeringTest, NoSourceFileHasAUsingNamespaceDirective) {
   EXPECT_THAT(ViolationsIn(sources, UsingNamespaceViolations), IsEmpty());
 }
 
-TEST(LayeringTest, AnIncludeFromAHigherFolderIsReportedWithFileAndLine) {
+TEST(LayeringTest, AnIncludeOfAHeaderFromAHigherLayerIsReportedWithFileAndLine) {
   const SourceFile upwards{"runtime/job/job_spec.cc", "#include <string>\n#include \"am/core/job.h\"\n"};
   EXPECT_THAT(ArrowViolations(upwards),
               ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/core/job.h"));
@@ -150,7 +150,7 @@ TEST(LayeringTest, AnAllowedIncludeAndACommentedIncludeAreNotReported) {
               IsEmpty());
 }
 
-TEST(LayeringTest, AFolderMissingFromTheLayerTableIsReportedAsSourceAndAsTarget) {
+TEST(LayeringTest, AFolderMissingFromTheLayerTableIsReportedForFilesAndForIncludes) {
   EXPECT_THAT(ArrowViolations({"runtime/novel/x.cc", ""}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/novel/x.h\"\n"}), SizeIs(1));
 }
@@ -181,11 +181,11 @@ TEST(LayeringTest, OnlyAnAdaptersSourcesMayIncludeItsPrivateHeader) {
               IsEmpty());
 }
 
-TEST(LayeringTest, AnIncludeWithoutAFolderIsReported) {
+TEST(LayeringTest, AnIncludePathWithoutAFolderIsReported) {
   EXPECT_THAT(ThirdPartyViolations({"am/core/job.cc", "#include \"job.h\"\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, AClockThreadOrLibraryInAPureCoreIsReported) {
+TEST(LayeringTest, ClocksThreadsAndThirdPartyLibrariesInAPureCoreAreReported) {
   EXPECT_THAT(PurityViolations({"am/core/job.cc", "#include <thread>\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"am/core/job.cc", "auto t = std::chrono::system_clock::now();\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"am/core/job.cc", "const char* home = getenv(\"HOME\");\n"}), SizeIs(1));
@@ -194,7 +194,7 @@ TEST(LayeringTest, AClockThreadOrLibraryInAPureCoreIsReported) {
   EXPECT_THAT(PurityViolations({"runtime/records/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
 }
 
-TEST(LayeringTest, APureCoreConsistsOfItsSourcesAndTheHeadersThatTheyIncludeInItsFolder) {
+TEST(LayeringTest, APureCoreConsistsOfItsSourcesAndTheirHeadersInTheSameFolder) {
   const std::vector<SourceFile> sources = {
       {"am/core/job.cc", "#include \"am/core/job.h\"\n"},
       {"am/core/job.h", "#include \"am/core/states.h\"\n#include \"runtime/job/ids.h\"\n"},
@@ -206,7 +206,7 @@ TEST(LayeringTest, APureCoreConsistsOfItsSourcesAndTheHeadersThatTheyIncludeInIt
               ElementsAre("am/core/job.cc", "am/core/job.h", "am/core/states.h"));
 }
 
-TEST(LayeringTest, UsingNamespaceIsReportedAlsoWhenIndented) {
+TEST(LayeringTest, AnIndentedUsingNamespaceDirectiveIsReported) {
   EXPECT_THAT(UsingNamespaceViolations({"am/core/job.cc", "  using namespace std;\n"}), SizeIs(1));
   EXPECT_THAT(UsingNamespaceViolations({"am/core/job.cc", "using std::string;  // not: using namespace\n"}), IsEmpty());
 }

@@ -68,7 +68,7 @@ class LedgerFolderTest : public testing::Test {
   LedgerFolder folder_ = *LedgerFolder::Find(temp_.path(), (temp_.path() / "ledger").string());
 };
 
-TEST_F(LedgerFolderTest, AnEntryIsReadAsItWasWritten) {
+TEST_F(LedgerFolderTest, ALedgerEntryIsReadBackAsItWasWritten) {
   const HeldEntry held = Add(Ask("local-1"));
   ASSERT_THAT(View().ledger.entries(), SizeIs(1));
   LedgerEntry expected = Ask("local-1");
@@ -79,7 +79,7 @@ TEST_F(LedgerFolderTest, AnEntryIsReadAsItWasWritten) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, AdmissionRenamesTheEntryAndKeepsItsLock) {
+TEST_F(LedgerFolderTest, AdmittingAJobRenamesItsEntryFileToRunningAndKeepsTheLock) {
   HeldEntry held = Add(Ask("local-1"));
   ASSERT_TRUE(folder_.Lock()->Admit(held, {1, 3}, kNow).ok());
   EXPECT_TRUE(held.entry.admitted());
@@ -90,7 +90,7 @@ TEST_F(LedgerFolderTest, AdmissionRenamesTheEntryAndKeepsItsLock) {
   EXPECT_THAT(view.ledger.entries()[0].gpus, ElementsAre(1, 3));
 }
 
-TEST_F(LedgerFolderTest, AnEntryThatNoProcessHoldsIsRemovedByTheNextLedgerLockHolder) {
+TEST_F(LedgerFolderTest, AnEntryFileThatNoProcessHasLockedIsRemovedByTheNextHolderOfTheLedgerLock) {
   { const HeldEntry held = Add(Ask("local-1")); }
   EXPECT_EQ(View().dead, 1);
   EXPECT_THAT(View().ledger.entries(), IsEmpty());
@@ -99,7 +99,7 @@ TEST_F(LedgerFolderTest, AnEntryThatNoProcessHoldsIsRemovedByTheNextLedgerLockHo
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, AnEntryLastsWhileAnotherProcessHoldsACopyOfItsDescriptor) {
+TEST_F(LedgerFolderTest, AnEntryStaysValidWhileAnyProcessHoldsACopyOfItsDescriptor) {
   const pid_t child = [&] {
     const HeldEntry held = Add(Ask("local-1"));
     const pid_t pid = fork();
@@ -116,7 +116,7 @@ TEST_F(LedgerFolderTest, AnEntryLastsWhileAnotherProcessHoldsACopyOfItsDescripto
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, AnAdoptedEntryLastsUntilBothKeepersReleaseIt) {
+TEST_F(LedgerFolderTest, AnEntryTakenOverByANewKeeperStaysValidUntilBothKeepersReleaseTheEntry) {
   HeldEntry first = Add(Ask("local-1"));
   ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
   auto second = *folder_.Lock()->TakeOver({"local-1"});
@@ -128,7 +128,7 @@ TEST_F(LedgerFolderTest, AnAdoptedEntryLastsUntilBothKeepersReleaseIt) {
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, AnAdmittedEntryThatNoProcessHoldsIsAdoptedAsQueuedInItsOldPosition) {
+TEST_F(LedgerFolderTest, TakingOverAnUnlockedAdmittedEntryQueuesTheEntryInItsOldPosition) {
   {
     HeldEntry first = Add(Ask("local-1"));
     ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
@@ -140,7 +140,7 @@ TEST_F(LedgerFolderTest, AnAdmittedEntryThatNoProcessHoldsIsAdoptedAsQueuedInIts
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
-TEST_F(LedgerFolderTest, AMissingEntryCannotBeAdopted) {
+TEST_F(LedgerFolderTest, AMissingEntryCannotBeTakenOver) {
   const HeldEntry other = Add(Ask("local-2"));
   EXPECT_FALSE(folder_.Lock()->TakeOver({"local-1"})->has_value());
 }
@@ -165,7 +165,7 @@ TEST_F(LedgerFolderTest, AnEntryIsReportedAsChangedAfterItsAdmissionAndAfterItsR
   EXPECT_FALSE(folder_.IsUnchanged(held.entry));
 }
 
-TEST_F(LedgerFolderTest, OnlyOneSessionCanHoldTheLedgerLockAndReadersNeedNoLock) {
+TEST_F(LedgerFolderTest, OnlyOneSessionAtATimeCanHoldTheLedgerLockAndReadersNeedNoLock) {
   const auto session = Must(folder_.Lock());
   EXPECT_EQ(folder_.Lock().error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(folder_.Read().ok());
@@ -226,7 +226,7 @@ TEST_F(LedgerFolderTest, AnEntryWithAnImpossiblyHighNumberIsRejectedAndBlocksNoJ
                                                 "the entry's queue number is too high: 999999999999999"}}));
 }
 
-TEST_F(LedgerFolderTest, AReadLockOfAnotherProcessDoesNotKeepAnEntryAlive) {
+TEST_F(LedgerFolderTest, AReadLockOfAnotherProcessDoesNotKeepADeadJobsEntryValid) {
   UniqueFd stranger;
   {
     const HeldEntry held = Add(Ask("local-1"));
@@ -241,7 +241,7 @@ TEST_F(LedgerFolderTest, AReadLockOfAnotherProcessDoesNotKeepAnEntryAlive) {
   EXPECT_EQ(View().dead, 1);
 }
 
-TEST_F(LedgerFolderTest, AnEntryFileThatAnotherProcessHasLockedIsRecreatedAtItsAdoption) {
+TEST_F(LedgerFolderTest, AnEntryCanBeTakenOverEvenIfAnotherProcessHoldsAReadLockOnTheEntryFile) {
   { const HeldEntry held = Add(Ask("local-1")); }
   const UniqueFd stranger(open((folder_.path() / "0000000001.local-1.waiting").c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock = {};
@@ -289,7 +289,7 @@ TEST_F(LedgerFolderTest, AHardLinkNamedWaitingDoesNotQueueAnAdmittedEntryAgain) 
   EXPECT_TRUE(View().ledger.entries()[0].admitted());
 }
 
-TEST_F(LedgerFolderTest, AHardLinkWithTheNextNameOfAnEntryDoesNotPreventItsAdmissionOrWithdrawal) {
+TEST_F(LedgerFolderTest, AHardLinkAtTheFutureNameOfAnEntryDoesNotPreventAdmissionOrWithdrawal) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -304,7 +304,7 @@ TEST_F(LedgerFolderTest, AHardLinkWithTheNextNameOfAnEntryDoesNotPreventItsAdmis
   EXPECT_FALSE(View().ledger.Find({"local-2"}, geteuid())->admitted()) << "it withdrew";
 }
 
-TEST_F(LedgerFolderTest, AQueuedEntryFileThatWasRenamedToRunningIsNotAdopted) {
+TEST_F(LedgerFolderTest, AQueuedEntryFileRenamedToRunningCannotBeTakenOverAsARunningEntry) {
   HeldEntry held = Add(Ask("local-1"));
   fs::rename(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000001.local-1.running");
   fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "elsewhere");
@@ -312,7 +312,7 @@ TEST_F(LedgerFolderTest, AQueuedEntryFileThatWasRenamedToRunningIsNotAdopted) {
   EXPECT_FALSE(taken.has_value());
 }
 
-TEST_F(LedgerFolderTest, AnEntryOfTheLastReleaseIsRead) {
+TEST_F(LedgerFolderTest, AnEntryWrittenByThePreviousReleaseIsRead) {
   const UniqueFd old =
       WriteHeld("0000000003.local-1.running", R"({"schema":1,"job":"local-1","memory_mb":700,"vcores":1,"gpus":1,)"
                                               R"("since":1700000000000,"held_gpus":[2]})");
@@ -323,7 +323,7 @@ TEST_F(LedgerFolderTest, AnEntryOfTheLastReleaseIsRead) {
 }
 
 // Two keepers that both act without the lock do this.
-TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsWithdraws) {
+TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsIsWithdrawnIfBothExceedTheMemory) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[0]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -336,7 +336,7 @@ TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsWithdraws) {
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
 }
 
-TEST_F(LedgerFolderTest, TheLaterOfTwoJobsAdmittedWithTheSameGpuWithdraws) {
+TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsWithTheSameGpuIsWithdrawn) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[0,1,2,3]})");
   HeldEntry first = Add(Ask("local-1")), second = Add(Ask("local-2"));
   auto without = *folder_.GoWithoutLock();
@@ -381,7 +381,7 @@ int AsNobody(const std::function<int()>& what) {
   return waitid(P_PID, child, &info, WEXITED) == 0 ? info.si_status : 98;
 }
 
-TEST_F(LedgerFolderTest, AsRootAnotherUserSharesTheLedgerAndRemovesOnlyOwnEntries) {
+TEST_F(LedgerFolderTest, AsRootALedgerCanBeSharedWithAnotherUserWhoCannotRemoveRootsEntries) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   const HeldEntry mine = Add(Ask("local-1", 500));
@@ -428,7 +428,7 @@ TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteTheSharedLedgerAnotherUserG
   EXPECT_EQ(exit, 0);
 }
 
-TEST_F(LedgerFolderTest, AsRootALedgerFolderThatAnotherUserMayNotWriteIsNamedInTheError) {
+TEST_F(LedgerFolderTest, AsRootTheErrorNamesALedgerFolderThatOtherUsersCannotWrite) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   EXPECT_EQ(AsNobody([&] { return folder_.Make().ok() ? 0 : 1; }), 0);
@@ -441,13 +441,13 @@ TEST_F(LedgerFolderTest, AsRootALedgerFolderThatAnotherUserMayNotWriteIsNamedInT
   EXPECT_EQ(exit, 0);
 }
 
-TEST(LedgerPlaceTest, AConfiguredLedgerFolderIsNotPrivate) {
+TEST(LedgerPlaceTest, AnExplicitlyConfiguredLedgerFolderIsNotAPrivateLedger) {
   const auto found = Must(LedgerFolder::Find("/home/x/.tony", "/dev/shm//tony/./ledger/"));
   EXPECT_EQ(found.path(), "/dev/shm/tony/ledger");
   EXPECT_FALSE(found.is_private());
 }
 
-TEST(LedgerPlaceTest, ARelativePathIsRefused) {
+TEST(LedgerPlaceTest, ARelativePathOfALedgerFolderIsRefused) {
   ExpectError(LedgerFolder::Find("/home/x/.tony", "ledger"), ErrorCode::kInvalid, "~TONY_LEDGER=ledger");
 }
 

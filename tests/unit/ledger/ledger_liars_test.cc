@@ -205,7 +205,7 @@ class Town {
   int64_t jobs_ = 0, lies_told_ = 0;
 };
 
-TEST(LedgerLiarsTest, HonestJobsAreAllAdmittedAndNeverOvercommittedAmongFalseEntries) {
+TEST(LedgerLiarsTest, HonestJobsAreAllAdmittedAndNeverOvercommittedDespiteForgedEntries) {
   for (int seed = 0; seed < Rounds(20); ++seed) {
     SCOPED_TRACE(seed);
     Town town(static_cast<unsigned>(seed));
@@ -223,7 +223,7 @@ VisibleProcess Keeper(const std::string& command_line) {
   return {.pid = 1, .user = 7, .name = "tony-keeper", .command_line = command_line};
 }
 
-TEST(LedgerWitnessTest, AKeeperOrExecutorRunsTheJobWhoseFolderIsInItsCommandLine) {
+TEST(LedgerWitnessTest, AKeeperOrExecutorIsMatchedToAJobByTheJobFolderInItsCommandLine) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_TRUE(Runs(Keeper(std::string("tony-keeper\0/home/x/.tony/jobs/local-1\0", 39)), entry));
   VisibleProcess executor = Keeper("tony-executor /h/jobs/local-10 /h/jobs/local-1/x");
@@ -231,7 +231,7 @@ TEST(LedgerWitnessTest, AKeeperOrExecutorRunsTheJobWhoseFolderIsInItsCommandLine
   EXPECT_TRUE(Runs(executor, entry));
 }
 
-TEST(LedgerWitnessTest, AProcessOfAnotherUserJobOrProgramIsNotTakenForAProcessOfTheJob) {
+TEST(LedgerWitnessTest, AProcessOfAnotherUserOrJobOrProgramIsNotMatchedToTheJob) {
   const LedgerEntry entry = {.job = {"local-1"}, .user = 7};
   EXPECT_FALSE(Runs(Keeper("tony-keeper /jobs/local-10"), entry));
   EXPECT_FALSE(Runs(Keeper("tony-keeper local-1"), entry));
@@ -257,7 +257,7 @@ TEST(LedgerWitnessTest, UnprintableBytesOfAProcessNameAreReplacedInItsDescriptio
   EXPECT_EQ(Describe(process), "process 12 (a?[2Jb?) of 4000000000");
 }
 
-TEST(LedgerWitnessTest, OwnEntriesAreAcceptedWithoutAProcessCheck) {
+TEST(LedgerWitnessTest, EntriesOfTheSameUserAreAcceptedWithoutAProcessCheck) {
   EXPECT_EQ(ProcessChecker().Of({.job = {"x"}, .user = geteuid()}), ProcessCheck::kRuns);
 }
 
@@ -334,7 +334,7 @@ TEST_F(MachineTest, GpusAreNumberedFromZeroWithoutGapsAsInCuda) {
   EXPECT_THAT(Detected().gpus, ElementsAre(0, 1));
 }
 
-TEST_F(MachineTest, WithoutProcAndDevAMachineHasNoMemoryAndNoGpus) {
+TEST_F(MachineTest, NoMemoryAndNoGpusAreDetectedIfProcAndDevAreMissing) {
   EXPECT_EQ(Detected().memory_mb, 0);
   EXPECT_THAT(Detected().gpus, IsEmpty());
 }
@@ -347,7 +347,7 @@ Machine FromJson(std::string_view json, const Machine& detected = {}) {
   return stated.ok() ? stated->machine : Machine();
 }
 
-TEST(MachineJsonTest, UnsetFieldsKeepTheDetectedValues) {
+TEST(MachineJsonTest, FieldsMissingInMachineJsonKeepTheDetectedValues) {
   const Machine detected = {.memory_mb = 100, .cores = 2, .gpus = {0, 1}};
   EXPECT_EQ(FromJson("{}", detected), detected);
   EXPECT_EQ(FromJson(R"({"memory_mb":50})", detected), (Machine{50, 2, {0, 1}}));
@@ -355,7 +355,7 @@ TEST(MachineJsonTest, UnsetFieldsKeepTheDetectedValues) {
   EXPECT_EQ(FromJson(R"({"gpus":[]})", detected), (Machine{100, 2, {}}));
 }
 
-TEST(MachineJsonTest, LimitsApplyToAllUsersOrToUsersByNameOrNumber) {
+TEST(MachineJsonTest, UserLimitsCanBeSetForAllUsersOrForUsersByNameOrNumber) {
   const Machine machine = FromJson(
       R"({"user_limits":{"memory_mb":8,"gpus":0,"run_minutes":60},"users":{"root":{"memory_mb":9},"12345":{}}})");
   EXPECT_EQ(machine.user_limits, (UserLimits{.memory_mb = 8, .gpus = 0, .run_minutes = 60}));

@@ -90,7 +90,7 @@ class LedgerClaimTest : public testing::Test {
   LedgerFolder folder_ = *LedgerFolder::Find(temp_.path(), (temp_.path() / "ledger").string());
 };
 
-TEST_F(LedgerClaimTest, AJobThatFitsIsAdmittedRightAfterTheEnterCallReturns) {
+TEST_F(LedgerClaimTest, AJobThatFitsIsAdmittedAfterAndNotDuringTheCallToEnterTheLedger) {
   const auto job = Enter("a", {.memory_mb = 1000, .gpus = 2});
   EXPECT_FALSE(job->admitted);
   EXPECT_EQ(job->claim->lock(), -1);
@@ -112,7 +112,7 @@ TEST_F(LedgerClaimTest, AHardLinkThatMarksAQueuedJobAsRunningDoesNotBlockItsAdmi
   ASSERT_TRUE(WaitUntilAdmitted(*second));
 }
 
-TEST_F(LedgerClaimTest, ASecondJobOf60PercentOfTheMemoryIsAdmittedWhenTheFirstLeaves) {
+TEST_F(LedgerClaimTest, ASecondJobOf60PercentOfTheMemoryIsAdmittedWhenTheFirstReleasesItsReservation) {
   const auto first = Enter("a"), second = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   ASSERT_TRUE(WaitUntilToldWhy(*second, "waits for 600 MB of memory: 400 of 1000 MB are free"));
@@ -145,7 +145,7 @@ TEST_F(LedgerClaimTest, AQueuedJobIsAdmittedWithin900MillisecondsAfterTheRunning
   close(told[1]);
 }
 
-TEST_F(LedgerClaimTest, AReservationOutlivesItsKeeperUntilTheChildWithTheLockEnds) {
+TEST_F(LedgerClaimTest, AReservationOutlivesItsKeeperUntilTheChildThatInheritedTheLockExits) {
   const auto first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const pid_t executor = fork();
@@ -183,7 +183,7 @@ TEST_F(LedgerClaimTest, AJobThatAlreadyRunsIsAdmittedEvenIfTheMachineIsFull) {
   EXPECT_FALSE(waits->admitted);
 }
 
-TEST_F(LedgerClaimTest, ARequestThatNeverFitsIsReportedAndBlocksNoJob) {
+TEST_F(LedgerClaimTest, AJobThatExceedsTheMachineGetsAPendingReasonAndBlocksNoOtherJob) {
   const auto huge = Enter("a", {.memory_mb = 5000}), small = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*small));
   EXPECT_TRUE(WaitUntilToldWhy(*huge, "requests 5000 MB of memory and 0 GPUs, and this machine has only 1000 MB"));
@@ -191,7 +191,7 @@ TEST_F(LedgerClaimTest, ARequestThatNeverFitsIsReportedAndBlocksNoJob) {
   EXPECT_TRUE(WaitUntilAdmitted(*huge));
 }
 
-TEST_F(LedgerClaimTest, ThePendingReasonOfAJobChangesWhenTheJobBeforeItLeaves) {
+TEST_F(LedgerClaimTest, ThePendingReasonOfAJobChangesWhenTheJobAheadLeavesTheQueue) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c", {.memory_mb = 500});
   ASSERT_TRUE(WaitUntilToldWhy(*third, "job b of the same user is queued before it"));
   second->claim->Leave();
@@ -199,7 +199,7 @@ TEST_F(LedgerClaimTest, ThePendingReasonOfAJobChangesWhenTheJobBeforeItLeaves) {
   EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("in the line")));
 }
 
-TEST_F(LedgerClaimTest, ALedgerFolderThatIsRemovedWhileJobsWaitIsRecreated) {
+TEST_F(LedgerClaimTest, ALedgerFolderIsRecreatedIfTheFolderIsRemovedWhileJobsWait) {
   const auto first = Enter("a", {.memory_mb = 900}), second = Enter("b", {.memory_mb = 101});
   ASSERT_TRUE(WaitUntilToldWhy(*second, "101 MB"));
   fs::remove_all(folder_.path());
@@ -208,7 +208,7 @@ TEST_F(LedgerClaimTest, ALedgerFolderThatIsRemovedWhileJobsWaitIsRecreated) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, AJobWhoseEntryIsRemovedIsQueuedAgainAtTheEnd) {
+TEST_F(LedgerClaimTest, AJobWhoseEntryIsRemovedJoinsTheEndOfTheQueueAgain) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
   ASSERT_TRUE(WaitUntilToldWhy(*third, "job b of the same user is queued before it"));
   fs::remove(folder_.path() / "0000000002.b.waiting");
@@ -218,7 +218,7 @@ TEST_F(LedgerClaimTest, AJobWhoseEntryIsRemovedIsQueuedAgainAtTheEnd) {
   EXPECT_FALSE(second->admitted);
 }
 
-TEST_F(LedgerClaimTest, AnUnusableLedgerFolderIsReportedAndRetried) {
+TEST_F(LedgerClaimTest, AnUnusableLedgerFolderIsThePendingReasonUntilARetrySucceeds) {
   std::ofstream(temp_.path() / "file") << "in the way";
   const LedgerFolder blocked = *LedgerFolder::Find(temp_.path(), (temp_.path() / "file/ledger").string());
   const auto job = Enter(loop_, blocked, "a", {.memory_mb = 1});
@@ -228,7 +228,7 @@ TEST_F(LedgerClaimTest, AnUnusableLedgerFolderIsReportedAndRetried) {
   EXPECT_TRUE(WaitUntilAdmitted(*job));
 }
 
-TEST_F(LedgerClaimTest, AFullLedgerFileSystemIsReportedAndRetried) {
+TEST_F(LedgerClaimTest, AFailedWriteToTheLedgerIsThePendingReasonUntilARetrySucceeds) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -258,7 +258,7 @@ TEST_F(LedgerClaimTest, ALedgerLockThatIsNeverReleasedDoesNotBlockAdmissions) {
   }
 }
 
-TEST_F(LedgerClaimTest, AJobOfHigherPriorityIsAdmittedBeforeItsUsersQueuedJobs) {
+TEST_F(LedgerClaimTest, AJobOfHigherPriorityIsAdmittedBeforeQueuedJobsOfTheSameUser) {
   const auto runs = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*runs));
   const auto low = Enter("b"), last = Enter("c");
@@ -423,7 +423,7 @@ int ContendAsOldKeeper(const fs::path& folder, const fs::path& alone, int number
   return 0;
 }
 
-TEST_F(LedgerClaimTest, JobsUnderKeepersOfThePreviousAndOfThisReleaseRunOneAtATime) {
+TEST_F(LedgerClaimTest, JobsOf60PercentOfTheMemoryRunOneAtATimeUnderKeepersOfTwoReleases) {
   std::vector<pid_t> children;
   for (int i = 0; i < 16; ++i) {
     const pid_t child = fork();

@@ -140,19 +140,19 @@ struct LedgerWorld {
 };
 
 const TestRow kLedgers[] = {
-    {"AJobThatFitsIsAdmittedWithTheFreeGpusOfLowestNumber",
+    {"AJobThatFitsIsAdmittedAndGetsTheLowestNumberedFreeGpus",
      {{"runs 1 10000 held=1 | waits 2 14000 gpus=2 | may | gets | number", "may | GPUs 0 2 | 3"},
       {"free", "14000 MB, GPUs 0 2 3"}}},
     {"AJobThatRequestsOneMegabyteOrOneGpuMoreThanIsFreeIsQueued",
      {{"runs 1 10000 held=0,1,2 | waits 2 14001 | may", "may not"},
       {"nobody | runs 1 10000 held=0,1,2 | waits 2 0 gpus=2 | may", "may not"},
       {"nobody | runs 1 10000 held=0,1,2 | waits 2 14000 gpus=1 | may", "may"}}},
-    {"CoresDoNotLimitAdmission", {{"waits 1 1 vcores=1000 | may", "may"}}},
-    {"ASmallJobDoesNotOvertakeALargeJobThatIsQueued",
+    {"RequestedCpuCoresDoNotLimitAdmission", {{"waits 1 1 vcores=1000 | may", "may"}}},
+    {"ASmallJobDoesNotOvertakeAQueuedLargeJob",
      {{"runs 1 14000 | waits 2 14000 | waits 3 100 | may 2 | may 3", "may not | may not"}}},
     {"AJobTooLargeForTheMachineBlocksNoOtherJob",
      {{"waits 1 24001 | waits 2 24000 | waits 3 0 gpus=5 | may 1 | may 2 | may 3", "may not | may | may not"}}},
-    {"FreeMemoryIsZeroIfJobsHoldMoreMemoryThanTheMachineHas",
+    {"FreeMemoryIsZeroIfRunningJobsHoldMoreMemoryThanTheMachineHas",
      {{"runs 1 20000 held=0,0,9 | runs 2 20000 | free | waits 3 0 gpus=1 | may", "0 MB, GPUs 1 2 3 | may"},
       {"nobody | runs 1 20000 held=0,0,9 | runs 2 20000 | waits 3 1 | may", "may not"}}},
     {"ThePendingReasonNamesFreeResourcesAndTheNumberOfJobsAhead",
@@ -172,7 +172,7 @@ const TestRow kLedgers[] = {
     {"ANewJobQueuesBehindOneJobOfEachOtherUser",
      {{"waits 1 10 user=1 | waits 2 10 user=1 | waits 3 10 user=2 | waits 4 10 user=3 | before 4",
        "before: job-1 job-3"}}},
-    {"ADeferredJobBlocksNoOtherJob", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
+    {"ADeferredJobDoesNotBlockAJobOfAnotherUser", {{"aside 1 10 user=1 | waits 2 10 user=2 | may", "may"}}},
 };
 TABLE_TEST(LedgerTest, kLedgers, ScriptIn<LedgerWorld>());
 
@@ -184,22 +184,22 @@ const TestRow kUserLimits[] = {
        "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time (machine.json), and has 6000 "
        "| "
        "may"}}},
-    {"ResourcesThatAUserHoldsAboveTheLimitAreTreatedAsFree",
+    {"ResourcesHeldAboveAUsersLimitAreTreatedAsFree",
      {{"limits 8000 | runs 1 20000 held=0,1,2 user=1 | free", "16000 MB, GPUs 1 2 3"}}},
 };
 TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
 
 // The machine has 1000 MB. Our job belongs to user 0, ann's job to user 1, and bob's job to user 2.
 const TestRow kTurns[] = {
-    {"AJobThatIsAloneIsAdmittedAtOnce", {{"small | mine 1 1000 gpus=1 | next", "admit, GPUs 0"}}},
-    {"AJobWaitsForJobsQueuedBeforeItAndNotForLaterJobs",
+    {"AJobOnAnOtherwiseEmptyMachineIsAdmittedAtOnce", {{"small | mine 1 1000 gpus=1 | next", "admit, GPUs 0"}}},
+    {"AJobWaitsForJobsQueuedEarlierAndNotForJobsQueuedLater",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 5 600 | next", "wait for ann"},
       {"nobody | runs 1 600 user=2 | waits 3 500 user=1 job=ann | waits 0 500 user=3 | waits 1 500 user=1 | mine 5 600 "
        "| next",
        "wait for ann"},
       // Entries that came later are not awaited, whatever their number is.
       {"nobody | waits 0 100 user=3 | waits 1 100 user=1 | mine 5 600 | next", "admit"}}},
-    {"AJobWaitsForOneJobOfEachOtherUser",
+    {"AJobWaitsForOnlyOneQueuedJobOfEachOtherUser",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next",
        "wait for job-3 job-5"},
       {"nobody | runs 1 600 user=2 | waits 4 500 user=1 | waits 5 500 user=3 | mine 9 600 | next", "wait for job-5"}}},
@@ -212,24 +212,24 @@ const TestRow kTurns[] = {
       {"nobody | waits 3 500 user=1 job=ann | mine 5 100 | next 10",
        // The patience with ann begins when there is room.
        "wait for ann"}}},
-    {"AQueuedJobFurtherBackIsOvertakenOnlyHalfASecondLater",
+    {"EachFurtherQueuedJobThatDoesNotStartIsOvertakenHalfASecondLater",
      {{"small | waits 3 500 user=1 job=ann | waits 4 500 user=2 job=bob | mine 9 600 | next | next 1 | next 1 more",
        "^wait | wait for bob | admit"}}},
     {"AJobAboveItsUsersLimitDoesNotBlockAJobOfAnotherUser",
      {{"small | limits 700 | runs 1 400 user=1 | waits 3 400 user=1 | mine 9 100 | next", "admit"}}},
-    {"AJobIsDeferredWhenItsUserIsAtTheLimit",
+    {"AJobThatWouldExceedItsUsersLimitIsDeferred",
      {{"small | limits 700 | runs 1 400 | mine 9 400 | next", "~step aside: "},
       {"next", "~may have 700 MB at a time"}}},
-    {"ADeferredJobWaitsForTheNearestEarlierJobOfItsUser",
+    {"ADeferredJobWaitsForThePreviousPendingJobOfTheSameUser",
      {{"small | waits 3 100 | aside 5 100 | aside 7 100 | aside 9 100 | next", "wait for job-7"},
       {"nobody | waits 3 100 | aside 9 100 | next", "wait for job-3"}}},
-    {"ADeferredJobJoinsTheQueueWhenItsUsersOtherJobIsAdmitted",
+    {"ADeferredJobJoinsTheEndOfTheQueueOnceItsUsersOtherJobIsAdmitted",
      {{"small | runs 3 100 | waits 12 100 user=1 | aside 9 100 | next", "join as 13"}}},
     {"AJobOfHigherPriorityTakesTheQueuePositionOfItsUsersQueuedJob",
      {{"small | waits 3 100 | waits 2 100 user=1 | aside 9 100 priority=1 | next", "join as 3 in place of job-3"}}},
-    {"AHigherPriorityDoesNotDisplaceAJobOfAnEarlierRelease",
+    {"AJobOfHigherPriorityDoesNotDisplaceAJobWhoseKeeperIsOfAnEarlierRelease",
      {{"small | waits 3 100 old | aside 9 100 priority=1 | next", "^wait for"}}},
-    {"AQueuePositionCanBePassedOnlyOnceToAnotherJobOfTheSameUser",
+    {"AQueuePositionCanBeHandedOverOnlyOnceToAnotherJobOfTheSameUser",
      {{"small | runs 1 600 user=2 | waits 3 500 user=1 job=ann | mine 9 600 | next", "wait for ann"},
       {"nobody | runs 1 600 user=2 | aside 3 500 user=1 job=ann | waits 3 500 user=1 job=urgent | mine 9 600 | next",
        "wait for urgent"},
@@ -240,7 +240,7 @@ const TestRow kTurns[] = {
 TABLE_TEST(LedgerTurnTest, kTurns, ScriptIn<LedgerWorld>());
 
 const TestRow kRooms[] = {
-    {"OnlyTheFirstOfTwoSimultaneousAdmissionsHasRoom",
+    {"OnlyTheFirstOfTwoSimultaneousAdmissionsFitsTheMachine",
      {{"small | runs 1 600 job=a | remember | has-room | runs 1 600 job=b | has-room", "room | no room"},
       {"nobody | runs 1 600 job=b | has-room", "no room"},  // entry a was removed
       {"nobody | runs 1 0 job=a held=1 | remember | runs 1 0 job=b held=1 | has-room", "no room"}}},
@@ -269,7 +269,7 @@ Status CheckAsk(const std::vector<RoleSpec>& roles, const Machine& machine, int6
   return CheckEverFits(spec, machine, user);
 }
 
-TEST(LedgerAskTest, ARefusedMemoryRequestNamesTheRequestedMbTheMachinesMbAndTheConfigKey) {
+TEST(LedgerAskTest, TheErrorForTooMuchMemoryNamesRequestedAndAvailableMbAndTheConfigKey) {
   const std::vector roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
   ExpectError(
       CheckAsk(roles, {.memory_mb = 7800}), ErrorCode::kInvalid,
@@ -278,21 +278,21 @@ TEST(LedgerAskTest, ARefusedMemoryRequestNamesTheRequestedMbTheMachinesMbAndTheC
   EXPECT_TRUE(CheckAsk(roles, {.memory_mb = 10240}).ok());
 }
 
-TEST(LedgerAskTest, ARefusedGpuRequestNamesTheRequestedGpusTheMachinesGpusAndTheConfigKey) {
+TEST(LedgerAskTest, TheErrorForTooManyGpusNamesRequestedAndAvailableGpusAndTheConfigKey) {
   const std::vector roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
   ExpectError(CheckAsk(roles, {.memory_mb = 100}),
               "the job requests 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
   ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; set");
 }
 
-TEST(LedgerAskTest, TheErrorForAJobWithoutRolesThatDoesNotFitNamesTheKeyTonyAmMemory) {
+TEST(LedgerAskTest, TheErrorNamesTheKeyTonyAmMemoryWhenAJobWithoutRolesDoesNotFit) {
   RoleSpec driver = Role("driver", 1, 2048);  // a role may have this name
   ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.driver.memory");
   driver.key_prefix = "tony.am";
   ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.am.memory");
 }
 
-TEST(LedgerAskTest, ARequestAboveTheUsersLimitIsRefusedWithTheRequestedAndTheAllowedAmount) {
+TEST(LedgerAskTest, TheErrorForARequestAboveTheUsersLimitNamesTheRequestedAndTheAllowedAmount) {
   Machine machine = kMachine;
   machine.user_limits = {.memory_mb = 8000, .gpus = 1};
   machine.users[7] = {.memory_mb = 12000};
@@ -386,7 +386,7 @@ class Traffic {
   std::vector<LedgerEntry> entries_;
 };
 
-TEST(LedgerPropertyTest, MemoryAndGpusAreNeverGivenTwiceAndJobsAreAdmittedInOrder) {
+TEST(LedgerPropertyTest, RandomJobsAreAdmittedInOrderAndNeverShareMemoryOrGpus) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Traffic traffic(seed);
@@ -397,7 +397,7 @@ TEST(LedgerPropertyTest, MemoryAndGpusAreNeverGivenTwiceAndJobsAreAdmittedInOrde
   }
 }
 
-TEST(LedgerPropertyTest, EachJobThatFitsTheMachineIsAdmittedIfRunningJobsLeave) {
+TEST(LedgerPropertyTest, EachJobThatFitsTheMachineIsEventuallyAdmittedAsRunningJobsEnd) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Traffic traffic(seed);
@@ -437,7 +437,7 @@ std::string WhyNot(const UncheckedEntry& sighting, const Machine& detected = kSm
   return belief.doubts.empty() ? "" : belief.doubts[0].why;
 }
 
-TEST(LedgerBeliefTest, AnEntryThatAKeeperCanHaveMadeIsAccepted) {
+TEST(LedgerBeliefTest, AConsistentLedgerEntryIsAccepted) {
   EXPECT_EQ(WhyNot(Seen("a")), "");
   UncheckedEntry old = Seen("a");
   old.content_job.clear();
@@ -479,7 +479,7 @@ TEST(LedgerBeliefTest, AnEntryThatHoldsMoreGpusThanItRequestedIsRejected) {
   EXPECT_EQ(WhyNot(fake), "it holds 2 GPUs and requested only 1");
 }
 
-TEST(LedgerBeliefTest, AnEntryWritableByOthersOrWithTwoDifferentJobNamesIsRejected) {
+TEST(LedgerBeliefTest, EntriesWritableByOtherUsersOrWithContradictingJobNamesAreRejected) {
   UncheckedEntry fake = Seen("a");
   fake.writable_by_others = true;
   EXPECT_EQ(WhyNot(fake), "users other than the entry's owner may write to the entry");
@@ -498,7 +498,7 @@ TEST(LedgerBeliefTest, AnEntryFileNamedBothWaitingAndRunningIsReadAsRunning) {
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "the entry is the same file as a.running"}}));
 }
 
-TEST(LedgerBeliefTest, AHardLinkThatMarksANeverAdmittedEntryAsRunningIsRejected) {
+TEST(LedgerBeliefTest, AHardLinkNamedRunningIsRejectedIfTheEntryWasNeverAdmitted) {
   UncheckedEntry waits = Seen("a", 5), fake = Seen("a", 5);
   fake.entry.place = Place::kAdmitted;
   waits.content_never_admitted = fake.content_never_admitted = true;

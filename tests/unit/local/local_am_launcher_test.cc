@@ -78,7 +78,7 @@ TEST_F(LocalAmLauncherTest, AStartedKeeperIsReportedAsStartingAndPreventsASecond
   EXPECT_TRUE(*launcher_.Start(records_));
 }
 
-TEST_F(LocalAmLauncherTest, NoKeeperIsStartedBesideAKeeperOfAnEarlierRelease) {
+TEST_F(LocalAmLauncherTest, NoKeeperIsStartedWhileAKeeperOfAnEarlierReleaseHoldsTheLock) {
   const auto kept = JobFolder(records_).Lock("keeper.lock");
   EXPECT_FALSE(*launcher_.Start(records_));
   EXPECT_THAT(runner_.started, SizeIs(0));

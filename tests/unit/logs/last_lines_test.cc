@@ -54,7 +54,7 @@ TEST_F(LastLinesTest, TheRequestedNumberOfLinesIsReturned) {
   EXPECT_EQ(Last(1000), "one\ntwo\n\nfour\n");
 }
 
-TEST_F(LastLinesTest, TextAfterTheLastLineEndIsALine) {
+TEST_F(LastLinesTest, TextAfterTheLastNewlineCountsAsALine) {
   Put("one\ntwo\nthr");
   EXPECT_EQ(Last(1), "thr");
   EXPECT_EQ(Last(2), "two\nthr");
@@ -85,7 +85,7 @@ TEST_F(LastLinesTest, ALineLongerThanTheByteLimitIsCutBetweenCharacters) {
   EXPECT_EQ(Last(1, 2), "x\n");
 }
 
-TEST_F(LastLinesTest, AnIncompleteCharacterAtTheEndOfAGrowingLogIsNotReturned) {
+TEST_F(LastLinesTest, AnIncompleteUtf8CharacterAtTheEndOfAGrowingLogIsNotReturned) {
   Put("one\nab\xE2\x82");
   EXPECT_EQ(Last(1, kNoLimit, true), "ab");
   EXPECT_EQ(Last(0, kNoLimit, true), "");
@@ -113,7 +113,7 @@ TEST_F(LastLinesTest, LinesOfAnyLengthAreFoundAcrossReadBlocks) {
   }
 }
 
-TEST_F(LastLinesTest, TextAfterAHoleInALogBeginsALine) {
+TEST_F(LastLinesTest, TextAfterAHoleInALogStartsANewLine) {
   if (!PutAroundAHole("of a line\ntail\n")) GTEST_SKIP() << "this file system does not tell where holes are";
   EXPECT_EQ(Last(1), "tail\n");
   EXPECT_EQ(Last(2), "of a line\ntail\n");
@@ -126,7 +126,7 @@ TEST_F(LastLinesTest, TextAfterAHoleInALogBeginsALine) {
   EXPECT_EQ(FindLastLines(log_.get(), 4, 27, false).begin, kMb - 12);
 }
 
-TEST_F(LastLinesTest, ALineEndJustBeforeAHoleAddsNoEmptyLine) {
+TEST_F(LastLinesTest, ANewlineJustBeforeAHoleAddsNoEmptyLine) {
   if (!PutAroundAHole("tail\n")) GTEST_SKIP() << "this file system does not tell where holes are";
   Put("\n", kMb - 1);
   EXPECT_EQ(FindLastLines(log_.get(), 1, kNoLimit, false).begin, 8 * kMb);

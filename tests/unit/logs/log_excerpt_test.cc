@@ -17,7 +17,7 @@ std::string At(int64_t offset, size_t most, int64_t cut) {
   return buffer.substr(0, got.size);
 }
 
-TEST(LogExcerptTest, ReadingSkipsTheGapBetweenTheParts) {
+TEST(LogExcerptTest, ReadingALogExcerptSkipsTheGapBetweenItsParts) {
   EXPECT_EQ(At(0, 100, 0), "first\n");
   EXPECT_EQ(At(2, 3, 0), "rst");
   EXPECT_EQ(At(6, 100, 6), "second\n");
@@ -26,7 +26,7 @@ TEST(LogExcerptTest, ReadingSkipsTheGapBetweenTheParts) {
   EXPECT_EQ(At(20, 100, 0), "");
 }
 
-TEST(LogExcerptTest, AnExcerptHasTheSizeAndPartsOfItsLog) {
+TEST(LogExcerptTest, ALogExcerptReportsTheSizeAndThePartsOfTheOriginalLog) {
   const auto log = LogOf(kLog);
   EXPECT_EQ(log->Size(), 20);
   ASSERT_EQ(log->Parts().size(), 2u);

@@ -134,7 +134,7 @@ class LogFollowerTest : public testing::Test {
   bool done_ = false;
 };
 
-TEST_F(LogFollowerTest, EachProcessOfATaskIsFollowed) {
+TEST_F(LogFollowerTest, TheLogsOfEachProcessOfATaskAreFollowed) {
   JobSpec spec;
   spec.roles = {{.name = "worker", .command = "true", .processes = 2}};
   std::ofstream(home_.path() / "spec.json") << ToJson(spec);
@@ -249,7 +249,7 @@ TEST_F(LogFollowerTest, ALogTruncatedByItsTaskIsReadFromTheBeginningAgain) {
   EXPECT_THAT(pieces_[2], HasSubstr("new\n"));
 }
 
-TEST_F(LogFollowerTest, FollowingContinuesAtTheCursorInTheSameAttempt) {
+TEST_F(LogFollowerTest, FollowingContinuesAtTheCursorAndThenWithLaterAttempts) {
   Append("worker-0", 1, "never begun\n");
   Append("worker-0", 2, "one\ntwo\n");
   Append("worker-0", 3, "again\n");
@@ -260,7 +260,7 @@ TEST_F(LogFollowerTest, FollowingContinuesAtTheCursorInTheSameAttempt) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#2/stdout:two\n", "worker:0#3/stdout:again\n"));
 }
 
-TEST_F(LogFollowerTest, ASingleAttemptOfATaskMayBeChosen) {
+TEST_F(LogFollowerTest, AFollowerOfASingleAttemptReadsOnlyThatAttempt) {
   Append("worker-0", 1, "one\n");
   Append("worker-0", 2, "two\n");
   Append("worker-1", 1, "other\n");
@@ -270,7 +270,7 @@ TEST_F(LogFollowerTest, ASingleAttemptOfATaskMayBeChosen) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
 }
 
-TEST_F(LogFollowerTest, TheFirstAttemptIsFoundByPollingWhenTheFileWatchIsBlind) {
+TEST_F(LogFollowerTest, TheFirstAttemptIsFoundByPollingWhenTheFileWatchReportsNoEvents) {
   const SilentLogs logs(logs_, /*blind=*/true);
   Follow(logs);
   Append("worker-0", 1, "one\n");
@@ -280,14 +280,14 @@ TEST_F(LogFollowerTest, TheFirstAttemptIsFoundByPollingWhenTheFileWatchIsBlind) 
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
 }
 
-TEST_F(LogFollowerTest, TheEndOfAJobWithoutAttemptsIsFoundByPollingWhenTheFileWatchIsBlind) {
+TEST_F(LogFollowerTest, TheEndOfAJobWithoutAttemptsIsFoundByPollingWhenTheFileWatchReportsNoEvents) {
   const SilentLogs logs(logs_, /*blind=*/true);
   Follow(logs);
   EndJob();
   ASSERT_TRUE(RunToEnd());
 }
 
-TEST_F(LogFollowerTest, NoOutputIsMissedWhenTheFileWatchBecomesBlind) {
+TEST_F(LogFollowerTest, NoOutputIsMissedWhenTheFileWatchStopsReportingEvents) {
   SilentLogs logs(logs_, /*blind=*/false);
   Append("worker-0", 1, "one\n");
   Follow(logs);
@@ -312,7 +312,7 @@ TEST_F(LogFollowerTest, AJobIsFollowedWithoutInotifyWatches) {
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
 }
 
-TEST_F(LogFollowerTest, AJobWhoseFolderIsReachedByALinkIsFollowedToItsEnd) {
+TEST_F(LogFollowerTest, AJobFolderBehindASymlinkIsFollowedUntilTheJobEnds) {
   const TempFolder other;
   std::filesystem::create_directory_symlink(home_.path(), other.path() / "job");
   const LocalLogSource logs{LocalJobRecords(other.path() / "job")};

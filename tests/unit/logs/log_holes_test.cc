@@ -28,14 +28,14 @@ class LogHolesTest : public testing::Test {
   std::string buffer_;
 };
 
-TEST_F(LogHolesTest, ALogWithoutHolesIsReadAsItIs) {
+TEST_F(LogHolesTest, ALogWithoutHolesIsReadUnchanged) {
   Put("one\ntwo\n", 0);
   const LogBytes read = Read(4);
   EXPECT_EQ(read.cut, 0);
   EXPECT_EQ(buffer_.substr(0, read.size), "two\n");
 }
 
-TEST_F(LogHolesTest, ReadingAtOrBehindTheEndReturnsNothing) {
+TEST_F(LogHolesTest, ReadingAtOrAfterTheEndOfALogReturnsNothing) {
   Put("one\n", 0);
   for (const int64_t offset : {4, 5, 1'000'000}) {
     const LogBytes read = Read(offset);
@@ -44,7 +44,7 @@ TEST_F(LogHolesTest, ReadingAtOrBehindTheEndReturnsNothing) {
   }
 }
 
-TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextReadContinuesBehindTheHole) {
+TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextReadContinuesAfterTheHole) {
   Put(std::string(kMegabyte, 'a'), 0);
   Put("last\n", 8 * kMegabyte);
   LogBytes read = Read(kMegabyte - 100);
@@ -57,7 +57,7 @@ TEST_F(LogHolesTest, AReadEndsBeforeAHoleAndTheNextReadContinuesBehindTheHole) {
   EXPECT_EQ(buffer_.substr(0, read.size), "last\n");
 }
 
-TEST_F(LogHolesTest, AHoleAtTheEndOfALogIsReportedAsCut) {
+TEST_F(LogHolesTest, TheSizeOfAHoleAtTheEndOfALogIsReportedAsCutBytes) {
   ASSERT_EQ(ftruncate(file_.get(), 5 * kMegabyte), 0);
   const LogBytes read = Read(0);
   EXPECT_EQ(read.cut, 5 * kMegabyte);

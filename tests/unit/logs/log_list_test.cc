@@ -61,7 +61,7 @@ class LogListTest : public testing::Test {
   JobStatus status_;
 };
 
-TEST_F(LogListTest, AttemptsWithAFolderAreListedNewestFirst) {
+TEST_F(LogListTest, AttemptsWithALogFolderAreListedNewestFirst) {
   EXPECT_THAT(Attempts(Worker(0, 0)), testing::IsEmpty());
   EXPECT_THAT(Attempts(Worker(0, 1)), testing::IsEmpty());
   for (const char* log : {"worker-0/1/stdout", "worker-0/2/stdout", "worker-0/4/stdout", "worker-0/5/stdout"})
@@ -174,7 +174,7 @@ TEST_F(LogListTest, JobAndRoleNamesAreHtmlEscapedAndEveryLinkIsRelative) {
   EXPECT_THAT(html, AllOf(HasSubstr("href=\"../page.css\""), HasSubstr("<a href=\"../\">The job</a>")));
 }
 
-TEST_F(LogListTest, BeforeTheFirstAttemptThePageSaysThatNoLogsExistYet) {
+TEST_F(LogListTest, TheLogPageSaysThatNoLogsExistYetBeforeTheFirstAttempt) {
   EXPECT_THAT(Html(), AllOf(HasSubstr("There are no logs yet."), HasSubstr("data-live=\"1\"")));
   status_.tasks = {Worker(0, 0)};
   EXPECT_THAT(Html(), HasSubstr("There are no logs yet."));
@@ -184,7 +184,7 @@ TEST_F(LogListTest, BeforeTheFirstAttemptThePageSaysThatNoLogsExistYet) {
   EXPECT_THAT(Html(/*ends_with_job=*/true), HasSubstr("tony history --serve"));
 }
 
-TEST_F(LogListTest, OnlyOneHundredOfAThousandTasksAreListedFailedTasksFirst) {
+TEST_F(LogListTest, TheLogListShows100Of1000TasksWithFailedTasksFirst) {
   for (int i = 0; i < 1000; ++i) status_.tasks.push_back(Worker(i, 1));
   status_.tasks[777].attempt_state = "failed";
   int looked_at = 0;

@@ -27,7 +27,7 @@ class LogPieceTest : public testing::Test {
   JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
-TEST_F(LogPieceTest, TheTailStartsAtALineBeginning) {
+TEST_F(LogPieceTest, TheTailOfALogStartsAtTheBeginningOfALine) {
   Write("one\ntwo\nthree\n");
   const LogPiece piece = Read(std::nullopt, 8);
   EXPECT_EQ(piece.text, "three\n");
@@ -37,7 +37,7 @@ TEST_F(LogPieceTest, TheTailStartsAtALineBeginning) {
   EXPECT_EQ(Read(std::nullopt, 100).text, "one\ntwo\nthree\n");
 }
 
-TEST_F(LogPieceTest, PiecesJoinedAreTheWholeLog) {
+TEST_F(LogPieceTest, TheJoinedPiecesEqualTheWholeLog) {
   const std::string text = "grün und €uro und 🚀 und mehr\n";
   Write(text);
   std::string all;
@@ -54,7 +54,7 @@ TEST_F(LogPieceTest, PiecesJoinedAreTheWholeLog) {
   EXPECT_EQ(Read(cursor, 100).text, "more");
 }
 
-TEST_F(LogPieceTest, ACharacterThatDoesNotFitIsLeftToTheNextPiece) {
+TEST_F(LogPieceTest, AMultibyteCharacterThatDoesNotFitMovesToTheNextPiece) {
   Write("ab€cd🚀");
   EXPECT_EQ(Read(0, 4).text, "ab");
   EXPECT_EQ(Read(0, 5).text, "ab€");
@@ -62,7 +62,7 @@ TEST_F(LogPieceTest, ACharacterThatDoesNotFitIsLeftToTheNextPiece) {
   EXPECT_EQ(Read(0, 11).text, "ab€cd🚀");
 }
 
-TEST_F(LogPieceTest, ACursorBehindTheEndOfALogReturnsNoText) {
+TEST_F(LogPieceTest, ReadingFromACursorAfterTheEndOfALogReturnsNoText) {
   Write("abc");
   const LogPiece piece = Read(1000, 10);
   EXPECT_EQ(piece.text, "");

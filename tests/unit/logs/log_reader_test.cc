@@ -116,7 +116,7 @@ TEST_F(LogReaderTest, AnIncompleteLineIsReturnedWhenItIsCompletedOrAtTheLastRead
   EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout:three");
 }
 
-TEST_F(LogReaderTest, ASecondReaderContinuesAtTheCursorOfTheFirst) {
+TEST_F(LogReaderTest, ASecondReaderContinuesAtTheCursorOfTheFirstReader) {
   Append("worker-0", 1, "stdout", "one\ntwo\n");
   LogReader first(logs_, {}, cursor_);
   EXPECT_EQ(Read(first, 5, true), "worker:0#1/stdout:one\n");
@@ -161,7 +161,7 @@ TEST_F(LogReaderTest, AHoleInALogIsReportedInOneLineAndSkippedByTheCursor) {
   EXPECT_EQ(Read(reader, 1000, true), "");
 }
 
-TEST_F(LogReaderTest, ReadingAfterTheLastLinesReturnsOnlyNewLines) {
+TEST_F(LogReaderTest, AReadAfterReadingTheLastLinesReturnsOnlyNewText) {
   Append("worker-0", 1, "stdout", "of an earlier attempt\n");
   Append("worker-0", 2, "stdout", "one\ntwo\nthree\n");
   Append("worker-0", 2, "stderr", "problem\n");
@@ -184,7 +184,7 @@ TEST_F(LogReaderTest, ReadingZeroLastLinesOnlySetsTheCursor) {
   EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4");
 }
 
-TEST_F(LogReaderTest, StreamsShareTheByteLimitAndUseWhatSmallerStreamsLeave) {
+TEST_F(LogReaderTest, LargeStreamsMayUseTheShareOfTheByteLimitThatSmallStreamsLeave) {
   Append("worker-0", 1, "stdout", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Append("worker-0", 1, "stderr", "e\n");
   Append("worker-1", 1, "stdout", "11\n12\n13\n14\n");

@@ -26,7 +26,7 @@ TEST(LogTimesTest, ALineGetsTheTimeOfTheFirstTimeRecordThatIncludesTheLine) {
   EXPECT_EQ((LogTimes{{Note(1000, 10)}, std::nullopt}.At(11)), std::nullopt);
 }
 
-TEST(LogTimesTest, TheSizeOfALogAtATimeIsTakenFromTheLastEarlierTimeRecord) {
+TEST(LogTimesTest, TheLogSizeAtATimeIsTakenFromTheLastTimeRecordBeforeThatTime) {
   const LogTimes times = {{Note(1000, 10), Note(2000, 30)}, FromMillis(2700)};
   EXPECT_EQ(times.Before(FromMillis(500)), 0u);
   EXPECT_EQ(times.Before(FromMillis(1000)), 0u) << "it may have been written just then";
@@ -43,7 +43,7 @@ TEST(LogTimesTest, TimeRecordsAreParsedAndMalformedLinesAreSkipped) {
   EXPECT_THAT(LogNotesIn(text), ElementsAre(Note(1000, 10), Note(2000, 20)));
 }
 
-TEST(LogTimesTest, TimeRecordsLargerThanATruncatedLogAreDropped) {
+TEST(LogTimesTest, TimeRecordsBeyondTheEndOfATruncatedLogAreDropped) {
   const std::string text = LineOf(Note(1000, 10)) + LineOf(Note(2000, 40)) + LineOf(Note(3000, 20));
   EXPECT_THAT(LogNotesIn(text), ElementsAre(Note(1000, 10), Note(3000, 20)));
 }
@@ -82,7 +82,7 @@ TEST_F(LogClockTest, TimeRecordsOfAGrowingLogAreReadAgainAfterOneSecond) {
   EXPECT_EQ(At(20, 6000), FromMillis(2000));
 }
 
-TEST_F(LogClockTest, ALogWithoutTimeRecordsUsesTheTimeOfItsLastChange) {
+TEST_F(LogClockTest, LinesOfALogWithoutTimeRecordsGetTheTimeOfTheLastChange) {
   Write("stdout", "x\n");
   const auto written = std::filesystem::file_time_type::clock::from_sys(FromMillis(1'700'000'000'000));
   std::filesystem::last_write_time(folder_ / "stdout", written);

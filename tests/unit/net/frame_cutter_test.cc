@@ -26,7 +26,7 @@ std::vector<std::string> CutAll(FrameCutter& cutter) {
   }
 }
 
-TEST(FrameCutterTest, FramesAreTheSameWhereverTheStreamIsSplit) {
+TEST(FrameCutterTest, FramesAreTheSameAtEverySplitPositionOfTheStream) {
   const std::string stream = Framed("one") + Framed("x") + Framed(std::string(300, 'y'));
   for (size_t split = 0; split <= stream.size(); ++split) {
     FrameCutter cutter(kMax);
@@ -65,7 +65,7 @@ TEST(FrameCutterTest, InvalidFrameLengthsAreRefusedBeforeTheFrameArrives) {
   }
 }
 
-TEST(FrameCutterTest, MemoryForAnAnnouncedFrameIsNotAllocatedInAdvance) {
+TEST(FrameCutterTest, AnAnnouncedFrameLengthAllocatesNoMemoryBeforeTheBytesArrive) {
   FrameCutter cutter(kMax);
   cutter.Add(std::string("\0\x0f\xff\xff", 4) + "little");
   EXPECT_TRUE(CutAll(cutter).empty());

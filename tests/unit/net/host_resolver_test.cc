@@ -110,7 +110,7 @@ TEST_F(HostResolverTest, AtMost8LookupsRunAtTheSameTime) {
   EXPECT_LE(most, 8);
 }
 
-TEST_F(HostResolverTest, AQueryDestroyedWhileItWaitsBehindHangingLookupsIsNeverAnswered) {
+TEST_F(HostResolverTest, ADestroyedQueryBehind8HangingLookupsIsNeverAnswered) {
   HangingLookup lookup;
   HostResolver hanging(loop, lookup.Function());
   std::vector<HostResolver::Query> queries;
@@ -123,7 +123,7 @@ TEST_F(HostResolverTest, AQueryDestroyedWhileItWaitsBehindHangingLookupsIsNeverA
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, AHostAddressThatChangedIsReplacedAfterALaterLookup) {
+TEST_F(HostResolverTest, AChangedHostAddressReplacesTheKnownAddressAfterALaterLookup) {
   // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {

@@ -81,7 +81,7 @@ TEST_F(HttpClientTest, AHeadRequestReturnsHeadersOnly) {
   EXPECT_EQ(response->body, "");
 }
 
-TEST_F(HttpClientTest, ABodyOfAnyBytesArrivesAsItIs) {
+TEST_F(HttpClientTest, ABodyOfArbitraryBytesArrivesUnchanged) {
   std::string bytes;
   for (int i = 0; i < 300'000; ++i) bytes.push_back(static_cast<char>(i * 7));
   const auto response = Run(Call("PUT", "/a", bytes));
@@ -101,12 +101,12 @@ TEST_F(HttpClientTest, AnAnswerIsReturnedForAnyHttpStatusAndRedirectsAreNotFollo
   EXPECT_EQ(server.requests().size(), 4u);
 }
 
-TEST_F(HttpClientTest, ManyCallsShareOneConnection) {
+TEST_F(HttpClientTest, SuccessiveCallsShareOneConnection) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Run(Call(i % 2 ? "PUT" : "GET", "/a", "")).ok());
   EXPECT_EQ(server.accepted(), 1);
 }
 
-TEST_F(HttpClientTest, ManyCallsRunAtOnce) {
+TEST_F(HttpClientTest, ThirtyCallsSentAtOnceAreAllAnswered) {
   std::vector<std::unique_ptr<EventLoop::Handle>> handles;
   int answered = 0;
   for (int i = 0; i < 30; ++i) {
@@ -119,7 +119,7 @@ TEST_F(HttpClientTest, ManyCallsRunAtOnce) {
   EXPECT_TRUE(RunUntil(loop, [&] { return answered == 30; }));
 }
 
-TEST_F(HttpClientTest, SocketsAreNotInheritedByStartedPrograms) {
+TEST_F(HttpClientTest, HttpSocketsAreCloseOnExec) {
   const auto sockets_to_server = [&] {
     std::vector<int> flags;
     for (int fd = 3; fd < 200; ++fd) {
@@ -331,7 +331,7 @@ TEST_F(HttpFileTest, APartOfAFileIsUploadedWithProgressReports) {
   }
 }
 
-TEST_F(HttpFileTest, AFileShorterThanDeclaredIsNotSent) {
+TEST_F(HttpFileTest, AnUploadFailsWhenTheFileIsShorterThanDeclared) {
   const UniqueFd file = Open("short", std::string(1000, 'x'));
   HttpCall call = Call("PUT", "/a");
   call.body_file = FilePart{file.get(), 0, 1001};

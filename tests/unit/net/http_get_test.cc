@@ -25,7 +25,7 @@ struct AnswerRow {
 };
 
 const AnswerRow kAnswers[] = {
-    {"ABodyIsAsLongAsContentLengthSays", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 abc"},
+    {"ABodyEndsAfterContentLengthBytes", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 abc"},
     {"BytesAfterTheBodyAreIgnored", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef", "200 abc"},
     {"HeaderNamesAreCaseInsensitive", "HTTP/1.0 404 Not Found\r\ncONTENT-lENGTH:3\r\n\r\nabc", "404 abc"},
     {"ABodyOfZeroBytesIsComplete", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 "},
@@ -138,7 +138,7 @@ TEST_F(HttpGetTest, AHostNameInsteadOfAnIpv4AddressIsRefused) {
   EXPECT_THAT(response.error().message, HasSubstr("not an IPv4 address"));
 }
 
-TEST_F(HttpGetTest, ADestroyedHandleCancelsTheCall) {
+TEST_F(HttpGetTest, DestroyingTheHandleCancelsTheCall) {
   answer = {""};
   handle = GetByAddress(loop, Own(), "/", Duration(20'000), [](const Result<HttpResponse>&) { FAIL(); });
   ASSERT_TRUE(RunUntil(loop, [&] { return server.requests().size() == 1; }));

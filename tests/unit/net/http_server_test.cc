@@ -53,7 +53,7 @@ TEST_F(HttpServerTest, TheServerAnswersSuccessiveRequestsOnOneConnection) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(HttpServerTest, EveryAnswerForbidsCachingFramingAndForeignContent) {
+TEST_F(HttpServerTest, EveryAnswerHasHeadersAgainstCachingFramingAndForeignContent) {
   RawBrowser browser(loop, port);
   browser.Send("GET /a HTTP/1.1\r\n\r\nBREW / HTTP/1.1\r\n\r\n");
   const std::string answers = browser.Answers(2);
@@ -67,7 +67,7 @@ TEST_F(HttpServerTest, EveryAnswerForbidsCachingFramingAndForeignContent) {
   }
 }
 
-TEST_F(HttpServerTest, AConnectionFromAnAddressThatIsNotAdmittedIsClosed) {
+TEST_F(HttpServerTest, AConnectionFromAForbiddenAddressIsClosed) {
   std::vector<std::string> asked;
   bool admits = false;
   Serve({}, [&](const std::string& address) { return asked.push_back(address), admits; });

@@ -55,7 +55,7 @@ class ListenerTest : public testing::Test {
   std::optional<Listener> listener_;
 };
 
-TEST_F(ListenerTest, TheListenerReservesTheLastFileDescriptorsForOtherFiles) {
+TEST_F(ListenerTest, TheListenerLeavesSomeFileDescriptorsFreeForOtherFiles) {
   const FewFiles few(80);  // 20 of them are reserved
   ASSERT_TRUE(Connect(40));
   EXPECT_GT(accepted_.size(), 5u);
@@ -64,7 +64,7 @@ TEST_F(ListenerTest, TheListenerReservesTheLastFileDescriptorsForOtherFiles) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, TheLastFileDescriptorsStayReservedWhenOldConnectionsAreClosedForNewOnes) {
+TEST_F(ListenerTest, FileDescriptorsStayReservedWhenNewConnectionsReplaceOldConnections) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   for (int i = 0; i < 10; ++i) {
@@ -90,7 +90,7 @@ TEST_F(ListenerTest, TheNewestConnectionIsAcceptedEvenWithoutFreeFileDescriptors
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
-TEST_F(ListenerTest, OlderConnectionsAreClosedForTheNewestWhenFileDescriptorsRunOut) {
+TEST_F(ListenerTest, OlderConnectionsAreClosedForTheNewestConnectionWhenFileDescriptorsRunOut) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(40));

@@ -11,14 +11,14 @@ constexpr uid_t kOverflow = 65534;
 constexpr UserNames kMachine{kOverflow, true};     // outside of all user namespaces
 constexpr UserNames kNamespace{kOverflow, false};  // some users have no name here
 
-TEST(PeerTest, OnlyPeersOfTheOwnUserOrRootAreAccepted) {
+TEST(PeerTest, OnlyPeersOfTheSameUserOrRootAreAccepted) {
   EXPECT_TRUE(IsOneOf(1000, {1000}, kMachine));
   EXPECT_TRUE(IsOneOf(0, {1000}, kMachine));
   EXPECT_FALSE(IsOneOf(1001, {1000}, kMachine));
   EXPECT_FALSE(IsOneOf(kOverflow, {1000}, kMachine));
 }
 
-TEST(PeerTest, TheOverflowUidIsAcceptedOnlyOutsideUserNamespaces) {
+TEST(PeerTest, APeerWithTheOverflowUidIsAcceptedOnlyOutsideUserNamespaces) {
   EXPECT_TRUE(IsOneOf(kOverflow, {kOverflow}, kMachine)) << "a job of the user nobody";
   EXPECT_FALSE(IsOneOf(kOverflow, {kOverflow}, kNamespace)) << "whoever has no name is written so, too";
   EXPECT_FALSE(IsOneOf(0, {1000}, {.overflow = 0, .complete = false})) << "an administrator chose root's number";
@@ -35,7 +35,7 @@ TEST(PeerTest, TheKernelReportsThePeersUserAndProcess) {
   EXPECT_EQ(peer->pid, ::getpid());
 }
 
-TEST(PeerTest, ATcpPeerHasNoKnownUser) {
+TEST(PeerTest, TheUserOfATcpPeerIsUnknown) {
   const UniqueFd listening = *ListenOn({"127.0.0.1", 0});
   const UniqueFd socket = *StartConnect({"127.0.0.1", BoundAddress(listening)->port});
   EXPECT_FALSE(PeerOf(socket).ok());

@@ -42,7 +42,7 @@ TEST(RequestReaderTest, PipelinedRequestsAreReadOneByOne) {
   EXPECT_FALSE(reader.Next());
 }
 
-TEST(RequestReaderTest, OtherMethodsAreRefusedWith405AndRequestBodiesWith413) {
+TEST(RequestReaderTest, MethodsOtherThanGetAndHeadAreRefusedWith405AndRequestBodiesWith413) {
   EXPECT_EQ(RefusalOf("POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), 405);
   EXPECT_EQ(RefusalOf("DELETE / HTTP/1.1\r\n\r\n"), 405);
   EXPECT_EQ(RefusalOf("OPTIONS * HTTP/1.1\r\n\r\n"), 405);

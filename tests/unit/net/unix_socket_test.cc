@@ -21,7 +21,7 @@ UniqueFd Accept(const UniqueFd& listening) {
   return UniqueFd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
-TEST(UnixSocketTest, OnlyTheOwnerMayUseTheSocket) {
+TEST(UnixSocketTest, ASocketFileIsAccessibleOnlyToItsOwner) {
   const TempFolder temp;
   const UniqueFd listening = *ListenAt({temp.path(), "a.sock"}, SocketKind::kStream, 1);
   struct stat file = {};
@@ -58,7 +58,7 @@ TEST(UnixSocketTest, ASocketIsReachableThroughASymlinkToItsFolder) {
   EXPECT_TRUE(Accept(listening).valid());
 }
 
-TEST(UnixSocketTest, AStaleSocketFileIsUnavailableToClientsAndReplacedByANewListener) {
+TEST(UnixSocketTest, AStaleSocketFileRefusesClientsAndIsReplacedByANewListener) {
   const TempFolder temp;
   const SocketPlace place{temp.path(), "a.sock"};
   EXPECT_TRUE(ListenAt(place, SocketKind::kStream, 1).ok());  // closed at once; its name stays
@@ -70,7 +70,7 @@ TEST(UnixSocketTest, AStaleSocketFileIsUnavailableToClientsAndReplacedByANewList
   EXPECT_TRUE(ConnectTo(place, SocketKind::kStream).ok());
 }
 
-TEST(UnixSocketTest, ConnectingToAFullListenQueueReturnsNoSocketAndNoError) {
+TEST(UnixSocketTest, ConnectingToAFullListenQueueReturnsNoSocketInsteadOfAnError) {
   const TempFolder temp;
   const SocketPlace place{temp.path(), "a.sock"};
   const UniqueFd listening = *ListenAt(place, SocketKind::kStream, 0);
@@ -86,7 +86,7 @@ TEST(UnixSocketTest, ConnectingToAFullListenQueueReturnsNoSocketAndNoError) {
   EXPECT_TRUE(ConnectTo(place, SocketKind::kStream)->has_value());
 }
 
-TEST(UnixSocketTest, ConnectingInAMissingFolderFailsWithTheSocketPath) {
+TEST(UnixSocketTest, ConnectingToASocketInAMissingFolderFailsWithTheSocketPath) {
   const auto socket = ConnectTo({"/nowhere/at/all", "a.sock"}, SocketKind::kStream);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().message, "reach /nowhere/at/all/a.sock: no such file or directory");

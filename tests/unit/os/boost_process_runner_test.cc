@@ -70,7 +70,7 @@ TEST_F(BoostProcessRunnerTest, AnExitStatusDistinguishesExitCodesFromSignals) {
   EXPECT_EQ(RunToEnd(Shell("kill -15 $$")), (ExitStatus{Kind::kSignaled, SIGTERM}));
 }
 
-TEST_F(BoostProcessRunnerTest, EndsOfAHundredChildrenAreReportedOnceEach) {
+TEST_F(BoostProcessRunnerTest, TheExitOfEachOfAHundredChildrenIsReportedOnce) {
   std::vector<int> told(100, -1);
   size_t ended = 0;
   for (size_t i = 0; i < told.size(); ++i) {
@@ -86,7 +86,7 @@ TEST_F(BoostProcessRunnerTest, EndsOfAHundredChildrenAreReportedOnceEach) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a zombie is left";
 }
 
-TEST_F(BoostProcessRunnerTest, AChildHasThreeStreamsAndNoOtherDescriptors) {
+TEST_F(BoostProcessRunnerTest, AChildHasStdinStdoutAndStderrAndNoOtherDescriptors) {
   // The sockets are not close-on-exec, like sockets of a library.
   std::vector<UniqueFd> leaky;
   for (int i = 0; i < 50; ++i) leaky.emplace_back(socket(AF_UNIX, SOCK_STREAM, 0));
@@ -108,7 +108,7 @@ TEST_F(BoostProcessRunnerTest, AChildInheritsOnlyTheListedDescriptors) {
   EXPECT_NE(fcntl(kept.get(), F_GETFD) & FD_CLOEXEC, 0) << "still close-on-exec for all others";
 }
 
-TEST_F(BoostProcessRunnerTest, ChildrenGetTheRequestedOomScoreAndTheCallerKeepsItsOwn) {
+TEST_F(BoostProcessRunnerTest, AChildGetsTheRequestedOomScoreAndTheCallersOomScoreStaysUnchanged) {
   ProcessSpec spec = Shell("cat /proc/self/oom_score_adj");
   EXPECT_TRUE(RunToEnd(spec).Succeeded());
   const std::string own = Content("out");
@@ -120,13 +120,13 @@ TEST_F(BoostProcessRunnerTest, ChildrenGetTheRequestedOomScoreAndTheCallerKeepsI
   EXPECT_EQ(Content("out"), own + "517\n" + own);
 }
 
-TEST_F(BoostProcessRunnerTest, DescriptorThatIsNotOpenCannotBeInherited) {
+TEST_F(BoostProcessRunnerTest, ADescriptorThatIsNotOpenCannotBeInherited) {
   ProcessSpec spec = Shell("");
   spec.inherited = {999};
   EXPECT_THAT(StartError(spec).message, HasSubstr("bad file descriptor"));
 }
 
-TEST_F(BoostProcessRunnerTest, ChildStartsWithDefaultSignalsInASessionOfItsOwn) {
+TEST_F(BoostProcessRunnerTest, AChildStartsWithDefaultSignalHandlingInItsOwnSession) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGUSR1, SIG_IGN);
   const auto blocking = loop_.OnSignals({SIGTERM, SIGCHLD}, [](int) {});
@@ -136,7 +136,7 @@ TEST_F(BoostProcessRunnerTest, ChildStartsWithDefaultSignalsInASessionOfItsOwn) 
   EXPECT_EQ(Content("out"), "0000000000000000\nleads\n");
 }
 
-TEST_F(BoostProcessRunnerTest, ChildHasExactlyTheGivenEnvironmentAndDirectory) {
+TEST_F(BoostProcessRunnerTest, AChildHasExactlyTheGivenEnvironmentAndWorkingDirectory) {
   setenv("TONY_TEST_LEAK", "1", 1);
   ProcessSpec spec{{"/usr/bin/env"}, {"A=1", "B=two words"}, folder_.path().string(), File("out"), ""};
   EXPECT_TRUE(RunToEnd(spec).Succeeded());
@@ -161,7 +161,7 @@ TEST_F(BoostProcessRunnerTest, StartingAProcessLeavesTheSignalMaskOfTheCallerUnc
   for (int signal = 1; signal < NSIG; ++signal) EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
 }
 
-TEST_F(BoostProcessRunnerTest, OutputIsAppendedToPrivateFiles) {
+TEST_F(BoostProcessRunnerTest, OutputOfAChildIsAppendedToAFileWithMode0600) {
   const mode_t before = umask(0);
   EXPECT_TRUE(RunToEnd(Shell("echo one")).Succeeded());
   EXPECT_TRUE(RunToEnd(Shell("echo two")).Succeeded());
@@ -172,7 +172,7 @@ TEST_F(BoostProcessRunnerTest, OutputIsAppendedToPrivateFiles) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
 
-TEST_F(BoostProcessRunnerTest, StdoutAndStderrMayBeOneFile) {
+TEST_F(BoostProcessRunnerTest, StdoutAndStderrOfAChildMayGoToTheSameFile) {
   ProcessSpec spec = Shell("echo first; echo second >&2; echo third");
   spec.stderr_file = spec.stdout_file;
   EXPECT_TRUE(RunToEnd(spec).Succeeded());
@@ -245,12 +245,12 @@ TEST_F(BoostProcessRunnerTest, AnOutputFileThatCannotBeMadeIsNamedInTheError) {
 }
 
 // A child of the launcher that left by exit(3) would run the exit handlers that it inherited from this process.
-TEST_F(BoostProcessRunnerTest, FailedExecPrintsNothingTwiceAndRunsNoExitHandler) {
+TEST_F(BoostProcessRunnerTest, AFailedExecFlushesNoBufferTwiceAndRunsNoExitHandlerInTheChild) {
   EXPECT_EXIT(FailToStartWithABuffer(File("buffered")), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(Content("buffered"), "once at exit");
 }
 
-TEST_F(BoostProcessRunnerTest, ProcessesOutliveTheRunner) {
+TEST_F(BoostProcessRunnerTest, StartedProcessesKeepRunningWhenTheRunnerIsDestroyed) {
   pid_t pid = 0;
   {
     BoostProcessRunner runner(loop_);
@@ -263,7 +263,7 @@ TEST_F(BoostProcessRunnerTest, ProcessesOutliveTheRunner) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
-TEST_F(BoostProcessRunnerTest, ReapingOrphansLosesNoExitStatusOfAStartedProcess) {
+TEST_F(BoostProcessRunnerTest, ReapingOrphansDoesNotLoseTheExitStatusOfStartedProcesses) {
   BecomeSubreaper();
   const auto on_child = loop_.OnSignals({SIGCHLD}, [&](int) { runner_.ReapAllChildren(); });
   std::vector<ExitStatus> ends;
@@ -278,7 +278,7 @@ TEST_F(BoostProcessRunnerTest, ReapingOrphansLosesNoExitStatusOfAStartedProcess)
   EXPECT_THAT(ends, ::testing::Each(ExitStatus{Kind::kExited, 7}));
 }
 
-TEST_F(BoostProcessRunnerTest, AForkedCopyHasItsOwnSessionAndNoInheritedDescriptors) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyOfTheProgramHasItsOwnSessionAndNoInheritedDescriptors) {
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
   const auto pid = runner_.StartCopy(
@@ -308,7 +308,7 @@ void FillDescriptors() {
   while (dup(0) >= 0) continue;
 }
 
-TEST_F(BoostProcessRunnerTest, AForkedCopyWithoutFreeDescriptorsInheritsNoDescriptor) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyInheritsNoDescriptorEvenIfNoDescriptorIsFree) {
   ASSERT_EQ(pthread_atfork(nullptr, nullptr, FillDescriptors), 0);
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
@@ -321,7 +321,7 @@ TEST_F(BoostProcessRunnerTest, AForkedCopyWithoutFreeDescriptorsInheritsNoDescri
   EXPECT_EQ(*ended, (ExitStatus{Kind::kExited, 0}));
 }
 
-TEST_F(BoostProcessRunnerTest, TheEndOfAChildIsReportedDespiteAnUnreapedZombieOfOtherCode) {
+TEST_F(BoostProcessRunnerTest, TheExitOfAChildIsReportedDespiteAZombieThatOtherCodeStarted) {
   const pid_t stranger = fork();
   if (stranger == 0) _exit(0);
   siginfo_t info{};
@@ -330,7 +330,7 @@ TEST_F(BoostProcessRunnerTest, TheEndOfAChildIsReportedDespiteAnUnreapedZombieOf
   EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), stranger) << "it was not ours to reap";
 }
 
-TEST_F(BoostProcessRunnerTest, AForkedCopyIsKilledBySigtermThoughItsParentHandlesSigterm) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyIsKilledBySigtermEvenIfItsParentHandlesSigterm) {
   const auto signals = loop_.OnSignals({SIGTERM}, [](int) {});
   std::optional<ExitStatus> ended;
   const auto pid = runner_.StartCopy([] { pause(); }, [&](ExitStatus status) { ended = status; });

@@ -32,14 +32,14 @@ TEST_F(CgroupMemoryTest, TheCgroupVersionIsDetectedByTheMemoryFiles) {
   EXPECT_EQ(MemoryCgroupVersion(temp_.path()), CgroupVersion::kTwo);
 }
 
-TEST_F(CgroupMemoryTest, OomKillsOfAWholeCgroupAreCounted) {
+TEST_F(CgroupMemoryTest, AnOomKillOfAWholeCgroupIsCountedFromOomGroupKillIfOomKillIsZero) {
   Write("memory.events", "low 0\noom 1\noom_kill 0\noom_group_kill 1\n");
   EXPECT_EQ(OomKillsIn(CgroupVersion::kTwo, temp_.path()), 1);
   Write("memory.events", "low 0\noom 1\noom_kill 3\noom_group_kill 1\n");
   EXPECT_EQ(OomKillsIn(CgroupVersion::kTwo, temp_.path()), 3);
 }
 
-TEST_F(CgroupMemoryTest, TheOomMessageNamesALargeAmountOfSharedMemory) {
+TEST_F(CgroupMemoryTest, TheOomMessageStatesTheAmountOfSharedMemoryOnlyIfTheAmountIsLarge) {
   Write("memory.max", "67108864\n");
   Write("memory.peak", "67108864\n");
   Write("memory.stat", "anon 12\nshmem 60817408\n");

@@ -7,7 +7,7 @@
 namespace tony {
 namespace {
 
-TEST(FileSystemTest, TypeAndFreeSpaceComeFromTheNearestExistingFolder) {
+TEST(FileSystemTest, TypeAndFreeSpaceOfAMissingPathComeFromItsNearestExistingFolder) {
   const TempFolder folder;
   EXPECT_EQ(NearestExisting(folder.path() / "a/b"), folder.path());
   const auto here = FileSystemOf(folder.path() / "a/b");
@@ -17,7 +17,7 @@ TEST(FileSystemTest, TypeAndFreeSpaceComeFromTheNearestExistingFolder) {
   EXPECT_GT(here->free_bytes, 0);
 }
 
-TEST(FileSystemTest, NetworkFileSystemsAreRecognizedAndUnknownTypesAreNamedByNumber) {
+TEST(FileSystemTest, NfsIsRecognizedAsANetworkFileSystemAndUnknownTypesAreNamedByNumber) {
   EXPECT_EQ(FileSystemOfMagic(0x01021994).type, "tmpfs");
   EXPECT_FALSE(FileSystemOfMagic(0x01021994).network);
   EXPECT_EQ(FileSystemOfMagic(0x6969).type, "nfs");

@@ -68,7 +68,7 @@ TEST(FilesTest, ReadersNeverSeeAPartialFileWhileTwoThreadsReplaceTheFile) {
   EXPECT_EQ(EntriesIn(folder.path()), 1u);
 }
 
-TEST(FilesTest, AFailedReplacementLeavesTheOldFolderAndNoTemporaryFile) {
+TEST(FilesTest, WritingAFileOverAFolderFailsAndLeavesTheFolderAndNoTemporaryFile) {
   const TempFolder folder;
   ASSERT_TRUE(MakeFolder(folder.path() / "x").ok());  // rename() does not replace a folder
   const Status written = WriteFileByRename(folder.path() / "x", "new", true);
@@ -77,7 +77,7 @@ TEST(FilesTest, AFailedReplacementLeavesTheOldFolderAndNoTemporaryFile) {
   EXPECT_EQ(EntriesIn(folder.path()), 1u);
 }
 
-TEST(FilesTest, FolderBelowAFileCannotBeMade) {
+TEST(FilesTest, AFolderBelowAFileCannotBeMade) {
   const TempFolder folder;
   ASSERT_TRUE(WriteNewFile(folder.path() / "file", "", false).ok());
   const Status made = MakeFolder(folder.path() / "file/jobs");
@@ -86,14 +86,14 @@ TEST(FilesTest, FolderBelowAFileCannotBeMade) {
   EXPECT_EQ(made.error().message, "make " + (folder.path() / "file").string() + ": not a directory");
 }
 
-TEST(FilesTest, ReadingReturnsNotFoundForAMissingFileAndUnavailableForAFolder) {
+TEST(FilesTest, ReadFileReturnsNotFoundForAMissingFileAndUnavailableForAFolder) {
   const TempFolder folder;
   EXPECT_EQ(ReadFile(folder.path() / "x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(ReadFile(folder.path()).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(ReadFile(folder.path()).error().message, "read " + folder.path().string() + ": is a directory");
 }
 
-TEST(FilesTest, OnlyARegularFileIsOpenedAndALinkAPipeOrAFolderIsRefused) {
+TEST(FilesTest, OpenRegularFileRefusesALinkAPipeOrAFolder) {
   const TempFolder folder;
   const auto in = [&](const char* name) { return folder.path() / name; };
   const auto refusal = [&](const char* name, int access) {
@@ -121,7 +121,7 @@ TEST(FilesTest, OnlyARegularFileIsOpenedAndALinkAPipeOrAFolderIsRefused) {
   }
 }
 
-TEST(FilesTest, RandomHexDoesNotRepeat) {
+TEST(FilesTest, TwoCallsOfRandomHexReturnDifferentTexts) {
   EXPECT_EQ(RandomHex(32).size(), 64u);
   EXPECT_NE(RandomHex(32), RandomHex(32));
 }

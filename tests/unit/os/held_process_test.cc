@@ -42,7 +42,7 @@ class HeldProcessTest : public testing::Test {
   BoostProcessRunner runner_{loop_};
 };
 
-TEST_F(HeldProcessTest, TheEndOfAHeldProcessIsReportedBeforeTheProcessIsReaped) {
+TEST_F(HeldProcessTest, TheExitOfAProcessWithAPidfdIsReportedBeforeTheProcessIsReaped) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
   int ends = 0;
@@ -57,7 +57,7 @@ TEST_F(HeldProcessTest, TheEndOfAHeldProcessIsReportedBeforeTheProcessIsReaped) 
   EXPECT_EQ(ends, 1);
 }
 
-TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotReportedAsTheEndOfTheProcess) {
+TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotReportedAsTheExitOfTheProcess) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
   (void)loop_.After(Duration(0), [] {});  // opens the loop's own files
@@ -89,7 +89,7 @@ TEST_F(HeldProcessTest, OpeningAPidfdOfAReapedProcessFailsWithEsrch) {
   EXPECT_FALSE(held.Signal(0));
 }
 
-TEST_F(HeldProcessTest, SignallingAHeldProcessFailsWithEsrchAfterTheProcessIsReaped) {
+TEST_F(HeldProcessTest, SignallingThroughAPidfdFailsWithEsrchAfterTheProcessIsReaped) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
   const HeldProcess held(pid);

@@ -20,7 +20,7 @@ class OwnCgroupTest : public ::testing::Test {
   TempFolder temp_;
 };
 
-TEST_F(OwnCgroupTest, TheOwnCgroupV2IsFoundBelowTheCgroupMount) {
+TEST_F(OwnCgroupTest, TheCgroupV2OfThisProcessIsFoundBelowTheCgroupMount) {
   SayOwn("0::/user.slice/x\n");
   Make("user.slice/x");
   const auto own = OwnMemoryCgroup(temp_.path());
@@ -30,7 +30,7 @@ TEST_F(OwnCgroupTest, TheOwnCgroupV2IsFoundBelowTheCgroupMount) {
   EXPECT_EQ(own->folder, In("sys/fs/cgroup/user.slice/x"));
 }
 
-TEST_F(OwnCgroupTest, TheOwnCgroupIsAV1CgroupIfTheMemoryControllerIsV1) {
+TEST_F(OwnCgroupTest, TheCgroupOfThisProcessIsAV1CgroupIfTheMemoryControllerIsV1) {
   SayOwn("9:cpu,cpuacct:/\n4:memory:/a/b\n0::/\n");
   Make("memory/a/b");
   const auto own = OwnMemoryCgroup(temp_.path());
@@ -39,13 +39,13 @@ TEST_F(OwnCgroupTest, TheOwnCgroupIsAV1CgroupIfTheMemoryControllerIsV1) {
   EXPECT_EQ(own->folder, In("sys/fs/cgroup/memory/a/b"));
 }
 
-TEST_F(OwnCgroupTest, TheOwnCgroupV2OfAHybridSystemIsFoundUnderUnified) {
+TEST_F(OwnCgroupTest, TheCgroupV2OfThisProcessIsFoundUnderUnifiedOnAHybridSystem) {
   SayOwn("9:cpu:/\n0::/x\n");
   Make("unified/x");
   EXPECT_EQ(OwnMemoryCgroup(temp_.path())->folder, In("sys/fs/cgroup/unified/x"));
 }
 
-TEST_F(OwnCgroupTest, TheOwnCgroupInAContainerIsTheRootOfTheCgroupMount) {
+TEST_F(OwnCgroupTest, TheCgroupOfThisProcessInAContainerIsTheRootOfTheCgroupMount) {
   Make("memory");
   for (const char* path : {"4:memory:/docker/7\n", "4:memory:/\n", "4:memory:/../../x\n"}) {
     SayOwn(path);
@@ -53,7 +53,7 @@ TEST_F(OwnCgroupTest, TheOwnCgroupInAContainerIsTheRootOfTheCgroupMount) {
   }
 }
 
-TEST_F(OwnCgroupTest, NoOwnCgroupIsFoundOnASystemWithoutCgroups) {
+TEST_F(OwnCgroupTest, NoCgroupOfThisProcessIsFoundOnASystemWithoutCgroups) {
   EXPECT_FALSE(OwnMemoryCgroup(temp_.path()));
   SayOwn("garbage\n:\n");
   Make("x");

@@ -91,7 +91,7 @@ TEST_F(OwnTreeTest, TenDaemonsThatReforkConstantlyAreAllKilled) {
   EXPECT_THAT(ProcessesWithEnvironment(mark_), IsEmpty());
 }
 
-TEST_F(OwnTreeTest, WithoutAChildNoProcessIsSignalled) {
+TEST_F(OwnTreeTest, SignallingDescendantsReachesNoProcessIfThisProcessHasNoChild) {
   EXPECT_TRUE(runner_.ReapAllChildren());
   EXPECT_THAT(SignalDescendants(SIGKILL).living, IsEmpty());
 }
@@ -117,7 +117,7 @@ TEST_F(OwnTreeTest, ASignalReachesAllGenerationsOfDescendants) {
 }
 
 // The shell ends at once on the signal, and the program that it runs does not.
-TEST_F(OwnTreeTest, ASignalReachesTheProgramOfAShellThatEndsAtOnce) {
+TEST_F(OwnTreeTest, ASignalReachesAProgramWhoseShellEndsAtOnceOnThatSignal) {
   for (int i = 0; i < 20; ++i) {
     std::filesystem::remove(folder_.path() / "ready");
     std::filesystem::remove(folder_.path() / "term");
@@ -128,7 +128,7 @@ TEST_F(OwnTreeTest, ASignalReachesTheProgramOfAShellThatEndsAtOnce) {
   }
 }
 
-TEST_F(OwnTreeTest, ASparedProcessLivesOnWithAllItsDescendants) {
+TEST_F(OwnTreeTest, KillingDescendantsSparesAnExcludedProcessAndItsDescendants) {
   const pid_t spared = StartShell("sleep 1000 & echo $! >below; >ready; wait");
   std::filesystem::remove(folder_.path() / "ready");
   const pid_t meant = StartShell(">ready; exec sleep 1000");
@@ -141,7 +141,7 @@ TEST_F(OwnTreeTest, ASparedProcessLivesOnWithAllItsDescendants) {
   EXPECT_EQ(met.living.count(spared), 0u);
 }
 
-TEST_F(OwnTreeTest, SignalledProcessesAreDescribedByTheirNumberAndAnExamplePid) {
+TEST_F(OwnTreeTest, SignalledProcessesAreDescribedByTheirCountAndAnExamplePid) {
   EXPECT_EQ((TreeWalk{{7}, 0}).Describe(), "1 process, e.g. process 7");
   EXPECT_EQ((TreeWalk{{7, 8}, 2}).Describe(), "2 processes, e.g. process 7");
 }
@@ -176,7 +176,7 @@ TEST_F(OwnTreeTest, AProcessListContainsAProcessOfAReforkingDaemon) {
   EXPECT_EQ(missed, 0);
 }
 
-TEST_F(OwnTreeTest, ASignalDoesNotReachAProcessThatReusesThePid) {
+TEST_F(OwnTreeTest, ASignalDoesNotReachANewProcessWithAReusedPid) {
   const pid_t pid = StartShell(">ready; exec sleep 1000");
   ProcessEntry before{pid, getpid(), "", "12345"};
   SignalIfUnchanged({before}, {pid}, SIGKILL);

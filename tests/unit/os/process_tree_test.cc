@@ -27,7 +27,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-TEST(VariableInTest, AnEnvironmentVariableIsFoundByItsWholeNameOnly) {
+TEST(VariableInTest, AnEnvironmentVariableIsFoundOnlyByItsWholeName) {
   const std::string environment("AB=1\0B=\0C=x=y\0", 14);
   EXPECT_EQ(VariableIn(environment, "AB"), "1");
   EXPECT_EQ(VariableIn(environment, "B"), "");
@@ -76,7 +76,7 @@ TEST_F(ProcessTreeTest, ProcessesInTheirOwnSessionAreFoundByTheirEnvironmentMark
   EXPECT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).empty(); }));
 }
 
-TEST_F(ProcessTreeTest, ADoubleForkedDaemonIsFoundByItsEnvironmentMarkAndBecomesOurChild) {
+TEST_F(ProcessTreeTest, ADoubleForkedDaemonIsFoundByItsEnvironmentMarkAndReparentedToThisProcess) {
   StartMarked("(setsid sh -c '(>ready; exec sleep 1000) &' &) ; exit 0");
   ASSERT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).size() == 1; }));
   const pid_t daemon = ProcessesWithEnvironment(mark_)[0];
@@ -88,14 +88,14 @@ TEST_F(ProcessTreeTest, ADoubleForkedDaemonIsFoundByItsEnvironmentMarkAndBecomes
   EXPECT_THAT(Descendants(getpid()), Contains(daemon));
 }
 
-TEST_F(ProcessTreeTest, DaemonThatClearsItsEnvironmentIsFoundByDescent) {
+TEST_F(ProcessTreeTest, ADaemonThatClearsItsEnvironmentIsFoundByDescent) {
   StartMarked("setsid env -i sh -c '>ready; exec sleep 1000' & exec sleep 1000");
   EXPECT_THAT(ProcessesWithEnvironment(mark_), SizeIs(1));
   EXPECT_THAT(Descendants(getpid()), SizeIs(2));
 }
 
 // The kernel shows no environment of a process in the middle of execve(2).
-TEST_F(ProcessTreeTest, AProcessThatExecsConstantlyIsAlwaysFoundByItsEnvironmentMark) {
+TEST_F(ProcessTreeTest, AProcessThatCallsExecInALoopIsAlwaysFoundByItsEnvironmentMark) {
   const pid_t pid = StartMarked("echo 'exec /bin/sh again' >again; >ready; exec /bin/sh again");
   for (int look = 0; look < 30000; ++look) ASSERT_TRUE(HasEnvironmentSetting(pid, mark_)) << look;
 }
@@ -114,14 +114,14 @@ TEST_F(ProcessTreeTest, AZombieIsNotListedAmongTheDescendants) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
-TEST_F(ProcessTreeTest, AProcessLivesWhileAnyOfItsThreadsRuns) {
+TEST_F(ProcessTreeTest, AProcessWhoseMainThreadHasExitedIsListedAsLivingWhileAnotherThreadRuns) {
   StartMarked(StrCat(TestProgram("rough_daemon"), " headless ", (folder_.path() / "lock").string(),
                      " && >ready; exec sleep 1000"));
   const auto is_headless = [](pid_t pid) { return ReadStat(pid).value_or(ProcessStat{}).state == 'Z'; };
   EXPECT_TRUE(RunUntil(loop_, [&] { return std::ranges::count_if(Descendants(getpid()), is_headless) == 1; }));
 }
 
-TEST_F(ProcessTreeTest, OwnChildrenIncludeStartedAndAdoptedProcesses) {
+TEST_F(ProcessTreeTest, ChildrenOfThisProcessIncludeStartedProcessesAndReparentedOrphans) {
   const pid_t started = StartMarked("(sleep 1000 & echo $! >daemon); >ready; exec sleep 1000");
   std::ifstream file(folder_.path() / "daemon");
   pid_t daemon = 0;

@@ -50,7 +50,7 @@ TEST_F(RemoveTreeTest, AFileOrALinkIsRemovedAndTheTargetOfTheLinkStays) {
 }
 
 // A second mount of a folder has the same device number as the folder.
-TEST_F(RemoveTreeTest, AMountInTheTreeStaysAndIsNamedAndAllOtherFilesAreRemoved_RootOnly) {
+TEST_F(RemoveTreeTest, RemovingATreeSparesAMountInTheTreeAndNamesTheMountInTheError_RootOnly) {
   const fs::path at = tree_ / "a/b";
   if (mount(other_.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) != 0) GTEST_SKIP() << "no mounting here";
   const Status removed = RemoveTree(tree_);

@@ -93,7 +93,7 @@ TEST_F(SharedMemoryTest, FilesInDevShmThatEndedProcessesHadOpenOrMappedAreRemove
   EXPECT_TRUE(fs::exists(other)) << "nobody that was ended had it open";
 }
 
-TEST_F(SharedMemoryTest, FilesInDevShmThatALivingProcessUsesStay) {
+TEST_F(SharedMemoryTest, FilesInDevShmAreKeptWhileALivingProcessUsesTheFiles) {
   const fs::path open = Make("open"), mapped = Make("mapped");
   const pid_t user = Holding(open), mapper = Mapping(mapped);
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(open)),
@@ -103,7 +103,7 @@ TEST_F(SharedMemoryTest, FilesInDevShmThatALivingProcessUsesStay) {
   EXPECT_TRUE(fs::exists(open) && fs::exists(mapped));
 }
 
-TEST_F(SharedMemoryTest, DeletedFilesAreIgnored) {
+TEST_F(SharedMemoryTest, FilesThatAreAlreadyDeletedFromDevShmAreIgnored) {
   const fs::path file = Make("gone"), other = Make("other");
   const pid_t holder = Holding(file);
   fs::remove(file);
@@ -111,7 +111,7 @@ TEST_F(SharedMemoryTest, DeletedFilesAreIgnored) {
 }
 
 // Another file, or a link, has taken the name by now.
-TEST_F(SharedMemoryTest, AFileOrLinkThatReplacedAFileOfAnEndedProcessStays) {
+TEST_F(SharedMemoryTest, AFileOrLinkThatReplacedTheFileOfAnEndedProcessIsKept) {
   const fs::path file = Make("file"), target = Make("target");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });
@@ -140,7 +140,7 @@ TEST_F(SharedMemoryTest, AFileInASubfolderOfDevShmIsReportedAndNotRemoved) {
   EXPECT_TRUE(fs::exists(file));
 }
 
-TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserStays) {
+TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserInDevShmIsKept) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
   const fs::path theirs = Make("theirs"), ours = Make("ours");
   ASSERT_EQ(chown(theirs.c_str(), 4711, 4711), 0);
@@ -149,7 +149,7 @@ TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserStays) {
   EXPECT_TRUE(fs::exists(theirs));
 }
 
-TEST_F(SharedMemoryTest, AllFilesStayIfDescriptorsAreTooFewToFindTheProcessesThatUseThem) {
+TEST_F(SharedMemoryTest, AllFilesAreKeptIfTheProcessesThatUseThemCannotBeFoundForLackOfDescriptors) {
   const fs::path file = Make("file");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });

@@ -63,7 +63,7 @@ TEST_F(UsersTest, GroupsOfAUserAreThePrimaryGroupAndTheGroupsThatListTheUser) {
   EXPECT_THAT(*GroupsOf(kAnn, sources_), ElementsAre(44, 100));
 }
 
-TEST_F(UsersTest, AUserOfADirectoryServiceIsQueriedOnce) {
+TEST_F(UsersTest, TheDirectoryServiceIsQueriedOnlyOnceForAUser) {
   sources_.getent = {Path("missing"), Program("getent", "echo 'lea:*:70001:70000:Lea:/home/lea:/bin/bash'")};
   const UnixUser lea{.uid = 70001, .group = 70000, .name = "lea", .folder = "/home/lea"};
   EXPECT_EQ(*FindUser(70001, sources_), lea);
@@ -84,7 +84,7 @@ TEST_F(UsersTest, AUserWhoseNameIsANumberIsNotFound) {
   EXPECT_EQ(*FindUser("70003", sources_), std::nullopt);
 }
 
-TEST_F(UsersTest, AFailingDirectoryServiceIsAnError) {
+TEST_F(UsersTest, AFailureOfTheDirectoryServiceIsReturnedAsAnError) {
   sources_.getent = {Program("getent", "exit 1")};
   const auto user = FindUser(70004, sources_);
   ASSERT_FALSE(user.ok());
@@ -92,7 +92,7 @@ TEST_F(UsersTest, AFailingDirectoryServiceIsAnError) {
   EXPECT_THAT(user.error().message, HasSubstr("passwd 70004: exit code 1"));
 }
 
-TEST_F(UsersTest, AHangingDirectoryServiceIsWaitedForOnce) {
+TEST_F(UsersTest, AHangingDirectoryServiceIsQueriedOnlyOnceForAUser) {
   sources_.getent = {Program("getent", "exec sleep 120")};
   sources_.limit = Duration(100);
   EXPECT_THAT(FindUser(70005, sources_).error().message, HasSubstr("no answer within 100 ms"));

@@ -18,7 +18,7 @@ TEST(HtmlTest, ControlCharactersAndInvalidUtf8AreReplaced) {
   EXPECT_EQ(Escape("grün\t€\n"), "grün\t€\n");
 }
 
-TEST(HtmlTest, ALogIsShownWithoutTerminalCodes) {
+TEST(HtmlTest, TerminalEscapeCodesAreRemovedFromAShownLog) {
   EXPECT_EQ(ReadableLog("\x1b[1;31merror\x1b[0m: x\r\n10%\r20%\n"), "error: x\n10%\n20%\n");
   EXPECT_EQ(ReadableLog("\x1b]0;title\x07"), "\uFFFD]0;title\uFFFD");
   EXPECT_EQ(ReadableLog("\x1b["), "\uFFFD[");

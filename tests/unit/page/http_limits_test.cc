@@ -109,7 +109,7 @@ TEST_F(HttpLimitsTest, ConnectionsThatReceivedOnly404DoNotBlockANewClient) {
   EXPECT_EQ(StatusSoon(owner), 200);
 }
 
-TEST_F(HttpLimitsTest, WithoutFreeFileDescriptorsTheOldestUnknownConnectionIsClosed) {
+TEST_F(HttpLimitsTest, TheOldestConnectionWithOnly404ResponsesIsClosedIfNoFileDescriptorIsFree) {
   ServeFour();
   std::list<RawBrowser> strangers;
   for (int i = 0; i < 3; ++i) {

@@ -134,7 +134,7 @@ TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheJobHistoryIsAvailable) {
   EXPECT_THAT(Html(status), Not(HasSubstr("Where the time went")));
 }
 
-TEST(JobHtmlTest, OnlyThePageServedByTheMasterSaysThatThePageEndsWithTheJob) {
+TEST(JobHtmlTest, APageThatEndsWithItsJobNamesTheHistoryServeCommand) {
   const JobStatus status = Failed();
   const auto html = [&](bool ends) { return JobHtml({.status = status, .now = *status.ended, .ends_with_job = ends}); };
   EXPECT_THAT(html(true), HasSubstr("tony history --serve"));

@@ -131,7 +131,7 @@ TEST_F(JobPageTest, InvalidNumbersInARequestReturn400) {
     EXPECT_EQ(StatusOf(Get(target)), 400) << target;
 }
 
-TEST_F(JobPageTest, ALogRequestReturnsTheTextFromTheCursorOn) {
+TEST_F(JobPageTest, ALogRequestReturnsTheTextAfterItsCursor) {
   Write("logs/worker-0/1/stderr", "first\n\x1b[31msecond\x1b[0m <b>\n");
   const std::string plain = Get("/t/logs/worker-0/1/stderr.txt?cursor=6");
   EXPECT_THAT(plain, HasSubstr("Content-Type: text/plain; charset=utf-8\r\n"));
@@ -164,7 +164,7 @@ TEST_F(JobPageTest, TheConfigurationPageIs404WithoutConfJsonAnd503IfConfJsonIsDa
   EXPECT_EQ(StatusOf(Get("/t/conf")), 503);
 }
 
-TEST_F(JobPageTest, TheHistoryIsReadFromTheJournalAndADamagedJournalHidesOnlyTheTimeBreakdown) {
+TEST_F(JobPageTest, ADamagedJournalHidesOnlyTheTimeBreakdownOfTheJobPage) {
   EXPECT_EQ(StatusOf(Get("/t/history.json")), 503);
   Write("journal", EncodeHeader());
   // A damaged journal is not read again at once.
@@ -182,7 +182,7 @@ TEST_F(JobPageTest, TheHistoryIsReadFromTheJournalAndADamagedJournalHidesOnlyThe
   EXPECT_THAT(page_without, Not(HasSubstr("Where the time went")));
 }
 
-TEST_F(JobPageTest, TheAddressLogsRedirectsToTheLogListAtLogsSlash) {
+TEST_F(JobPageTest, ALogListAddressWithoutTheTrailingSlashRedirectsToTheLogList) {
   const std::string to_it = Get("/t/logs");
   EXPECT_EQ(StatusOf(to_it), 308);
   EXPECT_THAT(to_it, HasSubstr("Location: ./logs/\r\n"));
@@ -210,7 +210,7 @@ TEST_F(JobPageTest, EachLinkInTheLogListOpensItsLog) {
   EXPECT_EQ(found, 2u);
 }
 
-TEST_F(JobPageTest, AClientWaitingAtTheLogListReceivesTheLogsOfANewAttempt) {
+TEST_F(JobPageTest, AClientThatWaitsAtTheLogListReceivesLinksToTheLogsOfANewAttempt) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/logs/?since=7&timeout=30");
   Write("logs/worker-0/3/stdout", "x");

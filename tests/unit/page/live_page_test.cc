@@ -51,7 +51,7 @@ class LivePageTest : public testing::Test {
   std::unique_ptr<LivePage> page;
 };
 
-TEST_F(LivePageTest, WithoutAVisitorNoThreadRunsAndTheJobIsNotQueried) {
+TEST_F(LivePageTest, NoThreadRunsAndTheJobIsNotQueriedWhileThePageHasNoVisitor) {
   const size_t before = Threads();
   Serve();
   bool later = false;
@@ -104,7 +104,7 @@ TEST_F(LivePageTest, ARequestThatArrivesWhileThePageStopsReceivesTheFinalStatus)
   page->End();
 }
 
-TEST_F(LivePageTest, ABlockedEventLoopOfTheMasterDoesNotDelayTheEndOfThePage) {
+TEST_F(LivePageTest, ThePageEndsEvenIfTheEventLoopOfTheMasterIsBlocked) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get("/");

@@ -39,7 +39,7 @@ TEST_F(PageAddressTest, ReadPageTokenFailsOnAMissingOrMalformedToken) {
   EXPECT_EQ(*ReadPageToken(records_), kToken);
 }
 
-TEST_F(PageAddressTest, TheFirstPageAddressKeepsTheTokenThatTheJobWasCreatedWith) {
+TEST_F(PageAddressTest, TheFirstPageAddressUsesTheTokenFromTheCreationOfTheJob) {
   EXPECT_EQ(ListenForPage(records_, kLoopback).error().code, ErrorCode::kNotFound) << "a job without a page";
   Write("page-token", kToken);
   const auto first = ListenForPage(records_, kLoopback);
@@ -68,7 +68,7 @@ TEST_F(PageAddressTest, NoNewPageAddressIsOpenedIfNoNewTokenCanBeWritten) {
   EXPECT_FALSE(ListenForPage(records_, kLoopback).ok());
 }
 
-TEST_F(PageAddressTest, AnotherProcessAdoptsThePageAddressWithItsListeningSocket) {
+TEST_F(PageAddressTest, AnotherProcessTakesOverThePageAddressThroughTheListeningSocket) {
   Write("page-token", kToken);
   auto first = ListenForPage(records_, kLoopback);
   ASSERT_TRUE(first.ok());
@@ -82,7 +82,7 @@ TEST_F(PageAddressTest, AnotherProcessAdoptsThePageAddressWithItsListeningSocket
   EXPECT_FALSE(AdoptPageSocket(UniqueFd()).ok());
 }
 
-TEST_F(PageAddressTest, ThePageSocketIsInheritedOnceByItsDescriptorNumber) {
+TEST_F(PageAddressTest, ThePageSocketIsInheritedOnceFromTheDescriptorNumberInAnEnvironmentVariable) {
   unsetenv(kPageSocketVariable);
   EXPECT_FALSE(InheritedPageSocket().valid());
   for (const char* text : {"", "x", "1", "-3", "999999", "99999999999999"}) {

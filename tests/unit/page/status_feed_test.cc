@@ -41,7 +41,7 @@ TEST_F(StatusFeedTest, AHundredSimultaneousRequestsShareOneQuery) {
   for (const auto& shown : heard) EXPECT_EQ(shown, heard[0]);
 }
 
-TEST_F(StatusFeedTest, AHundredWatchersReceiveTheNextChangeTogether) {
+TEST_F(StatusFeedTest, AHundredWatchersReceiveTheNextStatusChangeFromOneQuery) {
   feed.Latest(Note());
   ASSERT_TRUE(Heard(1));
   for (int i = 0; i < 100; ++i) feed.Next(5, std::chrono::seconds(30), Note());
@@ -53,7 +53,7 @@ TEST_F(StatusFeedTest, AHundredWatchersReceiveTheNextChangeTogether) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST_F(StatusFeedTest, AClientThatMissedAChangeReceivesItAtOnce) {
+TEST_F(StatusFeedTest, AClientThatMissedAStatusChangeReceivesTheNewStatusAtOnce) {
   feed.Latest(Note());
   ASSERT_TRUE(Heard(1));
   feed.Next(4, std::chrono::seconds(30), Note());
@@ -90,7 +90,7 @@ TEST_F(StatusFeedTest, TheFinalStatusIsSentToAllWaitingAndLaterRequests) {
   for (const auto& shown : heard) EXPECT_EQ(shown->status.seq, 9);
 }
 
-TEST_F(StatusFeedTest, AFailedQueryIsReportedToItsRequestAndWatchersKeepWaiting) {
+TEST_F(StatusFeedTest, AFailedStatusQueryFailsItsRequestWhileWatchersKeepWaiting) {
   broken = true;
   feed.Latest(Note());
   feed.Next(5, std::chrono::seconds(30), Note());

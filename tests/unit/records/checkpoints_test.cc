@@ -73,7 +73,7 @@ TEST(CheckpointNamesTest, CheckpointNamesAreMatchedByAShellGlobPattern) {
   EXPECT_FALSE(IsCheckpointName("ckpt-\xE9-1", "*")) << "it could not be written into the journal";
 }
 
-TEST(CheckpointNamesTest, UnfinishedFilesAreIgnoredUnlessThePatternNamesThem) {
+TEST(CheckpointNamesTest, TemporaryFilesAreNotCheckpointsUnlessThePatternItselfContainsTmp) {
   for (const char* name :
        {"ckpt-7.npz.tmp", "x.tmp.npz", "100.orbax-checkpoint-tmp-17", "tmp-checkpoint-500", "a.TEMP"}) {
     EXPECT_FALSE(IsCheckpointName(name, "*")) << name;
@@ -122,7 +122,7 @@ TEST_F(CheckpointsTest, AMissingOrEmptyFolderHasNoCheckpoint) {
   EXPECT_FALSE(missing);
 }
 
-TEST_F(CheckpointsTest, TheLastWrittenCheckpointWinsWhateverItsStep) {
+TEST_F(CheckpointsTest, TheLastModifiedCheckpointIsTheNewestEvenIfAnOlderFileHasAHigherStep) {
   Write("ckpt-9", 1000);
   Write("ckpt-10", 3000);
   Write("ckpt-50", 2000);
@@ -132,7 +132,7 @@ TEST_F(CheckpointsTest, TheLastWrittenCheckpointWinsWhateverItsStep) {
 }
 
 // Copied or restored checkpoints may have equal times.
-TEST_F(CheckpointsTest, AmongCheckpointsOfEqualTimeTheHighestStepIsTheNewest) {
+TEST_F(CheckpointsTest, TheCheckpointWithTheHighestStepIsTheNewestIfModificationTimesAreEqual) {
   Write("ckpt-9");
   Write("ckpt-10");
   EXPECT_EQ(Newest(), "ckpt-10");
@@ -192,7 +192,7 @@ TEST_F(CheckpointsTest, AYamlFileIsACheckpointOnlyIfThePatternNamesItsExtension)
 }
 
 // Removing files of an old checkpoint, for example to save space, does not make it the newest checkpoint.
-TEST_F(CheckpointsTest, TheTimeOfACheckpointFolderIsThatOfItsNewestFile) {
+TEST_F(CheckpointsTest, ACheckpointFolderHasTheModificationTimeOfItsNewestFile) {
   for (const char* name : {"step-1", "step-2"}) fs::create_directory(folder_.path() / name);
   Write("step-1/weights", 1000);
   Write("step-1/optimizer", 1000);
@@ -224,7 +224,7 @@ TEST_F(CheckpointsTest, CheckpointsWithoutStepsAreOrderedByModificationTime) {
   EXPECT_EQ(Newest(), "last");
 }
 
-TEST_F(CheckpointsTest, FoldersAreCheckpointsToo) {
+TEST_F(CheckpointsTest, AFolderCanBeTheNewestCheckpoint) {
   Write("step_1");
   fs::create_directory(folder_.path() / "step_2");
   Write("step_2/weights");
@@ -279,7 +279,7 @@ class CheckpointListingTest : public CheckpointsTest {
   }
 };
 
-TEST_F(CheckpointListingTest, CheckpointsFromBeforeTheJobBelongToOthersAndLaterOnesToTheJob) {
+TEST_F(CheckpointListingTest, OnlyCheckpointsWrittenSinceTheJobStartBelongToTheJob) {
   Write("ckpt-99");
   const CheckpointListing before = List();
   EXPECT_EQ(Newest(before), "none");
@@ -291,7 +291,7 @@ TEST_F(CheckpointListingTest, CheckpointsFromBeforeTheJobBelongToOthersAndLaterO
   EXPECT_EQ(Newest(before, /*latest=*/true), "ckpt-99 others");
 }
 
-TEST_F(CheckpointListingTest, ANewCheckpointBelongsToTheJobEvenIfItsTimestampIsOlder) {
+TEST_F(CheckpointListingTest, ANewCheckpointBelongsToTheJobEvenIfAnExistingCheckpointHasALaterTime) {
   Write("ckpt-99", 2'000'000'000'000);
   const CheckpointListing before = List();
 
@@ -300,7 +300,7 @@ TEST_F(CheckpointListingTest, ANewCheckpointBelongsToTheJobEvenIfItsTimestampIsO
   EXPECT_EQ(Newest(before), "ckpt-1 this_job");
 }
 
-TEST_F(CheckpointListingTest, ACheckpointBelongsToTheJobOnceItsInodeSizeOrTimeChanges) {
+TEST_F(CheckpointListingTest, AnExistingCheckpointBelongsToTheJobOnceItsInodeSizeOrTimeChanges) {
   Write("ckpt-1");
   const CheckpointListing before = List();
   Write("beside");
@@ -318,7 +318,7 @@ TEST_F(CheckpointListingTest, ACheckpointBelongsToTheJobOnceItsInodeSizeOrTimeCh
   EXPECT_EQ(Newest(larger), "ckpt-1 this_job") << "another time";
 }
 
-TEST_F(CheckpointListingTest, ACheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
+TEST_F(CheckpointListingTest, AnExistingCheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
   fs::create_directories(folder_.path() / "step_7/shards");
   Write("step_7/shards/0");
   fs::create_symlink("/", folder_.path() / "step_7/link");
@@ -330,7 +330,7 @@ TEST_F(CheckpointListingTest, ACheckpointFolderBelongsToTheJobOnceANestedFileCha
   EXPECT_EQ(Newest(before), "step_7 this_job");
 }
 
-TEST_F(CheckpointListingTest, ARewrittenLinkIsNotACheckpoint) {
+TEST_F(CheckpointListingTest, AReplacedSymbolicLinkIsNotANewCheckpoint) {
   Write("ckpt-1");
   fs::create_symlink("ckpt-1", folder_.path() / "latest");
   const CheckpointListing before = List();
@@ -340,7 +340,7 @@ TEST_F(CheckpointListingTest, ARewrittenLinkIsNotACheckpoint) {
   EXPECT_EQ(Newest(before), "none");
 }
 
-TEST_F(CheckpointListingTest, CheckpointsInAFolderThatWasMissingAtTheStartBelongToTheJob) {
+TEST_F(CheckpointListingTest, CheckpointsBelongToTheJobIfTheirFolderDidNotExistAtTheJobStart) {
   const CheckpointSpec spec{folder_.path() / "a/b", "*", 3};
   const CheckpointListing before = ListCheckpoints(spec);
   EXPECT_EQ(before.unknown, "");
@@ -351,7 +351,7 @@ TEST_F(CheckpointListingTest, CheckpointsInAFolderThatWasMissingAtTheStartBelong
   EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
-TEST_F(CheckpointListingTest, TheCheckpointFolderIsRejectedIfItsLinkTargetChangedSinceTheJobBegan) {
+TEST_F(CheckpointListingTest, ALinkedCheckpointFolderIsRejectedIfTheLinkTargetChangedSinceTheJobStart) {
   fs::create_directory(folder_.path() / "one");
   fs::create_directories(folder_.path() / "other/step_9");
   fs::create_directory_symlink("one", folder_.path() / "link");
@@ -366,7 +366,7 @@ TEST_F(CheckpointListingTest, TheCheckpointFolderIsRejectedIfItsLinkTargetChange
                      " now, and led to ", before.folder, " when the job began"));
 }
 
-TEST_F(CheckpointListingTest, WithoutAListingFromTheStartTheWritersOfCheckpointsAreUnknown) {
+TEST_F(CheckpointListingTest, WritersOfCheckpointsAreUnknownIfTheListingAtTheJobStartFailed) {
   fs::create_symlink("loop", folder_.path() / "loop");
   const CheckpointListing looped = ListCheckpoints({folder_.path() / "loop", "*", 3});
   EXPECT_NE(looped.unknown.find("too many levels of symbolic links"), std::string::npos) << looped.unknown;
@@ -459,7 +459,7 @@ TEST_F(CheckpointHolderTest, NoJobCanTakeACheckpointFolderWhoseHolderRecordIsDam
   EXPECT_FALSE(TakeCheckpointFolder(home_.path(), "/ckpt", job).ok());
 }
 
-TEST_F(CheckpointHolderTest, SweepRemovesTheCheckpointHolderRecordsOfRemovedJobs) {
+TEST_F(CheckpointHolderTest, GarbageCollectionRemovesTheCheckpointHolderRecordsOfRemovedJobs) {
   ASSERT_TRUE(SweepCheckpointHolders(home_.path()).ok());
   const JobId gone = Make(), kept = Make();
   Take(gone, "/gone");
@@ -520,7 +520,7 @@ TEST_F(RecordCheckpointHoldersTest, OnlyOneOfTwoRacingJobsBecomesHolderOfACheckp
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, AJobThatRacesWithASweepDoesNotBecomeASecondHolderOfAFolder) {
+TEST_F(RecordCheckpointHoldersTest, ALateJobCannotTakeAHeldCheckpointFolderEvenIfOldHolderRecordsAreRemovedMeanwhile) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst, kSecond};
   store_->before_put = [this] {
@@ -536,7 +536,7 @@ TEST_F(RecordCheckpointHoldersTest, AJobThatRacesWithASweepDoesNotBecomeASecondH
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, SweepRemovesTheRecordsOfACheckpointFolderWhoseHolderNoLongerExists) {
+TEST_F(RecordCheckpointHoldersTest, HolderRecordsOfACheckpointFolderAreRemovedOnceTheHoldingJobIsGone) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst};
   EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);

@@ -34,14 +34,14 @@ TEST(DecisionsTest, TestSamplesContainOneDecisionOfEachKind) {
   for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(decisions[i].body.index(), i);
 }
 
-TEST(DecisionsTest, CheckpointsOfOldJournalsHaveAnUnknownWriter) {
+TEST(DecisionsTest, CheckpointsRecordedInJournalsOfEarlierReleasesHaveAnUnknownWriter) {
   const auto noted = Must(DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
                                            R"("newest":{"path":"/c/s-4","step":4,"modified":3}})"));
   EXPECT_EQ(std::get<CheckpointNoted>(noted.body).newest->writer, CheckpointWriter::kUnknown);
 }
 
 // Journals of releases before named ports have no such field.
-TEST(DecisionsTest, ARegistrationWithoutNamedPortsIsReadAndWrittenUnchanged) {
+TEST(DecisionsTest, ATaskRegistrationWithoutNamedPortsIsReadAndWrittenUnchanged) {
   const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
                            R"("host":"n","port":4711})";
   const auto read = Must(DecisionFromJson(text));
@@ -49,7 +49,7 @@ TEST(DecisionsTest, ARegistrationWithoutNamedPortsIsReadAndWrittenUnchanged) {
   EXPECT_EQ(ToJson(read), text);
 }
 
-TEST(DecisionsTest, TheRoleOfAnOpenedStageIsReadBack) {
+TEST(DecisionsTest, AStageOpenedDecisionIsReadBackWithItsRole) {
   const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
   const auto read = Must(DecisionFromJson(text));
   EXPECT_EQ(std::get<StageOpened>(read.body).role, "worker");
@@ -170,7 +170,7 @@ TEST(DecisionsTest, ARestartDecisionIsReadBackWithItsScopeAndTasks) {
   }
 }
 
-TEST(DecisionsTest, AFieldOfALaterReleaseIsIgnored) {
+TEST(DecisionsTest, AnUnknownFieldOfADecisionIsIgnored) {
   const auto read = DecisionFromJson(R"({"time":5,"decision":"job_accepted","weather":"fine"})");
 
   ASSERT_TRUE(read.ok());
@@ -185,7 +185,7 @@ TEST(DecisionsTest, AnUnknownDecisionIsRejectedWithItsNameInTheError) {
   EXPECT_THAT(read.error().message, HasSubstr("gang_disbanded"));
 }
 
-TEST(DecisionsTest, InvalidDecisionsAreRefused) {
+TEST(DecisionsTest, MalformedDecisionsAreRejected) {
   const std::string texts[] = {
       "",
       "{",
@@ -241,7 +241,7 @@ TEST(DescribeTest, EveryKindOfDecisionIsDescribedInOneLineWithItsName) {
   }
 }
 
-TEST(DescribeTest, ARestartNamesItsTasksAndItsReason) {
+TEST(DescribeTest, ARestartDecisionIsDescribedWithItsTasksAndReason) {
   const RestartDecided restart{.number = 2,
                                .scope = RestartScope::kGang,
                                .cause = {{"worker", 1}, 1},
@@ -304,7 +304,7 @@ TEST(HistoryTest, TheTimeOfAJobIsSplitIntoWaitingRunningAndStopping) {
   EXPECT_EQ(history.time.Total(), *history.ended - kSubmitted);
 }
 
-TEST(HistoryTest, TimeFromAGangRestartToTheNextGenerationIsRestartingTime) {
+TEST(HistoryTest, TimeFromAGangRestartUntilTheGangRunsAgainCountsAsRestartingTime) {
   const JobHistory history = Told()
                                  .Accepted()
                                  .Formed(300, 1)
@@ -318,14 +318,14 @@ TEST(HistoryTest, TimeFromAGangRestartToTheNextGenerationIsRestartingTime) {
   EXPECT_EQ(history.generation, Generation{2});
 }
 
-TEST(HistoryTest, TimeDuringARestartOfASingleTaskIsRunningTime) {
+TEST(HistoryTest, TimeDuringARestartOfASingleTaskCountsAsRunningTime) {
   const JobHistory history =
       Told().Accepted().Formed(300, 1).Restart(500, 1, RestartScope::kTask).Stopped(1000, 1100).Read();
 
   EXPECT_EQ(history.time, Ledger(300, 700, 0, 100));
 }
 
-TEST(HistoryTest, TheTimesOfAnUnfinishedJobExtendUntilNow) {
+TEST(HistoryTest, TheLastPhaseOfAnUnfinishedJobIsCountedUntilNow) {
   EXPECT_EQ(Told().Accepted().Formed(300, 1).Read(/*now=*/450).time, Ledger(300, 150, 0, 0));
   EXPECT_EQ(Told().Read(/*now=*/450).time, Ledger(450, 0, 0, 0)) << "nobody has ruled yet";
 }
@@ -334,7 +334,7 @@ TEST(HistoryTest, AJobKilledWhileWaitingHasNoRunningTime) {
   EXPECT_EQ(Told().Accepted().Stopped(40, 50).Read().time, Ledger(40, 0, 0, 10));
 }
 
-TEST(HistoryTest, TheTimesOfAJobAddUpToItsDurationForEachPrefixOfTheJournal) {
+TEST(HistoryTest, ThePhasesOfAJobAddUpToTheJobDurationForEachPrefixOfTheJournal) {
   std::vector<Decision> decisions = OneOfEachKind();
   for (size_t size = 0; size <= decisions.size(); ++size) {
     const std::vector<Decision> part(decisions.begin(), decisions.begin() + static_cast<std::ptrdiff_t>(size));

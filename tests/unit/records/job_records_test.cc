@@ -38,13 +38,13 @@ class JobRecordsTest : public ::testing::Test {
   const JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
-TEST_F(JobRecordsTest, FoldersOfAnAttemptAreNamedByRoleIndexAndAttemptNumber) {
+TEST_F(JobRecordsTest, FoldersOfAnAttemptAreNamedByRoleTaskIndexAndAttemptNumber) {
   const AttemptId attempt{{"worker", 3}, 2};
   EXPECT_EQ(AttemptFolder(records_.place(), attempt).logs, temp_.path() / "logs/worker-3/2");
   EXPECT_EQ(AttemptFolder(records_.place(), attempt).work, temp_.path() / "work/worker-3/2");
 }
 
-TEST_F(JobRecordsTest, LeaseIsAbsentBeforeTheFirstMasterAndThenReadBackAsWritten) {
+TEST_F(JobRecordsTest, ReadLeaseReturnsNothingBeforeTheFirstWriteAndThenTheWrittenLease) {
   const auto none = records_.ReadLease();
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
@@ -54,12 +54,12 @@ TEST_F(JobRecordsTest, LeaseIsAbsentBeforeTheFirstMasterAndThenReadBackAsWritten
 }
 
 // The text was written by the last release, whose executors require each of these fields.
-TEST_F(JobRecordsTest, LeaseFileOfThePreviousReleaseWithHostAndPortIsRead) {
+TEST_F(JobRecordsTest, ALeaseFileOfThePreviousReleaseWithHostAndPortIsRead) {
   Write("am.lease", R"({"schema":1,"epoch":3,"host":"127.0.0.1","port":4711,"renewal":42})");
   EXPECT_EQ(**records_.ReadLease(), (LeaseRecord{{3}, {Endpoint{"127.0.0.1", 4711}}, 42}));
 }
 
-TEST_F(JobRecordsTest, LeaseFileContainsHostAndPortForExecutorsOfThePreviousRelease) {
+TEST_F(JobRecordsTest, TheLeaseFileContainsHostAndPortForExecutorsOfThePreviousRelease) {
   const LeaseRecord record{{4}, {SocketName{"am.4.sock"}, Endpoint{"127.0.0.1", 4711}}, 1};
   ASSERT_TRUE(records_.WriteLease(record).ok());
   EXPECT_EQ(**records_.ReadLease(), record);
@@ -68,14 +68,14 @@ TEST_F(JobRecordsTest, LeaseFileContainsHostAndPortForExecutorsOfThePreviousRele
     EXPECT_NE(text.find(field), std::string::npos) << field << " in " << text;
 }
 
-TEST_F(JobRecordsTest, SocketsAreNamedByEpoch) {
+TEST_F(JobRecordsTest, TheSocketNameOfAMasterContainsTheMastersEpoch) {
   EXPECT_EQ(SocketOf({3}), SocketName{"am.3.sock"});
   EXPECT_EQ(EpochOfSocket({"am.3.sock"}), Epoch{3});
   for (const char* other : {"am.lease", "am.lock", "am.sock", "am..sock", "am.x.sock", "am.0.sock", "keeper.sock", ""})
     EXPECT_EQ(EpochOfSocket({other}), std::nullopt) << other;
 }
 
-TEST_F(JobRecordsTest, ATokenOfWrongLengthIsRefusedWithItsLength) {
+TEST_F(JobRecordsTest, AJobTokenOfTheWrongLengthIsRejectedWithTheLengthInTheError) {
   const std::string whole(64, 'a');
   Write("token", whole);
   EXPECT_EQ(*records_.ReadToken(), whole);
@@ -91,7 +91,7 @@ TEST_F(JobRecordsTest, ATokenOfWrongLengthIsRefusedWithItsLength) {
   }
 }
 
-TEST_F(JobRecordsTest, TheRequesterOfAKillIsTheOwnerOfItsRequestFile_NeedsRoot) {
+TEST_F(JobRecordsTest, TheRequesterOfAKillIsTheOwnerOfTheKillRequestFile_NeedsRoot) {
   Write("spec.json", ToJson(SmallSpec()));
   const auto kill = records_.WriteKill({.reason = "enough", .asker = "somebody who says so"});
   EXPECT_EQ(records_.ReadKills()->front().request.asker, "") << "the job's own user";
@@ -115,14 +115,14 @@ TEST_F(JobRecordsTest, ADamagedLeaseIsRejectedWithItsFileAndField) {
   }
 }
 
-TEST_F(JobRecordsTest, EnvironmentWithEmptyAndMultilineValuesIsReadUnchanged) {
+TEST_F(JobRecordsTest, EmptyAndMultilineEnvironmentValuesAreReadUnchanged) {
   Write("environment", std::string("A=1\0EMPTY=\0LINES=a\nb\0", 21));
   EXPECT_EQ(*records_.ReadEnvironment(), (std::vector<std::string>{"A=1", "EMPTY=", "LINES=a\nb"}));
   Write("environment", "");
   EXPECT_TRUE(records_.ReadEnvironment()->empty());
 }
 
-TEST_F(JobRecordsTest, SecretsAreReadUntilTheyAreRemoved) {
+TEST_F(JobRecordsTest, SecretsOfAJobAreReadBackUntilTheSecretsFileIsRemoved) {
   EXPECT_TRUE(records_.ReadSecrets()->empty());
   Write("secrets", std::string("A=1\0B=x=y\0", 10));
   EXPECT_EQ(*records_.ReadSecrets(), (std::vector<std::string>{"A=1", "B=x=y"}));
@@ -132,7 +132,7 @@ TEST_F(JobRecordsTest, SecretsAreReadUntilTheyAreRemoved) {
   }
 }
 
-TEST_F(JobRecordsTest, KillRequestsAreReadIncludingTheFileOfTheFirstRelease) {
+TEST_F(JobRecordsTest, KillRequestsOfTheCurrentAndTheFirstReleaseAreRead) {
   EXPECT_TRUE(records_.ReadKills()->empty());
   const auto named = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
   EXPECT_FALSE(*records_.HasPlainKill());
@@ -148,7 +148,7 @@ TEST_F(JobRecordsTest, KillRequestsAreReadIncludingTheFileOfTheFirstRelease) {
   EXPECT_TRUE(records_.RemoveKill(named->name).ok()) << "again";
 }
 
-TEST_F(JobRecordsTest, StatusIsReadBack) {
+TEST_F(JobRecordsTest, AWrittenJobStatusIsReadBack) {
   EXPECT_FALSE(records_.ReadStatus()->has_value());
   JobStatus status;
   status.job = records_.job();
@@ -158,7 +158,7 @@ TEST_F(JobRecordsTest, StatusIsReadBack) {
   EXPECT_EQ((*records_.ReadStatus())->seq, 7);
 }
 
-TEST_F(JobRecordsTest, LockIsHeldUntilItsDescriptorCloses) {
+TEST_F(JobRecordsTest, AJobLockIsHeldUntilItsFileDescriptorIsClosed) {
   EXPECT_FALSE(JobFolder(records_).IsLocked("am.lock"));
   {
     const auto lock = JobFolder(records_).Lock("am.lock");
@@ -173,7 +173,7 @@ TEST_F(JobRecordsTest, LockIsHeldUntilItsDescriptorCloses) {
   EXPECT_FALSE(JobFolder(records_).IsLocked("am.lock"));
 }
 
-TEST_F(JobRecordsTest, LockOfAKilledProcessIsFree) {
+TEST_F(JobRecordsTest, TheJobLockOfAKilledProcessIsReleased) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t pid = fork();
@@ -194,7 +194,7 @@ TEST_F(JobRecordsTest, LockOfAKilledProcessIsFree) {
   close(ready[1]);
 }
 
-TEST_F(JobRecordsTest, ALockInAMissingFolderIsReportedAsNotHeld) {
+TEST_F(JobRecordsTest, ALockInAMissingJobFolderIsReportedAsNotHeld) {
   const JobRecords missing = LocalJobRecords(temp_.path() / "missing");
   EXPECT_EQ(JobFolder(missing).Lock("am.lock").error().code, ErrorCode::kCannotWrite);
   EXPECT_FALSE(JobFolder(missing).IsLocked("am.lock"));

@@ -56,7 +56,7 @@ class JobStoreTest : public ::testing::Test {
   const Instant now_ = FromMillis(1795253415000);  // 2026-11-21T09:30:15Z
 };
 
-TEST_F(JobStoreTest, SecretsAreOnlyInTheirOwnFile) {
+TEST_F(JobStoreTest, SecretsOfAJobAreStoredOnlyInTheFileNamedSecrets) {
   NewJob job = SmallJob();
   job.secrets = {{"DB_PASSWORD", "hush hush"}};
   const auto folder = Must(store_.Create(job, now_));
@@ -116,7 +116,7 @@ TEST_F(JobStoreTest, FindReturnsAStoredJobAndNotFoundForAnyOtherName) {
   }
 }
 
-TEST_F(JobStoreTest, ListIsNewestFirstAndEmptyBeforeTheFirstJob) {
+TEST_F(JobStoreTest, ListReturnsJobsNewestFirstAndNothingIfThereAreNoJobs) {
   EXPECT_THAT(*store_.List(), IsEmpty());
   std::vector<JobId> made;
   for (const int64_t later : {0, 2'000, 1'000})
@@ -128,7 +128,7 @@ TEST_F(JobStoreTest, ListIsNewestFirstAndEmptyBeforeTheFirstJob) {
   EXPECT_EQ(listed[2].job(), made[0]);
 }
 
-TEST_F(JobStoreTest, SubmitThatDiedHalfWayLeavesNoJob) {
+TEST_F(JobStoreTest, ASubmitThatDiedBeforeItsJobFolderWasRenamedLeavesNoJob) {
   fs::create_directories(home_ / "jobs/.new-local-20261121-093015-abcdef");
   std::ofstream(home_ / "jobs/.new-local-20261121-093015-abcdef/spec.json") << "{";
   EXPECT_THAT(*store_.List(), IsEmpty());
@@ -137,7 +137,7 @@ TEST_F(JobStoreTest, SubmitThatDiedHalfWayLeavesNoJob) {
   EXPECT_THAT(*store_.List(), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, StagedFilesAreReadBackAndAbsentByDefault) {
+TEST_F(JobStoreTest, TheRecordOfStagedFilesIsReadBackAndAbsentIfNothingWasStaged) {
   NewJob job = SmallJob();
   EXPECT_EQ(*store_.Create(job, now_)->ReadStaged(), std::nullopt);
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
@@ -145,13 +145,13 @@ TEST_F(JobStoreTest, StagedFilesAreReadBackAndAbsentByDefault) {
   EXPECT_EQ(*folder.ReadStaged(), job.staged);
 }
 
-TEST_F(JobStoreTest, AHomeThatCannotBeCreatedIsNamedInTheError) {
+TEST_F(JobStoreTest, ATonyHomeThatCannotBeCreatedIsNamedInTheError) {
   std::ofstream(temp_.path() / "file") << "";
   ExpectError(LocalJobStore(temp_.path() / "file/home").Create(SmallJob(), now_), ErrorCode::kCannotWrite,
               "make " + (temp_.path() / "file").string() + ": not a directory");
 }
 
-TEST_F(JobStoreTest, AReadOnlyHomeIsNamedInTheError_NeedsRoot) {
+TEST_F(JobStoreTest, ATonyHomeOnAReadOnlyFileSystemIsNamedInTheError_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   const fs::path mounted = temp_.path() / "mounted";
   fs::create_directory(mounted);
@@ -163,7 +163,7 @@ TEST_F(JobStoreTest, AReadOnlyHomeIsNamedInTheError_NeedsRoot) {
   EXPECT_EQ(folder.error().message, "make " + (mounted / "jobs").string() + ": read-only file system");
 }
 
-TEST_F(JobStoreTest, AnUnwritableHomeIsNamedInTheError_NotAsRoot) {
+TEST_F(JobStoreTest, AnUnwritableTonyHomeIsNamedInTheError_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   ExpectError(LocalJobStore("/").Create(SmallJob(), now_), "make /jobs: permission denied");
 }
@@ -225,7 +225,7 @@ class RecordStoreTest : public ::testing::Test {
   const LocalRecordStore store_{temp_.path()};
 };
 
-TEST_F(RecordStoreTest, TheLastWrittenVersionOfARecordIsRead) {
+TEST_F(RecordStoreTest, AReadReturnsTheLastWrittenVersionOfARecord) {
   EXPECT_EQ(Bytes("status.json"), "none");
   ASSERT_TRUE(store_.Replace("status.json", "old", Durability::kLostWithPower).ok());
   ASSERT_TRUE(store_.Replace("status.json", std::string_view("new\0", 4), kKept).ok());

@@ -69,7 +69,7 @@ TEST(JournalFormatTest, WrittenDecisionsAreReadBack) {
   EXPECT_EQ(journal->valid_bytes, bytes.size());
 }
 
-TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
+TEST(JournalFormatTest, JournalBytesMatchTheDocumentedFormat) {
   const Decision decision{Instant(Duration(5)), JobAccepted{}};
   const std::string json = R"({"time":5,"decision":"job_accepted"})";
   ASSERT_EQ(SlowCrc32c("123456789"), 0xE3069283U);  // the check value of CRC-32C
@@ -79,7 +79,7 @@ TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
   EXPECT_EQ(EncodeTurn({decision, decision}), Record(json + "\n" + json));
 }
 
-TEST(JournalFormatTest, ATornRecordOfSeveralDecisionsIsDroppedWhole) {
+TEST(JournalFormatTest, NoDecisionOfATruncatedJournalRecordIsRead) {
   const std::vector<Decision> turn = OneOfEachKind();
   const std::string before = Encode({turn.front()}), bytes = before + EncodeTurn(turn);
   for (size_t size = before.size(); size < bytes.size(); ++size) {
@@ -103,7 +103,7 @@ TEST(JournalFormatTest, AVersion1JournalIsReadAndUpgradedToVersion2) {
   EXPECT_FALSE(DecodeJournal(Update(old))->outdated);
 }
 
-TEST(JournalFormatTest, AnEmptyFileIsAnEmptyJournal) {
+TEST(JournalFormatTest, AnEmptyFileIsReadAsAnEmptyJournal) {
   const auto journal = DecodeJournal("");
 
   ASSERT_TRUE(journal.ok());
@@ -111,7 +111,7 @@ TEST(JournalFormatTest, AnEmptyFileIsAnEmptyJournal) {
   EXPECT_EQ(journal->valid_bytes, 0U);
 }
 
-TEST(JournalFormatTest, AHeaderAloneIsAnEmptyJournal) {
+TEST(JournalFormatTest, AHeaderWithoutRecordsIsReadAsAnEmptyJournal) {
   const auto journal = DecodeJournal(EncodeHeader());
 
   ASSERT_TRUE(journal.ok());
@@ -119,7 +119,7 @@ TEST(JournalFormatTest, AHeaderAloneIsAnEmptyJournal) {
   EXPECT_EQ(journal->valid_bytes, kHeaderBytes);
 }
 
-TEST(JournalFormatTest, AHeaderTornAtAnyByteIsAnEmptyJournal) {
+TEST(JournalFormatTest, AJournalHeaderTruncatedAtAnyByteIsReadAsAnEmptyJournal) {
   for (size_t size = 0; size < kHeaderBytes; ++size) {
     const auto journal = DecodeJournal(EncodeHeader().substr(0, size));
     ASSERT_TRUE(journal.ok()) << size;
@@ -127,7 +127,7 @@ TEST(JournalFormatTest, AHeaderTornAtAnyByteIsAnEmptyJournal) {
   }
 }
 
-TEST(JournalFormatTest, ALastRecordTornAtAnyByteIsCutOff) {
+TEST(JournalFormatTest, ALastRecordTruncatedAtAnyByteIsDropped) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const std::string bytes = Encode(decisions);
   const size_t last = Boundaries(decisions)[decisions.size() - 1];
@@ -140,7 +140,7 @@ TEST(JournalFormatTest, ALastRecordTornAtAnyByteIsCutOff) {
   }
 }
 
-TEST(JournalFormatTest, ATailOfZerosIsCutOff) {
+TEST(JournalFormatTest, ZeroBytesAfterTheLastRecordAreDropped) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const std::string bytes = Encode(decisions);
 
@@ -152,9 +152,9 @@ TEST(JournalFormatTest, ATailOfZerosIsCutOff) {
   }
 }
 
-TEST(JournalFormatTest, AnEmptyRecordIsDamage) { EXPECT_FALSE(DecodeJournal(EncodeHeader() + Record("")).ok()); }
+TEST(JournalFormatTest, AnEmptyRecordIsRejected) { EXPECT_FALSE(DecodeJournal(EncodeHeader() + Record("")).ok()); }
 
-TEST(JournalFormatTest, ATruncatedRecordUpTo256MiBIsDroppedAndALargerRecordIsDamage) {
+TEST(JournalFormatTest, ATruncatedRecordAbove256MiBIsReportedAsDamageInsteadOfDropped) {
   constexpr uint32_t kLargest = 256 << 20;
   const auto torn = [](uint32_t size) {
     const std::string head = LittleEndian(size) + LittleEndian(0);
@@ -164,7 +164,7 @@ TEST(JournalFormatTest, ATruncatedRecordUpTo256MiBIsDroppedAndALargerRecordIsDam
   EXPECT_FALSE(DecodeJournal(EncodeHeader() + torn(kLargest + 1)).ok());
 }
 
-TEST(JournalFormatTest, ALastRecordThatEndsInZerosIsCutOff) {
+TEST(JournalFormatTest, ALastRecordThatEndsInZeroBytesIsDropped) {
   const std::vector<Decision> decisions = OneOfEachKind();
   std::string bytes = Encode(decisions);
   const size_t last = Boundaries(decisions)[decisions.size() - 1];
@@ -178,7 +178,7 @@ TEST(JournalFormatTest, ALastRecordThatEndsInZerosIsCutOff) {
 }
 
 // After a power cut before the first write reached the disk, the header consists of zeros as well as the rest.
-TEST(JournalFormatTest, AFileOfZerosIsAnEmptyJournal) {
+TEST(JournalFormatTest, AFileOfZeroBytesIsReadAsAnEmptyJournal) {
   for (const size_t zeros : {1, 11, 12, 4096}) {
     const auto journal = DecodeJournal(std::string(zeros, '\0'));
     ASSERT_TRUE(journal.ok()) << zeros << ": " << journal.error().message;
@@ -191,7 +191,7 @@ void ExpectDamage(const std::string& bytes, size_t offset) {
   ExpectError(DecodeJournal(bytes), ErrorCode::kInvalid, StrCat("~", "damaged at byte ", offset, ":"));
 }
 
-TEST(JournalFormatTest, AFlippedByteInTheMiddleIsReportedWithItsRecordsOffset) {
+TEST(JournalFormatTest, AFlippedByteIsReportedWithTheOffsetOfTheDamagedRecord) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const std::vector<size_t> at = Boundaries(decisions);
   for (const size_t record : {size_t{0}, size_t{5}, decisions.size() - 2}) {
@@ -205,7 +205,7 @@ TEST(JournalFormatTest, AFlippedByteInTheMiddleIsReportedWithItsRecordsOffset) {
 }
 
 // Otherwise all records behind it, which were acted upon, would be cut off silently.
-TEST(JournalFormatTest, ACorruptRecordLengthInTheMiddleIsReportedAsDamage) {
+TEST(JournalFormatTest, ACorruptLengthOfAMiddleRecordIsReportedAsDamage) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const size_t record = Boundaries(decisions)[5];
   for (size_t bit = 0; bit < 32; ++bit) {
@@ -266,7 +266,7 @@ TEST(JournalFormatTest, AJournalOfALaterVersionIsRejectedWithItsVersionNumber) {
   EXPECT_THAT(journal.error().message, HasSubstr("version 3"));
 }
 
-TEST(JournalFormatTest, GarbageIsRefused) {
+TEST(JournalFormatTest, AFileThatDoesNotStartWithAJournalHeaderIsRejected) {
   for (const std::string bytes : {"x", "TONY journal", "#!/bin/bash\necho a longer text than a header"}) {
     const auto journal = DecodeJournal(bytes);
     ASSERT_FALSE(journal.ok()) << bytes;
@@ -295,7 +295,7 @@ void Mutate(std::string& bytes, std::mt19937& random) {
   }
 }
 
-TEST(JournalFormatTest, AMutatedJournalIsRejectedOrItsValidPrefixDecodesToTheSameDecisions) {
+TEST(JournalFormatTest, AMutatedJournalIsRejectedOrDecodesLikeItsValidPrefix) {
   std::mt19937 random(20261121);
   const std::string original = Encode(OneOfEachKind());
   for (int round = 0; round < 2000; ++round) {

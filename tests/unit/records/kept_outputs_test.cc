@@ -52,7 +52,7 @@ TEST_F(KeptOutputsTest, AnOutputFileIsCopiedByteForByteAndTheOriginalStays) {
   EXPECT_TRUE(std::filesystem::exists(file_));
 }
 
-TEST_F(KeptOutputsTest, WithoutAnOutputFileNoOutputsAreSaved) { EXPECT_EQ(Kept(), "nothing"); }
+TEST_F(KeptOutputsTest, NoOutputsAreSavedIfTheTaskWroteNoOutputFile) { EXPECT_EQ(Kept(), "nothing"); }
 
 TEST_F(KeptOutputsTest, AnEmptyOutputFileIsSaved) {
   Write("");
@@ -69,7 +69,7 @@ TEST_F(KeptOutputsTest, AnOutputFileOf1MiBIsSavedAndAnOutputFileOf5GiBIsRejected
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
 }
 
-TEST_F(KeptOutputsTest, JsonMembersOfATooLongOutputFileAreSavedIfTheyFitIn1MiB) {
+TEST_F(KeptOutputsTest, JsonMembersThatFitIn1MiBAreSavedFromALargerOutputFile) {
   const std::string large(kLongestOutputs, 'x');
   Write("{\"loss\": NaN, \"predictions\": \"" + large + "\", \"model.path\": \"/m\"}");
   EXPECT_EQ(Kept(), R"({"loss":"NaN","model.path":"/m"})");
@@ -90,7 +90,7 @@ TEST_F(KeptOutputsTest, OnlyTheFirst4MiBOfAnOutputFileAreRead) {
   EXPECT_EQ(left_out_[1], "the file of the outputs has 4194351 bytes, and only the first 4194304 were read");
 }
 
-TEST_F(KeptOutputsTest, AnOutputWithATooLargeNumberIsReturnedAsAProblem) {
+TEST_F(KeptOutputsTest, AnOutputWhoseNumberIsTooLargeIsReportedByName) {
   Write("{\"a\":1e400}");
   const auto kept = Must(KeepOutputs(file_, logs_));
   ASSERT_EQ(kept.size(), 1u);
@@ -118,12 +118,12 @@ TEST_F(KeptOutputsTest, AnOutputFileThatIsAFolderOrASocketIsRejected) {
   EXPECT_EQ(Kept(), "refused: the path is not a regular file");
 }
 
-TEST_F(KeptOutputsTest, ReadingSavedOutputsFailsIfTheCopyIsASymbolicLink) {
+TEST_F(KeptOutputsTest, ReadingSavedOutputsFailsIfTheSavedFileIsASymbolicLink) {
   std::filesystem::create_symlink("/etc/passwd", KeptOutputsFile(logs_));
   EXPECT_FALSE(ReadKeptOutputs(logs_).ok());
 }
 
-TEST_F(KeptOutputsTest, TheOutputsOfAJobAreReadBackWithTheirAttempt) {
+TEST_F(KeptOutputsTest, SavedOutputsOfAJobAreReadBackWithTheAttemptThatWroteTheOutputs) {
   const JobRecords records = LocalJobRecords(temp_.path());
   EXPECT_EQ(*ReadJobOutputs(records), std::nullopt) << "a job of 0.1";
   const AttemptId chief{{"chief", 0}, 2};
@@ -156,7 +156,7 @@ class KeptLogsTest : public testing::Test {
   const std::vector<LogExcerpt> logs_ = {{"stdout", 20, {{0, "first\n"}, {14, "last\n"}}}, {"stderr", 0, {}}};
 };
 
-TEST_F(KeptLogsTest, SavedLogsAreReadBackForTheirAttemptOnly) {
+TEST_F(KeptLogsTest, SavedLogsAreReadBackOnlyForTheAttemptThatWroteTheLogs) {
   ASSERT_TRUE(WriteKeptLogs(records_, attempt_, logs_).ok());
   const auto read = Must(ReadKeptLogs(records_, attempt_));
   ASSERT_TRUE(read);
@@ -264,7 +264,7 @@ TEST_F(LinkStagedTest, AStagedFolderIsLinkedByASingleSymbolicLink) {
   EXPECT_EQ(fs::read_symlink(work_ / "code"), tree_);
 }
 
-TEST_F(LinkStagedTest, ContentsOfAStagedFolderAreWritableCopiesForTheTask) {
+TEST_F(LinkStagedTest, TheTaskReceivesWritableCopiesOfTheContentsOfAStagedFolder) {
   fs::permissions(tree_ / "train.py", fs::perms(0555));
   fs::permissions(tree_ / "package/__init__.py", fs::perms(0444));
   fs::create_symlink("train.py", tree_ / "main");

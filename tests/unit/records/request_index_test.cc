@@ -39,7 +39,7 @@ class RequestIndexTest : public ::testing::Test {
   const Instant now_ = FromMillis(1'795'253'415'000);
 };
 
-TEST_F(RequestIndexTest, AWrittenRecordIsReadBack) {
+TEST_F(RequestIndexTest, AWrittenRequestRecordIsReadBack) {
   EXPECT_EQ(*index_.Read(request_), std::nullopt);
   for (const RequestRecord& record : {RequestRecord{.newest_number = 4}, record_, RequestRecord{}}) {
     ASSERT_TRUE(index_.Write(request_, record).ok());
@@ -48,7 +48,7 @@ TEST_F(RequestIndexTest, AWrittenRecordIsReadBack) {
   EXPECT_EQ(*index_.Read({"another"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, AJobThatWasNeverCreatedDoesNotHideThePreviousJobOfTheRequest) {
+TEST_F(RequestIndexTest, ARequestRecordReturnsThePreviousJobIfTheNewJobWasNeverCreated) {
   const RequestRecord before{.newest_number = 2,
                              .job = JobId{"old"},
                              .job_number = 2,
@@ -65,7 +65,7 @@ TEST_F(RequestIndexTest, AJobThatWasNeverCreatedDoesNotHideThePreviousJobOfTheRe
   EXPECT_EQ(*index_.Read(request_), record);
 }
 
-TEST_F(RequestIndexTest, ARecordOfTheReleaseWithoutDigestsIsRead) {
+TEST_F(RequestIndexTest, ARequestRecordWrittenBeforeDigestsExistedIsRead) {
   ASSERT_TRUE(index_.Write(request_, {}).ok());
   MakeJob("local-1");
   std::ofstream(FolderOf(request_) / "record.json", std::ios::trunc)
@@ -114,7 +114,7 @@ TEST_F(RequestIndexTest, ARequestIdThatIsEmptyTooLongOrContainsNulIsRejected) {
   EXPECT_FALSE(fs::exists(home_));
 }
 
-TEST_F(RequestIndexTest, ADamagedRecordIsAnErrorThatNamesTheFile) {
+TEST_F(RequestIndexTest, ADamagedRequestRecordIsRejectedWithItsFileName) {
   const fs::path file = FolderOf(request_) / "record.json";
   ASSERT_TRUE(MakeFolder(file.parent_path()).ok());
   const std::string whole = R"("schema":1,"request_id":"airflow://dag/run/task/-1")";
@@ -133,14 +133,14 @@ TEST_F(RequestIndexTest, ADamagedRecordIsAnErrorThatNamesTheFile) {
   }
 }
 
-TEST_F(RequestIndexTest, ARecordThatBelongsToAnotherRequestIdIsRejected) {
+TEST_F(RequestIndexTest, ARequestRecordOfAnotherRequestIdIsRejected) {
   ASSERT_TRUE(index_.Write({"another"}, record_).ok());
   fs::rename(FolderOf({"another"}), FolderOf(request_));
   ExpectError(index_.Read(request_), "the record " + (FolderOf(request_) / "record.json").string() +
                                          " belongs to another request id, so it is damaged or was copied there");
 }
 
-TEST_F(RequestIndexTest, ARevocationAppliesOnlyToItsOwnerAndExpiresAfterTenMinutes) {
+TEST_F(RequestIndexTest, OnlyTheNamedOwnerIsRevokedAndOnlyForTenMinutes) {
   EXPECT_FALSE(*index_.IsRevoked(request_, owner_, now_));
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
@@ -161,7 +161,7 @@ TEST_F(RequestIndexTest, ADamagedRevocationFileIsNamedInTheError) {
   EXPECT_EQ(revoked.error().message.find("read " + file.string() + ": "), 0u) << revoked.error().message;
 }
 
-TEST_F(RequestIndexTest, ARevocationSucceedsWhileTheRequestLockIsHeld) {
+TEST_F(RequestIndexTest, AnOwnerCanBeRevokedWhileTheRequestLockIsHeld) {
   const auto lock = Must(index_.Lock(request_, kLong));
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
@@ -178,7 +178,7 @@ TEST_F(RequestIndexTest, LockingARequestFailsIfTheLockIsHeldPastTheTimeout) {
 }
 
 // Each process does what a submit does: it reads the record, and makes the job if it finds none.
-TEST_F(RequestIndexTest, OnlyOneOf20ProcessesThatLockARequestFindsNoRecord) {
+TEST_F(RequestIndexTest, OnlyTheFirstOf20ProcessesToLockARequestFindsNoRecord) {
   constexpr int kProcesses = 20;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
@@ -204,7 +204,7 @@ TEST_F(RequestIndexTest, OnlyOneOf20ProcessesThatLockARequestFindsNoRecord) {
   EXPECT_EQ(found_nothing, 1);
 }
 
-TEST_F(RequestIndexTest, ContendingThreadsLoseNoWriteDuringCleanup) {
+TEST_F(RequestIndexTest, NoRequestUpdateOf20ThreadsIsLostDuringGarbageCollection) {
   constexpr int kThreads = 20;
   MakeJob("j");
   std::jthread sweeper([&](const std::stop_token& stop) {
@@ -226,7 +226,7 @@ TEST_F(RequestIndexTest, ContendingThreadsLoseNoWriteDuringCleanup) {
   EXPECT_EQ((**index_.Read(request_)).newest_number, kThreads);
 }
 
-TEST_F(RequestIndexTest, RevocationsAreNotLostDuringCleanup) {
+TEST_F(RequestIndexTest, NoRevocationIsLostDuringGarbageCollection) {
   std::jthread sweeper([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) EXPECT_TRUE(index_.Sweep(FromMillis(0), now_, false).ok());
   });
@@ -237,7 +237,7 @@ TEST_F(RequestIndexTest, RevocationsAreNotLostDuringCleanup) {
   }
 }
 
-TEST_F(RequestIndexTest, SweepForgetsOldRequestsWithoutAJob) {
+TEST_F(RequestIndexTest, GarbageCollectionRemovesOldRequestsWithoutAJob) {
   const Instant future = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) + kLong;
   MakeJob("here");
   ASSERT_TRUE(index_.Write({"with a job"}, {1, JobId{"here"}, 1}).ok());
@@ -253,7 +253,7 @@ TEST_F(RequestIndexTest, SweepForgetsOldRequestsWithoutAJob) {
   EXPECT_EQ(*index_.Sweep(future, now_, false), 0);
 }
 
-TEST_F(RequestIndexTest, SweepRemovesOnlyExpiredRevocations) {
+TEST_F(RequestIndexTest, GarbageCollectionRemovesOnlyExpiredRevocations) {
   MakeJob("here");
   ASSERT_TRUE(index_.Write(request_, {1, JobId{"here"}, 1}).ok());
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
@@ -266,7 +266,7 @@ TEST_F(RequestIndexTest, SweepRemovesOnlyExpiredRevocations) {
   EXPECT_EQ(*index_.Sweep(FromMillis(0), now_ + kRevocationLasts, false), 1);
 }
 
-TEST_F(RequestIndexTest, SweepLeavesLockedAndDamagedRequests) {
+TEST_F(RequestIndexTest, GarbageCollectionKeepsLockedAndDamagedRequests) {
   const Instant future = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) + kLong;
   ASSERT_TRUE(index_.Write(request_, {.newest_number = 1}).ok());
   const auto lock = Must(index_.Lock(request_, kLong));
@@ -308,7 +308,7 @@ class FinishedNamesTest : public ::testing::Test {
   const fs::path file_ = jobs_ / ".finished";
 };
 
-TEST_F(FinishedNamesTest, JobsListedInTheFinishedFileAreFinishedWithoutReadingTheirFolders) {
+TEST_F(FinishedNamesTest, JobsInTheListOfFinishedJobsAreReportedFinishedWithoutAReadOfTheirFolders) {
   KeepAll();
   Unmark(Name(0));
   Unmark(Name(99));
@@ -316,14 +316,14 @@ TEST_F(FinishedNamesTest, JobsListedInTheFinishedFileAreFinishedWithoutReadingTh
   for (size_t number = 0; number < kJobs; ++number) EXPECT_TRUE(names.HasFinished(Name(number))) << number;
 }
 
-TEST_F(FinishedNamesTest, TheFinishedFileIsNotWrittenForFewerThan100CheckedJobs) {
+TEST_F(FinishedNamesTest, TheListOfFinishedJobsIsNotWrittenBeforeTheFoldersOf100JobsWereChecked) {
   FinishedNames names(jobs_, kJobs);
   for (size_t number = 1; number < kJobs; ++number) names.HasFinished(Name(number));
   names.Keep();
   EXPECT_FALSE(fs::exists(file_));
 }
 
-TEST_F(FinishedNamesTest, AnUnfinishedJobIsNotWrittenToTheFinishedFile) {
+TEST_F(FinishedNamesTest, AnUnfinishedJobIsNotWrittenToTheListOfFinishedJobs) {
   Unmark(Name(50));
   Finish("local-1");  // made while the clock was behind
   FinishedNames names(jobs_, kJobs);
@@ -338,7 +338,7 @@ TEST_F(FinishedNamesTest, AnUnfinishedJobIsNotWrittenToTheFinishedFile) {
   EXPECT_TRUE(again.HasFinished(Name(51)));
 }
 
-TEST_F(FinishedNamesTest, AJobNewerThanTheFinishedFileIsCheckedInItsFolder) {
+TEST_F(FinishedNamesTest, AJobNewerThanTheListOfFinishedJobsIsCheckedInItsFolder) {
   KeepAll();
   fs::create_directories(jobs_ / "local-30000");
   Unmark(Name(10));
@@ -348,7 +348,7 @@ TEST_F(FinishedNamesTest, AJobNewerThanTheFinishedFileIsCheckedInItsFolder) {
   EXPECT_TRUE(names.HasFinished(Name(10)));
 }
 
-TEST_F(FinishedNamesTest, JobsThatNoLongerExistAreDroppedFromTheNextFinishedFile) {
+TEST_F(FinishedNamesTest, RemovedJobsAreDroppedWhenTheListOfFinishedJobsIsNextWritten) {
   KeepAll();
   Unmark(Name(64));
   Unmark(Name(65));
@@ -364,7 +364,7 @@ TEST_F(FinishedNamesTest, JobsThatNoLongerExistAreDroppedFromTheNextFinishedFile
   EXPECT_THAT(*ReadFile(file_), HasSubstr(Name(64) + "\n"));
 }
 
-TEST_F(FinishedNamesTest, ATruncatedFinishedFileMarksNoUnfinishedJobAsFinished) {
+TEST_F(FinishedNamesTest, ATruncatedListOfFinishedJobsMarksNoUnfinishedJobAsFinished) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(1));
@@ -381,7 +381,7 @@ TEST_F(FinishedNamesTest, ATruncatedFinishedFileMarksNoUnfinishedJobAsFinished) 
   EXPECT_FALSE(Knows(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, AFinishedFileThatIsACopyALinkOrAPipeIsIgnored) {
+TEST_F(FinishedNamesTest, AListOfFinishedJobsThatIsACopyALinkOrAPipeIsIgnored) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(0));
@@ -401,13 +401,13 @@ TEST_F(FinishedNamesTest, AFinishedFileThatIsACopyALinkOrAPipeIsIgnored) {
   EXPECT_FALSE(FinishedNames(home_.path() / "nowhere").HasFinished(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, AFailedWriteOfTheFinishedFileLeavesNoTemporaryFile) {
+TEST_F(FinishedNamesTest, AFailedWriteOfTheListOfFinishedJobsLeavesNoTemporaryFile) {
   fs::create_directories(file_ / "in the way");
   KeepAll();
   EXPECT_EQ(std::distance(fs::directory_iterator(jobs_), fs::directory_iterator()), static_cast<ptrdiff_t>(kJobs) + 1);
 }
 
-TEST_F(FinishedNamesTest, TheNewestJobsAreListedAlikeWithAndWithoutTheFinishedFile) {
+TEST_F(FinishedNamesTest, ListNewestReturnsTheSameJobsWithAndWithoutTheListOfFinishedJobs) {
   Unmark(Name(3));  // the job runs
   Finish("local-1");
   const LocalJobStore store(home_.path());

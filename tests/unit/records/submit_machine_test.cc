@@ -152,36 +152,36 @@ struct CourseWorld {
 };
 
 const TestRow kCourses[] = {
-    {"TheFirstSubmitPreparesFilesWithoutTheLockAndCreatesTheJobUnderTheLock",
+    {"TheFirstSubmitHoldsTheRequestLockToCreateTheJobButNotToPrepareFiles",
      {{"course 0 | run | seen | seen",
        "lock, read | unlock, prepare, lock, read | record 0 new#0, create new, read_revocation"},
       {"not-revoked", "start new, unlock, done created new"}}},
-    {"ASubmitRecordsItsSubmissionNumberBeforeItPreparesFiles",
+    {"ASubmitRecordsTheSubmissionNumberBeforePreparingFiles",
      {{"begun 3 | seen | seen 3",
        "record 3, unlock, prepare, lock, read | record 3 new#3, create new, read_revocation"}}},
     {"ASubmitAttachesToTheRunningJobOfTheSameSubmissionNumber",
      {{"begun 2 | seen 2 active old#2 | attached | not-revoked",
        "attach old | read_revocation | unlock, prepare old to tell, done attached old"}}},
-    {"ASubmitAttachesToAJobThatAnotherSubmitCreatedDuringPreparation",
+    {"ASubmitAttachesToAJobCreatedByAnotherSubmitDuringFilePreparation",
      {{"begun 0 | seen | seen 0 active other#0", "unlock, prepare, lock, read | attach other"}}},
-    {"AJobWhoseOwnerIsRevokedDuringCreationIsKilledAndTheSubmitRejected",
+    {"AJobIsKilledAndItsSubmitRejectedIfTheOwnerIsRevokedDuringCreation",
      {{"begun 0 | seen | seen | revoked", "~ | ~ | kill new if own, start new, unlock, done refused_revoked"}}},
-    {"ASubmitWhoseOwnerIsRevokedWhileAttachingKillsTheJobOfThatOwner",
+    {"ASubmitKillsTheJobOfItsOwnerIfTheOwnerIsRevokedDuringTheAttach",
      {{"begun 0 | seen 0 active old#0 | attached | revoked", "~ | ~ | kill old if own, unlock, done refused_revoked"}}},
     {"ASubmitOfARevokedOwnerIsRejected", {{"begun 1 | seen 0 active old#0 revoked", "unlock, done refused_revoked"}}},
-    {"ASubmitWhoseOwnerIsRevokedDuringPreparationCreatesNoJob",
+    {"ASubmitCreatesNoJobIfItsOwnerIsRevokedDuringFilePreparation",
      {{"begun 0 | seen | seen 0 revoked", "~ | unlock, done refused_revoked"}}},
-    {"ASucceededJobIsAdoptedAndTheAdopterRecorded",
+    {"ASubmitReusesTheResultOfASucceededJobAndRecordsTheNewOwner",
      {{"begun 1 | seen 1 succeeded old#1 gone",
        "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
     // Its files need not show the success yet.
-    {"AJobThatSucceedsWhileASubmitAttachesIsAdopted",
+    {"ASubmitReusesTheResultOfAJobThatSucceedsDuringTheAttach",
      {{"begun 1 | seen 1 active old#1 | attach-ended | seen 1 active old#1",
        "~ | read | record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old"}}},
-    {"PolicyAttachDoesNotAdoptAJobThatSucceedsWhileASubmitAttaches",
+    {"PolicyAttachDoesNotReuseTheResultOfAJobThatSucceedsDuringTheAttach",
      {{"begun 1 attach | seen 1 active old#1 | attach-ended | seen 1 active old#1",
        "~ | ~ | unlock, prepare, await_gone old, lock, read"}}},
-    {"ASubmitWaitsForAnEndingJobEvenIfTheRecordsOfTheJobShowItActive",
+    {"ASubmitWaitsForAnEndingJobEvenIfTheJobRecordsStillSayRunning",
      {{"begun 1 | seen 1 active old#1 | attach-ending | again | again",
        "~ | read | unlock, prepare, await_gone old, lock, read | unlock, await_gone old, lock, read"},
       {"seen 1 ending old#1 gone", "record 1 new#1, create new, read_revocation"}}},
@@ -189,16 +189,16 @@ const TestRow kCourses[] = {
      {{"begun 1 | seen 1 ending old#1 | seen 1 ending old#1 gone",
        "unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
     // Found by the simulator: otherwise the next submit that adopts would run the job again.
-    {"APreviousResultStaysRecordedUntilTheNextJobIsCreated",
+    {"TheResultOfThePreviousJobStaysRecordedUntilTheNextJobIsCreated",
      {{"begun 1 attach | seen 1 succeeded old#1 gone adopter=o0 | step-again | remembers-what-was-seen",
        "~ | ^record 1 new#1 | yes"}}},
     {"AHigherSubmissionNumberIsRecordedBeforeTheOldJobIsKilled",
      {{"begun 2 | seen 1 active old#1 | seen 2 ending old#1 gone",
        "record 2 old#1, kill old, unlock, prepare, await_gone old, lock, read | "
        "record 2 new#2, create new, read_revocation"}}},
-    {"ARunningJobOfTheSameNumberIsKilledIfThePolicyForbidsReusingJobs",
+    {"ARunningJobOfTheSameSubmissionNumberIsKilledUnderPolicyNever",
      {{"begun 1 never | seen 1 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
-    {"AHigherSubmissionNumberReplacesAJobThatSucceedsBeforeItIsKilled",
+    {"ASubmitWithAHigherNumberReplacesAJobThatSucceedsBeforeTheKill",
      {{"begun 2 | seen 1 active old#1 | seen 2 succeeded old#1 gone",
        "~ | record 2 new#2, create new, read_revocation"}}},
     // The job's submitter died before it started the job. Nothing runs, and no process will ever write how the job
@@ -206,34 +206,34 @@ const TestRow kCourses[] = {
     {"AJobThatWasNeverStartedIsKilledOnceAndThenReplaced",
      {{"begun 1 never | seen 1 active old#1 gone | again",
        "kill old, unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"ASubmitAttachesToAJobThatAppearsWhileTheSubmitWaitsForTheOldJob",
+    {"ASubmitAttachesToANewJobThatAppearsDuringTheWaitForTheOldJob",
      {{"begun 2 | seen 1 active old#1 | seen 2 active other#2", "~ | attach other"}}},
-    {"ASubmitIsRejectedAsStaleIfAHigherNumberIsRecordedWhileItWaits",
+    {"ASubmitIsRejectedAsStaleIfAHigherSubmissionNumberAppearsDuringTheWait",
      {{"begun 2 | seen 1 active old#1 | seen 3 ending old#1 gone", "~ | unlock, done refused_stale"}}},
-    {"ASubmitWithALowerNumberIsRejectedAsStale", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
-    {"ARecordedJobThatWasNeverMadeIsIgnored",
+    {"ALowerSubmissionNumberIsRejectedAsStale", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
+    {"ARecordedJobThatWasNeverCreatedIsIgnored",
      {{"begun 1 | seen 1 none old#1 gone | again",
        "unlock, prepare, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"ARetryOfASubmitThatDiedAfterRecordingItsNumberReplacesTheOldJob",
+    {"ARetryReplacesTheOldJobIfTheFirstSubmitDiedAfterRecordingItsNumber",
      {{"begun 2 | seen 2 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
-    {"AFirstTryReplacesAJobThatRunsDifferentFiles",
+    {"TheFirstTryOfAWorkflowStepReplacesAJobThatRunsDifferentFiles",
      {{"begun 0 first | seen 0 active old#0 files=theirs | again",
        "unlock, prepare, lock, read | kill old, other files, unlock, await_gone old, lock, read"},
       {"seen 0 ending old#0 gone files=theirs", "record 0 new#0, create new, read_revocation"}}},
-    {"AFirstTryAttachesToAJobThatRunsTheSameFiles",
+    {"TheFirstTryOfAWorkflowStepAttachesToAJobThatRunsTheSameFiles",
      {{"begun 0 first | seen 0 active old#0 files=mine | again | attached | not-revoked",
        "unlock, prepare, lock, read | attach old | read_revocation | unlock, done attached old"}}},
-    {"ALaterTryAttachesToAJobOfDifferentFilesAndReportsTheDifference",
+    {"ALaterTryOfAWorkflowStepAttachesToAJobOfDifferentFilesAndReportsTheDifference",
      {{"begun 0 | seen 0 active old#0 files=theirs | attached | not-revoked",
        "attach old | ~ | unlock, prepare old to tell, done attached old, other files"}}},
-    {"ASubmitByAPersonWithDifferentFilesIsRejectedWhileAJobRuns",
+    {"AManualSubmitWithDifferentFilesIsRejectedWhileAJobRuns",
      {{"begun 0 person | seen 0 active old#0 files=theirs | again",
        "~ | unlock, done refused_differs old, other files"}}},
     // The record keeps the previous job with its digest.
-    {"ASubmitByAPersonWithDifferentFilesCreatesANewJobAfterASucceededJob",
+    {"AManualSubmitWithDifferentFilesCreatesANewJobAfterASucceededJob",
      {{"begun 0 person | seen 0 succeeded old#0 gone files=theirs | step-again | files | remembers-what-was-seen",
        "unlock, prepare, lock, read | ~ | its own | yes"}}},
-    {"AnAttachedOrAdoptedJobIsRecordedUnderTheRunOfTheSubmit",
+    {"AnAttachedOrReusedJobIsRecordedUnderTheWorkflowRunOfTheSubmit",
      {{"begun 0 first tuesday | seen 0 active old#0 run=monday | again | step-attached | of-run",
        "~ | ~ | record 0 old#0 | tuesday"},
       {"begun 0 first tuesday | seen 0 succeeded old#0 gone | step-again | of-run",  // the record names no run
@@ -241,10 +241,10 @@ const TestRow kCourses[] = {
       {"begun 0 first tuesday | seen 0 succeeded old#0 gone run=monday | step-again | of-run | run-before",
        "~ | ~ | tuesday | monday"}}},
     // The new record has the revision of the record that it replaces.
-    {"ASubmitDecidesAgainIfAnotherSubmitWroteTheRecordFirst",
+    {"ASubmitDecidesAgainIfAnotherSubmitWroteTheRequestRecordFirst",
      {{"begun 1 | seen | step-seen 1 revision=7 | revision | not-recorded | seen 1 active other#1 revision=8",
        "~ | record 1 new#1 | revision 7 | read | attach other"}}},
-    {"ASubmitDecidesAgainIfItsAdoptionCouldNotBeRecorded",
+    {"ASubmitDecidesAgainIfTheReuseOfAResultCouldNotBeRecorded",
      {{"begun 1 | step-seen 1 succeeded old#1 gone | not-recorded | seen 1 ending other#1 gone | again",
        "record 1 old#1 adopter o1 | read | unlock, prepare, lock, read | record 1 new#1, create new, "
        "read_revocation"}}},
@@ -293,7 +293,7 @@ SubmitDecision OfSameNumber(const Row& row, OnExisting policy) {
   return {};
 }
 
-TEST(SubmitDecisionTest, ASubmitWithTheSameNumberIsDecidedByPolicyAndJobState) {
+TEST(SubmitDecisionTest, ThePolicyAndJobStateDecideASubmitWithTheSameSubmissionNumber) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -307,7 +307,7 @@ TEST(SubmitDecisionTest, ASubmitWithTheSameNumberIsDecidedByPolicyAndJobState) {
 }
 
 // The number is higher than the existing job's. A submit that recorded it and then died makes no difference.
-TEST(SubmitDecisionTest, ASubmitWithAHigherNumberIsDecidedByJobStateWhateverThePolicy) {
+TEST(SubmitDecisionTest, OnlyTheJobStateDecidesASubmitWithAHigherSubmissionNumber) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -320,7 +320,7 @@ TEST(SubmitDecisionTest, ASubmitWithAHigherNumberIsDecidedByJobStateWhateverTheP
   }
 }
 
-TEST(SubmitDecisionTest, ASubmitWithANumberBelowTheNewestIsAlwaysRejectedAsStale) {
+TEST(SubmitDecisionTest, ASubmitWithASubmissionNumberBelowTheNewestIsRejectedAsStale) {
   for (const ExistingJob existing :
        {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
     for (const OnExisting policy : kPolicies) {
@@ -333,7 +333,7 @@ TEST(SubmitDecisionTest, ASubmitWithANumberBelowTheNewestIsAlwaysRejectedAsStale
   }
 }
 
-TEST(SubmitDecisionTest, ARevokedOwnerIsAlwaysRefused) {
+TEST(SubmitDecisionTest, ASubmitOfARevokedOwnerIsRejectedUnderEveryPolicyAndJobState) {
   for (const ExistingJob existing :
        {ExistingJob::kNone, ExistingJob::kActive, ExistingJob::kEnding, ExistingJob::kSucceeded}) {
     for (const OnExisting policy : kPolicies) {
@@ -345,7 +345,7 @@ TEST(SubmitDecisionTest, ARevokedOwnerIsAlwaysRefused) {
 }
 
 // The contract's rules for digests and consumed results, with each case written by hand.
-TEST(SubmitDecisionTest, TheSubmitterKindDecidesHowDifferentFilesAndUsedResultsAreTreated) {
+TEST(SubmitDecisionTest, TheSubmitterKindDecidesWhetherChangedFilesOrUsedResultsCauseANewJob) {
   using enum SubmitterKind;
   using enum SubmitDecision;
   struct Case {
@@ -372,7 +372,7 @@ TEST(SubmitDecisionTest, TheSubmitterKindDecidesHowDifferentFilesAndUsedResultsA
 }
 
 // The first try of this run may have died before its submit, so that a later try meets the old result.
-TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
+TEST(SubmitDecisionTest, TheResultOfAnotherWorkflowRunIsNotReused) {
   using enum SubmitterKind;
   KnownRequest known = {.existing = ExistingJob::kSucceeded, .run = {"monday"}};
   for (const SubmitterKind asker : {kPerson, kFirstTry, kLaterTry}) {
@@ -386,7 +386,7 @@ TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
   EXPECT_EQ(DecideSubmit(known, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
 }
 
-TEST(SubmitDecisionTest, ALaterTryReplacesADifferentJobOfAnotherWorkflowRun) {
+TEST(SubmitDecisionTest, ALaterTryOfAStepReplacesAJobWithDifferentFilesOfAnotherWorkflowRun) {
   using enum SubmitterKind;
   const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);

@@ -68,7 +68,7 @@ TEST_F(UserHomeTest, ATonyHomeOwnedByTheUserNeedsNoSubfolderForTheUser) {
   EXPECT_EQ(Found(geteuid()), named_) << "to be made";
 }
 
-TEST_F(UserHomeTest, AGroupWritableTonyHomeLosesThatPermissionAndItsProgramsFolder) {
+TEST_F(UserHomeTest, GroupWriteAccessAndTheProgramsFolderAreRemovedFromAGroupWritableTonyHome) {
   setenv("TONY_HOME", named_.c_str(), 1);
   fs::create_directories(named_ / "programs/x");
   fs::create_directories(named_ / "jobs");
@@ -115,7 +115,7 @@ TEST_F(UserHomeTest_NeedsRoot, AWorldWritableTonyHomeIsRejectedIfAnotherUserOwns
   }
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AUserHasASubfolderInASharedTonyHomeWithJobsOfAnotherUser) {
+TEST_F(UserHomeTest_NeedsRoot, AUserGetsASubfolderInASharedTonyHomeThatHoldsJobsOfAnotherUser) {
   Make(named_, 0, 01777);
   Make(named_ / "jobs", kMallory, 0777);
   EXPECT_EQ(Found(kAlice), alices_);
@@ -139,7 +139,7 @@ TEST_F(UserHomeTest_NeedsRoot, ASubfolderThatRootCreatedForTheUserIsUsed) {
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFolderLinkOrFileInPlaceOfTheUsersHomeIsRejected) {
+TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderIsRejectedIfAnotherUserOwnsTheFolderLinkOrFile) {
   Make(named_, 0, 01777);
   Make(alices_, kMallory, 0777);
   EXPECT_EQ(Refused(kAlice), "home " + alices_.string() + " belongs to uid 70003 and has mode 0777, and not to uid " +
@@ -154,7 +154,7 @@ TEST_F(UserHomeTest_NeedsRoot, AnotherUsersFolderLinkOrFileInPlaceOfTheUsersHome
   EXPECT_THAT(Refused(kAlice), HasSubstr(alices_.string() + " is a file of root; root must remove it"));
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderThatItsGroupMayWriteIsRejected) {
+TEST_F(UserHomeTest_NeedsRoot, AGroupWritableSubfolderOfAUserIsRejected) {
   Make(named_, 0, 01777);
   Make(alices_, kAlice, 0770);
   EXPECT_THAT(Refused(kAlice), HasSubstr("check its content, then run chmod 0700 " + alices_.string()));
@@ -185,9 +185,9 @@ class FolderPresenceTest : public ::testing::Test {
   Instant now_{1000s};
 };
 
-TEST_F(FolderPresenceTest, AnExistingFolderIsPresent) { EXPECT_FALSE(IsGoneAfter(60s)); }
+TEST_F(FolderPresenceTest, AnExistingJobFolderIsReportedPresent) { EXPECT_FALSE(IsGoneAfter(60s)); }
 
-TEST_F(FolderPresenceTest, ARemovedJobFolderIsReportedGoneOnlyAfterChecksOfMoreThan9Seconds) {
+TEST_F(FolderPresenceTest, AMissingJobFolderIsReportedRemovedAfterMoreThan9SecondsOfChecks) {
   IsGoneAfter(5s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(9s));
@@ -196,7 +196,7 @@ TEST_F(FolderPresenceTest, ARemovedJobFolderIsReportedGoneOnlyAfterChecksOfMoreT
   EXPECT_EQ(presence().RemovedError().message, path_.string() + ": the job's folder was removed");
 }
 
-TEST_F(FolderPresenceTest, AJobFolderReplacedByANewFolderOfTheSameNameIsReportedGone) {
+TEST_F(FolderPresenceTest, AJobFolderReplacedByANewFolderOfTheSameNameIsReportedRemoved) {
   IsGoneAfter(1s);
   fs::remove(path_);
   fs::create_directory(path_);
@@ -213,7 +213,7 @@ TEST_F(FolderPresenceTest, AJobFolderThatReturnsWithin9SecondsStaysPresent) {
   EXPECT_FALSE(IsGoneAfter(9s)) << "the count began anew";
 }
 
-TEST_F(FolderPresenceTest, ChecksForAMissingJobFolderStartAgainAfterAPauseOfAnHour) {
+TEST_F(FolderPresenceTest, The9SecondsOfChecksForAMissingJobFolderStartAgainAfterAnHourWithoutChecks) {
   IsGoneAfter(1s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(2s));

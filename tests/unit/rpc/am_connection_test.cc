@@ -81,7 +81,7 @@ class ScriptedAm {
   UniqueFd peer_;
 };
 
-TEST_P(AmConnectionTest, RegisterReturnsTheEpochAndSendsEveryField) {
+TEST_P(AmConnectionTest, ARegisterCallSendsTheRegistrationAndReturnsTheEpoch) {
   std::optional<Answer<Epoch>> epoch;
   Registration what = SomeRegistration();
   what.ports = {{"data", 4712}};
@@ -94,7 +94,7 @@ TEST_P(AmConnectionTest, RegisterReturnsTheEpochAndSendsEveryField) {
   EXPECT_EQ(service.registered.front().second.ports, what.ports);
 }
 
-TEST_P(AmConnectionTest, CallsAreAnsweredWhileAnAwaitIsStillOpen) {
+TEST_P(AmConnectionTest, HeartbeatsAndReportsAreAnsweredWhileAnAwaitCallIsOpen) {
   std::optional<Answer<Command>> command;
   std::optional<Answer<Acknowledged>> beat, report;
   client->Await(SomeCaller(), 3, Into(command));
@@ -169,7 +169,7 @@ TEST_P(AmConnectionTest, AnOutcomeReportCarriesLogExcerptsAndOutputsOfMaximumLen
   EXPECT_EQ(service.logs, logs);
 }
 
-TEST_P(AmConnectionTest, AnAwaitCanReturnALogQueryWhoseAnswerReachesTheAm) {
+TEST_P(AmConnectionTest, AnAwaitCallReturnsALogQueryAndTheRequestedLogReachesTheAm) {
   std::optional<Answer<Command>> command;
   client->Await(SomeCaller(), 0, Into(command));
   ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
@@ -192,7 +192,7 @@ TEST_P(AmConnectionTest, AnAwaitCanReturnALogQueryWhoseAnswerReachesTheAm) {
   EXPECT_THAT(service.sent_logs, ElementsAre(std::pair(int64_t{7}, std::vector<LogNews>{news})));
 }
 
-TEST_P(AmConnectionTest, AnswersToThreeOpenAwaitsArriveInTheOrderInWhichTheAmSendsThem) {
+TEST_P(AmConnectionTest, OpenAwaitCallsAreAnsweredInTheOrderInWhichTheAmReplies) {
   std::vector<int64_t> numbers;
   for (int i = 0; i < 3; ++i) {
     client->Await(SomeCaller(), i, [&](const Answer<Command>& c) { numbers.push_back(std::get<Command>(c).number); });
@@ -203,7 +203,7 @@ TEST_P(AmConnectionTest, AnswersToThreeOpenAwaitsArriveInTheOrderInWhichTheAmSen
   EXPECT_THAT(numbers, ElementsAre(2, 0, 1));
 }
 
-TEST_P(AmConnectionTest, ARefusedRegisterReturnsTheReasonAndKeepsTheConnection) {
+TEST_P(AmConnectionTest, ARefusedRegisterCallReturnsTheReasonAndKeepsTheConnectionOpen) {
   service.token = "another";
   std::optional<Answer<Epoch>> epoch;
   client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
@@ -212,7 +212,7 @@ TEST_P(AmConnectionTest, ARefusedRegisterReturnsTheReasonAndKeepsTheConnection) 
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(SocketAmConnectionTest, CallsToAMissingSocketAreDisconnected) {
+TEST_F(SocketAmConnectionTest, ACallToAMissingSocketReturnsDisconnected) {
   client->Use(SocketName{"am.9.sock"});
   std::optional<Answer<Acknowledged>> first, second;
   Heartbeat(first);
@@ -224,7 +224,7 @@ TEST_F(SocketAmConnectionTest, CallsToAMissingSocketAreDisconnected) {
   EXPECT_FALSE(std::get<Disconnected>(*first).crowded);
 }
 
-TEST_F(SocketAmConnectionTest, NothingIsSentToATcpPortWithoutTls) {
+TEST_F(SocketAmConnectionTest, AnExecutorWithoutTlsSendsNothingToATcpPort) {
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
   client->Use(Endpoint{"127.0.0.1", BoundAddress(impostor)->port});
   std::optional<Answer<Acknowledged>> beat;
@@ -243,7 +243,7 @@ TEST_P(AmConnectionTest, ACallBeforeTheAmsAddressIsSetReturnsDisconnected) {
   EXPECT_NE(ReasonOf(beat), "not disconnected");
 }
 
-TEST_P(AmConnectionTest, AStoppingServerDisconnectsAllCallsAndTheNextCallReconnects) {
+TEST_P(AmConnectionTest, StoppingTheServerDisconnectsAllOpenCallsAndTheNextCallReconnects) {
   std::optional<Answer<Command>> one, two;
   client->Await(SomeCaller(), 1, Into(one));
   client->Await(SomeCaller(), 2, Into(two));
@@ -262,7 +262,7 @@ TEST_P(AmConnectionTest, AStoppingServerDisconnectsAllCallsAndTheNextCallReconne
   EXPECT_TRUE(std::holds_alternative<Acknowledged>(*beat));
 }
 
-TEST_P(AmConnectionTest, SettingAnotherAmAddressEndsOpenCallsAndSendsTheNextCallThere) {
+TEST_P(AmConnectionTest, ChangingTheAmAddressEndsOpenCallsAndSendsTheNextCallToTheNewAddress) {
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
@@ -340,7 +340,7 @@ TEST_P(AmConnectionTest, ATimeoutOfOneCallDisconnectsAllOpenCalls) {
   EXPECT_TRUE(RunUntil([&] { return server->connections() == 0; }));
 }
 
-TEST_F(SocketAmConnectionTest, AnAwaitIsStillOpenAfterTheTimeLimitOfOtherCalls) {
+TEST_F(SocketAmConnectionTest, AnAwaitCallMayStayOpenLongerThanTheTimeLimitOfOtherCalls) {
   Connect(Duration(20));
   client->Use(Am());
   std::optional<Answer<Command>> command;
@@ -351,7 +351,7 @@ TEST_F(SocketAmConnectionTest, AnAwaitIsStillOpenAfterTheTimeLimitOfOtherCalls) 
   EXPECT_FALSE(command);
 }
 
-TEST_P(AmConnectionTest, AnExceptionInTheAmReturnsDisconnectedWithAnInternalError) {
+TEST_P(AmConnectionTest, ACallReturnsDisconnectedWithAnInternalErrorWhenTheAmThrows) {
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
@@ -360,7 +360,7 @@ TEST_P(AmConnectionTest, AnExceptionInTheAmReturnsDisconnectedWithAnInternalErro
   EXPECT_EQ(ErrorOf(std::get<Disconnected>(*beat)).code, ErrorCode::kInternal) << "asking again would not help";
 }
 
-TEST_F(SocketAmConnectionTest, AMalformedAnswerReturnsDisconnected) {
+TEST_F(SocketAmConnectionTest, ACallReturnsDisconnectedWhenTheAnswerIsMalformed) {
   using apache::thrift::protocol::T_REPLY;
   rpc::ExecutorService_Register_result bad_epoch;
   bad_epoch.__isset.success = true;

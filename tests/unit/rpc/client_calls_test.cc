@@ -57,7 +57,7 @@ TEST_F(ClientCallsTest, GetStatusReturnsTheJobsStatus) {
   EXPECT_EQ(server->connections(), 1u) << "a second call on the same connection";
 }
 
-TEST_F(ClientCallsTest, WatchReturnsWhenTheStatusOfTheJobChanges) {
+TEST_F(ClientCallsTest, AWatchCallReturnsWhenTheJobStatusChanges) {
   const auto am = Connect();
   std::optional<Answer<JobStatus>> answer;
   am->Watch("secret", 12, std::chrono::hours(1), {"w1"}, [&](const Answer<JobStatus>& given) { answer = given; });
@@ -71,7 +71,7 @@ TEST_F(ClientCallsTest, WatchReturnsWhenTheStatusOfTheJobChanges) {
   EXPECT_THAT(service.watchers, testing::ElementsAre(WatcherToken{"w1"}));
 }
 
-TEST_F(ClientCallsTest, KillCarriesReasonAndGrace) {
+TEST_F(ClientCallsTest, AKillCallSendsTheReasonAndTheGracePeriod) {
   const auto am = Connect();
   const KillRequest later = {.reason = "typo", .grace = Duration(1500)}, now = {.reason = "now"};
   EXPECT_TRUE(Kill(*am, later).ok());
@@ -79,7 +79,7 @@ TEST_F(ClientCallsTest, KillCarriesReasonAndGrace) {
   EXPECT_THAT(service.kills, testing::ElementsAre(later, now));
 }
 
-TEST_F(ClientCallsTest, AConditionalKillCarriesItsConditionAndReturnsTheAnswer) {
+TEST_F(ClientCallsTest, AConditionalKillCallSendsTheConditionAndReturnsTheAnswer) {
   const KillRequest request = {.reason = "late",
                                .grace = Duration(10),
                                .if_owner = {"o1"},
@@ -93,7 +93,7 @@ TEST_F(ClientCallsTest, AConditionalKillCarriesItsConditionAndReturnsTheAnswer) 
   EXPECT_THAT(service.kills, testing::ElementsAre(request));
 }
 
-TEST_F(ClientCallsTest, AttachSendsTheNewOwnerAndReturnsTheAnswerOfTheAm) {
+TEST_F(ClientCallsTest, AnAttachCallSendsTheNewOwnerAndReturnsTheAnswer) {
   const Claim claim = {{"o2"}, Duration(30'000)};
   service.attaches = false;
   const auto am = Connect();
@@ -119,7 +119,7 @@ TEST_F(ClientCallsTest, GetStatusOfASilentAmReturnsUnavailableAfter50Ms) {
   EXPECT_EQ(Status(*Connect(SocketName{"am.2.sock"}, Duration(50))).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, NothingIsSentToATcpPortWithoutTls) {
+TEST_F(ClientCallsTest, AClientWithoutTlsSendsNothingToATcpPort) {
   const UniqueFd impostor = *ListenOn({kLoopback, 0});
   const auto status = Status(*Connect(*BoundAddress(impostor)));
   ASSERT_FALSE(status.ok());
@@ -134,7 +134,7 @@ TEST_F(ClientCallsTest, AKillReasonOf60000BytesIsAccepted) {
   EXPECT_THAT(service.kills, testing::ElementsAre(KillRequest{.reason = reason}));
 }
 
-TEST_F(ClientCallsTest, WatchReturnsUnavailableWhenTheServerStops) {
+TEST_F(ClientCallsTest, AWatchCallReturnsUnavailableWhenTheServerStops) {
   const auto am = Connect();
   const auto status = Ask<JobStatus>([&](const OnAnswer<JobStatus>& done) {
     am->Watch("secret", 12, Duration(5000), {}, done);
@@ -144,7 +144,7 @@ TEST_F(ClientCallsTest, WatchReturnsUnavailableWhenTheServerStops) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, ReadLogsCapsSizeAndWaitAndRefusesTooManyOrInvalidStreams) {
+TEST_F(ClientCallsTest, AReadLogsCallCapsSizeAndWaitTimeAndRefusesInvalidStreams) {
   const auto am = Connect();
   ASSERT_TRUE(Status(*am).ok());
   const LogNews news{.is_there = true, .text = "line\n", .size = 5};
@@ -179,7 +179,7 @@ TEST_F(ClientCallsTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideACallba
   EXPECT_EQ(answers, 1);
 }
 
-TEST_F(ClientCallsTest, TheSocketIsCloseOnExec) {
+TEST_F(ClientCallsTest, ClientSocketsAreCloseOnExec) {
   const auto am = Connect();
   ASSERT_TRUE(Status(*am).ok());
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -103,7 +103,7 @@ TEST(ConvertTest, TheIndexOfTheFailedProcessIsUnchangedAfterConversionToThriftAn
     EXPECT_THAT(Spoiled(ToThrift(outcome), [bad](rpc::TaskOutcome& o) { o.process = bad; }), StartsWith("process: "));
 }
 
-TEST(ConvertTest, ARegistrationCarriesOurProtocolVersion) {
+TEST(ConvertTest, ARegistrationContainsTheCurrentProtocolVersion) {
   EXPECT_EQ(ToThrift(SomeRegistration()).protocol, rpc::g_tony_constants.PROTOCOL_VERSION);
 }
 
@@ -215,7 +215,7 @@ TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfAnOutcome) {
   EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.source = "moon"; }), StartsWith("source: unknown"));
 }
 
-TEST(ConvertTest, TheFailureSourceOfAnOutcomeIsConvertedAndAMissingSourceMeansTheTaskItself) {
+TEST(ConvertTest, AnOutcomeWithoutAFailureSourceIsAttributedToTheTaskItself) {
   Outcome outcome{.cls = OutcomeClass::kUserError, .stdout_tail = "step 7\n", .source = Source::kPeer};
   outcome.usage = Usage{.quiet = Duration(7)};
   EXPECT_EQ(*FromThrift(ToThrift(outcome)), outcome);
@@ -240,7 +240,7 @@ TEST(ConvertTest, InvalidUtf8InAStderrTailIsReplacedDuringConversion) {
   EXPECT_EQ(back.stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
-TEST(ConvertTest, NegativeSinceAndTimeoutAreRefusedAndALongTimeoutIsCappedAt60Seconds) {
+TEST(ConvertTest, TheSinceAndTimeoutFieldsMayNotBeNegativeAndTimeoutsAreCappedAt60Seconds) {
   EXPECT_EQ(CheckedSince(-1).error().message, "since: -1, expected 0 or more");
   EXPECT_EQ(*CheckedSince(kHuge), kHuge);
   EXPECT_THAT(CheckedTimeout(-5).error().message, StartsWith("timeout_ms: -5"));

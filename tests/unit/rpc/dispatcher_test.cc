@@ -53,12 +53,12 @@ std::vector<std::string> MethodsInTheIdl() {
   return names;
 }
 
-TEST_F(DispatcherTest, EveryMethodOfTheIdlIsDispatchedAndNoOther) {
+TEST_F(DispatcherTest, TheDispatchedMethodsAreExactlyTheMethodsOfTheIdl) {
   EXPECT_EQ(MethodsInTheIdl().size(), 12u);
   EXPECT_THAT(dispatcher.methods(), testing::UnorderedElementsAreArray(MethodsInTheIdl()));
 }
 
-TEST_F(DispatcherTest, AHeartbeatReachesTheServiceAndTheReplyHasTheSameSequenceNumber) {
+TEST_F(DispatcherTest, TheReplyToAHeartbeatHasTheSequenceNumberOfTheCall) {
   EXPECT_TRUE(Dispatch(Payload(HeartbeatFrame(5))).ok());
   EXPECT_THAT(service.calls, ElementsAre("Heartbeat"));
   EXPECT_EQ(LastAnswer().header.seq, 5);
@@ -92,7 +92,7 @@ TEST_F(DispatcherTest, AHeartbeatWithoutFieldsIsRefusedWithTheNameOfAMissingFiel
   EXPECT_TRUE(service.calls.empty());
 }
 
-TEST_F(DispatcherTest, ARegisterWithAnotherProtocolVersionIsRefusedBeforeItsFieldsAreChecked) {
+TEST_F(DispatcherTest, ARegisterCallWithAnotherProtocolVersionIsRefusedBeforeItsFieldsAreChecked) {
   rpc::ExecutorService_Register_args args;
   args.registration.protocol = 2;
   EXPECT_TRUE(Dispatch(Payload(WriteMessage({"Register", apache::thrift::protocol::T_CALL, 1}, args))).ok());
@@ -132,7 +132,7 @@ TEST_F(DispatcherTest, ACallTruncatedAtAnyByteIsRejectedWithoutCallingTheService
   EXPECT_TRUE(service.calls.empty());
 }
 
-TEST_F(DispatcherTest, AHugeStringLengthInAFrameIsInvalid) {
+TEST_F(DispatcherTest, AFrameWithAHugeStringLengthIsRejected) {
   std::string frame(Payload(AwaitFrame(1)));
   const size_t at = frame.find("local-1");
   ASSERT_NE(at, std::string::npos);

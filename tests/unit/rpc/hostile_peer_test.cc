@@ -107,7 +107,7 @@ TEST_P(HostilePeerTest, AnExceptionThrownByTheServiceIsSentAndTheConnectionStays
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
 }
 
-TEST_P(HostilePeerTest, MemoryForAnnouncedFramesOf60PeersIsNotAllocatedInAdvance) {
+TEST_P(HostilePeerTest, FrameLengthsAnnouncedBy60PeersAllocateNoMemoryBeforeTheBytesArrive) {
   const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 60; ++i) {

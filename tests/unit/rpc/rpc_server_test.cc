@@ -27,7 +27,7 @@ using RpcServerTest = RpcFixture;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST_F(RpcServerTest, AnOpenAwaitDoesNotDelayOtherCallsOnTheSameConnection) {
+TEST_F(RpcServerTest, AnOpenAwaitCallDoesNotDelayOtherCallsOnTheSameConnection) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
@@ -42,7 +42,7 @@ TEST_F(RpcServerTest, AnOpenAwaitDoesNotDelayOtherCallsOnTheSameConnection) {
   EXPECT_EQ(service.abandoned, 0);
 }
 
-TEST_F(RpcServerTest, ThreeOpenAwaitsAreAnsweredInTheOrderInWhichTheServiceReplies) {
+TEST_F(RpcServerTest, OpenAwaitCallsAreAnsweredInTheOrderInWhichTheServiceReplies) {
   StartServer();
   RawPeer peer(Place());
   for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
@@ -75,7 +75,7 @@ TEST_F(RpcServerTest, ARegisterWithAWrongTokenIsRefusedWithBadToken) {
   EXPECT_EQ(result.refused.reason, rpc::BAD_TOKEN);
 }
 
-TEST_F(RpcServerTest, OpenAwaitsOfADisconnectedClientAreReportedAsAbandoned) {
+TEST_F(RpcServerTest, OpenAwaitCallsOfADisconnectedClientAreReportedAsAbandoned) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(AwaitFrame(1) + AwaitFrame(2));
@@ -87,7 +87,7 @@ TEST_F(RpcServerTest, OpenAwaitsOfADisconnectedClientAreReportedAsAbandoned) {
   ExpectAlive();
 }
 
-TEST_F(RpcServerTest, OnAbandonedRunsEvenIfItIsSetAfterTheClientDisconnected) {
+TEST_F(RpcServerTest, AnOnAbandonedCallbackThatIsSetAfterTheDisconnectStillRuns) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) { service.parked.push_back(reply); };
   RawPeer peer(Place());
@@ -101,7 +101,7 @@ TEST_F(RpcServerTest, OnAbandonedRunsEvenIfItIsSetAfterTheClientDisconnected) {
   EXPECT_TRUE(RunUntil([&] { return told; }));
 }
 
-TEST_F(RpcServerTest, AnOnAbandonedCallbackCanDropItsOwnReply) {
+TEST_F(RpcServerTest, AnOnAbandonedCallbackCanDestroyTheReplyOfItsCall) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
     service.parked.push_back(reply);
@@ -126,7 +126,7 @@ TEST_F(RpcServerTest, AReplyDroppedWithoutAnAnswerClosesTheConnection) {
   ExpectAlive();
 }
 
-TEST_F(RpcServerTest, StopSendsFinishedAnswersAbandonsOpenCallsAndClosesAllConnections) {
+TEST_F(RpcServerTest, StoppingTheServerSendsFinishedAnswersAndAbandonsOpenCalls) {
   StartServer();
   RawPeer parked(Place());
   RawPeer idle(Place());
@@ -145,7 +145,7 @@ TEST_F(RpcServerTest, StopSendsFinishedAnswersAbandonsOpenCallsAndClosesAllConne
   EXPECT_TRUE(idle.closed());
 }
 
-TEST_F(RpcServerTest, StopWaitsForALargeAnswerToBeSent) {
+TEST_F(RpcServerTest, StoppingTheServerWaitsUntilALargeAnswerIsSent) {
   StartServer();
   const std::string spec(8 << 20, 's');
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
@@ -160,7 +160,7 @@ TEST_F(RpcServerTest, StopWaitsForALargeAnswerToBeSent) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(RpcServerTest, StopCalledTwiceRunsBothCallbacksEvenIfTheFirstDestroysTheServer) {
+TEST_F(RpcServerTest, CallingStopTwiceRunsBothCallbacksEvenIfTheFirstCallbackDestroysTheServer) {
   StartServer();
   RawPeer peer(Place());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
@@ -338,7 +338,7 @@ class FullQueueTest : public RpcFixture {
   }
 };
 
-TEST_F(FullQueueTest, AnExecutorSendsItsCallsWhenTheListenQueueHasRoomAgain) {
+TEST_F(FullQueueTest, AnExecutorSendsItsCallsWhenAFullListenQueueHasRoomAgain) {
   CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
   client->Use(kFullAm);
@@ -360,7 +360,7 @@ TEST_F(FullQueueTest, AnExecutorSendsItsCallsWhenTheListenQueueHasRoomAgain) {
   EXPECT_FALSE(second);
 }
 
-TEST_F(FullQueueTest, TheTimeoutErrorOfAnExecutorAtAFullListenQueueSaysThatTheAmIsCrowded) {
+TEST_F(FullQueueTest, ATimeoutAtAFullListenQueueIsReportedToAnExecutorAsACrowdedAm) {
   const CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
   client->Use(kFullAm);
@@ -370,7 +370,7 @@ TEST_F(FullQueueTest, TheTimeoutErrorOfAnExecutorAtAFullListenQueueSaysThatTheAm
   EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
 }
 
-TEST_F(FullQueueTest, TheTimeoutErrorOfAClientAtAFullListenQueueSaysThatTheQueueIsFull) {
+TEST_F(FullQueueTest, ATimeoutAtAFullListenQueueIsReportedToAClientAsAFullQueue) {
   CrowdedAm am(temp.path());
   const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
   impatient->Use(kFullAm);

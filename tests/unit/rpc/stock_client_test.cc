@@ -53,7 +53,7 @@ class StockClientTest : public RpcFixture {
   std::filesystem::path folder;
 };
 
-TEST_F(StockClientTest, APythonThriftClientCanRegisterAwaitReportAndReceiveRefusals) {
+TEST_F(StockClientTest, AGeneratedPythonThriftClientCanCallTheServerAndReceiveRefusals) {
   if (Run({kPython, "-c", "import importlib.util as u, sys; sys.exit(u.find_spec('thrift') is None)"}) != 0) {
     GTEST_SKIP() << "needs " << kPython << " with the Thrift library (Debian: python3-thrift)";
   }
@@ -82,7 +82,7 @@ TEST_F(StockClientTest, APythonThriftClientCanRegisterAwaitReportAndReceiveRefus
 
 // ---- Tests that take longer than a unit test may.
 
-TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
+TEST_F(SlowRpcTest, StoppingTheServerDoesNotWaitForAPeerThatNeverReads) {
   StartServer();
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, std::string(12 << 20, 's'), Duration(0)});
@@ -171,7 +171,7 @@ class CrowdTest : public AnyTransport {
 };
 FOR_ALL_TRANSPORTS(CrowdTest);
 
-TEST_P(CrowdTest, AllExecutorsRegisterWhenMoreConnectAtOnceThanTheServerAdmits) {
+TEST_P(CrowdTest, AllExecutorsRegisterEvenIfTheServerAdmitsFewerConnectionsAtOnce) {
   StartServer(kSanitized ? Patient() : RpcServerOptions());
   const pid_t clients = fork();
   if (clients == 0) _exit(RegisterAll() ? 0 : 1);

@@ -41,7 +41,7 @@ class StrangerTest : public AnyTransport {
 FOR_ALL_TRANSPORTS(StrangerTest);
 using SocketStrangerTest = RpcFixture;
 
-TEST_F(SocketStrangerTest, TheLargestRegisterCallFitsIntoTheFrameLimitBeforeAuthentication) {
+TEST_F(SocketStrangerTest, TheLargestRegisterCallFitsIntoTheFrameLimitForUnauthenticatedPeers) {
   Caller caller = SomeCaller();
   caller.job.value = caller.container.value = std::string(255, 'j');
   caller.attempt.task.role = std::string(64, 'r');
@@ -125,7 +125,7 @@ TEST_P(StrangerTest, ANewPeerAboveMaxStrangersReplacesTheOldestUnauthenticatedPe
   EXPECT_EQ(server->connections(), 3u);
 }
 
-TEST_P(StrangerTest, AFullServerDropsUnauthenticatedPeersThenIdlePeersButKeepsAwaitingPeers) {
+TEST_P(StrangerTest, AFullServerDropsUnauthenticatedThenIdlePeersAndKeepsPeersWithOpenAwaitCalls) {
   StartServer({.max_connections = 3});
   RawPeer awaiting(Place());
   awaiting.Send(AwaitFrame(1));
@@ -166,7 +166,7 @@ TEST_P(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreLimitedToMaxPartialByt
   EXPECT_EQ(ParseAnswer(ReadFrame(*again)).header.seq, 2);
 }
 
-TEST_F(SocketStrangerTest, AKillByTheUserOfTheJobCarriesNoSenderName) {
+TEST_F(SocketStrangerTest, AKillByTheJobsOwnUserHasAnEmptySenderName) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(KillFrame(1));
@@ -184,7 +184,7 @@ TEST_F(SocketStrangerTest, AStoppedServerRemovesItsSocketFile) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(SocketStrangerTest, AServerCanListenOnAUnixSocketAndATcpPort) {
+TEST_F(SocketStrangerTest, AServerCanListenOnAUnixSocketAndATcpPortAtTheSameTime) {
   StartServer({.at = {SocketName{"am.1.sock"}, Endpoint{"127.0.0.1", 0}}});
   ASSERT_EQ(server->addresses().size(), 2u);
   EXPECT_EQ(server->addresses().front(), Address(SocketName{"am.1.sock"}));

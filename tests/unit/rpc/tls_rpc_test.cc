@@ -96,7 +96,7 @@ TEST_F(TlsRpcTest, AServerWithoutTlsIsMistrustedAndReceivesNoToken) {
   EXPECT_THAT(heard, testing::Not(HasSubstr(SomeCaller().token)));
 }
 
-TEST_F(TlsRpcTest, ATlsClientAtAPlaintextServerGetsUnavailable) {
+TEST_F(TlsRpcTest, ATlsClientOfAPlaintextServerReceivesUnavailable) {
   const auto plain = *StartRpcServer(loop, {.folder = temp.path(), .at = {Endpoint{kLoopback, 0}}}, service);
   const Disconnected why = DisconnectedIn(HeartbeatNow(plain->addresses().front()));
   EXPECT_EQ(ErrorOf(why).code, ErrorCode::kUnavailable);
@@ -130,7 +130,7 @@ TEST_F(TlsRpcTest, BytesThatAreNotTlsCloseOnlyTheirConnection) {
   EXPECT_EQ(service.calls.size(), 1u);
 }
 
-TEST_F(TlsRpcTest, AnUnfinishedTlsHandshakeTimesOutAfterStrangerLimit) {
+TEST_F(TlsRpcTest, AnUnfinishedTlsHandshakeIsClosedAfterTheTimeLimitForStrangers) {
   StartServer({.stranger_limit = Duration(50)});
   TcpPeer silent(server->addresses().front());
   TcpPeer half(server->addresses().front());

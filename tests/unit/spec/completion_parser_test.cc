@@ -30,12 +30,12 @@ std::string RulesOf(const std::string& given) {
 const TestRow kCompletionRules[] = {
     {"TheFirstFailedTaskFailsTheJobByDefault",
      {{"", "strict; board sidecar 0 0; shard tracked 0 1; worker tracked 0 1"}}},
-    {"MinSucceededAndMinFailedSetTheLimitsOfARole",
+    {"MinSucceededAndMinFailedSetHowManyTasksOfARoleMustSucceedOrMayFail",
      {{"tony.shard.min-succeeded=97", "strict; board sidecar 0 0; shard tracked 97 4; worker tracked 0 1"},
       {"tony.shard.min-failed=4", "strict; board sidecar 0 0; shard tracked 0 4; worker tracked 0 1"},
       {"tony.shard.min-failed=2 | tony.shard.min-succeeded=97",
        "strict; board sidecar 0 0; shard tracked 97 2; worker tracked 0 1"}}},
-    {"CompletionRuleTonyToleratesFailuresExceptOfListedRoles",
+    {"CompletionRuleTonyToleratesFailuresExceptOfRolesInStopOnFailureJobtypes",
      {{"tony.application.completion-rule=tony", "tony; board sidecar 0 0; shard tracked 0 0; worker tracked 0 0"},
       {"tony.application.completion-rule=tony | tony.application.stop-on-failure-jobtypes=shard",
        "tony; board sidecar 0 0; shard tracked 0 1; worker tracked 0 0"},
@@ -71,14 +71,14 @@ const TestRow kCompletionMessages[] = {
      {{kShards + "tony.application.stop-on-failure-jobtypes=shard,worker | tony.shard.min-failed=4",
        "on tony.application.stop-on-failure-jobtypes no effect for role \"shard\", because tony.shard.min-failed is "
        "set"}}},
-    {"KeysOfTonysCompletionRuleCauseOneWarningThatTheStrictRuleDiffers",
+    {"KeysOfTonysCompletionRuleCauseOneWarningIfNoCompletionRuleIsSet",
      {{kShards +
            "tony.application.stop-on-failure-jobtypes=worker | tony.application.fail-on-worker-failure-enabled=false",
        "on tony.application.fail-on-worker-failure-enabled " + kTold},
       {kShards + "{type=tony|tony.shard.instances=1} | tony.application.stop-on-failure-jobtypes=worker",
        "on tony.application.stop-on-failure-jobtypes " + kTold},
       {kShards + "tony.compat.version=0.4.6", "on tony.compat.version " + kTold}}},
-    {"NoWarningIsGivenIfTheCompletionRuleIsSetOrMakesNoDifference",
+    {"NoCompletionRuleWarningIsGivenIfTheRuleIsSetOrMakesNoDifference",
      {{kShards, "quiet"},
       {"tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3", "quiet"},
       {kShards + "tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3 | "
@@ -127,10 +127,10 @@ const TestRow kDependencies[] = {
     {"TrainingRolesWaitForAllTrackedRolesOfThePrepareStage",
      {{"tony.application.prepare-stage= loader , ps, index | tony.application.training-stage=worker,chief" + kFive,
        Waits("chief", "index,loader") + Waits("worker", "index,loader") + "ps.depends_on=none"}}},
-    {"AStageThatIsNotSetContainsAllRolesOutsideTheOtherStage",
+    {"AnUnsetStageContainsAllRolesOutsideTheOtherStage",
      {{"tony.application.{prepare-stage=loader|training-stage=worker} | tony.loader.instances=1",
        Waits("worker", "loader")}}},
-    {"StagesAreAddedToTheRolesOwnDependencies",
+    {"StageDependenciesAreAddedToTheDependenciesThatARoleDeclares",
      {{"tony.application.prepare-stage=loader | tony.worker.depends-on=chief:ready | tony.chief.instances=1 | "
        "tony.loader.instances=1",
        Waits("worker", "chief:ready,loader")}}},
@@ -144,14 +144,14 @@ const TestRow kDependencies[] = {
       {"tony.application.prepare-stage=loader,ps | tony.application.training-stage=worker" + kPsLoader, "accepted"}}},
     {"APrepareStageWithoutTrackedRolesCausesAWarning",
      {{"tony.application.prepare-stage=ps | tony.ps.instances=1", "warns ~no role of the first stage is tracked"}}},
-    {"ARoleMayHaveDependencyTimeoutsAfterSeveralGroups",
+    {"ARoleMayHaveADependencyTimeoutForEachOfSeveralGroups",
      {{"tony.chief.instances=1 | tony.evaluator.instances=1 | tony.application.group.A=chief,worker | "
        "tony.application.group.B=chief | tony.application.dependency.evaluator.timeout.after.A=3600 | "
        "tony.application.dependency.evaluator.timeout.after.B=60 | "
        "tony.application.dependency.evaluator.timeout.after.B.ignored=true",
        R"(quiet | evaluator.outlives=[{"group":"A","roles":["chief","worker"],"limit_ms":3600000,"ignored":false},)"
        R"({"group":"B","roles":["chief"],"limit_ms":60000,"ignored":true}])"}}},
-    {"ADependencyTimeoutWithoutEffectIsAWarning",
+    {"ADependencyTimeoutWithoutEffectCausesAWarning",
      {{kAfter + "A=5", "warns ~tony.application.group.A is not set | worker.outlives=none"},
       {kAfter + "A=5 | tony.application.group.A=cheif",
        "warns ~the job has no role \"cheif\" | warns ~no effect | worker.outlives=none"},
@@ -160,7 +160,7 @@ const TestRow kDependencies[] = {
       {kAfter + "A=soon", "refused ~expected a whole number of seconds"}}},
     // A fuzzer found the second case (shortened here): reading its value used a row that the table of keys does not
     // have.
-    {"ADependencyTimeoutAfterAnInvalidGroupNameIsIgnoredWithAWarning",
+    {"ADependencyTimeoutForAnInvalidGroupNameIsIgnoredWithAWarning",
      {{kAfter + "A1={5|soon} | tony.chief.instances=1 | tony.application.group.A1=chief",
        "worker.outlives=none | warns ~" + kAfter +
            "A1 (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case letters "
@@ -177,7 +177,7 @@ const TestRow kDependencies[] = {
      {{kPreprocess + " | tony.am.command=prepare.sh | tony.am.memory=3g | tony.ps.instances=1",
        Waits("ps", "preprocess") + Waits("worker", "preprocess") +
            "preprocess.command=prepare.sh | preprocess.memory_mb=3072"}}},
-    {"PreprocessingWarnsWithoutRolesAndIsRefusedBesideARoleNamedPreprocess",
+    {"PreprocessingCausesAWarningWithoutRolesAndAnErrorIfARoleIsNamedPreprocess",
      {{kPreprocess + " | tony.worker.instances=0", "warns ~the job has no roles, so its command runs once anyway"},
       {kPreprocess + " | tony.preprocess.instances=1", "error ~the job has a role preprocess already"},
       {"tony.application.enable-preprocess=yes", "refused ~expected true or false"}}},

@@ -44,12 +44,12 @@ const std::string kPacked =
     "a node recognises archives in HDFS by their names; expected a name that ends in .zip, .jar, .tar, .tar.gz or .tgz";
 
 const TestRow kFiles[] = {
-    {"AnUnusableSiteFileIsRefusedAndItsKeyIsNamed",
+    {"AnUnusableHadoopSiteFileIsRefusedAndItsKeyIsNamed",
      {{"tony.application.yarn-conf-path=none.xml" + kYarn, "refused @/none.xml" + kNotHere},
       {"tony.application.yarn-conf-path=lib" + kYarn,
        "refused is a folder; expected a site file such as yarn-site.xml"},
       {"tony.application.yarn-conf-path=hdfs://nn/yarn-site.xml" + kYarn, "refused ^hdfs: is not supported yet"}}},
-    {"ResourcesListFilesFoldersAndArchivesInTheSyntaxOfLinkedInsTony",
+    {"TheResourcesKeyListsFilesFoldersAndArchivesInLinkedInsSyntax",
      {{kWorker + "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip",
        "worker.files=[" + File("@/a.txt", "b.txt") + "," + File("@/b.zip", "b.zip", true) + "," + File("@/lib", "lib") +
            "," + File("@/b.zip", "data", true) + "," + File("@/b.zip", "plain.zip") + "] | files=[] | am_files=[]"}}},
@@ -60,7 +60,7 @@ const TestRow kFiles[] = {
      {{"tony.am.resources=a.txt | " + kJob + "b.zip", "am_files=[" + kTxt + "] | worker.files=[]"},
       {"tony.am.resources=a.txt | " + kJob + "b.zip | tony.worker.instances=0",
        "roles=driver | am_files=[" + kTxt + "] | driver.files=[" + kTxt + "]"}}},
-    {"AResourceListedTwiceAppearsOnce",
+    {"AResourceListedTwiceAppearsOnceInTheJobSpec",
      {{kJob + "a.txt,./a.txt | " + kWorker + "a.txt,lib",
        "files=[" + kTxt + "] | worker.files=[" + File("@/lib", "lib") + "]"}}},
     {"TwoResourcesWithTheSameNameAreRefused",
@@ -94,7 +94,7 @@ const TestRow kFiles[] = {
       {kJob + "file://host/a", "refused \"file://host/a\": expected file:/PATH on this machine"},
       {kJob + "pipe", "refused \"pipe\": @/pipe: neither a file nor a folder"},
       {kJob + "./a:b", "accepted"}}},
-    {"AnUnusableHdfsFileIsRefused",
+    {"AnHdfsPathThatTheJobCannotUseIsRefused",
      {{kJob + "hdfs:///x/a.txt::b", "refused \"hdfs:///x/a.txt::b\": " + kOnlyYarn},
       {"tony.python-venv=hdfs:///x/venv.zip", "refused " + kOnlyYarn},
       {kJob + "hdfs://nn" + kYarn,
@@ -110,7 +110,7 @@ const TestRow kFiles[] = {
       {kJob + "lib::venv" + kVenv, kVenvIsThere},
       {kWorker + "lib::venv" + kVenv, kVenvIsThere},
       {"tony.am.resources=lib::venv" + kVenv, "accepted"}}},
-    {"SrcDirAndPythonVenvAreFoldersOrArchives",
+    {"SrcDirAndPythonVenvMustBeFoldersOrArchives",
      {{"tony.src-dir=hdfs:///code" + kYarn, "accepted"},
       {"tony.src-dir={code|./x/../code/|file://@/code}", "src_dir=@/code"},
       {"tony.python-venv={code|./x/../code/|file://@/code}", "python_venv=@/code"},
@@ -122,7 +122,7 @@ const TestRow kFiles[] = {
 };
 TABLE_TEST(FilesParserTest, kFiles, CheckBesideFiles);
 
-TEST(FilesParserTest, SiteFilesAreIgnoredWithAWarningUnlessTheSchedulerIsYarn) {
+TEST(FilesParserTest, HadoopSiteFilesAreIgnoredWithAWarningUnlessTheSchedulerIsYarn) {
   const TempFolder folder;
   const std::string txt = (folder.path() / "a.txt").string(), zip = (folder.path() / "b.zip").string();
   for (const std::string& file : {txt, zip}) std::ofstream(file) << "a";
@@ -164,7 +164,7 @@ TEST(FilesParserTest, AJobOnYarnCanUseFilesInHdfs) {
   ExpectReadBack(settings, "/");
 }
 
-TEST(FilesParserTest, ParsedFilesAreReadBackFromJson) {
+TEST(FilesParserTest, FilesOfAParsedJobSurviveARoundTripThroughJson) {
   const TempFolder folder;
   for (const char* name : {"a.txt", "b.zip", "lib"}) std::ofstream(folder.path() / name) << "PK";
   ExpectReadBack({{"tony.containers.resources", "a.txt"},
@@ -235,7 +235,7 @@ const TestRow kCommands[] = {
      {{"{python train.py|bash -c train.py|/src/train.py|$HOME/train.py|../train.py|train.pyc|.py|A=1 "
        "train.py|tools|./none.py}",
        "as it is"}}},
-    {"APythonFileWithoutASlashIsRunByPythonIfTheSourcesAreAnArchive",
+    {"APythonFileNamedWithoutASlashIsRunByPythonIfTheSourcesAreAnArchive",
      {{"train.py | tony.src-dir=src.zip", "python3 train.py"}, {"./train.py | tony.src-dir=src.zip", "as it is"}}},
     {"AnExecutablePythonFileWithoutAUsableShebangIsRunByPython",
      {{"./plain.py", "python3 ./plain.py"},
@@ -272,7 +272,7 @@ const TestRow kCommands[] = {
      {{"main.py" + kOwnFiles, "python3 main.py"},
       {"code/train.py" + kOwnFiles, "python3 code/train.py"},
       {"code/run.py" + kOwnFiles, "as it is"}}},
-    {"ACommandNotAmongTheJobsFilesCausesAWarning",
+    {"ACommandWhoseFileIsNotAmongTheJobsFilesCausesAWarning",
      {{"none.py --fast | {type=tony|tony.src-dir=src}",
        "as it is | warns role worker: its command is none.py, which is not among the job's files: a task finds it only "
        "in its PATH; -src_dir FOLDER gives each task the content of a folder"}}},

@@ -21,7 +21,7 @@ const TestRow kJobs[] = {
     {"UnsupportedFrameworksAreRefused",
      {{"tony.application.framework={horovod|mxnet|MPI}", "refused not supported yet; " + kFrameworks},
       {"tony.application.framework={torch|staged}", "refused " + kFrameworks}}},
-    {"TasksStartAsAGangOrFirstComeFirstServed",
+    {"DistributedModeIsGangOrFirstComeFirstServed",
      {{"{|tony.application.distributed-mode= gang }", "mode=GANG"},
       {"tony.application.distributed-mode={FCFS|Fcfs}", "mode=FCFS"},
       {"tony.application.distributed-mode=x", "refused expected GANG or FCFS"}}},
@@ -35,11 +35,11 @@ const TestRow kJobs[] = {
     {"TheContainerAllocationTimeoutIsOffByDefault",
      {{"{|tony.container.allocation.timeout=-1}", "allocation_timeout_ms=0"},
       {"tony.container.allocation.timeout=5000", "allocation_timeout_ms=5000"}}},
-    {"MemoryLimitsAreAutoOrOff",
+    {"TheKeyMemoryLimitsIsAutoOrOff",
      {{"", "memory_limits=true"},
       {"tony.local.memory-limits=Off", "memory_limits=false"},
       {"tony.local.memory-limits=no", "refused expected auto or off"}}},
-    {"LocalPriorityIsAnIntegerAndAtMost1000",
+    {"LocalPriorityIsAnIntegerOfAtMost1000",
      {{"", "priority=none"}, {"tony.local.priority=-7", "priority=-7"}, {"tony.local.priority=1001", "refused ~"}}},
     {"AJobNameIsOneLineOfAtMost256Bytes",
      {{"tony.application.name=a\nb", "error tony.application.name: \"a?b\" (from -conf): expected one line of text"},
@@ -64,7 +64,7 @@ const TestRow kJobs[] = {
 };
 TABLE_TEST(JobSpecParserTest, kJobs, CheckSpecAnywhere);
 
-TEST(JobSpecParserTest, AParsedSpecIsReadBackFromItsJson) {
+TEST(JobSpecParserTest, AParsedJobSpecSurvivesARoundTripThroughJson) {
   const auto parsed =
       ParseWith({{"tony.ps.instances", "2"}, {"tony.execution.env.A", "1,2"}, {"tony.application.timeout", "5"}});
   ASSERT_TRUE(parsed.ok());
@@ -104,7 +104,7 @@ TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
   EXPECT_GT(accepted, rounds / 30);
 }
 
-TEST(JobSpecParserTest, WarningsOfTheJobFileAreListedBeforeThoseOfTheParser) {
+TEST(JobSpecParserTest, WarningsOfTheJobFileAreListedBeforeWarningsOfTheParser) {
   Properties properties = PropertiesOf({{"tony.containers.command", "true"}, {"tony.nothing.like.this.at.all", "1"}});
   properties.Warn("from the file");
   const auto parsed = ParseJobSpec(properties, "/");
@@ -138,7 +138,7 @@ const std::string kWithoutLocal = " (from -conf): accepted, no effect without to
 const std::string kBadMillis = "315360000000, or one with a unit, as 30s, 10m, 2h";
 
 const TestRow kKeyChecks[] = {
-    {"UnknownKeysWarnWithTheNearestKnownName",
+    {"AWarningAboutAnUnknownKeySuggestsTheNearestKnownKey",
      {{"tony.worker.memroy=1g",
        "warns tony.worker.memroy (from -conf): unknown key, ignored; did you mean tony.worker.memory?"},
       {"tony.nothing.like.this.at.all=1", "warns tony.nothing.like.this.at.all (from -conf): unknown key, ignored"},
@@ -150,7 +150,7 @@ const TestRow kKeyChecks[] = {
       {"tony.Worker.instances=2", "warns tony.Worker.instances" + kAsInTony},
       {"tony.my-role.instances=2", "warns tony.my-role.instances" + kAsInTony},
       {"tony.w_x.instances=2", "warns tony.w_x.instances" + kAsInTony}}},
-    {"AKeyOfARoleThatDoesNotExistIsAWarning",
+    {"AKeyOfANonexistentRoleCausesAWarning",
      {{"tony.wroker.memory=1g",
        "warns tony.wroker.memory (from -conf): ignored, because tony.wroker.instances is not set"},
       {"tony.worker.instances=0 | tony.driver.memory=1g",
@@ -159,7 +159,7 @@ const TestRow kKeyChecks[] = {
      {{"tony.yarn.queue=ml", "warns tony.yarn.queue" + kWithoutYarn},
       {"tony.yarn.queue=default", "quiet"},
       {"tony.yarn.queue=ml | tony.scheduler=YARN", "quiet"}}},
-    {"AKeyWithoutEffectIsAWarningUnlessItHoldsTheDefault",
+    {"AKeyWithoutEffectCausesAWarningUnlessItsValueIsTheDefault",
      {{"tony.application.type=ML", "warns tony.application.type" + kWithoutYarn},
       {"tony.application.type=TONY", "quiet"},
       {"tony.worker.node-label=gpu", "warns tony.worker.node-label" + kWithoutYarn}}},
@@ -211,7 +211,7 @@ TEST(KeyChecksTest, OnlyTheFirst20UnknownKeysAreNamedInWarnings) {
   EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys");
 }
 
-TEST(KeyChecksTest, AllWrongValuesAreReportedAtOnce) {
+TEST(KeyChecksTest, AllInvalidValuesAreReportedTogether) {
   const std::string error = ErrorWith({{"tony.worker.memory", "2x"},
                                        {"tony.worker.vcores", "none"},
                                        {"tony.ps.instances", "many"},

@@ -26,7 +26,7 @@ TEST(RestartParserTest, RestartAndCheckpointDefaultsApplyWithoutKeys) {
 }
 
 const TestRow kRestarts[] = {
-    {"TaskRoleGangJobAndLostRestartsEachHaveABudgetAndAWindow",
+    {"EachKindOfRestartHasItsOwnBudgetAndTimeWindow",
      {{"tony.restart.task.budget=1 | tony.restart.task.window-ms=10 | tony.restart.role.budget=2 | "
        "tony.restart.role.window-ms=20 | tony.restart.gang.budget=3 | tony.restart.gang.window-ms=30 | "
        "tony.restart.job.budget=4 | tony.restart.job.window-ms=40 | tony.restart.lost.budget=5 | "
@@ -35,13 +35,13 @@ const TestRow kRestarts[] = {
        R"(restart={"task":{"most":1,"window_ms":10},"role":{"most":2,"window_ms":20},"gang":{"most":3,"window_ms":30},)"
        R"("job":{"most":4,"window_ms":40},"lost":{"most":5,"window_ms":50},"backoff_ms":6,)"
        R"("longest_backoff_ms":7,"settle_ms":8})"}}},
-    {"ValuesOutOfBoundsAreRefusedByKeyValueAndOrigin",
+    {"RestartValuesOutOfBoundsAreRefusedWithKeyValueAndOrigin",
      {{"tony.restart.gang.budget=-1", kBudget},
       {"tony.restart.lost.budget=many", kBudget},
       {"tony.restart.task.window-ms=-1", "refused " + kMillis + "0" + kUnits},
       {"tony.worker.restart.budget=1.5", kBudget},
       {"tony.am.retry-count=-1", kBudget}}},
-    {"TheLongestBackoffIsAtLeastTheFirst",
+    {"TheLongestBackoffIsAtLeastTheFirstBackoff",
      {{"tony.restart.longest-backoff-ms=499 | tony.restart.backoff-ms=500",
        "refused expected at least tony.restart.backoff-ms (500)"},
       {"tony.restart.backoff-ms=90000", "restart.longest_backoff_ms=90000"},
@@ -52,7 +52,7 @@ const TestRow kRestarts[] = {
     {"RestartJobBudgetOverridesAmRetryCountWithAWarning",
      {{"tony.am.retry-count=2 | tony.restart.job.budget=0",
        "restart.job.most=0 | on tony.am.retry-count no effect, because tony.restart.job.budget is set"}}},
-    {"TheRestartScopeOfARoleOverridesThatOfTheJob",
+    {"TheRestartScopeOfARoleOverridesTheRestartScopeOfTheJob",
      {{"tony.restart.scope=Role", "worker.restart_scope=role"},
       {"tony.restart.scope=framework", "worker.restart_scope=framework"},
       {"tony.restart.scope=job | tony.worker.restart.scope=task", "worker.restart_scope=task"},
@@ -90,14 +90,14 @@ const TestRow kCheckpoints[] = {
       {"tony.checkpoint.dir=~/ck", "checkpoint.directory=^/ | checkpoint.directory=" + ExpandTilde("~/ck")},
       {"tony.checkpoint.dir=/saved | tony.checkpoint.pattern=" + kLongest, "checkpoint.pattern=" + kLongest},
       {"tony.checkpoint.dir=/saved | tony.checkpoint.pattern=" + kLongest + "a", "error ~"}}},
-    {"TheFolderIsMadeAbsoluteAndNeedNotExist",
+    {"ACheckpointFolderIsMadeAbsoluteAndNeedNotExist",
      {{"tony.checkpoint.dir=saved/run-1/", "checkpoint.directory=@/saved/run-1"},
       {"tony.checkpoint.dir= ./a/../b ", "checkpoint.directory=@/b"},
       {"tony.checkpoint.dir=/mnt/saved", "checkpoint.directory=/mnt/saved"},
       {"tony.checkpoint.dir=.{|/x/..}", "checkpoint.directory=@"},
       {"tony.checkpoint.dir=", "checkpoint.directory="},
       {"tony.checkpoint.dir=file", "refused @/file is not a folder"}}},
-    {"CheckpointDirIsALocalPathOrOnYarnAnHdfsPath",
+    {"CheckpointDirIsALocalPathOrAnHdfsPathIfTheSchedulerIsYarn",
      {{"tony.checkpoint.dir={s3://bucket/x|file:///tmp}",
        "refused expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH"},
       {"tony.checkpoint.dir=hdfs:///models",
@@ -151,32 +151,32 @@ const TestRow kTimers[] = {
        R"(timers={"heartbeat_ms":11,"suspect_after_ms":12,"cutoff_after_ms":1032,"grace_ms":14,"lost_after_ms":6047,)"
        R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18)"
        " | registration_timeout_ms=19"}}},
-    {"ATaskIsSuspectAfterFiveHeartbeats", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
-    {"MissedHeartbeatsSetTheLostTimeout",
+    {"FiveLostHeartbeatsMakeATaskSuspect", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
+    {"MaxMissedHeartbeatsSetsTheLostTimeout",
      {{"tony.task.max-missed-heartbeats=100", "timers.lost_after_ms=100000"},
       {"tony.task.max-missed-heartbeats=1 | tony.task.heartbeat-interval-ms=20000", "timers.lost_after_ms=60000"}}},
     {"LostAfterMsOverridesMaxMissedHeartbeatsWithAWarning",
      {{"tony.task.max-missed-heartbeats=100 | tony.task.lost-after-ms=70000",
        "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, because tony.task.lost-after-ms is "
        "set"}}},
-    {"ALostTimeoutTooShortForALostTaskToStopIsRefused",
+    {"TheLostTimeoutMustLeaveALostTaskEnoughTimeToStop",
      {{"tony.task.lost-after-ms=45000",
        "error tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
        "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again"},
       {"tony.task.lost-after-ms=45001", "accepted"}}},
-    {"MaxMissedHeartbeatsIsRaisedToTheShortestSafeLostTimeout",
+    {"ATooSmallMaxMissedHeartbeatsIsRaisedToTheShortestSafeLostTimeout",
      {{"tony.task.max-missed-heartbeats=25",
        "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats raised to 45001 ms, because a lost task has "
        "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},
-    {"ACutoffTooShortToTellADeadMasterFromALostConnectionIsRefused",
+    {"TheCutoffMustBeLongEnoughToTellADeadMasterFromALostConnection",
      {{"tony.task.cutoff-after-ms=21999",
        "error tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
        "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost "
        "connection"},
       {"tony.task.cutoff-after-ms=22000", "accepted"}}},
-    {"TheLostTimeoutIsAtLeastThreeHeartbeats",
+    {"TheLostTimeoutMustBeAtLeastThreeHeartbeatIntervals",
      {{"tony.task.heartbeat-interval-ms=20001 | tony.task.lost-after-ms=60000",
        "error tony.task.lost-after-ms (60000) must be at least three times tony.task.heartbeat-interval-ms (20001)"}}},
     {"DefaultCutoffAndLostTimeoutGrowWithHeartbeatIntervalAndStopGrace",
@@ -212,7 +212,7 @@ const std::string kClasses =
 const std::string kRegex = "refused expected a POSIX extended regular expression before =>: ";
 
 const TestRow kFailureRules[] = {
-    {"AJobHasNoOwnRulesByDefault", {{"", "failure_rules=[]"}}},
+    {"AJobHasNoFailureRulesByDefault", {{"", "failure_rules=[]"}}},
     {"SignalRulesTakeNumbersOrNames", {{"tony.failure.signal.{9|KILL|SIGKILL}=infra", R"(failure_rules=~"signal":9)"}}},
     {"AMisspelledFailureRuleKeyCausesAWarning",
      {{"tony.failure.exit.3=infra | tony.failure.pattern.x=a => oom", "quiet"},

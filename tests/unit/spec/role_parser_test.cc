@@ -8,7 +8,7 @@ namespace {
 
 using std::string_literals::operator""s;
 
-TEST(RoleParserTest, RolesAreSortedAndCarryTheirOwnSettings) {
+TEST(RoleParserTest, RolesAreSortedByNameAndHaveTheirOwnSettings) {
   const auto parsed = ParseWith({{"tony.worker.instances", " 3 "},
                                  {"tony.worker.memory", "4g"},
                                  {"tony.worker.vcores", "2"},
@@ -25,7 +25,7 @@ TEST(RoleParserTest, RolesAreSortedAndCarryTheirOwnSettings) {
   EXPECT_TRUE(parsed->warnings.empty());
 }
 
-TEST(RoleParserTest, AJobWithoutRolesHasOneDriverWithTheResourcesOfTheMaster) {
+TEST(RoleParserTest, AJobWithoutRolesHasOneDriverTaskWithTheResourcesOfTheAmKeys) {
   const auto parsed = ParseWith({{"tony.worker.instances", "0"},
                                  {"tony.am.memory", "3g"},
                                  {"tony.am.vcores", "2"},
@@ -53,7 +53,7 @@ const TestRow kRoles[] = {
      {{"tony.worker.memory={2g|2G|2gb|2GiB|2048m|2048MB| 2048 }", "worker.memory_mb=2048"},
       {"tony.worker.memory=512MiB", "worker.memory_mb=512"},
       {"tony.worker.memory=1", "worker.memory_mb=1"}}},
-    {"BadMemoryIsRefusedWithKeyValueOriginAndExpectation",
+    {"AnInvalidMemorySizeIsRefusedWithKeyValueOriginAndExpectation",
      {{"tony.worker.memory={1.5g|1.5x||g|2t|2 g|-|two|2gg|2b|0x10|1e3|99999999999999999999}",
        "refused expected a whole number of MB, or a number followed by m or g"},
       {"tony.worker.memory={0|0g|-1|-2g|1000000001|999999999g}", "refused expected from 1 to 1000000000 MB"}}},
@@ -120,7 +120,7 @@ const TestRow kRoles[] = {
        "error no role is tracked, so the job could never end; remove a role from tony.application.untracked.jobtypes "
        "or "
        "tony.application.sidecar.jobtypes"}}},
-    {"MaxInstancesAndMaxTotalKeysAreEnforced",
+    {"MaxInstancesAndMaxTotalKeysLimitTheInstancesAndResourcesOfAJob",
      {{"tony.worker.instances=3 | tony.worker.max-instances=2",
        "refused expected at most 2 (tony.worker.max-instances)"},
       {"tony.worker.instances=2 | tony.worker.max-instances=2", "accepted"},
@@ -150,7 +150,7 @@ const TestRow kRoles[] = {
       {"only: tony.Worker.instances=2 | tony.ps.instances=1 | tony.application.untracked.jobtypes=x | "
        "tony.containers.command=true",
        "accepted"}}},
-    {"OutputPropertiesOfAnEarlierStepAreNotTakenForRoles",
+    {"OutputPropertiesOfAnEarlierStepAreNotParsedAsRoles",
      {{"only: tony.output.instances=5 | tony.output.a.instances=5 | tony.output.memory=x | "
        "tony.containers.command=true",
        "accepted"},
@@ -179,7 +179,7 @@ const TestRow kTaskLimits[] = {
     {"TheRegistryTimeoutIsInSeconds",
      {{"tony.task.executor.registry-timeout-sec=2", "registry_timeout_ms=2000"},
       {"tony.task.executor.registry-timeout-sec=-1", "error ~"}}},
-    {"AllocationTimeoutLimitsAllocationInTony053AndRegistrationInTony046",
+    {"CompatVersionDecidesIfTheAllocationTimeoutLimitsAllocationOrRegistration",
      {{kAllocation + "=5000" + kNewerTony,
        StrCat("allocation_timeout_ms=5000 | registration_timeout_ms=", JobSpec().registration_timeout.count())},
       {kAllocation + "=5000" + kOlderTony, "allocation_timeout_ms=0 | registration_timeout_ms=5000"}}},
@@ -193,7 +193,7 @@ const TestRow kTaskLimits[] = {
       {kAllocation + "=5000 | tony.container.registration.timeout=7000", "quiet"},
       {kAllocation + "=5000" + kNewerTony, "quiet"},
       {kAllocation + "=5000" + kOlderTony, "quiet"}}},
-    {"RegistrationTimeoutOverridesTheAllocationTimeoutOfTony046",
+    {"RegistrationTimeoutOverridesAllocationTimeoutIfCompatVersionIs046",
      {{kAllocation + "=5000 | tony.container.registration.timeout=7000" + kOlderTony,
        "registration_timeout_ms=7000 | on " + kAllocation +
            " no effect, because tony.container.registration.timeout is set"}}},
@@ -201,7 +201,7 @@ const TestRow kTaskLimits[] = {
 };
 TABLE_TEST(TaskLimitsParserTest, kTaskLimits, CheckSpecAnywhere);
 
-TEST(TaskLimitsParserTest, ADisabledAllocationTimeoutOfTony046MeansMoreThanFiveYears) {
+TEST(TaskLimitsParserTest, ADisabledAllocationTimeoutWithCompatVersion046AllowsFiveYearsForRegistration) {
   const auto off = ParseWith({{kAllocation, "-1"}, {"tony.compat.version", "0.4.6"}});
   EXPECT_GT(off->spec.registration_timeout, Duration(std::chrono::years(5)));
 }

@@ -74,7 +74,7 @@ class CondaEnvironmentTest : public LockedTest {
   size_t Asked() const { return Split(Text(tools_ / "asked"), '\n').size() - 1; }
 };
 
-TEST_F(CondaEnvironmentTest, AnEnvironmentIsBuiltOncePerLockFileContentWithCopiesInsteadOfHardLinks) {
+TEST_F(CondaEnvironmentTest, LockFilesWithTheSameContentShareOneEnvironmentWithoutHardLinks) {
   const fs::path first = Made("linux.lock");
   EXPECT_EQ(Mode(first), 0555u);
   EXPECT_EQ(Mode(first / "made"), 0444u);
@@ -91,7 +91,7 @@ TEST_F(CondaEnvironmentTest, AnEnvironmentIsBuiltOncePerLockFileContentWithCopie
   EXPECT_EQ(Asked(), 2u);
 }
 
-TEST_F(CondaEnvironmentTest, PathsInAnEnvironmentPointToItsFinalFolderNotTheTemporaryFolder) {
+TEST_F(CondaEnvironmentTest, AnEnvironmentContainsItsFinalPathInsteadOfTheTemporaryPath) {
   // The suffix that the path has while the environment is made.
   constexpr std::string_view kTemporary = ".new-.01234567";
   const fs::path made = Made("linux.lock");
@@ -100,7 +100,7 @@ TEST_F(CondaEnvironmentTest, PathsInAnEnvironmentPointToItsFinalFolderNotTheTemp
   EXPECT_TRUE(fs::exists(Trim(Text(made / "made")).substr(7)));
 }
 
-TEST_F(CondaEnvironmentTest, CondaClientIsMambaExeElseMicromambaElseCondaOnPath) {
+TEST_F(CondaEnvironmentTest, TheCondaClientIsTheFirstFoundOfMambaExeMicromambaAndConda) {
   const auto client_of = [this](const std::string& hash) {
     WriteLock("linux.lock", kZstd + "#" + hash);
     Made("linux.lock");
@@ -126,7 +126,7 @@ TEST_F(CondaEnvironmentTest, CondaClientIsMambaExeElseMicromambaElseCondaOnPath)
   ExpectError(StageIt(JobWith("other.lock")), "~the environment needs micromamba, mamba or conda");
 }
 
-TEST_F(CondaEnvironmentTest, LockLinesWithAMalformedHashOrUrlOrAnotherPlatformAreRefused) {
+TEST_F(CondaEnvironmentTest, LockLinesWithAMalformedHashOrUrlOrForAnotherPlatformAreRefused) {
   for (const std::string& package : {kZstd + "#" + kMd5 + "0", kZstd + "#" + std::string(32, 'A'), kZstd + "#None",
                                      kZstd + "#sha256:" + kMd5, kZstd + "#"})
     EXPECT_THAT(WhyNot("\n" + package),
@@ -146,7 +146,7 @@ TEST_F(CondaEnvironmentTest, LockLinesWithAMalformedHashOrUrlOrAnotherPlatformAr
   EXPECT_FALSE(fs::exists(tools_ / "asked"));
 }
 
-TEST_F(CondaEnvironmentTest, LockLinesWithOrWithoutHashesCommentsAndCrlfAreAccepted) {
+TEST_F(CondaEnvironmentTest, LockFilesMayContainHashesCommentsAndCrlfLineEnds) {
   WriteLock("requirements.txt", StrCat(kZstd, "#sha256:", kSha256, "\r\nhttps://packages/noarch/x-1-0.tar.bz2#",
                                        kSha256, "\n  ", kZstd, "\nhttps://packages/linux/x-1-0.conda\n# a comment"));
   EXPECT_TRUE(fs::exists(Made("requirements.txt") / "made"));
@@ -168,7 +168,7 @@ TEST_F(CondaEnvironmentTest, AnErrorQuotesOnlyTheBeginningOfALongLineWithoutCont
   EXPECT_LT(why.size(), 600);
 }
 
-TEST_F(CondaEnvironmentTest, ALocalPackageMustHaveTheHashOfTheLock) {
+TEST_F(CondaEnvironmentTest, ALocalPackageMustMatchTheHashInTheLockFile) {
   const fs::path file = src_ / "x-1-0.conda";
   const std::string url = StrCat("file://", file.string(), "#sha256:");
   EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("no such file"));
@@ -189,7 +189,7 @@ TEST_F(CondaEnvironmentTest, EnvironmentYmlAndPixiLockAreRefusedWithTheCommandTh
   EXPECT_THAT(why("pixi.lock"), HasSubstr("pixi workspace export conda-explicit-spec --platform " + CondaPlatform()));
 }
 
-TEST_F(CondaEnvironmentTest, AnErrorOfTheCondaClientIsQuotedAndANetworkErrorReturnsUnavailable) {
+TEST_F(CondaEnvironmentTest, TheErrorQuotesTheCondaClientAndHasCodeUnavailableForNetworkFailures) {
   Write(tools_ / "fails", "Looking\n\nerror: no such package: zstdd\n");
   Error refused = Refused(JobWith("linux.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -202,7 +202,7 @@ TEST_F(CondaEnvironmentTest, AnErrorOfTheCondaClientIsQuotedAndANetworkErrorRetu
   }
 }
 
-TEST_F(CondaEnvironmentTest, AnEnvironmentWithHardLinksIsRefusedAndTheCondaCacheStaysWritable) {
+TEST_F(CondaEnvironmentTest, RefusingAnEnvironmentWithHardLinksLeavesTheCondaCacheWritable) {
   Write(tools_ / "links", "");
   EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("made a hard link in place of a copy, made"));
   EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
@@ -306,7 +306,7 @@ TEST_F(CondaPrefixTest, ShellPerlAndSystemPythonScriptsKeepTheirInterpreter) {
   EXPECT_EQ(Text(made_ / "bin/machines"), "#!/usr/bin/python3\n");
 }
 
-TEST_F(CondaPrefixTest, PathsInFilesOtherThanScriptsArePaddedWithSlashesToTheOldLength) {
+TEST_F(CondaPrefixTest, PathsInNonScriptFilesArePaddedWithSlashesToTheLengthOfTheOldPath) {
   const auto with = [](const std::string& path) {
     return StrCat(path, "/lib:", path, std::string("\0padding\0", 9), "x", path, "/share");
   };

@@ -181,7 +181,7 @@ class SourceRulesTest : public StagingTest {
 };
 
 // Git itself is called for the same rules, and the answers are compared.
-TEST_F(SourceRulesTest, IgnoreRulesMatchThoseOfGit) {
+TEST_F(SourceRulesTest, GitignoreRulesSelectTheSameFilesAsGit) {
   if (std::system("git --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no git here";
   WriteAll(
       {"a",         "a.py",        "b.o",          "foo/bar",    "foo/bar.py",   "foo/baz/bar",   "foo/baz/x/y/bar",
@@ -244,7 +244,7 @@ TEST_F(SourceRulesTest, IgnoreRulesMatchThoseOfGit) {
   }
 }
 
-TEST_F(SourceRulesTest, TonyignoreOverridesGitignoreInItsFolderAndBelow) {
+TEST_F(SourceRulesTest, ATonyignoreFileReplacesGitignoreInItsFolderAndSubfolders) {
   WriteAll({"a.log", "b.txt", "sub/a.log", "sub/b.txt", "other/b.txt"});
   Write(src_ / ".gitignore", "*.log\n");
   Write(src_ / "sub/.tonyignore", "b.txt\n");
@@ -301,7 +301,7 @@ TEST_F(SourceRulesTest, APythonEnvironmentInSrcDirIsShippedOnlyIfTheCommandUsesI
   EXPECT_THAT(Files(List(spec)), Not(Contains(".venv/pyvenv.cfg"))) << "it is venv in the task's folder";
 }
 
-TEST_F(SourceRulesTest, GitFoldersAndOwnCheckpointsAreNotShipped) {
+TEST_F(SourceRulesTest, GitFoldersAndCheckpointsWrittenByTheJobAreNotShipped) {
   WriteAll({"t.py", ".git/config", "sub/.git", "ckpt/old.pt", "ckpt/last.pt"});
   JobSpec spec = JobOf("python3 t.py --resume ckpt/last.pt --to ckpt");
   spec.checkpoint.directory = (src_ / "ckpt").string();
@@ -415,7 +415,7 @@ TEST_F(RepairTest, AStagedFileWithChangedContentIsReportedAndRepaired) {
   EXPECT_EQ(Text(entry), "second");
 }
 
-TEST_F(RepairTest, AnArchiveIsUnpackedAgainWhenTheTimesOfAStagedFileDiffer) {
+TEST_F(RepairTest, AnArchiveIsUnpackedAgainWhenAFileOfItsStagedEntryWasOverwritten) {
   const JobSpec spec = JobOfArchive({{.name = "train.py", .content = "print()"}});
   const fs::path entry = Staged(spec);
   EXPECT_THAT(Again(spec), IsEmpty());
@@ -436,7 +436,7 @@ TEST_F(RepairTest, StagedEntriesRestoredFromABackupAreVerifiedOnceAndReused) {
   EXPECT_EQ(progress_.done, 11) << "the source alone";
 }
 
-TEST_F(RepairTest, AStagedEntryWithoutACompleteManifestIsReusedAndItsManifestIsRewritten) {
+TEST_F(RepairTest, AMissingOrTruncatedManifestIsRewrittenAndItsStagedEntryIsReused) {
   const fs::path entry = Staged(JobOfFolder());
   const fs::path manifest = home_ / "staged" / (".manifest-" + entry.filename().string());
   const std::string whole = Text(manifest);
@@ -450,7 +450,7 @@ TEST_F(RepairTest, AStagedEntryWithoutACompleteManifestIsReusedAndItsManifestIsR
   }
 }
 
-TEST_F(RepairTest, AReplacedDamagedFolderIsRemovedOnlyWhenNoJobRefersToTheEntry) {
+TEST_F(RepairTest, ASweepRemovesTheOldCopyOfARepairedEntryOnlyWhenNoJobRefersToTheEntry) {
   const fs::path entry = Staged(JobOfFolder());
   const std::string name = entry.filename();
   const UniqueFd inside(open((entry / "package").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -467,7 +467,7 @@ TEST_F(RepairTest, AReplacedDamagedFolderIsRemovedOnlyWhenNoJobRefersToTheEntry)
   EXPECT_THAT(InStore(), ElementsAre(name));
 }
 
-TEST_F(RepairTest, ARepairStoppedHalfwayKeepsTheDamagedEntryForTheNextSubmit) {
+TEST_F(RepairTest, AnInterruptedRepairKeepsTheDamagedEntryForTheNextSubmit) {
   const fs::path entry = Staged(JobOfFolder());
   Change(entry, [&] { fs::remove(entry / "b"); });
   const auto store = StagedStore::Open(home_, stop_.get_token());

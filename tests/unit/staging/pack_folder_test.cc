@@ -62,7 +62,7 @@ class PackFolderTest : public testing::Test {
   std::function<Status(int64_t)> on_packed_ = [](int64_t) { return Ok(); };
 };
 
-TEST_F(PackFolderTest, TarUnpacksTheOriginalTree) {
+TEST_F(PackFolderTest, TheTarCommandRestoresAPackedFolder) {
   const std::string long_name(200, 'n');
   Write("train.py", "print()\n");
   Write("empty", "");
@@ -94,7 +94,7 @@ TEST_F(PackFolderTest, APackedReadOnlyFolderIsWritableByItsOwnerAfterUnpacking) 
   EXPECT_EQ(info.st_mode & 0700, 0600u);
 }
 
-TEST_F(PackFolderTest, OurArchiveReaderReadsAPackedFolder) {
+TEST_F(PackFolderTest, ArchiveReaderReadsTheArchiveOfAPackedFolder) {
   Write("a", "12345");
   ASSERT_TRUE(Pack().ok());
   const auto reader = Must(ArchiveReader::Open(packed_.get()));
@@ -107,7 +107,7 @@ TEST_F(PackFolderTest, OurArchiveReaderReadsAPackedFolder) {
   EXPECT_FALSE(*reader->Next());
 }
 
-TEST_F(PackFolderTest, RandomFolderTreesAreEqualAfterPackingAndUnpacking) {
+TEST_F(PackFolderTest, RandomFolderTreesAreUnchangedAfterPackingAndUnpacking) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     std::mt19937 random(seed);
     fs::remove_all(folder_);

@@ -228,7 +228,7 @@ TEST_F(ProgramsTest, TheSweepKeepsProgramsThatWereStoredRecently) {
   EXPECT_THAT(swept->names, IsEmpty());
 }
 
-TEST_F(ProgramsTest, TheSweepFailsWhileASubmitHoldsStoredPrograms) {
+TEST_F(ProgramsTest, TheSweepReturnsUnavailableWhileASubmitUsesStoredPrograms) {
   std::optional<Result<StoredPrograms>> kept = Keep();
   ASSERT_TRUE((*kept).ok());
   EXPECT_EQ(Sweep({}).error().code, ErrorCode::kUnavailable);

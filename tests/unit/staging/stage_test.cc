@@ -148,7 +148,7 @@ TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
   }
 }
 
-TEST_F(StagingTest, AChangeOfContentNameLinkOrExecutableBitMakesANewStagedEntry) {
+TEST_F(StagingTest, ChangedContentNamesSymlinksOrExecutableBitsMakeANewStagedEntry) {
   Write(src_ / "a", "1");
   std::set<fs::path> entries = {Staged(JobOfFolder())};
   const auto expect_new = [&](const char* what) { EXPECT_TRUE(entries.insert(Staged(JobOfFolder())).second) << what; };
@@ -192,7 +192,7 @@ TEST_F(StagingTest, JobFilesRoleFilesAndAmFilesAreStagedInSeparateLists) {
 }
 
 // The content's hash decides whether two jobs are the same, so it covers what runs and not where it lay.
-TEST_F(StagingTest, TheContentHashCoversNamesAndBytesButNotPythonsCache) {
+TEST_F(StagingTest, TheContentHashCoversFileNamesAndBytesButNotPycacheFolders) {
   Write(src_ / "a.py", "a");
   const std::string content = StageIt(JobOfFolder())->content;
   EXPECT_EQ(content.size(), 64u);
@@ -220,7 +220,7 @@ TEST_F(StagingTest, TheContentHashCoversNamesAndBytesButNotPythonsCache) {
   EXPECT_NE(StageIt(spec)->content, for_all) << "whose it is counts";
 }
 
-TEST_F(StagingTest, JobWithoutFilesNeedsNoStore) {
+TEST_F(StagingTest, AJobWithoutFilesNeedsNoStaging) {
   EXPECT_FALSE(NeedsStaging(Job()));
   EXPECT_TRUE(NeedsStaging(JobOfFolder()));
 }
@@ -234,7 +234,7 @@ TEST_F(StagingTest, AMissingSourceIsReportedInOneLine) {
                                (temp_.path() / "gone.csv").string() + ": no such file or directory");
 }
 
-TEST_F(StagingTest, FileThatChangesWhileItIsReadIsRefused) {
+TEST_F(StagingTest, ASourceFileThatChangesDuringStagingIsRefused) {
   Write(src_ / "a", std::string(1 << 20, 'a'));
   Write(src_ / "b", "b");
   const StageWatch watch = {[&](const StageProgress& progress) {
@@ -260,7 +260,7 @@ TEST_F(StagingTest, StagingFailsWithTheNameOfAFileThatVanishesBeforeItIsCopied) 
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST_F(StagingTest, AStoreInsideSrcDirIsNotStaged) {
+TEST_F(StagingTest, AStagingStoreInsideSrcDirIsNotStaged) {
   Write(temp_.path() / "train.py", "x");
   JobSpec spec = Job();
   spec.src_dir = temp_.path().string();

@@ -33,7 +33,7 @@ class SweepTest : public StagingTest {
   static constexpr Duration kInTheFuture{-3'600'000};
 };
 
-TEST_F(SweepTest, ASweepRemovesOldEntriesThatNoJobRefersTo) {
+TEST_F(SweepTest, ASweepRemovesOldStagedEntriesThatNoJobRefersTo) {
   Write(src_ / "package/a", "1");
   const fs::path first = Staged(JobOfFolder());
   Write(src_ / "package/a", "2");
@@ -90,7 +90,7 @@ class SweepBesideASubmitTest : public SweepTest {
   std::string name_;
 };
 
-TEST_F(SweepBesideASubmitTest, ASubmitOpensTheStoreOnlyAfterTheSweepHasRemovedHalfMadeEntries) {
+TEST_F(SweepBesideASubmitTest, ASubmitWaitsUntilASweepHasRemovedHalfMadeEntries) {
   LeaveAHalf(kFiles);
   std::promise<void> looking;
   std::jthread gc([&] {
@@ -113,7 +113,7 @@ TEST_F(SweepBesideASubmitTest, ASubmitOpensTheStoreOnlyAfterTheSweepHasRemovedHa
 }
 
 // The store stays locked from the reading of the jobs' references until every entry to remove has lost its name.
-TEST_F(SweepTest, TheStoreStaysLockedUntilAllEntriesToRemoveAreRenamed) {
+TEST_F(SweepTest, ASweepKeepsTheStoreLockedUntilAllRemovableEntriesAreRenamed) {
   // Renaming so many entries takes as long as many tries to lock.
   constexpr int kEntries = 2000;
   for (int i = 0; i < kEntries; ++i) Write(home_ / "staged" / StrCat("entry-", i), "");
@@ -157,7 +157,7 @@ TEST_F(SweepBesideASubmitTest, SubmitsStageCompleteEntriesWhileAnotherProcessSwe
   waitpid(gc, nullptr, 0);
 }
 
-TEST_F(SweepTest, TwoConcurrentSweepsBothSucceedAndRemoveEverything) {
+TEST_F(SweepTest, TwoConcurrentSweepsBothSucceedAndLeaveTheStoreEmpty) {
   for (int i = 0; i < 1000; ++i) Write(home_ / "staged/.old-x.abcd" / std::to_string(i % 20) / std::to_string(i), "");
   Write(home_ / "staged/.lock", "");
   std::vector<std::jthread> both;
@@ -173,7 +173,7 @@ TEST_F(SweepTest, TwoConcurrentSweepsBothSucceedAndRemoveEverything) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST(FileLockTest, ALockOnARemovedFileDoesNotLockItsReplacement) {
+TEST(FileLockTest, ALockOnADeletedFileDoesNotLockANewFileOfTheSameName) {
   TempFolder temp;
   const fs::path path = temp.path() / "lock";
   const auto never = [] { return true; };

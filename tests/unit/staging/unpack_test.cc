@@ -67,7 +67,7 @@ TEST_F(UnpackTest, EveryArchiveFormatIsUnpackedWithExecutableBitsSymlinksAndEmpt
   EXPECT_THAT(InStore(), SizeIs(std::size(kAllArchiveForms)));
 }
 
-TEST_F(UnpackTest, FoldersWithoutAnArchiveEntryOfTheirOwnAreCreated) {
+TEST_F(UnpackTest, ParentFoldersWithoutAnArchiveEntryAreCreated) {
   const fs::path entry = Staged(JobOfArchive({{.name = "./a//b/./c", .content = "c"}}));
   EXPECT_EQ(Text(entry / "a/b/c"), "c");
 }
@@ -78,7 +78,7 @@ TEST_F(UnpackTest, AHardLinkToAnEarlierFileOfTheArchiveIsUnpacked) {
   EXPECT_EQ(Text(entry / "b/y"), "x");
 }
 
-TEST_F(UnpackTest, SetuidBitsAreDropped) {
+TEST_F(UnpackTest, SetuidBitsInAnArchiveAreDropped) {
   EXPECT_EQ(Mode(Staged(JobOfArchive({{.name = "su", .content = "x", .mode = 06755}})) / "su"), 0555u);
 }
 
@@ -101,7 +101,7 @@ TEST_F(UnpackTest, EntryNamesThatPassThroughASymlinkAreRefused) {
                 "d/up/up", "not a folder");
 }
 
-TEST_F(UnpackTest, TheLastOfTwoArchiveEntriesWithTheSameNameReplacesTheFirst) {
+TEST_F(UnpackTest, ALaterArchiveEntryReplacesAnEarlierEntryOfTheSameName) {
   const fs::path victim = temp_.path() / "victim";
   Write(victim, "untouched");
   const Entries entries = {{.name = "again", .content = "1", .mode = 0755},
@@ -224,7 +224,7 @@ TEST_F(UnpackTest, ATruncatedArchiveIsRefused) {
   }
 }
 
-TEST_F(UnpackTest, AnArchiveWithMoreEntriesThanTheLimitIsRefused) {
+TEST_F(UnpackTest, AnArchiveOf101EntriesIsRefusedIfTheEntryLimitIs100) {
   limits_.entries = 100;
   Entries entries;
   for (int i = 0; i < 100; ++i) entries.push_back({.name = "f" + std::to_string(i)});

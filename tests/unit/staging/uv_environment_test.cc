@@ -55,7 +55,7 @@ class UvEnvironmentTest : public LockedTest {
   }
 };
 
-TEST_F(UvEnvironmentTest, AnEnvironmentIsBuiltOncePerLockFileProjectFileAndPythonVersion) {
+TEST_F(UvEnvironmentTest, AnEnvironmentIsReusedUntilTheProjectFileOrPythonVersionChanges) {
   const fs::path first = Made("uv.lock");
   EXPECT_EQ(Text(first / "packages"), "made\n");
   EXPECT_EQ(Mode(first), 0555u);
@@ -95,7 +95,7 @@ TEST_F(UvEnvironmentTest, LockFileLinesWithoutAnExactVersionOrWithALocalPathAreR
               HasSubstr("line 2"));
 }
 
-TEST_F(UvEnvironmentTest, AnErrorOfUvIsQuotedAndADownloadErrorReturnsUnavailable) {
+TEST_F(UvEnvironmentTest, TheErrorQuotesUvAndHasCodeUnavailableForDownloadFailures) {
   Write(tools_ / "fails", "Resolved\nerror: no such package: sixx\n");
   Error refused = Refused(JobWith("uv.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -169,7 +169,7 @@ class VenvCheckTest : public StagingTest {
   const fs::path python311_ = temp_.path() / "opt/python3.11";
 };
 
-TEST_F(VenvCheckTest, AnEnvironmentWhosePythonIsOnThisMachineIsAccepted) {
+TEST_F(VenvCheckTest, AVenvWithAnInstalledPythonIsAccepted) {
   EXPECT_EQ(Check("venv/bin/python3 train.py"), "");
   EXPECT_EQ(Check("./venv/bin/python -u train.py"), "");
 }
@@ -180,7 +180,7 @@ TEST_F(VenvCheckTest, CommandsThatDoNotBeginWithAPathIntoTheEnvironmentAreNotChe
     EXPECT_EQ(Check(command), "") << command;
 }
 
-TEST_F(VenvCheckTest, AReasonIsGivenWhenTheCommandRunsAPythonOutsideTheEnvironment) {
+TEST_F(VenvCheckTest, TheReasonWhyACommandDoesNotUseTheVenvIsReported) {
   for (const char* command :
        {"python3 train.py", "env X=1 python -m pkg", "bash -c 'python3 train.py'", "torchrun train.py",
         "venv/bin/python3 x", "/usr/bin/env python3 x", "source venv/bin/activate; python3.9 x"})
@@ -190,7 +190,7 @@ TEST_F(VenvCheckTest, AReasonIsGivenWhenTheCommandRunsAPythonOutsideTheEnvironme
   EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH again");
 }
 
-TEST_F(VenvCheckTest, AWrongProgramPathIsRefusedWithTheFolderThatTheEnvironmentHas) {
+TEST_F(VenvCheckTest, TheErrorOfAWrongProgramPathNamesTheRightPathInTheEnvironment) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
             "venv/Python/bin/python3: the Python environment does not contain this file; the environment has bin/python3");
   fs::rename(venv_ / "bin", temp_.path() / "bin");
@@ -200,7 +200,7 @@ TEST_F(VenvCheckTest, AWrongProgramPathIsRefusedWithTheFolderThatTheEnvironmentH
   EXPECT_THAT(Check("venv/bin/ruby"), HasSubstr("does not contain this file"));
 }
 
-TEST_F(VenvCheckTest, AnEnvironmentWhosePythonSymlinkDanglesIsRefused) {
+TEST_F(VenvCheckTest, AVenvWithADanglingPythonSymlinkIsRefused) {
   fs::remove(python311_);
   EXPECT_EQ(Check("venv/bin/python x"), "venv/bin/python: the link leads to " + python311_.string() +
                                             ", which is not on this machine; the environment was made for another "
@@ -212,7 +212,7 @@ TEST_F(VenvCheckTest, AnEnvironmentMadeForAnotherPythonVersionIsRefused) {
   EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("was made for Python 3.9, and " + python311_.string()));
 }
 
-TEST_F(VenvCheckTest, APyvenvCfgWhoseHomeFolderDoesNotExistIsRefused) {
+TEST_F(VenvCheckTest, APyvenvCfgWithAMissingHomeFolderIsRefused) {
   Write(venv_ / "pyvenv.cfg", "home = /nowhere/bin\n");
   EXPECT_THAT(Check("venv/bin/python x"), HasSubstr("the environment's pyvenv.cfg leads to /nowhere/bin"));
 }
@@ -223,14 +223,14 @@ TEST_F(VenvCheckTest, AProgramWithoutTheExecutableBitIsRefused) {
   EXPECT_THAT(Check("venv/bin"), HasSubstr("not a regular file"));
 }
 
-TEST_F(VenvCheckTest, AScriptWhoseInterpreterDoesNotExistIsRefused) {
+TEST_F(VenvCheckTest, AScriptWithAMissingInterpreterIsRefused) {
   Program(venv_ / "bin/torchrun", "#!/home/ada/venv/bin/python3 -E\nimport torch");
   EXPECT_THAT(Check("venv/bin/torchrun x"), HasSubstr("the first line of the script names /home/ada/venv/bin/python3, which is not"));
   Program(venv_ / "bin/fine", "#! /bin/sh\n");
   EXPECT_EQ(Check("venv/bin/fine"), "");
 }
 
-TEST_F(VenvCheckTest, StagingRefusesAJobWithABrokenEnvironment) {
+TEST_F(VenvCheckTest, StagingRefusesAJobWithABrokenVenv) {
   fs::remove(python311_);
   JobSpec spec = Job();
   spec.python_venv = venv_.string();
@@ -274,7 +274,7 @@ class RelocationTest : public StagingTest {
   const fs::path task_ = temp_.path() / "task";
 };
 
-TEST_F(RelocationTest, ProgramsOfAVenvRunFromTheTasksCopyAfterTheOriginalIsMoved) {
+TEST_F(RelocationTest, ProgramsOfAStagedVenvRunAfterTheOriginalVenvIsMoved) {
   MakeEnvironment(temp_.path() / "env");
   JobSpec spec = Job();
   spec.python_venv = (temp_.path() / "env").string();
@@ -288,7 +288,7 @@ TEST_F(RelocationTest, ProgramsOfAVenvRunFromTheTasksCopyAfterTheOriginalIsMoved
   EXPECT_TRUE(StageIt(spec).error().message.find("gone") == std::string::npos);
 }
 
-TEST_F(RelocationTest, ProgramsOfAVenvArchiveRunFromTheTasksCopy) {
+TEST_F(RelocationTest, ProgramsOfAnArchivedVenvRunInTheTasksFolder) {
   MakeEnvironment(temp_.path() / "env");
   ASSERT_EQ(
       std::system(StrCat("tar -C '", (temp_.path() / "env").string(), "' -czf '", archive_.string(), "' .").c_str()),
@@ -322,7 +322,7 @@ TEST_F(RelocationTest, AVenvInsideSrcDirImportsModulesFromTheTasksFolder) {
             (task_ / "flat").string());
 }
 
-TEST_F(RelocationTest, AnAbsoluteSymlinkIntoSrcDirBecomesRelative) {
+TEST_F(RelocationTest, AnAbsoluteSymlinkIntoSrcDirIsStagedAsARelativeSymlink) {
   Write(src_ / "v2/train.py", "x");
   fs::create_directory(src_ / "sub");
   fs::create_symlink(src_ / "v2/train.py", src_ / "sub/current.py");
@@ -332,7 +332,7 @@ TEST_F(RelocationTest, AnAbsoluteSymlinkIntoSrcDirBecomesRelative) {
   EXPECT_EQ(fs::read_symlink(task_ / "dangling"), src_ / "nowhere");
 }
 
-TEST_F(RelocationTest, AStagedVenvThatLostAProgramIsCopiedAgain) {
+TEST_F(RelocationTest, AStagedVenvWithAMissingProgramIsCopiedAgain) {
   MakeEnvironment(temp_.path() / "env");
   JobSpec spec = Job();
   spec.python_venv = (temp_.path() / "env").string();

@@ -32,7 +32,7 @@ Credentials Told(const ContainerLaunch& launch) {
   return credentials;
 }
 
-TEST(ContainerLaunchTest, AnExecutorLaunchIsReadBackFromTheContainerCredentials) {
+TEST(ContainerLaunchTest, LaunchDataOfAnExecutorIsReadBackFromTheContainerCredentials) {
   const ContainerLaunch launch = Launch();
   const auto read = Must(LaunchIn(EncodeCredentials(Told(launch))));
   EXPECT_EQ(read.job, launch.job);
@@ -44,7 +44,7 @@ TEST(ContainerLaunchTest, AnExecutorLaunchIsReadBackFromTheContainerCredentials)
   EXPECT_EQ(read.staged, launch.staged);
 }
 
-TEST(ContainerLaunchTest, ALaunchMayLackTlsAndTaskSecrets) {
+TEST(ContainerLaunchTest, LaunchDataWithoutTlsKeysAndTaskSecretsIsReadBack) {
   ContainerLaunch launch = Launch();
   launch.secrets = {.token = "t"};
   const Credentials credentials = Told(launch);
@@ -52,7 +52,7 @@ TEST(ContainerLaunchTest, ALaunchMayLackTlsAndTaskSecrets) {
   EXPECT_EQ(LaunchIn(EncodeCredentials(credentials))->secrets, launch.secrets);
 }
 
-TEST(ContainerLaunchTest, ALaunchWithoutALeaseLocationIsReadBack) {
+TEST(ContainerLaunchTest, LaunchDataWithoutALeaseLocationIsReadBack) {
   ContainerLaunch launch = Launch();
   launch.lease_place = {};
   const Credentials credentials = Told(launch);
@@ -60,7 +60,7 @@ TEST(ContainerLaunchTest, ALaunchWithoutALeaseLocationIsReadBack) {
   EXPECT_EQ(LaunchIn(EncodeCredentials(credentials))->lease_place, LeasePlace{});
 }
 
-TEST(ContainerLaunchTest, AddingALaunchPreservesOtherTokensAndSecretsInTheCredentials) {
+TEST(ContainerLaunchTest, AddingLaunchDataPreservesOtherTokensAndSecretsInTheCredentials) {
   Credentials credentials;
   credentials.tokens["hdfs"] = {.kind = "HDFS_DELEGATION_TOKEN"};
   credentials.secrets["of.somebody"] = "x";
@@ -69,7 +69,7 @@ TEST(ContainerLaunchTest, AddingALaunchPreservesOtherTokensAndSecretsInTheCreden
   EXPECT_EQ(credentials.secrets.at("of.somebody"), "x");
 }
 
-TEST(ContainerLaunchTest, AMissingLaunchSecretIsNamedInTheError) {
+TEST(ContainerLaunchTest, AMissingEntryOfTheLaunchDataIsNamedInTheError) {
   for (const char* alias : {"tony.job", "tony.attempt", "tony.token", "tony.lease", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets.erase(alias);
@@ -78,7 +78,7 @@ TEST(ContainerLaunchTest, AMissingLaunchSecretIsNamedInTheError) {
   }
 }
 
-TEST(ContainerLaunchTest, ADamagedLaunchSecretIsNamedInTheErrorWithoutItsValue) {
+TEST(ContainerLaunchTest, ADamagedEntryOfTheLaunchDataIsNamedInTheErrorWithoutItsValue) {
   for (const char* alias : {"tony.attempt", "tony.lease", "tony.lease-place", "tony.staged"}) {
     Credentials credentials = Told(Launch());
     credentials.secrets[alias] = "worker:xyzzy#0";
@@ -104,7 +104,7 @@ TEST(ContainerLaunchTest, RandomlyDamagedLaunchCredentialsDoNotCrashTheReader) {
   EXPECT_GT(errors, 1000);
 }
 
-TEST(MasterLaunchTest, AMasterLaunchIsReadBackFromItsCredentials) {
+TEST(MasterLaunchTest, LaunchDataOfAMasterIsReadBackFromTheMastersCredentials) {
   const MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
   Credentials credentials;
   AddTo(credentials, launch);

@@ -132,13 +132,13 @@ TEST_F(HdfsStagingTest, AFileThatIsAlreadyInHdfsIsNotUploadedAgain) {
   EXPECT_EQ(ToJson(*second), ToJson(*first));
 }
 
-TEST_F(HdfsStagingTest, AnHdfsFileOfAnotherSizeThanItsSourceIsReplaced) {
+TEST_F(HdfsStagingTest, AStagedHdfsFileIsReplacedIfItsSizeDiffersFromThatOfItsSource) {
   There([](auto& node) { return node.files["/user/eve/staged/aa"] = "con"; });
   ASSERT_TRUE(Send({{"data", "aa", Write("aa", "content")}}).ok());
   EXPECT_EQ(Files().at("/user/eve/staged/aa"), "content");
 }
 
-TEST_F(HdfsStagingTest, AHalfUploadedFileIsNotPublished) {
+TEST_F(HdfsStagingTest, APartiallyUploadedFileIsNotPublished) {
   There([](auto& node) { return node.keeps_of_a_body = 3; });
   const Error error = Refused({{"data", "aa", Write("aa", "content")}});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -147,7 +147,7 @@ TEST_F(HdfsStagingTest, AHalfUploadedFileIsNotPublished) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, ASourceFileThatChangedAfterHashingIsNamedAndNotPublished) {
+TEST_F(HdfsStagingTest, ASourceFileChangedAfterHashingIsNamedInTheErrorAndNotPublished) {
   const auto source = Must(FileSource("tony-executor", Write("program", "one")));
   EXPECT_EQ(source.name.size(), 64u);
   Write("program", "two");
@@ -189,7 +189,7 @@ TEST_F(HdfsStagingTest, AStagingFolderReadableByOthersIsMadePrivate) {
   EXPECT_EQ(There([](auto& node) { return node.folders["/user/eve/staged"]; }), "0700");
 }
 
-TEST_F(HdfsStagingTest, AnAccessDenialByHdfsIsQuotedInTheError) {
+TEST_F(HdfsStagingTest, AnHdfsAccessDenialIsQuotedInTheError) {
   There([](auto& node) {
     node.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve");
     return 0;
@@ -207,7 +207,7 @@ TEST_F(HdfsStagingTest, ATarGzFileIsUploadedAsAnArchiveResource) {
   EXPECT_TRUE(source.name.ends_with(".tar.gz"));
 }
 
-TEST(HdfsStagedEntriesTest, AStagedFileUsedByTheJobAndARoleIsSelectedForUploadOnce) {
+TEST(HdfsStagedEntriesTest, AStagedFileIsSelectedForUploadOnceIfBothTheJobAndARoleUseIt) {
   StagedFiles files;
   files.job = {{.name = "data", .path = "/staged/aa"}, {.path = "/staged/bb-tree"}};
   files.roles["worker"] = {{.name = "again", .path = "/staged/aa"}, {.name = "own", .path = "/staged/cc"}};
@@ -294,7 +294,7 @@ TEST_F(HdfsSourcesTest, AnHdfsFolderIsExpandedToTheFilesDirectlyInIt) {
                                             {"c", "/lib/c", 0, modified_, false}}));
 }
 
-TEST_F(HdfsSourcesTest, AnHdfsFolderIsRejectedIfRenamedPackedEmptyOrOver1000Files) {
+TEST_F(HdfsSourcesTest, AnHdfsFolderIsRejectedIfItIsRenamedPackedEmptyOrHasOver1000Files) {
   const std::string folder = "the path is a folder in HDFS, whose files a task finds under their own names; expected ";
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
@@ -331,14 +331,14 @@ TEST_F(HdfsSourcesTest, ReadingFromHdfsReturnsTheBytesOfAFileAndRejectsAFolder) 
     EXPECT_EQ(ReadFromHdfs(cluster_, source).error().message, why) << source;
 }
 
-TEST_F(HdfsSourcesTest, AMissingHdfsFileOrAFileOfAnotherClusterIsRejected) {
+TEST_F(HdfsSourcesTest, AMissingHdfsFileAndAFileOfAnotherHdfsClusterAreRejected) {
   EXPECT_EQ(Refused({"hdfs:///data/none", "none", false}), "no such file or folder in hdfs://NN:9000");
   EXPECT_EQ(Refused({"hdfs://other:9000/data/x.txt", "x.txt", false}),
             "the cluster's HDFS is hdfs://NN:9000; another HDFS is not supported yet");
   Refused({"hdfs://nn/data/x.txt", "x.txt", false});
 }
 
-TEST_F(HdfsSourcesTest, AnUnreadableFileIsRefusedWithHadoopsMessage) {
+TEST_F(HdfsSourcesTest, AnUnreadableHdfsFileIsRejectedWithHadoopsMessage) {
   for (const FileSpec& file :
        {FileSpec{"hdfs:///data/secret", "secret", false}, FileSpec{"hdfs:///half", "half", false}})
     EXPECT_THAT(Refused(file, ErrorCode::kNotPermitted), HasSubstr("Permission denied: user=eve, access=READ"));

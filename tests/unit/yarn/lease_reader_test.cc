@@ -63,13 +63,13 @@ TEST_F(LeaseReaderTest, TheLeaseIsReadByOneHttpRequest) {
   EXPECT_THAT(second_.server().requests(), SizeIs(0));
 }
 
-TEST_F(LeaseReaderTest, EveryReadGetsTheNewestRecord) {
+TEST_F(LeaseReaderTest, EveryReadReturnsTheNewestLease) {
   EXPECT_EQ(Read(), LeaseOf(2));
   Write(first_, ToJson(LeaseOf(3)));
   EXPECT_EQ(Read(), LeaseOf(3));
 }
 
-TEST_F(LeaseReaderTest, AReadIsIgnoredWhileAnotherReadIsUnderWay) {
+TEST_F(LeaseReaderTest, ASecondReadOfTheLeaseIsIgnoredWhileTheFirstReadIsUnderWay) {
   int answers = 0;
   reader_.Read([&](const auto&) { ++answers; });
   reader_.Read([](const auto&) { FAIL(); });
@@ -77,7 +77,7 @@ TEST_F(LeaseReaderTest, AReadIsIgnoredWhileAnotherReadIsUnderWay) {
   EXPECT_THAT(first_.server().requests(), SizeIs(1));
 }
 
-TEST_F(LeaseReaderTest, TheReaderCanBeDestroyedInItsOwnCallback) {
+TEST_F(LeaseReaderTest, TheLeaseReaderCanBeDestroyedInItsOwnCallback) {
   auto reader = std::make_unique<LeaseReader>(loop_, LeasePlace{{{kLoopback, first_.server().port()}}, kFolder, "eve"},
                                               LeaseOf(1), Duration(20'000));
   for (int reads = 0; reads < 2; ++reads) {
@@ -92,7 +92,7 @@ TEST_F(LeaseReaderTest, TheReaderCanBeDestroyedInItsOwnCallback) {
 
 // ---- NameNodes that do not answer
 
-TEST_F(LeaseReaderTest, AStandbyNameNodeIsPassedOver) {
+TEST_F(LeaseReaderTest, TheLeaseIsReadFromTheSecondNameNodeIfTheFirstIsOnStandby) {
   first_.answers_all = FakeNameNode::Refused(403, "StandbyException", "READ is not supported in state standby");
   Write(second_, ToJson(LeaseOf(3)));
   EXPECT_EQ(Read(), LeaseOf(3));
@@ -100,13 +100,13 @@ TEST_F(LeaseReaderTest, AStandbyNameNodeIsPassedOver) {
   EXPECT_THAT(first_.server().requests(), SizeIs(1)) << "the next read asks the NameNode that answered";
 }
 
-TEST_F(LeaseReaderTest, ANameNodeThatClosesTheConnectionIsPassedOver) {
+TEST_F(LeaseReaderTest, TheLeaseIsReadFromTheSecondNameNodeIfTheFirstClosesTheConnection) {
   first_.does_not_do = "GETXATTRS";
   Write(second_, ToJson(LeaseOf(3)));
   EXPECT_EQ(Read(), LeaseOf(3));
 }
 
-TEST_F(LeaseReaderTest, ReadingTheLeaseFailsAsUnavailableIfNoNameNodeAnswers) {
+TEST_F(LeaseReaderTest, ReadingTheLeaseReturnsUnavailableIfNoNameNodeAnswers) {
   first_.does_not_do = second_.does_not_do = "GETXATTRS";
   ExpectError(Ask(), ErrorCode::kUnavailable, "~closed the connection");
   EXPECT_THAT(first_.server().requests(), SizeIs(1));
@@ -117,7 +117,7 @@ TEST_F(LeaseReaderTest, ReadingTheLeaseFailsAsUnavailableIfNoNameNodeAnswers) {
 
 // ---- answers without a record
 
-TEST_F(LeaseReaderTest, AMissingRecordInAFolderThatExistsIsNotAnError) {
+TEST_F(LeaseReaderTest, AMissingLeaseInAnExistingJobFolderIsNotAnError) {
   Remove(first_);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(Read(), std::nullopt);
   EXPECT_THAT(first_.server().requests(), SizeIs(4)) << "a read is one request";
@@ -132,14 +132,14 @@ TEST_F(LeaseReaderTest, AMissingJobFolderIsReportedAsRemovedAtTheSecondRead) {
   ExpectError(Ask(), ErrorCode::kNotFound, StrCat(kFolder, ": the job's folder was removed"));
 }
 
-TEST_F(LeaseReaderTest, ARecordThatIsNotInAnAttributeIsUnreadable) {
+TEST_F(LeaseReaderTest, ALeaseThatIsNotInAnExtendedAttributeIsUnreadable) {
   Write(second_, ToJson(LeaseOf(2)));
   first_.xattrs.clear();
   second_.xattrs.clear();
   ExpectError(Ask(), ErrorCode::kUnavailable, "~the record is not in an attribute");
 }
 
-TEST_F(LeaseReaderTest, A404FromAServerThatIsNotWebHdfsIsNotReportedAsARemovedFolder) {
+TEST_F(LeaseReaderTest, A404FromAServerThatIsNotWebHdfsIsNotReportedAsARemovedJobFolder) {
   first_.answers_all = second_.answers_all = Answered(404, "<html>not here</html>");
   for (int i = 0; i < 3; ++i) ExpectError(Ask(), ErrorCode::kUnavailable, "~HTTP status 404");
 }

@@ -151,7 +151,7 @@ class YarnArbiterTest : public testing::Test {
   std::jthread server_;
 };
 
-TEST_F(YarnArbiterTest, AJobIsLostOnceTheResourceManagerReportsItsApplicationAsEnded) {
+TEST_F(YarnArbiterTest, AJobIsReportedLostOnceTheResourceManagerReportsItsApplicationEnded) {
   for (const auto state : {wire::NEW, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING}) {
     RmSays(state);
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
@@ -184,14 +184,14 @@ TEST_F(YarnArbiterTest, AJobBetweenTwoMasterAttemptsContinuesAndOldMastersLoseLe
   EXPECT_EQ(Killed(), "");
 }
 
-TEST_F(YarnArbiterTest, AJobWhoseMasterNeverRegisteredIsKilledBetweenAttempts) {
+TEST_F(YarnArbiterTest, AJobWhoseMasterNeverRegisteredCanBeKilledBetweenMasterAttempts) {
   RmSays(wire::ACCEPTED);
   RmStartsAttempt(2);
   EXPECT_TRUE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "enough"}));
   EXPECT_EQ(Killed(), "enough");
 }
 
-TEST_F(YarnArbiterTest, AJobIsKilledInYarnWithoutItsRecordsAndThenFinalizedAsKilled) {
+TEST_F(YarnArbiterTest, AJobCanBeKilledInYarnWithoutItsRecordsAndIsThenFinalizedAsKilled) {
   RmSays(wire::RUNNING);
   EXPECT_TRUE(*arbiter_.EndInScheduler(kRuledJob, "nobody answers"));
   EXPECT_EQ(Killed(), "nobody answers");
@@ -221,7 +221,7 @@ TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnRecordedIsWrittenToTheJobStatus) {
   EXPECT_EQ((*status)->verdict->message, "killed by its user");
 }
 
-TEST_F(YarnArbiterTest, AnApplicationUnknownToYarnIsLostOnlyIfItEverHadAMaster) {
+TEST_F(YarnArbiterTest, AJobUnknownToYarnIsReportedLostOnlyIfTheJobEverHadAMaster) {
   RmForgets();
   EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kNobody);
   EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
@@ -267,7 +267,7 @@ TEST_F(YarnArbiterTest, AJobFailsWithClassUserConfigIfAFileOfItsMasterIsMissing)
   EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
 }
 
-TEST_F(YarnArbiterTest, TheVerdictAfterAMasterDiedQuotesTheNodesErrorInOneLine) {
+TEST_F(YarnArbiterTest, TheVerdictAfterTheDeathOfAMasterQuotesTheNodesErrorInOneLine) {
   RmSays(wire::FAILED,
          "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
          "exitCode: 126\nFailing this attempt.Diagnostics: [2026-11-21 07:44:31.200]Exception from "
@@ -333,7 +333,7 @@ class SettledTest : public YarnArbiterTest {
   const JobRecords job_{kRuledJob, records_.place(), std::make_shared<LocalRecordStore>(records_.place()), journal_};
 };
 
-TEST_F(SettledTest, AFinalizedJobTakesNoFurtherDecisions) {
+TEST_F(SettledTest, NoDecisionIsAddedToTheJournalOfAFinalizedJob) {
   ASSERT_TRUE(Decided(1, {JobAccepted()}));
   RmSays(wire::RUNNING);
   ASSERT_TRUE(arbiter_.Settle(job_).ok());
@@ -376,7 +376,7 @@ TEST_F(SettledTest, AJobIsFinalizedWithADamagedJournalButNotWhileHdfsIsUnavailab
 }
 
 // The ResourceManager restarts and forgets the application before the second client finalizes the job.
-TEST_F(SettledTest, ALaterClientFinalizesTheJobWithTheSameStatus) {
+TEST_F(SettledTest, ASecondClientFinalizesTheJobWithTheSameStatusAsTheFirstClient) {
   RuledOnce();
   RmSays(wire::FAILED, "AM Container exited with exitCode: 137");
   const JobStatus first = Settled();
@@ -412,7 +412,7 @@ TEST(YarnVerdictTest, AMasterThatStartedTooLateIsReportedAsATimeout) {
             "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
 }
 
-TEST_F(YarnArbiterTest, AWaitingJobIsKilledInYarnUnlessTheKillNamesAnotherOwnerAWatcherOrADelay) {
+TEST_F(YarnArbiterTest, AKillOfAWaitingJobIsSentToYarnUnlessTheKillHasAWatcherADelayOrAnotherOwner) {
   RmSays(wire::ACCEPTED);
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "watched", .if_watcher = {"w"}}));
@@ -426,7 +426,7 @@ TEST_F(YarnArbiterTest, AWaitingJobIsKilledInYarnUnlessTheKillNamesAnotherOwnerA
   EXPECT_EQ(Killed(), "plain");
 }
 
-TEST_F(YarnArbiterTest, AJobUnknownToYarnIsKilledByAnUnmanagedSubmissionInItsPlace) {
+TEST_F(YarnArbiterTest, AnUnmanagedApplicationIsSubmittedAndKilledInPlaceOfAJobUnknownToYarn) {
   RmForgets();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(Submitted());
@@ -490,7 +490,7 @@ std::string Why(const std::string& diagnostics, ApplicationState state = Applica
   return AmWaitReason({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
 }
 
-TEST(MasterWaitTest, AnExceededLimitForApplicationMastersIsReportedWithItsAmounts) {
+TEST(MasterWaitTest, AnExceededResourceLimitForApplicationMastersIsReportedWithItsAmounts) {
   const std::string details =
       "Details : AM Partition = <DEFAULT_PARTITION>; AM Resource Request = <memory:8192, vCores:32, yarn.io/gpu: 0>; "
       "Queue Resource Limit for AM = <memory:26240, vCores:103, yarn.io/gpu: 6>; User AM Resource Limit of the queue = "
@@ -516,7 +516,7 @@ TEST(MasterWaitTest, AFullQueueIsReportedWithItsUsedPercentageAndLimit) {
             "its limit is 100.0 %");
 }
 
-TEST(MasterWaitTest, AQueueWithRoomIsNotCalledFull) {
+TEST(MasterWaitTest, AQueueBelowItsLimitIsNotReportedAsFull) {
   const std::string text =
       "[x] Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = "
       "<DEFAULT_PARTITION> ; Partition Resource = <memory:32768, vCores:128> ; Queue's Absolute capacity = 50.0 % ; "
@@ -566,7 +566,7 @@ TEST(MasterWaitTest, ARunningOrEndedJobHasNoPendingReason) {
     EXPECT_EQ(Why("AM container is launched", state), "");
 }
 
-TEST(QueuedJobsTest, RunningJobsComeFirstAndWaitingOnesInQueueOrder) {
+TEST(QueuedJobsTest, RunningJobsAreListedFirstAndWaitingJobsFollowInQueueOrder) {
   const auto report = [](int number, ApplicationState state, int priority, int64_t started) {
     ApplicationReport report{.id = {1, number}, .state = state, .user = "eve", .queue = "ml"};
     report.priority = priority;

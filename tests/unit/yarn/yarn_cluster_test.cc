@@ -102,7 +102,7 @@ TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
             "supported yet");
 }
 
-TEST(YarnClusterTest, TheClusterTextThatAClientWritesIsReadBackByTheMaster) {
+TEST(YarnClusterTest, TheClusterDescriptionWrittenByAClientIsReadBackByTheMaster) {
   const auto cluster = Must(ClusterWith({}));
   const std::string text = ToText(cluster);
   const auto read = Must(YarnClusterFromText(text));
@@ -127,7 +127,7 @@ TEST(YarnClusterTest, TheJobPageUrlUsesTheWebProxyAndDefaultsToTheResourceManage
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "nonsense:x"}}), "") << "no job needs it";
 }
 
-TEST(YarnClusterTest, TheClusterTextOfAReleaseWithoutJobPagesIsRead) {
+TEST(YarnClusterTest, AClusterDescriptionOfAReleaseWithoutJobPagesIsRead) {
   const auto read = Must(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve"));
   EXPECT_EQ(PageOf(read, {"application_1_2"}), "");
 }
@@ -203,7 +203,7 @@ TEST_F(YarnConfiguredTest, AMissingOrMalformedSiteFileIsNamedByKeyAndPath) {
   EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR is not set: expected"));
 }
 
-TEST_F(YarnConfiguredTest, AJobIsFoundInTheClusterRecordedForItInTonyHome) {
+TEST_F(YarnConfiguredTest, TheClusterRecordedForAJobInTonyHomeOverridesHadoopConfDir) {
   Note(kNoted, "noted", std::chrono::seconds(0));
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3") << "whatever the variable says";
   EXPECT_EQ(Of(kAnotherJob), "conf:8032 conf:9000");
@@ -214,7 +214,7 @@ TEST_F(YarnConfiguredTest, AJobIsFoundInTheClusterRecordedForItInTonyHome) {
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
 }
 
-TEST_F(YarnConfiguredTest, WithoutHadoopConfDirAnUnrecordedJobIsSearchedInARecordedCluster) {
+TEST_F(YarnConfiguredTest, AnUnrecordedJobIsSearchedInARecordedClusterIfHadoopConfDirIsNotSet) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
   EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
@@ -223,7 +223,7 @@ TEST_F(YarnConfiguredTest, WithoutHadoopConfDirAnUnrecordedJobIsSearchedInARecor
   EXPECT_EQ(Of(kAnotherJob), Of(JobId()));
 }
 
-TEST_F(YarnConfiguredTest, WithoutHadoopConfDirTheMostRecentlyRecordedClusterIsTheDefault) {
+TEST_F(YarnConfiguredTest, TheMostRecentlyRecordedClusterIsTheDefaultIfHadoopConfDirIsNotSet) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured({}).ok());
   Note(kNoted, "older", std::chrono::seconds(60));
@@ -333,7 +333,7 @@ TEST(LaunchTextTest, AnEnvironmentValueReachesTheContainerUnchanged) {
   EXPECT_EQ(OutputOf(script), expected);
 }
 
-TEST(LaunchTextTest, AnArgumentReachesTheProgramAsItIs) {
+TEST(LaunchTextTest, AnArgumentReachesTheProgramUnchanged) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::string command = "exec printf '%s\\\\0'", expected;
     for (const std::string& text : NastyTexts(seed, 100)) {

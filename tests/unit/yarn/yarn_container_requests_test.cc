@@ -170,7 +170,7 @@ const TestRow kAsks[] = {
     {"WantedContainersAreRequestedOnce",
      {{"workers 2 | want worker:1 | waiting | has-news | exchange | sent", "2 wait | news | 1/1 *=2"},
       {"size 0 | has-news | exchange | sent", "256 MB, 1 cores | no news | nothing"}}},
-    {"RequestRowsForEachHostAndItsRackHaveTheWholeCount",
+    {"EachHostAndItsRackAreRequestedWithTheFullContainerCount",
      {{"nodes n1:8192 n2:8192:8192 | workers 3 | exchange | sent", "1/1 /rack=3, 1/1 n1=3, 1/1 n2=3, 1/1 *=3"}}},
     {"EachRoleHasItsOwnPriorityAndEachSizeItsOwnRequestId",
      {{"want worker:0 | want ps:0 512MB | want worker:1 512MB | want worker:2 512MB gpu | exchange | sent | label 3",
@@ -185,7 +185,7 @@ const TestRow kAsks[] = {
       {"want worker:1 spread | exchange | sent", "1/1 /rack=1, 1/1 n2=1, 1/1 *=1"},
       {"exchange -2 | nodes n1:8192 n2:4096 | exchange | sent",  // container 2 has ended
        "1/1 /rack=1, 1/1 n1=1, 1/1 n2=0, 1/1 *=1"}}},
-    {"SpreadTasksMayGoAnywhereIfNoHostIsKnown",
+    {"SpreadTasksAreRequestedOnAnyHostIfNoHostIsKnown",
      {{"want worker:0 spread | exchange | sent | relaxed", "1/1 *=1 | 1 relaxed"}}},
     {"AvoidedHostsAreSentAgainUntilTheResourceManagerAnswers",
      {{"nodes n1:8192 n2:8192 | workers 1 | exchange | avoid n1 | next | avoided | sent",
@@ -198,17 +198,17 @@ const TestRow kAsks[] = {
       {"want gpu:0 0MB 1gpus | exchange | sent | label 0 | label 4",
        "1/1 /rack=1, 1/1 gpu=1, 1/1 plain=1, 1/1 *=1, 2/2 /rack=1, 2/2 labelled=1, 2/2 *=1, 3/3 /rack=1, 3/3 gpu=1, "
        "3/3 *=1 | label  | label "}}},
-    {"GrantsNeedNoRequestUpdateBecauseTheResourceManagerSubtractsThem",
+    {"NoRequestUpdateIsSentForGrantsBecauseTheResourceManagerSubtractsGrants",
      {{"nodes n1:8192 | workers 3 | exchange | exchange +2 +3 | exchange | sent",
        "gave worker:0 in 2, worker:1 in 3 | nothing"}}},
-    {"RequestRowsAreSetToZeroOnceAllContainersAreGranted",
+    {"RequestedCountsAreSetToZeroOnceAllContainersAreGranted",
      {{"nodes n1:8192 n2:8192 | workers 1 | exchange | exchange +2 | exchange | sent | exchange | sent",
        "gave worker:0 in 2 | 1/1 /rack=0, 1/1 n1=0, 1/1 n2=0, 1/1 *=0 | nothing"}}},
-    {"RequestRowsMoveToHostsThatHaveRoomNow",
+    {"ContainerRequestsMoveFromAMissingHostToAHostWithFreeMemory",
      {{"nodes n1:8192 | workers 1 | exchange | nodes n2:8192 | exchange | sent | nodes n2:8192:256 | has-news",
        "1/1 /rack=1, 1/1 n1=0, 1/1 n2=1, 1/1 *=1 | no news"}}},
     // The grant answers an older row, whose count the newest row has overwritten.
-    {"AGrantForAnOverwrittenRequestRowCorrectsTheRequestedCount",
+    {"AGrantForAnOutdatedRequestCorrectsTheRequestedContainerCount",
      {{"workers 3 | exchange +2 | exchange | sent", "gave worker:0 in 2 | 1/1 *=2"}}},
     {"SurplusContainersAreReleasedAndTooSmallContainersAreReplaced",
      {{"workers 1 | exchange | exchange +2/1/128 +3/99 | exchange | released | sent", "gave nothing | 2, 3 | 1/1 *=1"},
@@ -227,10 +227,10 @@ const TestRow kAsks[] = {
     {"AReleaseOfAnUnknownContainerIsDroppedAfterTenAnsweredExchanges",
      {{"release 7 | unheard 20 | exchanges 9 | forgotten | exchange | forgotten | exchange | released",
        "0 forgotten | 1 forgotten | nothing"}}},
-    {"ARequestIsSentAgainUntilANewAnswerConfirmsThatItWasRead",
+    {"ARequestIsSentAgainUntilANewAnswerOfTheResourceManagerArrives",
      {{"workers 2 | next | unanswered | next | sent | answered-as-before | next | sent | answered | next | sent",
        "1/1 *=2 | 1/1 *=2 | nothing"}}},
-    {"AllRequestRowsAndReleasesAreSentAgainToARestartedResourceManager",
+    {"AllRequestsAndReleasesAreSentAgainToARestartedResourceManager",
      {{"nodes n1:8192 | workers 2 | release 7 | exchange | begins-anew | exchange | sent | released | has-news",
        "1/1 /rack=2, 1/1 n1=2, 1/1 *=2 | 7 | no news"},
       // The release is repeated.
@@ -244,7 +244,7 @@ const TestRow kAsks[] = {
 };
 TABLE_TEST(YarnAsksTest, kAsks, ScriptIn<AsksWorld>());
 
-TEST(YarnManyHostsTest, Among1000HostsOnlyThe200WithFreeMemoryAreRequested) {
+TEST(YarnManyHostsTest, ContainersAreRequestedOnlyOnThe200Of1000HostsWithFreeMemory) {
   std::vector<hadoop::NodeReport> nodes;
   for (int i = 0; i < 1000; ++i) nodes.push_back(NodeOf(StrCat("n", i), 8192, i % 5 == 0 ? 0 : 8192));
   YarnRequests asks;
@@ -394,7 +394,7 @@ class Schedule {
   std::set<hadoop::ContainerId> seen_, to_release_;
 };
 
-TEST(YarnAsksSeedsTest, EachWantedAttemptFinallyHasOneContainerAndNoSurplusContainerIsHeld) {
+TEST(YarnAsksSeedsTest, EachRequestedAttemptFinallyHasOneContainerAndNoSurplusContainerIsHeld) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Schedule(seed).Run();
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;

@@ -23,7 +23,7 @@ ContainerExited Exited(int exit_status, bool stopped = false, const std::string&
   return ExitedOf({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics}, stopped);
 }
 
-TEST(YarnEndsTest, APositiveExitCodeIsThatOfTheProcess) {
+TEST(YarnEndsTest, YarnExitCodes0And3AreReportedAsExitCodesOfTheProcess) {
   const auto exited = Exited(3, false, "Exception from container-launch.\n[x] a stack trace");
   EXPECT_EQ(exited.container.value, "container_1700000000000_0001_01_000002");
   EXPECT_EQ(exited.status, (ExitStatus{ExitStatus::Kind::kExited, 3}));
@@ -80,7 +80,7 @@ TEST(YarnEndsTest, ALongErrorIsCutAndNamesTheCommandThatShowsTheFullText) {
   EXPECT_LT(Exited(-104, false, std::string(5000, 'x')).error.size(), 450u);
 }
 
-TEST(YarnEndsTest, TheEndOfAContainerOnALostNodeIsUncertainUnlessItWasStopped) {
+TEST(YarnEndsTest, TheEndOfAContainerOnALostNodeIsUncertainUnlessTheContainerWasStopped) {
   EXPECT_FALSE(Exited(-100).certain);
   EXPECT_TRUE(Exited(-100, /*stopped=*/true).certain) << "it was released";
   EXPECT_TRUE(Exited(-101).certain);
@@ -95,7 +95,7 @@ TEST(YarnEndsTest, TheExitStatusDecidesWhetherAContainerFailureIsBlamedOnItsNode
   EXPECT_FALSE(is_of_node(-1000, "File does not exist: hdfs://nn/data"));
 }
 
-TEST(YarnEndsTest, AFileThatNoNodeCanFetchIsNamedWithClassUserConfigOrAuth) {
+TEST(YarnEndsTest, AFileThatTheNodeCannotFetchFailsTheContainerWithClassUserConfigOrAuth) {
   const struct {
     const char* said;
     OutcomeClass cls;
@@ -192,7 +192,7 @@ TEST(YarnEndsTest, AStoppedContainerEndsAsKilledUnlessItRanOutOfMemory) {
   EXPECT_EQ(Exited(-104, true).cls, OutcomeClass::kOom);
 }
 
-TEST(YarnEndsTest, TheVerdictBecomesTheApplicationsFinalStatus) {
+TEST(YarnEndsTest, TheVerdictOfAJobIsMappedToTheFinalStatusOfTheYarnApplication) {
   Verdict verdict{.state = FinalState::kFailed, .message = "worker:1 failed"};
   EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kFailed);
   EXPECT_EQ(DiagnosticsOf(verdict), "worker:1 failed");
@@ -394,7 +394,7 @@ TEST_F(YarnGarbageTest, UnfinishedUploadsAreRemovedAfterTwoDays) {
     EXPECT_THAT(NamesIn(folder), ElementsAre(".put-young"));
 }
 
-TEST_F(YarnGarbageTest, AnUnfinishedJobThatIsAbandonedCannotBeSubmittedAnyMore) {
+TEST_F(YarnGarbageTest, AnAbandonedUnfinishedJobCannotBeSubmittedAnyMore) {
   AddJob(kOne, {}, Duration(0), /*is_whole=*/false);
   EXPECT_TRUE(*Collector().GiveUp({kOne}));
   EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
@@ -417,7 +417,7 @@ TEST_F(YarnGarbageTest, AbandoningAJobFailsIfAnotherCollectorMovesItsFolderBack)
   EXPECT_FALSE(*Collector().GiveUp({kOne}));
 }
 
-TEST_F(YarnGarbageTest, ASubmitCannotHoldStagedFilesThatWereRemovedOrReplaced) {
+TEST_F(YarnGarbageTest, ASubmitCannotReserveStagedFilesThatWereRemovedOrReplaced) {
   Stage("aa", kLongAgo);
   const HdfsFiles files = FilesNamed({"aa"});
   EXPECT_TRUE(*Collector().Hold(files));
@@ -504,7 +504,7 @@ class SubmitRace {
   HdfsFiles held_;
 };
 
-TEST_F(YarnGarbageTest, HoldingStagedFilesIgnoresRemoteFilesThatTheJobOnlyReferences) {
+TEST_F(YarnGarbageTest, ReservingStagedFilesIgnoresRemoteFilesThatTheJobOnlyReferences) {
   Stage("aa", kLongAgo);
   HdfsFiles files = FilesNamed({"aa"});
   // The remote file does not exist; its node will report that.
@@ -512,7 +512,7 @@ TEST_F(YarnGarbageTest, HoldingStagedFilesIgnoresRemoteFilesThatTheJobOnlyRefere
   EXPECT_TRUE(*Collector().Hold(files));
 }
 
-TEST(YarnGarbageSeeds, AFileThatASubmitHoldsIsNeverRemoved) {
+TEST(YarnGarbageSeeds, AStagedFileReservedByASubmitIsNeverRemoved) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     SubmitRace(seed).Run();
@@ -580,10 +580,10 @@ const TestRow kReasons[] = {
       {"asks 9000/1 | node n1 8192/8 0/0 | why", "no node has 9000 MB of memory: the most on one node is 8192"},
       {"asks 256/9 | node n1 8192/8 0/0 | why", "no node has 9 vcores: the most on one node is 8"},
       {"asks 256/1/my-type=1 | node n1 8192/8 0/0 | why", "no node has 1 of my-type: the most on one node is 0"}}},
-    {"ARequestWhoseResourcesNoSingleNodeCombinesIsReported",
+    {"ARequestThatNoSingleNodeCanHoldIsReportedWithAllItsResources",
      {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 2048/8/gpu=2 0/0 | why",
        "no node has 4096 MB of memory, 1 GPU and 1 vcore at the same time"}}},
-    {"TheResourceThatBusyNodesLackIsReported",
+    {"TheResourceThatNoNodeHasFreeIsReported",
      {{"asks 256/1/gpu=2 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 100/1/gpu=3 | left 8192/8/gpu=1 | why",
        "no node has 2 GPUs free: the most on one node is 1"},
       {"asks 256/1 | node n1 8192/8 8000/1 | why", "no node has 256 MB of memory free: the most on one node is 192"}}},

@@ -245,7 +245,7 @@ class YarnLogsTest : public testing::Test {
   std::optional<LogFollower> follower_;
 };
 
-TEST_F(YarnLogsTest, LogLineTimesAreReadFromTheExecutorAndUnknownForSavedLogs) {
+TEST_F(YarnLogsTest, TimesOfLogLinesAreReadFromTheExecutorAndAreUnknownForSavedLogs) {
   master_->Write(kFirst, "one\ntwo\n");
   master_->Note(kFirst, "1000 4\n");
   LogClock clock(*logs_);
@@ -260,7 +260,7 @@ TEST_F(YarnLogsTest, LogLineTimesAreReadFromTheExecutorAndUnknownForSavedLogs) {
   EXPECT_EQ(later.TimesTo(kFirst, {"stdout"}, 5, FromMillis(9000)).At(5), std::nullopt);
 }
 
-TEST_F(YarnLogsTest, WhileTheJobRunsLogsAreReadFromTheirExecutors) {
+TEST_F(YarnLogsTest, LogsOfARunningJobAreReadFromItsExecutors) {
   master_->Write(kFirst, "one\ntwo\n");
   master_->Write({kFirst.task, 2}, "of the next attempt\n");
   EXPECT_THAT(logs_->Attempts(kFirst.task), ElementsAre(kFirst, AttemptId{kFirst.task, 2}));
@@ -278,7 +278,7 @@ TEST_F(YarnLogsTest, WhileTheJobRunsLogsAreReadFromTheirExecutors) {
   EXPECT_EQ(text, "two\n");
 }
 
-TEST_F(YarnLogsTest, AFollowerReadsNewTextAndEndsWithTheJob) {
+TEST_F(YarnLogsTest, ALogFollowerReadsNewTextUntilTheJobEnds) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "");
   Follow();
@@ -296,7 +296,7 @@ TEST_F(YarnLogsTest, AFollowerReadsNewTextAndEndsWithTheJob) {
 }
 
 // The first master stays connected, as on a node that the network has lost.
-TEST_F(YarnLogsTest, AFollowerSwitchesToTheMasterThatReplacedTheOldMaster) {
+TEST_F(YarnLogsTest, ALogFollowerSwitchesToTheMasterThatTookOver) {
   master_->Write(kFirst, "one\n");
   Follow();
   ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\n"; }));
@@ -307,7 +307,7 @@ TEST_F(YarnLogsTest, AFollowerSwitchesToTheMasterThatReplacedTheOldMaster) {
   ASSERT_TRUE(Until([&] { return followed_[kFirst] == "one\ntwo\n"; }));
 }
 
-TEST_F(YarnLogsTest, AFollowerSendsNoQueriesWhileNoLogTextIsWritten) {
+TEST_F(YarnLogsTest, ALogFollowerSendsNoQueriesWhileNoLogTextIsWritten) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "one\n");
   Follow();
@@ -322,7 +322,7 @@ TEST_F(YarnLogsTest, AFollowerSendsNoQueriesWhileNoLogTextIsWritten) {
   EXPECT_EQ(master_->queries(), queries);
 }
 
-TEST_F(YarnLogsTest, AFollowerReadsTheLogOfALaterAttempt) {
+TEST_F(YarnLogsTest, ALogFollowerReadsTheLogOfTheNextAttempt) {
   master_->Write(kFirst, "one\n");
   Follow();
   ASSERT_TRUE(Until([&] { return !followed_[kFirst].empty(); }));
@@ -332,19 +332,19 @@ TEST_F(YarnLogsTest, AFollowerReadsTheLogOfALaterAttempt) {
   EXPECT_TRUE(Until([&] { return followed_[next] == "two\n"; }));
 }
 
-TEST_F(YarnLogsTest, TheKeptLogIsReadOnceTheExecutorHasLeft) {
+TEST_F(YarnLogsTest, TheSavedLogIsReadAfterTheExecutorHasLeft) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 5, {{0, "kept\n"}}}}).ok());
   master_->Leave(kFirst);
   EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "kept\n");
 }
 
-TEST_F(YarnLogsTest, AnUnresponsiveExecutorDoesNotBlockOtherLogs) {
+TEST_F(YarnLogsTest, AnUnresponsiveExecutorDoesNotBlockLogsOfOtherExecutors) {
   master_->Write(kOther, "other\n");
   master_->Leave(kFirst);
   EXPECT_EQ(Text({}), "other\n");
 }
 
-TEST_F(YarnLogsTest, ReadingContinuesWhenAnExecutorAnswersAgain) {
+TEST_F(YarnLogsTest, ALogFollowerContinuesOnceAnUnresponsiveExecutorAnswersAgain) {
   master_->Write(kFirst, "one\n");
   master_->Write(kOther, "");
   Follow();
@@ -452,7 +452,7 @@ TEST_F(YarnLogsTest, SavedLogsOfOneProcessAreJoinedWithTheNodesLogsOfTheOtherPro
   EXPECT_THAT(Unread(), HasSubstr("the logs of worker:0#1 cannot be read: "));
 }
 
-TEST_F(YarnLogsTest, AJobWithoutAMasterHasNoLogsYet) {
+TEST_F(YarnLogsTest, NoLogsAreListedBeforeTheFirstMasterStarts) {
   master_ = nullptr;
   ASSERT_TRUE(records_.store().Remove("am.lease").ok());
   const auto fresh = MakeYarnLogs(records_, arbiter_, fetch_moved_);

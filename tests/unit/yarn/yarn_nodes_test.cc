@@ -46,7 +46,7 @@ class YarnNodesTest : public EventLoopTest {
        .not_stopped = [this](const auto& id) { told.push_back(StrCat("not stopped ", id.number)); }}};
 };
 
-TEST_F(YarnNodesTest, RequestsOfOneEventLoopTurnAreSentToTheNodeInOneCall) {
+TEST_F(YarnNodesTest, RequestsMadeInOneEventLoopIterationAreSentToTheNodeInOneCall) {
   for (int64_t number : {2, 3, 4}) Start(number);
   EXPECT_THAT(told, IsEmpty());
   Await(3);
@@ -59,7 +59,7 @@ TEST_F(YarnNodesTest, RequestsOfOneEventLoopTurnAreSentToTheNodeInOneCall) {
   EXPECT_THAT(node.running, ElementsAre(3));
 }
 
-TEST_F(YarnNodesTest, ARefusedStartIsReportedWithItsReason) {
+TEST_F(YarnNodesTest, ARefusedContainerStartIsReportedWithTheNodesReason) {
   node.refused = {3};
   Start(2);
   Start(3);
@@ -99,7 +99,7 @@ TEST_F(YarnNodesTest, AContainerStoppedBeforeItsStartCallIsNeverStarted) {
   EXPECT_THAT(node.calls, IsEmpty());
 }
 
-TEST_F(YarnNodesTest, AStopDuringAStartCallIsSentAfterTheStartIsAnswered) {
+TEST_F(YarnNodesTest, AContainerStopDuringAStartCallIsSentAfterTheAnswerToTheStart) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -111,7 +111,7 @@ TEST_F(YarnNodesTest, AStopDuringAStartCallIsSentAfterTheStartIsAnswered) {
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AStopDuringAStartCallWithALostAnswerIsSentAfterTheStatusQuery) {
+TEST_F(YarnNodesTest, AContainerStopIsSentAfterTheStatusQueryIfTheAnswerToTheStartIsLost) {
   node.is_slow = node.is_lost = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -121,7 +121,7 @@ TEST_F(YarnNodesTest, AStopDuringAStartCallWithALostAnswerIsSentAfterTheStatusQu
   EXPECT_THAT(node.calls, ElementsAre("start 2", "statuses 2", "stop 2"));
 }
 
-TEST_F(YarnNodesTest, AContainerStoppedDuringAStartCallThatTheNodeDidNotReadIsNotStarted) {
+TEST_F(YarnNodesTest, AContainerStoppedDuringItsStartCallIsNotStartedIfTheNodeDidNotReadTheCall) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -134,7 +134,7 @@ TEST_F(YarnNodesTest, AContainerStoppedDuringAStartCallThatTheNodeDidNotReadIsNo
   EXPECT_THAT(node.running, IsEmpty());
 }
 
-TEST_F(YarnNodesTest, AnUnknownContainerIsReportedAsNotStopped) {
+TEST_F(YarnNodesTest, AStopOfAnUnknownContainerIsReportedAsFailed) {
   EXPECT_TRUE(Stop(9));
   Await(1);
   EXPECT_THAT(told, ElementsAre("not stopped 9"));
@@ -148,7 +148,7 @@ TEST_F(YarnNodesTest, AContainerStartWithAWrongTokenIsReportedAsRejected) {
   EXPECT_TRUE(told[0].starts_with("refused 2: ")) << told[0];
 }
 
-TEST_F(YarnNodesTest, AForgottenContainerIsNotReported) {
+TEST_F(YarnNodesTest, AContainerForgottenBeforeItsStartCallIsNeitherStartedNorReported) {
   Start(2);
   Start(3);
   nodes.Forget(node.id(), YarnId(2));
@@ -180,7 +180,7 @@ TEST_F(YarnNodesTest, AtMost64ConnectionsToNodesAreOpenAtATime) {
 
 constexpr Instant kBegin{std::chrono::hours(1)};
 
-TEST(BadNodesTest, ANodeIsAvoidedWhileItHasTwoFailuresWithin10Minutes) {
+TEST(BadNodesTest, ANodeIsAvoidedWhileTwoOfItsFailuresAreYoungerThan10Minutes) {
   FailingNodes nodes;
   nodes.Failed("n1", kBegin);
   nodes.Failed("n2", kBegin);
@@ -214,7 +214,7 @@ TEST(NeverGrantedTest, ARequestAboveTheMaximumOfTheClusterIsRejectedWithBothAmou
             "5 vcores is above 4, the most that this cluster gives a container");
 }
 
-TEST(NeverGrantedTest, AGpuRequestIsRejectedWithoutAGpuResourceTypeOrAboveItsMaximum) {
+TEST(NeverGrantedTest, AGpuRequestIsRejectedAboveTheClusterMaximumOrWithoutAGpuResourceType) {
   EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits),
             "this cluster has no resource of the type yarn.io/gpu; it has memory-mb, vcores");
   ContainerLimits limits = kLimits;
@@ -307,7 +307,7 @@ class GangHoldTest : public testing::Test {
   const Instant begin = FromMillis(1'000'000);
 };
 
-TEST_F(GangHoldTest, AGangIsHandedOutWhenItIsComplete) {
+TEST_F(GangHoldTest, ContainersOfAGangAreHandedOutOnceTheGangIsComplete) {
   EXPECT_THAT(gangs.Granted({Grant(1, 2)}, begin).ready, IsEmpty());
   EXPECT_EQ(gangs.Kept(), 1);
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(0, 3)}, begin)), ElementsAre(0, 1));
@@ -315,12 +315,12 @@ TEST_F(GangHoldTest, AGangIsHandedOutWhenItIsComplete) {
   EXPECT_FALSE(gangs.NextLook());
 }
 
-TEST_F(GangHoldTest, EachRequestCallFormsItsOwnGang) {
+TEST_F(GangHoldTest, TheNewTasksOfEachRequestCallFormASeparateGang) {
   EXPECT_THAT(gangs.Want({AskFor(Attempt(1)), AskFor(Attempt(2))}).want, SizeIs(1));
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(2, 2), Grant(0, 3)}, begin)), ElementsAre(2));
 }
 
-TEST_F(GangHoldTest, WithAHoldTimeOfZeroEachContainerIsHandedOutAtOnce) {
+TEST_F(GangHoldTest, EachContainerIsHandedOutAtOnceIfTheHoldTimeIsZero) {
   GangHold each(Duration(0), 1);
   each.Want({AskFor(Attempt(0)), AskFor(Attempt(1))});
   EXPECT_THAT(ReadyIn(each.Granted({Grant(1, 2)}, begin)), ElementsAre(1));
@@ -328,7 +328,7 @@ TEST_F(GangHoldTest, WithAHoldTimeOfZeroEachContainerIsHandedOutAtOnce) {
   EXPECT_FALSE(each.NextLook());
 }
 
-TEST_F(GangHoldTest, ContainersOfAnIncompleteGangAreReleasedAfterTheHoldAndRequestedLater) {
+TEST_F(GangHoldTest, ContainersOfAnIncompleteGangAreReleasedAfterTheHoldTimeAndRequestedLater) {
   gangs.Granted({Grant(1, 2)}, begin);
   const Instant end = gangs.NextLook().value();
   EXPECT_GE(end, begin + kHold);
@@ -355,7 +355,7 @@ TEST_F(GangHoldTest, EachGrantedContainerRestartsTheHoldTimeOfItsGang) {
   EXPECT_GE(gangs.NextLook(), begin + 11 * kHold);
 }
 
-TEST_F(GangHoldTest, PausesBetweenHoldsGrowToAtMostEightTimesTheHoldTime) {
+TEST_F(GangHoldTest, PausesBetweenTriesToCompleteAGangGrowToAtMostEightTimesTheHoldTime) {
   Instant now = begin;
   Duration longest{0};
   for (int64_t i = 0; i < 20; ++i) {
@@ -371,7 +371,7 @@ TEST_F(GangHoldTest, PausesBetweenHoldsGrowToAtMostEightTimesTheHoldTime) {
   EXPECT_LE(longest, 8 * kHold);
 }
 
-TEST_F(GangHoldTest, AHeldContainerThatEndsIsRequestedAgain) {
+TEST_F(GangHoldTest, AContainerThatEndsBeforeItsGangIsCompleteIsRequestedAgain) {
   gangs.Granted({Grant(1, 2)}, begin);
   GangHold::News news;
   EXPECT_FALSE(gangs.Ended(YarnId(3), news));
@@ -381,7 +381,7 @@ TEST_F(GangHoldTest, AHeldContainerThatEndsIsRequestedAgain) {
   EXPECT_FALSE(gangs.NextLook()) << "nothing is kept";
 }
 
-TEST_F(GangHoldTest, AGangIsHandedOutWithoutAnAttemptThatWasWithdrawn) {
+TEST_F(GangHoldTest, AGangIsCompleteWithoutAWithdrawnAttempt) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.Withdraw({Attempt(0)});
   EXPECT_THAT(news.withdraw, ElementsAre(Attempt(0)));
@@ -469,7 +469,7 @@ class Cluster {
   int64_t last_ = 1;
 };
 
-TEST(GangHoldSeedsTest, GangsThatNeedMoreThanHalfOfAClusterAllRun) {
+TEST(GangHoldSeedsTest, GangsThatEachNeedMoreThanHalfOfAClusterAllRunEventually) {
   for (uint64_t seed = 1; seed <= (kSanitized ? 300 : 3000); ++seed)
     ASSERT_LT(Cluster(seed).Run(), 300 * kHold) << "seed " << seed;
 }

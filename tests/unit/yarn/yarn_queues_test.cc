@@ -162,7 +162,7 @@ const TestRow kChecks[] = {
      {{"refuses-later Application submitted by user eve to unknown queue: none | check none | received",
        "tony.yarn.queue: \"none\": Application submitted by user eve to unknown queue: none; use one of "
        "root.a.twin, root.b.twin, root.default | received: submit 7 to none without master"}}},
-    {"AnAmbiguousNameIsRefusedByTheResourceManager",
+    {"AnAmbiguousQueueNameIsRejectedByTheResourceManager",
      {{"refuses-later ambiguous queue: twin | check twin",
        "~\"twin\": ambiguous queue: twin; use one of root.a.twin"}}},
     {"AClosedQueueIsRefusedByTheResourceManager",
@@ -176,7 +176,7 @@ const TestRow kChecks[] = {
        "comes, asked | root.off, asked | received: submit 7 to none without master, kill, submit 7 to off without "
        "master, kill"}}},
     {"AnUnknownQueueOfAFairSchedulerIsAccepted", {{"fair | check none | received", "comes | received: "}}},
-    {"APlanReportsQueueProblemsWithoutATestSubmission",
+    {"AJobPlanReportsQueueProblemsWithoutATestSubmission",
      {{"plan none | plan off | plan ml | plan a | received",
        "~no such queue now, or several of this name; the ResourceManager decides at the submit; use one of | ~the "
        "queue is "

@@ -120,7 +120,7 @@ TEST_F(YarnRequestsTest, RequestIdsAndOwnerTokensMayContainAnyByteExceptNul) {
   EXPECT_EQ(here_.Read({std::string("a\0b", 3)}).error().code, ErrorCode::kUsage);
 }
 
-TEST_F(YarnRequestsTest, ARevocationAppliesOnlyToItsOwnerAndExpiresAfterTenMinutes) {
+TEST_F(YarnRequestsTest, OnlyTheNamedOwnerIsRevokedAndOnlyForTenMinutes) {
   EXPECT_FALSE(*there_.IsRevoked(kRequest, kOwner, kNow));
   ASSERT_TRUE(here_.Revoke(kRequest, kOwner, kNow).ok());
   EXPECT_TRUE(*there_.IsRevoked(kRequest, kOwner, kNow + kRevocationLasts - Duration(1)));
@@ -178,7 +178,7 @@ TEST_F(YarnRequestsTest, ARequestRecordIsNotReplacedIfItsJobWasCreatedMeanwhile)
 }
 
 // The job's folder has another name while a collector gives the job up.
-TEST_F(YarnRequestsTest, AJobWhoseFolderACollectorRenamedIsStillReportedAsBeingCreated) {
+TEST_F(YarnRequestsTest, AJobIsStillReportedAsBeingCreatedIfAGarbageCollectorRenamedItsFolder) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const std::string old = StrCat("/u/.tony/jobs/.old-", kFirstJob.value);
@@ -234,7 +234,7 @@ TEST_F(YarnRequestsTest, LocalRequestRecordsOfAnOlderReleaseAreReadAndCopiedToHd
   EXPECT_EQ(*older->Sweep(kFuture, kNow, false), 0) << "its job is there";
 }
 
-TEST_F(YarnRequestsTest, SweepRemovesOldRecordsWithoutAJob) {
+TEST_F(YarnRequestsTest, GarbageCollectionRemovesOldRequestRecordsWithoutAJob) {
   LayAndMake(kFirstJob);
   ASSERT_TRUE(*here_.Write({"with a job"}, {.job = kFirstJob}));
   ASSERT_TRUE(*here_.Write({"without"}, {.job = kOtherJob}));
@@ -247,7 +247,7 @@ TEST_F(YarnRequestsTest, SweepRemovesOldRecordsWithoutAJob) {
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
 }
 
-TEST_F(YarnRequestsTest, SweepRetainsRecordsOfPreviousJobsAndOfJobsBeingCreated) {
+TEST_F(YarnRequestsTest, GarbageCollectionKeepsRecordsOfPreviousJobsAndOfJobsBeingCreated) {
   LayAndMake(kFirstJob);
   RequestRecord record{.job = kOtherJob};
   record.before = {kFirstJob, 1, {}};
@@ -258,7 +258,7 @@ TEST_F(YarnRequestsTest, SweepRetainsRecordsOfPreviousJobsAndOfJobsBeingCreated)
   EXPECT_EQ(*there_.Sweep(kFuture, kNow, false), 0);
 }
 
-TEST_F(YarnRequestsTest, SweepRemovesOlderRevisionsOfARecordAndExpiredRevocations) {
+TEST_F(YarnRequestsTest, GarbageCollectionRemovesOlderRecordRevisionsAndExpiredRevocations) {
   LayAndMake(kFirstJob);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(*here_.Write(kRequest, After(*here_.Read(kRequest), kFirstJob)));
   ASSERT_TRUE(here_.Revoke(kRequest, kOwner, kNow).ok());
@@ -284,7 +284,7 @@ TEST_F(YarnRequestsTest, AnUpdateOfARemovedRequestRecordIsRejected) {
 }
 
 // A seed of the random test below found this case.
-TEST_F(YarnRequestsTest, AFirstRequestRecordIsRejectedIfALaterRevisionExists) {
+TEST_F(YarnRequestsTest, AWriteOfTheFirstRevisionOfARequestRecordFailsIfALaterRevisionExists) {
   LayAndMake(kFirstJob);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(*here_.Write(kRequest, After(*here_.Read(kRequest), kFirstJob)));
   ASSERT_EQ(*there_.Sweep(FromMillis(0), kNow, false), 0);
@@ -311,7 +311,7 @@ TEST_F(YarnRequestsTest, AWriteOfARequestRecordSucceedsEvenIfAnHdfsAnswerIsLost)
 }
 
 // The answer to the rename is lost, and the query that would find its result fails once.
-TEST(YarnRequestsOnce, AWriteOfARequestRecordSucceedsEvenIfItsAnswerAndTheFirstCheckAreLost) {
+TEST(YarnRequestsOnce, ARequestRecordWriteSucceedsEvenIfTheAnswersToTheWriteAndToItsFirstCheckAreLost) {
   const RequestBed bed(1);
   int lost = 0;
   bed.hdfs->fate = [&](std::string_view call) {
@@ -412,7 +412,7 @@ class RequestRace {
   std::vector<JobId> found_;
 };
 
-TEST(YarnRequestsSeeds, ConcurrentSubmitsOfARequestMakeOneJob) {
+TEST(YarnRequestsSeeds, ConcurrentSubmitsOfARequestCreateOneJob) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     RequestRace(seed).Run();

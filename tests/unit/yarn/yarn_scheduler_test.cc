@@ -289,17 +289,17 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
 }
 
 const TestRow kSchedules[] = {
-    {"TheResourceManagerIsReportedReachedBeforeTheFirstGrant",
+    {"TheResourceManagerIsReportedAsReachableBeforeTheFirstGrant",
      {{"begin | ask 0 | heard | hears granted worker:0#1 2 on 127.0.0.1 | heard | holds",
        "heard:  | heard: reached 0; granted worker:0#1 2 on 127.0.0.1 | holds"}}},
     {"AContainerIsStartedOnceAndItsEndIsReportedOnce",
      {{"run-one | commands | launch 2 0 | end 2 3 | hears exited 2: exit code 3 | end 2 3 | kill 2 | exchanges 3 | "
        "last | calls",
        "run 2 worker:0#1 on 127.0.0.1 | exited 2: exit code 3 | calls: start 2"}}},
-    {"AContainerComesWithALinkToItsLogs", {{"run-one | log-url", "http://n1:8042/node/containerlogs/CONTAINER/eve"}}},
+    {"AGrantedContainerHasALinkToItsLogs", {{"run-one | log-url", "http://n1:8042/node/containerlogs/CONTAINER/eve"}}},
     {"ContainersAreRequestedByHostAndRackIfHostsAreKnown",
      {{"nodes | begin | ask 0 1 | hears granted worker:1#1 3 on 127.0.0.1 | first-ask", "/rack=2 n1=2 *=2 "}}},
-    {"AStoppedContainerIsNotReportedAsEndedBeforeTheResourceManagerReportsIt",
+    {"AStoppedContainerIsReportedEndedOnlyAfterTheResourceManagerReportsTheEnd",
      {{"run-one | term 2 | node-calls 2 | calls | exchanges 2 | last", "calls: start 2; stop 2 | started 2"},
       {"end 2 -105 | hears exited 2: stopped, killed | released", "released"}}},
     {"AContainerStoppedBeforeItsLaunchIsReleased",
@@ -314,25 +314,25 @@ const TestRow kSchedules[] = {
     {"AContainerWhoseStartIsRefusedIsReleased",
      {{"refuses-start 2 | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | launch 2 0", ""},
       {"hears exited 2: This token is expired, infra | exchanges 3 | released", "released 2"}}},
-    {"AStopThatFailsOnTheNodeBecomesARelease",
+    {"AContainerIsReleasedIfTheStopCallFailsOnItsNode",
      {{"run-one | node-forgets | kill 2 | releases 2 | released | hears-begin exited 2: ", "released 2 | ~, killed"}}},
-    {"LostNodesAndPreemptionAreReported",
+    {"ThePreemptionOfAContainerAndTheLossOfItsNodeAreReported",
      {{"run-one | preempt 2 | hears preempting 2 | preempt 2 | exchanges 3 | times preempting 2", "1 times"},
       {"lose-node | end 2 -100 | hears maybe exited 2: the node was lost, node_lost", ""}}},
-    {"AContainerOnALostNodeIsReportedAsEndedForCertainAfterAKill",
+    {"TheEndOfAContainerOnALostNodeIsReportedAsCertainAfterAKill",
      {{"run-one | end 2 -100 | hears maybe exited 2: the node was lost, node_lost | exchanges 5 | last",
        "maybe exited 2: the node was lost, node_lost"},
       {"kill 2 | kill 2 | hears exited 2: the node was lost, node_lost | exchanges 5", ""},
       // The count includes the uncertain end.
       {"times exited 2: the node was lost, node_lost | calls", "2 times | calls: start 2"}}},
-    {"AStoppedContainerOnALostNodeIsUncertainUntilLostAfterIfTheNodeDidNotAnswerTheStop",
+    {"AStopUnansweredByALostNodeLeavesTheContainerUncertainUntilTheLostAfterTimeout",
      {{"run-one | node-is slow | kill 2 | exchanges 2 | end 2 -100", ""},
       {"hears-begin maybe exited 2 | hears exited 2: the node was lost, node_lost",
        "maybe exited 2: the node was lost, node_lost"}}},
-    {"AStoppedContainerOnALostNodeHasEndedIfTheNodeAnsweredTheStop",
+    {"AContainerOnALostNodeHasCertainlyEndedIfTheNodeHadAnsweredItsStop",
      {{"run-one | kill 2 | node-calls 2 | exchanges 2 | end 2 -100 | hears exited 2: the node was lost, killed", ""},
       {"times maybe exited", "0 times"}}},
-    {"ARequestAboveTheMaximumOfTheClusterEndsItsAttemptWithBothAmounts",
+    {"AContainerRequestAboveTheClusterMaximumEndsItsAttemptWithBothAmountsInTheError",
      {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
       {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
        "user_config",
@@ -348,7 +348,7 @@ const TestRow kSchedules[] = {
      {{"kept 7 | begin | hears reached 1 | term 7 | node-calls 1 | calls", "calls: stop 7"},
       {"end 7 -105 | hears exited 7: stopped, killed | forgets | registers 2 | settle | term 7 | settle | last | calls",
        "exited 7: stopped, killed | calls: stop 7"}}},  // the container was listed once more
-    {"AContainerOfAnEarlierMasterAttemptThatNoTaskOwnsIsReleased",
+    {"AnUnownedContainerOfAnEarlierMasterAttemptIsReleased",
      {{"kept 7 | unknown 7 | begin | hears reached 0 | releases 7 | settle | heard", "heard: reached 0"}}},
     {"AContainerThatEndedBetweenTwoMasterAttemptsIsReported",
      {{"end 7 3 | begin | hears exited 7: exit code 3 | end 7 3 | exchanges 3 | times exited", "1 times"},
@@ -361,7 +361,7 @@ const TestRow kSchedules[] = {
     {"ARestartedMasterProcessStartsAContainerGrantedBeforeTheRestart",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | next-process | hears reached 0 | launch 2 0", ""},
       {"hears started 2 | calls", "calls: start 2"}}},
-    {"ARestartedMasterProcessFindsAContainerThatWasStartedBefore",
+    {"ARestartedMasterProcessReportsAnAlreadyRunningContainerAsStarted",
      {{"run-one | next-process | launch 2 0 | hears started 2 | commands | calls",
        "run 2 worker:0#1 on 127.0.0.1; run 2 worker:0#1 on 127.0.0.1 | calls: start 2; start 2"}}},
     {"ARestartedMasterProcessReleasesContainersThatNoTaskOwns",
@@ -371,10 +371,10 @@ const TestRow kSchedules[] = {
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | unknown 2 | next-process | releases "
        "2",
        ""}}},
-    {"AWithdrawnRequestIsNotGranted",
+    {"NoContainerIsReportedAsGrantedForAWithdrawnRequest",
      {{"granting no | begin | ask 0 | exchanges 2 | withdraw 0 | exchanges 2 | granting yes | exchanges 3 | heard",
        "heard: reached 0"}}},
-    {"ThePendingReasonIsReportedUntilTheWaitEnds",
+    {"ThePendingReasonIsReportedUntilTheContainersAreGranted",
      {{"run-one | granting no | ask 1 2", ""},
       {"hears delayed: waits for 2 of 3 containers: queue root.ml leaves the job 0 MB of memory, and a container "
        "requests 256 MB of memory",
@@ -402,7 +402,7 @@ const TestRow kSchedules[] = {
      {{"hold 50 | grants 1 | begin | ask 0 1 | granted-in-all 1 | releases 2", ""},
       {"hears-begin delayed: released 1 of 2 containers at  | grants 10", "^delayed"},
       {"hears granted worker:0#1 3 on 127.0.0.1 | hears granted worker:1#1 4 on 127.0.0.1", ""}}},
-    {"TheEndOfAContainerHeldForAGangIsNotReported",
+    {"TheEndOfAContainerHeldForAnIncompleteGangIsNotReported",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | end 2 -102 | grants 3", ""},
       {"hears granted worker:0#1 4 on 127.0.0.1 | times exited", "0 times"}}},
     {"ANodeThatFailsTwiceIsAvoided",
@@ -410,7 +410,7 @@ const TestRow kSchedules[] = {
       {"ask 2 | last-granted 2 | avoided | launch 2 2 | releases 2", "avoided"},
       {"ask 3 | last-granted 3 | avoided | launch 3 3 | releases 3 | avoids 127.0.0.1", "avoided"},
       {"times ; 127.0.0.1 is avoided for 10 minutes, because 2 containers failed there", "1 times"}}},
-    {"AnUnreachableResourceManagerIsReportedLostAndThenReachedAgain",
+    {"TheLossAndTheReturnOfTheResourceManagerAreReported",
      {{"begin 500 | hears reached 0 | silent yes | hears lost: no answer from the ResourceManager for 500 ms | holds",
        "holds not"},
       {"silent no | close | hears-twice reached 0 | holds", "holds"}}},
@@ -431,9 +431,9 @@ const TestRow kSchedules[] = {
     {"TheFinalStatusIsSentAgainUntilTheResourceManagerRecordsIt",
      {{"run-one | finish FAILED worker:0 failed | done | ends | holds",
        "2 APP_FAILED worker:0 failed http://kept:1/ | holds"}}},
-    {"AFinalStatusDecidedBeforeTheRegistrationIsSent",
+    {"TheFinalStatusIsSentEvenIfTheJobEndedBeforeTheMasterRegistered",
      {{"begin | finish KILLED killed by alice | done | ends", "~ APP_KILLED killed by alice"}}},
-    {"ProgressIsSentWithTheNextExchange", {{"begin | progress | exchanges 1 | progress-told", "a half"}}},
+    {"JobProgressIsSentWithTheNextAllocateCall", {{"begin | progress | exchanges 1 | progress-told", "a half"}}},
 };
 TABLE_TEST(YarnSchedulerTest, kSchedules, ScriptIn<SchedulerWorld>());
 
@@ -458,7 +458,7 @@ TEST(MasterStateTest, TheSavedMasterStateIsDecodedUnchanged) {
   EXPECT_FALSE(DecodeMasterState(EncodeMasterState({}))->rm_token);
 }
 
-TEST(MasterStateTest, TheErrorForADamagedMasterStateQuotesNoToken) {
+TEST(MasterStateTest, TheErrorForADamagedMasterStateContainsNoToken) {
   const std::string good = EncodeMasterState({.rm_token = kToken});
   for (size_t length = 0; length < good.size(); ++length) {
     const auto decoded = DecodeMasterState(good.substr(0, length));

@@ -60,7 +60,7 @@ TEST_F(WebHdfsCallsTest, ANewRecordIsStoredEvenIfTheAnswerToItsRenameIsLost) {
   EXPECT_EQ(Bytes("acked.json"), "1");
 }
 
-TEST_F(WebHdfsCallsTest, ARecordUploadedOnlyInPartIsRejectedAndLeavesNoFile) {
+TEST_F(WebHdfsCallsTest, APartialUploadOfARecordFailsAndLeavesNoFile) {
   OnServer([this] { node_.keeps_of_a_body = 1000; });
   const Error error = store.Replace("status.json", large, kKept).error();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -80,7 +80,7 @@ TEST_F(WebHdfsCallsTest, OnlyOneOfSixThreadsCreatesARecord) {
   EXPECT_EQ(first, 1);
 }
 
-TEST_F(WebHdfsCallsTest, AServerThatIsNotANameNodeIsUnavailable) {
+TEST_F(WebHdfsCallsTest, AReadReturnsUnavailableIfTheServerIsNotANameNode) {
   OnServer([this] { node_.answers_all = Answered(404, "<html>"); });
   const auto record = store.Get("spec.json");
   EXPECT_EQ(record.error().code, ErrorCode::kUnavailable);

@@ -32,7 +32,7 @@ class HdfsCheckpointFolderTest : public ::testing::Test {
   const std::shared_ptr<FakeHdfs> hdfs_ = std::make_shared<FakeHdfs>();
 };
 
-TEST_F(HdfsCheckpointFolderTest, CheckpointsFromBeforeTheJobBelongToOthersAndLaterOnesToTheJob) {
+TEST_F(HdfsCheckpointFolderTest, OnlyCheckpointsWrittenSinceTheJobStartBelongToTheJob) {
   Write("ckpt-5");
   const CheckpointListing before = List();
   EXPECT_EQ(before.folder, "hdfs://nn:8020/ckpt");
@@ -42,7 +42,7 @@ TEST_F(HdfsCheckpointFolderTest, CheckpointsFromBeforeTheJobBelongToOthersAndLat
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-1 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, ARewrittenFileOfEqualSizeAndTimeBelongsToTheJob) {
+TEST_F(HdfsCheckpointFolderTest, ARewrittenCheckpointBelongsToTheJobEvenIfSizeAndTimeAreUnchanged) {
   Write("ckpt-5");
   const CheckpointListing before = List();
   hdfs_->now -= Duration(1);
@@ -50,7 +50,7 @@ TEST_F(HdfsCheckpointFolderTest, ARewrittenFileOfEqualSizeAndTimeBelongsToTheJob
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-5 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, ACheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
+TEST_F(HdfsCheckpointFolderTest, AnExistingCheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
   EXPECT_TRUE(hdfs_->MakeFolders("/ckpt/step_5/shards").ok());
   Write("step_5/shards/0", "abc");
   const CheckpointListing before = List();
@@ -77,7 +77,7 @@ TEST_F(HdfsCheckpointFolderTest, CheckpointsOfAnotherUserNeverBelongToTheJob) {
   EXPECT_EQ(Newest(before, /*latest=*/true), "hdfs:///ckpt/ckpt-9 others");
 }
 
-TEST_F(HdfsCheckpointFolderTest, UnfinishedFilesOfHadoopToolsAreNotCheckpoints) {
+TEST_F(HdfsCheckpointFolderTest, TemporaryFilesOfHadoopToolsAreNotCheckpoints) {
   const CheckpointListing before = List();
   Write("ckpt-9._COPYING_");
   EXPECT_TRUE(hdfs_->MakeFolders("/ckpt/_temporary").ok());
@@ -90,7 +90,7 @@ TEST_F(HdfsCheckpointFolderTest, AMissingFolderHasNoCheckpoints) {
   EXPECT_EQ(Newest(List()), "none");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AFailedCheckpointListingIsMarkedUnknownWithTheError) {
+TEST_F(HdfsCheckpointFolderTest, AFailedCheckpointListingReportsTheHdfsError) {
   const CheckpointListing before = List();
   hdfs_->refuses_all = Error{ErrorCode::kUnavailable, "no answer"};
   EXPECT_EQ(List().unknown, "open hdfs://nn:8020/ckpt: no answer");
@@ -101,7 +101,7 @@ TEST_F(HdfsCheckpointFolderTest, AFailedCheckpointListingIsMarkedUnknownWithTheE
   EXPECT_EQ(ListCheckpoints(file, Spec()).unknown, "open hdfs://nn:8020/ckpt/file: the path is a file");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AFolderThatChangesWhileItIsListedIsListedAgain) {
+TEST_F(HdfsCheckpointFolderTest, ACheckpointFolderThatChangesDuringItsListingIsListedAgain) {
   int listings = 0;
   hdfs_->before = [&](std::string_view call) {
     if (call != "LISTSTATUS" || ++listings > 1) return;

@@ -83,7 +83,7 @@ TEST_F(HdfsJournalStoreTest, SmallJournalRecordsAreStoredWithoutADataNode) {
   EXPECT_THAT(hdfs->asked, Not(Contains(StartsWith("CREATE"))));
 }
 
-TEST_F(HdfsJournalStoreTest, NoRecordIsAddedAfterTheEpochIsSealed) {
+TEST_F(HdfsJournalStoreTest, NoJournalRecordIsAddedToASealedEpoch) {
   TakenOver(Epoch{1});
   ASSERT_TRUE(Adds(Epoch{1}, 1, "one"));
   ASSERT_TRUE(store.Seal(Epoch{1}).ok());
@@ -95,7 +95,7 @@ TEST_F(HdfsJournalStoreTest, NoRecordIsAddedAfterTheEpochIsSealed) {
   EXPECT_EQ(store.Seal(Epoch{2}).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(HdfsJournalStoreTest, NoRecordOrEpochIsAddedToARemovedJob) {
+TEST_F(HdfsJournalStoreTest, NoJournalRecordOrEpochIsAddedAfterTheJobIsRemoved) {
   TakenOver(Epoch{1});
   ASSERT_TRUE(*hdfs->Remove("/jobs/x"));
   EXPECT_FALSE(Adds(Epoch{1}, 1, "one"));
@@ -103,7 +103,7 @@ TEST_F(HdfsJournalStoreTest, NoRecordOrEpochIsAddedToARemovedJob) {
   EXPECT_THAT(hdfs->Files(), IsEmpty());
 }
 
-TEST_F(HdfsJournalStoreTest, TakingOverTheJournalWithAUsedOrOlderEpochIsRejected) {
+TEST_F(HdfsJournalStoreTest, ATakeoverOfTheJournalIsRejectedUnlessItsEpochIsNewer) {
   TakenOver(Epoch{2});
   EXPECT_EQ(TakeOverJournal(store, Epoch{2}).error().code, ErrorCode::kNotPermitted);
   const Error later = TakeOverJournal(store, Epoch{1}).error();
@@ -153,7 +153,7 @@ TEST_F(HdfsJournalStoreTest, AMasterCannotTakeOverAJobThatWasFinalizedBeforeAnyM
 }
 
 // A process finalizes the job before each call of a starting AM, and an AM starts before each call of that process.
-TEST_F(HdfsJournalStoreTest, ARacingApplicationMasterAddsNoRecordAfterTheJobIsFinalized) {
+TEST_F(HdfsJournalStoreTest, NoRecordIsAddedAfterAJobIsFinalizedDuringATakeover) {
   for (const bool settles_within : {true, false}) {
     for (size_t call = 0;; ++call) {
       SCOPED_TRACE(StrCat(settles_within, " ", call));
@@ -216,7 +216,7 @@ TEST_F(HdfsJournalStoreTest, ReadingAJournalDuringWritesReportsNoGap) {
   EXPECT_GE(Journal().size(), 40U);
 }
 
-TEST_F(HdfsJournalStoreTest, EveryRecordIsAddedOnceEvenIfHdfsAnswersAreLost) {
+TEST_F(HdfsJournalStoreTest, EveryJournalRecordIsAddedOnceEvenIfHdfsAnswersAreLost) {
   int64_t epoch = 0, number = 0;
   std::string all;
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate, Fate::kRepeated, Fate::kCut}) {
@@ -252,7 +252,7 @@ TEST_F(HdfsJournalStoreTest, ADelayedHdfsCallDoesNotRecreateASealedEpoch) {
   EXPECT_FALSE(Adds(Epoch{1}, 1, "one"));
 }
 
-TEST_F(HdfsJournalStoreTest, JournalRecordsAreStoredAsFilesIfHdfsRejectsAttributes) {
+TEST_F(HdfsJournalStoreTest, JournalRecordsAreStoredAsFilesIfHdfsRejectsExtendedAttributes) {
   hdfs->takes_xattrs = false;
   TakenOver(Epoch{1});
   for (int number = 1; number <= 30; ++number) ASSERT_TRUE(Adds(Epoch{1}, number, "x"));
@@ -261,7 +261,7 @@ TEST_F(HdfsJournalStoreTest, JournalRecordsAreStoredAsFilesIfHdfsRejectsAttribut
       << "it is switched off";
 }
 
-TEST_F(HdfsJournalStoreTest, AnUnansweredWriteIsReportedAsUnavailableAndNotAsSealed) {
+TEST_F(HdfsJournalStoreTest, AnUnansweredJournalWriteReturnsUnavailable) {
   TakenOver(Epoch{1});
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard}) {
     hdfs->fate = [fate](std::string_view) { return fate; };
@@ -348,7 +348,7 @@ class Course {
   bool sealed_added_ = false;
 };
 
-TEST(HdfsJournalStoreSeeds, AcknowledgedRecordsAreReadBackAndNoRecordIsAddedAfterASeal) {
+TEST(HdfsJournalStoreSeeds, AcknowledgedJournalRecordsAreReadBackAndNoRecordIsAddedToASealedEpoch) {
   for (uint32_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     Course(seed).Run();

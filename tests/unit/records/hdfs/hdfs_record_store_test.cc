@@ -48,7 +48,7 @@ class HdfsRecordStoreTest : public testing::Test {
   const std::string large = std::string(kMostInAttribute + 1, 'x');
 };
 
-TEST_F(HdfsRecordStoreTest, TheLastWrittenVersionOfARecordIsRead) {
+TEST_F(HdfsRecordStoreTest, AReadReturnsTheLastWrittenVersionOfARecord) {
   EXPECT_EQ(Bytes("status.json"), "none");
   for (const std::string& bytes : {std::string("old"), std::string("n\0w", 3), large, std::string(), large + "y",
                                    std::string(kMostInAttribute, 'z')}) {
@@ -59,7 +59,7 @@ TEST_F(HdfsRecordStoreTest, TheLastWrittenVersionOfARecordIsRead) {
   EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/status.json"));
 }
 
-TEST_F(HdfsRecordStoreTest, ASmallRecordIsStoredInAnAttributeWithoutADataBlock) {
+TEST_F(HdfsRecordStoreTest, ASmallRecordIsStoredInAnExtendedAttributeWithoutADataBlock) {
   ASSERT_TRUE(store.Replace("a", "small", kKept).ok());
   EXPECT_THAT(Asked(), ElementsAre("CREATE", "SETXATTR", "RENAME"));
   hdfs->asked.clear();
@@ -98,7 +98,7 @@ TEST_F(HdfsRecordStoreTest, RecordsOfAFolderAreListedAndRemoved) {
   EXPECT_THAT(*store.List("kill-requests"), UnorderedElementsAre("b.json"));
 }
 
-TEST_F(HdfsRecordStoreTest, AWriteDoesNotRecreateARemovedJob) {
+TEST_F(HdfsRecordStoreTest, AWriteOfARecordDoesNotRecreateTheFolderOfARemovedJob) {
   ASSERT_TRUE(*hdfs->Remove("/jobs/x"));
   EXPECT_EQ(store.Replace("status.json", "1", kKept).error().code, ErrorCode::kCannotWrite);
   EXPECT_EQ(store.PutNew("kill-requests/a.json", "1", kKept).error().code, ErrorCode::kCannotWrite);
@@ -133,7 +133,7 @@ TEST_F(HdfsRecordStoreTest, RecordWritesSucceedEvenIfHdfsAnswersAreLostOrLate) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, ASecondWriterIsRefusedEvenIfAnAnswerGetsLost) {
+TEST_F(HdfsRecordStoreTest, PutNewOfAnExistingRecordReturnsFalseEvenIfAnHdfsAnswerIsLost) {
   ASSERT_TRUE(*store.PutNew("new", "first", kKept));
   for (const Fate fate : {Fate::kNotDone, Fate::kUnheard, Fate::kLate}) {
     Meet(fate, 2);
@@ -143,7 +143,7 @@ TEST_F(HdfsRecordStoreTest, ASecondWriterIsRefusedEvenIfAnAnswerGetsLost) {
 }
 
 // The rename of the second writer is still under way, and may be performed after the first writer's record is removed.
-TEST_F(HdfsRecordStoreTest, PutNewReturnsUnavailableWhileItsRenameMayStillBeExecuted) {
+TEST_F(HdfsRecordStoreTest, PutNewReturnsUnavailableIfItsHdfsRenameMayStillBeExecutedLater) {
   ASSERT_TRUE(*store.PutNew("new", "first", kKept));
   hdfs->fate = [renames = 0](std::string_view call) mutable {
     if (call == "DELETE") return Fate::kNotDone;
@@ -178,7 +178,7 @@ TEST_F(HdfsRecordStoreTest, HdfsErrorsAreMappedToErrorCodesOfReadsAndWrites) {
   }
 }
 
-TEST_F(HdfsRecordStoreTest, RecordsAreStoredAsFilesIfHdfsRejectsAttributes) {
+TEST_F(HdfsRecordStoreTest, RecordsAreStoredAsFilesIfHdfsRejectsExtendedAttributes) {
   hdfs->largest_xattr = 1000;
   ASSERT_TRUE(store.Replace("a", std::string(2000, 'x'), kKept).ok());
   hdfs->takes_xattrs = false;
@@ -188,14 +188,14 @@ TEST_F(HdfsRecordStoreTest, RecordsAreStoredAsFilesIfHdfsRejectsAttributes) {
   EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/a", "/jobs/x/b"));
 }
 
-TEST_F(HdfsRecordStoreTest, DisabledAttributesAreTriedOnlyOnce) {
+TEST_F(HdfsRecordStoreTest, NoFurtherExtendedAttributeIsWrittenAfterHdfsRejectsTheFirst) {
   hdfs->takes_xattrs = false;
   for (const char* name : {"a", "b"}) ASSERT_TRUE(store.Replace(name, "small", kKept).ok());
   EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }),
             1);
 }
 
-TEST_F(HdfsRecordStoreTest, ARecordWrittenByAnotherUserIsReadWithThatUsersName) {
+TEST_F(HdfsRecordStoreTest, ARecordWrittenByAnotherUserIsReadWithTheWritersName) {
   ASSERT_TRUE(store.Replace("kill-request.json", "1", kKept).ok());
   hdfs->SetOwner("/jobs/x/kill-request.json", "mallory");
   EXPECT_EQ((*store.Get("kill-request.json"))->writer, "user mallory");
@@ -204,7 +204,7 @@ TEST_F(HdfsRecordStoreTest, ARecordWrittenByAnotherUserIsReadWithThatUsersName) 
 }
 
 // The record is replaced between the calls of a reader.
-TEST_F(HdfsRecordStoreTest, AReadDuringAReplacementReturnsTheWholeNewRecord) {
+TEST_F(HdfsRecordStoreTest, AReadDuringTheReplacementOfARecordReturnsTheCompleteNewRecord) {
   for (const auto& [before, after] : {std::pair(large, std::string("small")), {"small", large}, {large, large + "y"}}) {
     ASSERT_TRUE(store.Replace("a", before, kKept).ok());
     hdfs->before = [&, after = after](std::string_view call) {
@@ -279,7 +279,7 @@ void RunSettled(uint32_t seed) {
   ASSERT_EQ((*record)->bytes, found == "ended" ? "ended" : "settled") << "seed " << seed;
 }
 
-TEST(HdfsRecordStoreSeeds, AFinalizedStatusIsNotOverwrittenByAStillRunningMaster) {
+TEST(HdfsRecordStoreSeeds, AMasterThatStillRunsDoesNotOverwriteTheStatusOfAFinalizedJob) {
   for (uint32_t seed = 1; seed <= 1000 && !testing::Test::HasFatalFailure(); ++seed) RunSettled(seed);
 }
 
@@ -334,7 +334,7 @@ void RunSeed(uint32_t seed) {
   }
 }
 
-TEST(HdfsRecordStoreSeeds, AnAcknowledgedWriteIsReadBackUntilTheNextWrite) {
+TEST(HdfsRecordStoreSeeds, AnAcknowledgedRecordIsReadUnchangedUntilTheNextWrite) {
   for (uint32_t seed = 1; seed <= 2000 && !testing::Test::HasFatalFailure(); ++seed) RunSeed(seed);
 }
 
