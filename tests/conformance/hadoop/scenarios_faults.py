@@ -8,7 +8,8 @@ import time
 import urllib.error
 
 import scenarios_takeover
-from common import WORK, begin, cluster, end, must, node_of, nodes_run, nothing_is_left_of, resource_manager, status, until
+from common import (WORK, begin, cluster, end, must, node_of, nodes_run, nothing_is_left_of, parent_of, resource_manager,
+                    status, until)
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import alive, attempts, go, kill_leader, leads, masters, start, succeeds_unchanged  # noqa: E402
@@ -142,7 +143,25 @@ def a_replaced_am_that_wakes_up_writes_nothing_and_exits():
     until(nodes_run, "the node to register again")
 
 
-TOGETHER = []
+def changed_token_keys_do_not_disturb_a_job():
+    """The keys of all tokens change three times in 100 s. After that another AM process leads, and a task gets a new
+    container."""
+    client, job, before = start("-conf", "tony.restart.task.budget=1", "-conf", "tony.restart.scope=task")
+    time.sleep(50)
+    kill_leader(job)
+    time.sleep(50)
+    leads(job, 1002)
+    must(attempts(job) == before, before, attempts(job))
+    executor = parent_of(before["worker:0"][1])
+    os.kill(executor, signal.SIGKILL)
+    until(lambda: attempts(job)["worker:0"][0] == 2 and attempts(job)["worker:0"][1], "the second attempt of worker:0")
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
+    nothing_is_left_of(job)
+
+
+TOGETHER = [changed_token_keys_do_not_disturb_a_job]
 ALONE = [a_restarted_resource_manager_leaves_the_tasks_running,
          an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running,
          an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running,
