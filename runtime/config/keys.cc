@@ -127,7 +127,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.min-succeeded", kNumber, "", kImplemented, "number of tasks of a tracked role that must succeed; after that the other tasks are stopped, and earlier failures of tasks of the role are ignored; if not set, the role ends when all its tasks have ended"},
     {"tony.<role>.node-label", kText, "", kYarn, "label of the nodes on which the role's tasks may run"},
     {"tony.<role>.nproc-per-node", kText, "1", kImplemented, "parallel processes of each task, as torchrun starts them (pytorch); gpu: one process for each GPU of the task"},
-    {"tony.<role>.outlives-restarts", kFlag, "false", kImplemented, "true: a sidecar keeps running at its address when the gang restarts, and is not notified; default for a sidecar tensorboard: true"},
+    {"tony.<role>.outlives-restarts", kFlag, "false", kImplemented, "for a sidecar role; true: the sidecar keeps running at its address when the gang restarts, and is not notified of the restart; default for the role tensorboard: true"},
     {"tony.<role>.placement", kText, "pack", kYarn, "pack: tasks run on any nodes with free resources; spread: tasks run as evenly over the nodes as free resources allow"},
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint", "tony.<role>.placement and node-label choose the nodes of the tasks"},
     {"tony.<role>.resource.<NAME>", kText, "", kYarn, "amount of another resource type of the cluster for each task, such as tony.worker.resource.yarn.io/fpga=1, or with a unit of Hadoop (500M, 4Gi)"},
@@ -143,10 +143,10 @@ constexpr Key kKeys[] = {
 
     // A job without roles is one task, which TonY ran in the AM's container.
     {"tony.am.command", kText, "", kImplemented, "command of a job without roles, or of the preprocessing step (tony.application.enable-preprocess); if it is empty, tony.containers.command is used"},
-    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
-    {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
+    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs for the command of a job without roles, or for the preprocessing step (tony.application.enable-preprocess)"},
+    {"tony.am.memory", kMemory, "2g", kImplemented, "memory for the command of a job without roles, or for the preprocessing step (tony.application.enable-preprocess)"},
     {"tony.am.resource.<NAME>", kText, "", kYarn, "amount of another resource type of the cluster, for a job without roles, or for the preprocessing step (tony.application.enable-preprocess)"},
-    {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles, or of the preprocessing step (tony.application.enable-preprocess)"},
+    {"tony.am.vcores", kNumber, "1", kImplemented, "cores for the command of a job without roles, or for the preprocessing step (tony.application.enable-preprocess)"},
 
     // Liveness and recovery.
     {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that could not reach its arbiter (the keeper, or YARN) for this long is no longer the leader"},

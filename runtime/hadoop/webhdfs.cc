@@ -172,7 +172,7 @@ class WebHdfs::Listing : public EventLoop::Handle {
     // The listing of a file is one entry without a name.
     if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
     if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name)
-      return done(Failed("the server lists the folder from the beginning each time"));
+      return done(Failed("the server ignores startAfter and returns the first entries again"));
     entries_.insert(entries_.end(), more.begin(), more.end());
     if (entries_.size() > kMostEntries) return done(Failed(StrCat("has more than ", kMostEntries, " entries")));
     if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));

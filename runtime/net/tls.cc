@@ -422,7 +422,8 @@ Result<Pair> Sign(const Content& content, const Validity& validity, const Pair* 
       X509_sign(pair.certificate.get(), signer.key.get(), EVP_sha256()) != 0)
     return pair;
   const char* why = ERR_reason_error_string(ERR_peek_error());
-  return Error{ErrorCode::kInternal, StrCat("make the certificate of ", content.name, ": ", why ? why : "unknown")};
+  return Error{ErrorCode::kInternal,
+               StrCat("cannot make the certificate of ", content.name, ": ", why ? why : "OpenSSL gave no reason")};
 }
 
 template <class Write>

@@ -42,7 +42,7 @@ std::string Header(const JobView& view) {
   html += Fact("Submitted", TimeHtml(status.submitted));
   html += Fact(status.ended ? "Took" : "Running for", Escape(ClockText(length)));
   const TaskStatus all = TotalUsage(status);
-  html += Fact(status.ended ? "Memory at most" : "Memory now / most", Escape(MemoryText(all)));
+  html += Fact(status.ended ? "Peak memory" : "Memory now / peak", Escape(MemoryText(all)));
   html += Fact("CPU, of a core", Escape(CpuText(all)));
   html += Fact("Restarts", StrCat(status.restart_count));
   if (status.epoch.value > 1) html += Fact("Application masters", StrCat(status.epoch.value));

@@ -139,7 +139,7 @@ fs::path ProblemFile(const fs::path& log_folder) { return log_folder / "output.p
 Error Problem(std::string text) { return InvalidError(std::move(text)); }
 
 Error TooLong(int64_t bytes) {
-  return Problem(StrCat("the outputs have ", bytes, " bytes, and at most ", kLongestOutputs, " bytes are kept"));
+  return Problem(StrCat("the outputs are not kept: they have ", bytes, " bytes, more than ", kLongestOutputs));
 }
 
 Result<std::string> ReadBounded(int fd, int64_t size) {

@@ -31,7 +31,7 @@ TEST_F(AzkabanStepTest, AzkabansFileVariablesAreHiddenFromTheTaskAndTaskOutputFr
   EXPECT_EQ(LogText("worker-0", "stdout"), "to nobody\n");
 }
 
-TEST_F(AzkabanStepTest, TheStepsLogShowsJobIdPageAndLogFolderAndThenEachStateChange) {
+TEST_F(AzkabanStepTest, TheLogOfAStepStartsWithTheJobIdAndLinksAndThenShowsEachStateChange) {
   const auto step = StartHolding();
   const std::string job = Job();
   const std::string url = Text(Status(job), "/tracking_url");

@@ -39,13 +39,13 @@ const TestRow kOutputs[] = {
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
     {"AnOutputFileOf3GibibytesIsReportedByItsSizeAndNotKept",
      {{"one `truncate -s 3G $TONY_OUTPUT_FILE`",
-       "out~the outputs have 3221225472 bytes, and at most 1048576 bytes are kept"},
+       "out~the outputs are not kept: they have 3221225472 bytes, more than 1048576"},
       {"outputs %J --json",
        "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it has 3221225472 bytes, and at most "
        "1048576 are kept && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json",
-       "/state=SUCCEEDED && /outputs_problem~the outputs have 3221225472 bytes, and at most 1048576 bytes are kept"},
+       "/state=SUCCEEDED && /outputs_problem~the outputs are not kept: they have 3221225472 bytes, more than 1048576"},
       {"missing %F/logs/worker-0/1/output.json", ""}}},
     {"APipeInPlaceOfTheOutputFileDoesNotBlockTheJob",
      {{"one `mkfifo $TONY_OUTPUT_FILE`", "out~the path is not a regular file"},

@@ -17,7 +17,7 @@ const TestRow kRestarts[] = {
     {"AGangRestartsAsTheNextGenerationInTheSameExecutors",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:1 first runs 500ms fails 3",
        "SUCCEEDED success; 3 containers; 6 starts; last worker:0 generation 2"}}},
-    {"ASidecarThatOutlivesGangRestartsKeepsRunningDuringARestart",
+    {"ASidecarConfiguredToOutliveGangRestartsIsNotStopped",
      {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
        "fails 3",
        "SUCCEEDED success; 1 starts of board:0; 2 starts of worker:0"}}},

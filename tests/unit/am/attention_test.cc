@@ -99,7 +99,7 @@ TEST_F(OwnershipTest, ANewOwnerCancelsThePlannedKillOfTheOldOwner) {
   EXPECT_TRUE(attention_.DueKill(In(200))) << "that one was nobody's";
 }
 
-TEST_F(OwnershipTest, APlannedKillIsCancelledEvenWhenDueIfTheOwnerHasChanged) {
+TEST_F(OwnershipTest, AKillThatIsAlreadyDueIsCancelledIfTheJobHasANewOwner) {
   Attach("o1");
   Plan(Kill("o1", "", In(100)));
   ASSERT_TRUE(attention_.Apply(OwnerChanged{{{"o2"}, Duration(0)}}).ok());

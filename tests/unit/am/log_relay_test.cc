@@ -121,7 +121,7 @@ TEST_F(LogRelayTest, ALogQueryBeyondTheLimitPerExecutorIsRejected) {
   EXPECT_THAT(more->value->front().second.problem, HasSubstr("other clients are reading the logs of worker:0"));
 }
 
-TEST_F(LogRelayTest, ALogReadBeyondTheLimitOfWaitingReadersIsRejected) {
+TEST_F(LogRelayTest, ARequestToReadALogIsRejectedIfTooManyReadersAreWaiting) {
   for (size_t i = 0; i < LogRelay::kMostCalls; ++i) Read({Want({"worker", static_cast<int>(i)})});
   const auto more = Read({Want({"worker", 99})});
   ASSERT_TRUE(more->value);

@@ -373,7 +373,9 @@ TEST_F(DoctorHomeTest, AUserWhoCannotCreateAFolderInTheSharedHomeIsReportedWithT
   EXPECT_THAT(OfUser("nobody", home_), HasSubstr("mode 0755 for the folders above"));
 }
 
-TEST_F(DoctorHomeTest, AUserWhoCanCreateAFolderInTheSharedHomeIsHealthy) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
+TEST_F(DoctorHomeTest, TheSharedHomeIsHealthyIfTheUserCanCreateAFolderThere) {
+  EXPECT_EQ(OfUser("nobody", home_), "ok");
+}
 
 // ---- the executor server
 

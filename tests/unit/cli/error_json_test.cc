@@ -25,7 +25,7 @@ TEST(ErrorJsonTest, OnlyAnUnavailableErrorIsRetryable) {
   }
 }
 
-TEST(ErrorJsonTest, AFailedCommandPrintsOneJsonObjectAndOneLineOnStandardError) {
+TEST(ErrorJsonTest, AFailedCommandPrintsJsonOnStandardOutputAndALineOnStandardError) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(FailWith({kCannotWrite, "not all"}, R"({"schema":1,"jobs":[]})"), 73);

@@ -325,7 +325,7 @@ const TestRow kEdges[] = {
 };
 TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
 
-TEST(TaskRunEdgeTest, SigkillToLeftoverProcessesIsRepeatedEvery100MsAtFirstAndThenFourTimesASecond) {
+TEST(TaskRunEdgeTest, SigkillToLeftoverProcessesIsRepeatedEvery100MsAtFirstAndEvery250MsLater) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));

@@ -26,7 +26,7 @@ std::string ScopeOf(const JobSpec& spec, const std::string& role, bool same_addr
   return std::string(ToString(SmallestScope(spec, *spec.FindRole(role), same_address)));
 }
 
-TEST(RestartScopeTest, AFailedTaskOfACollectiveRestartsTheWholeGang) {
+TEST(RestartScopeTest, AFailedTaskOfACollectiveFrameworkRestartsTheWholeGang) {
   for (const auto framework : {kPytorch, kJax, kTensorflow, kLightgbm, kXgboost}) {
     EXPECT_EQ(ScopeOf(SpecOf(framework, {Role("worker")}), "worker"), "gang");
   }

@@ -401,7 +401,7 @@ TEST_F(AmRmSessionTest, ARestartedMasterReadsTheExpectedAnswerNumberFromTheRejec
   EXPECT_EQ(NumberOf(2), 40);
 }
 
-TEST_F(AmRmSessionTest, AnAnswerNumberRejectedTwiceFailsTheAllocateCall) {
+TEST_F(AmRmSessionTest, AnAllocateCallFailsAfterItsResponseIdWasRejectedTwice) {
   Play(server, {Refuse("InvalidApplicationMasterRequestException", "expect responseId to be 5, but get 0")});
   EXPECT_TRUE(std::holds_alternative<Error>(Allocate()));
   EXPECT_EQ(server.calls.size(), 2u);

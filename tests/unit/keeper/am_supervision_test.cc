@@ -288,7 +288,7 @@ TEST_F(AmSupervisionTest, RetiringTheAmAtOnceKillsTheAmAndReportsTheRetirementAf
   EXPECT_EQ(said_[1], "retired");
 }
 
-TEST_F(AmSupervisionTest, TheRetirementIsReportedOnlyAfterTheAmOfAnEarlierKeeperHasExited) {
+TEST_F(AmSupervisionTest, TheRetirementOfAnAmThatAnEarlierKeeperStartedIsReportedWhenTheAmHasExited) {
   LivingProcess am(Mark());
   Supervise().Retire();
   Settle();

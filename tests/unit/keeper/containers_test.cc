@@ -61,7 +61,7 @@ TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedForLackOfDescriptorsAreNotTre
   EXPECT_EQ(AdoptedWith(10), 3u);
 }
 
-TEST_F(ContainersTest, AnExecutorWithoutARecordedPidIsNotTreatedAsExitedForLackOfDescriptors) {
+TEST_F(ContainersTest, AnExecutorWithoutARecordedPidCountsAsRunningWhenFileDescriptorsRunOut) {
   const LivingProcess recorded("A=1");
   const LivingProcess marked(StrCat(kContainerMark, "=", ContainerMark(job_.job(), {"1-2"})));
   Record({"1-1"}, recorded.pid());

@@ -185,7 +185,7 @@ TEST(DecisionsTest, AnUnknownDecisionIsRejectedWithItsNameInTheError) {
   EXPECT_THAT(read.error().message, HasSubstr("gang_disbanded"));
 }
 
-TEST(DecisionsTest, MalformedDecisionsAreRejected) {
+TEST(DecisionsTest, MalformedDecisionRecordsOfAJournalAreRejected) {
   const std::string texts[] = {
       "",
       "{",

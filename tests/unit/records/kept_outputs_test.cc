@@ -65,7 +65,7 @@ TEST_F(KeptOutputsTest, AnOutputFileOf1MiBIsSavedAndAnOutputFileOf5GiBIsRejected
   std::filesystem::remove_all(logs_);
   ASSERT_TRUE(MakeFolder(logs_).ok());
   std::filesystem::resize_file(file_, int64_t{5} << 30);  // a sparse file
-  EXPECT_EQ(Kept(), "refused: the outputs have 5368709120 bytes, and at most 1048576 bytes are kept");
+  EXPECT_EQ(Kept(), "refused: the outputs are not kept: they have 5368709120 bytes, more than 1048576");
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
 }
 
