@@ -57,12 +57,14 @@ class RpcRequests:
     """Splits a client's bytes into calls of Hadoop's RPC. Bytes before the first call of a connection are sent with
     that call."""
 
+    FIRST = 2  # frames: the connection's header, and the first call
+
     def __init__(self):
         self.skip = 7  # the connection header; the next frame names the user
 
     def take(self, data):
         end = self.skip
-        for _ in range(2 if self.skip else 1):
+        for _ in range(self.FIRST if self.skip else 1):
             if len(data) < end + 4:
                 return None, data
             end += 4 + int.from_bytes(data[end:end + 4], "big")
@@ -72,8 +74,14 @@ class RpcRequests:
         return data[:end], data[end:]
 
 
+class SaslRequests(RpcRequests):
+    """The same for a connection with a token, on which each step of the handshake waits for an answer."""
+
+    FIRST = 1
+
+
 class Proxy:
-    """Listens on a port of its own until the process exits. `requests` is HttpRequests or RpcRequests."""
+    """Listens on a port of its own until the process exits. `requests` is a class that splits bytes into requests."""
 
     def __init__(self, target, requests):
         self.target, self.requests, self.cut = target, requests, Cut()
@@ -132,7 +140,8 @@ class CutConfiguration:
         self.folder = folder
         shutil.copytree(original, folder)
         self.proxies = [self.proxy("hdfs", site("dfs.namenode.http-address"), HttpRequests),
-                        self.proxy("yarn", site("yarn.resourcemanager.address"), RpcRequests)]
+                        self.proxy("yarn", site("yarn.resourcemanager.address"), RpcRequests),
+                        self.proxy("yarn", site("yarn.resourcemanager.scheduler.address"), SaslRequests)]
 
     def proxy(self, name, target, requests):
         file, proxy = self.folder / f"{name}-site.xml", Proxy(target, requests)
