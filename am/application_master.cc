@@ -16,11 +16,11 @@ constexpr Duration kLookAgain{1000};
 constexpr size_t kTellsAtOnce = 64;
 constexpr Duration kBetweenReleases{50};
 constexpr size_t kMostKeptLogs = 64;  // 32 MiB of logs
-// At most this many attempts' logs are being written at the same time. Each log has up to 512 KiB, so these are 4
-// MiB of text, which take HDFS a few seconds.
+// The logs of at most this many attempts are written at the same time. Each log has up to 512 KiB, so together they
+// have up to 4 MiB of text, which HDFS stores within a few seconds.
 constexpr int kMostLogsUnderWay = 8;
-// If another job that is ending holds the checkpoint folder, this AM checks the folder again this many times, once a
-// second. The core gives up after a minute.
+// While another job that is about to end holds the checkpoint folder, this AM tries again once a second, and at most
+// this many times. The tries must end before the core gives up the listing after a minute (kLookLimit).
 constexpr int kMostFirstLooks = 40;
 
 }  // namespace
@@ -59,8 +59,8 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   Turn turn{RunCoreStep(job_, observation, loop_.Now()), std::move(answer)};
   const std::vector<Decision> decisions = std::exchange(turn.result.decisions, {});
   const std::optional<Refusal> refusal = turn.result.refusal;
-  // A heartbeat only moves deadlines later, so the timer stays. When the timer fires and nothing is due, it is set
-  // again.
+  // A heartbeat does not set the timer, because it only moves deadlines to a later time. If the timer fires before any
+  // deadline, the TimePassed step sets it again.
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
   if (!decisions.empty() || timed) ScheduleTimer();
@@ -157,9 +157,9 @@ std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) co
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
-  // While the journal cannot be written, a registration is refused, because it would wait without an answer and be
-  // repeated. After the refusal the executor continues its task and searches for an AM. The observed call keeps the
-  // executor from counting as silent.
+  // A registration is refused while the journal cannot be written, because otherwise it would get no answer, and the
+  // executor would repeat it. After the refusal the executor continues its task and searches for an AM. AwaitCall is
+  // observed so that the executor does not count as silent.
   if (!trouble_.empty()) {
     Observe(AwaitCall{caller});
     return reply.Refuse(RefusalReason::kNotLeader, trouble_);
@@ -205,7 +205,8 @@ void ApplicationMaster::SendDelayedReleases() {
   if (!tell_timer_) SendQueuedCommands();
 }
 
-// Answers the executor's parked Await with log requests. A command is sent first, because an Await has only one answer.
+// Answers the executor's parked Await call with log requests. Does nothing if a command has just answered that call,
+// because an Await call gets only one answer.
 void ApplicationMaster::AskForLogs(const TaskId& task) {
   const auto attempt = parked_.AttemptAwaiting(task);
   std::vector<LogAsk> asks = attempt ? log_relay_.TakeAsks(task) : std::vector<LogAsk>();
@@ -257,8 +258,8 @@ void ApplicationMaster::LookForNewestCheckpoint(int restart) {
 void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
   if (!trouble_.empty()) {
-    // The heartbeat is answered although nothing can be written. That is safe, because the next heartbeat repeats
-    // everything that this one reports. Without an answer the executor would leave this AM.
+    // The heartbeat is answered although nothing can be written, because the executor would leave this AM without an
+    // answer. No information is lost, because the next heartbeat repeats everything that this one reports.
     Observe(HeartbeatCall{caller, progress});
     return reply.Success({});
   }
@@ -345,7 +346,7 @@ void ApplicationMaster::ScheduleTimer() {
 
 void ApplicationMaster::OnDeadline() {
   if (IsLeader()) {
-    // A client that waits for news counts as active all the time.
+    // A client with a parked Watch call counts as active all the time.
     if (parked_.AnyWatch()) Observe(ClientSeen{});
     Observe(TimePassed{});
   } else {
@@ -365,18 +366,18 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   Observe(ClientSeen{watcher});
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayShowStatus() && news) return reply.Success(CurrentStatus());
-  // While the end of the job is being written, even a caller that does not want to wait is parked until the end is on
-  // disk. That takes one sync.
+  // While the end of the job is being written, no status may be sent. Therefore even a GetStatus call waits until the
+  // end is on disk, which takes one sync.
   const Duration wait = MayShowStatus() ? std::min(limit, LongestWatch()) : LongestWatch();
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
-// A plain kill takes effect even if it cannot be written, because the client stays connected and repeats the kill to a
-// later AM. Any other kill is refused while nothing can be written, because no later AM would know of its plan or
-// condition.
+// A kill without a condition takes effect even if it cannot be written, because the client stays connected and repeats
+// the kill to a later AM. A kill with a condition or a plan is refused while nothing can be written, because no later
+// AM would know it.
 //
-// Before a kill with a condition is decided, the requests in the folder are decided. Otherwise a kill that is refused
-// here might be accepted from the folder later, when its condition has become true.
+// Before a kill with a condition is decided, the kill requests in the job's folder are decided. Otherwise a kill that
+// is refused here might be accepted later from a file in this folder, when its condition has become true.
 void ApplicationMaster::Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty() && !request.IsPlain()) return reply.Refuse(RefusalReason::kNotLeader, trouble_);

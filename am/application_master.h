@@ -41,7 +41,8 @@ struct ApplicationMasterParts {
   Job job;  // state after the replay
   Journal& journal;
   RecordCalls& calls;  // access to the job's records
-  // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about it.
+  // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about this
+  // end.
   bool steps_may_be_torn = false;
   // The longest time for which the end of the job waits for a journal or status that cannot be written; nullopt: no
   // limit. The time is longer if the job was not killed (`otherwise`), because a client wants the result of such a job.

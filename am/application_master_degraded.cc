@@ -115,7 +115,8 @@ bool ApplicationMaster::IsUrgent(const Action& action) const {
   const auto* stop = std::get_if<StopContainer>(&action);
   const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
   if (!attempt || IsFinal(job_.StateOf(*attempt))) return false;
-  // A stop must not overtake the launch of its container, because the stop would be forgotten when the launch arrives.
+  // A stop must not be sent before the launch of its container, because the scheduler would forget the stop when the
+  // launch arrives.
   return !Waits([&](const Action& waiting) {
     const auto* launch = std::get_if<LaunchExecutor>(&waiting);
     return launch && launch->container == stop->container;
@@ -129,9 +130,9 @@ void ApplicationMaster::PerformUrgentActions(const Turn& turn) {
   if (!tells_.empty() && !tell_timer_) SendQueuedCommands();
 }
 
-// The call is parked at once, so that a STOP reaches it. The command is sent only if it is on disk, which means that no
-// waiting step changes it. A waiting command for any attempt of the task counts, because an executor that calls for an
-// earlier attempt would receive the newest command.
+// The Await call is parked at once, so that a STOP command can be sent as its answer. The newest command is sent only
+// if no step that waits for the journal changes it. A waiting command for any attempt of the task counts as such a
+// change, because an executor that calls for an earlier attempt would receive the newest command.
 void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);

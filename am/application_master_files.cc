@@ -53,8 +53,9 @@ void ApplicationMaster::RenewLease() {
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 
-// Reads the kill requests regularly. Usually the client that writes a request also calls the AM. Without such a call,
-// the request comes from a client that died in between, or from the keeper (the supervisor of the job on this machine).
+// Reads the kill requests in the job's folder regularly. The client that writes a request usually also calls the AM. It
+// does not call if it has died after the write. The keeper (the supervisor of the job on this machine) also writes
+// requests, and never calls the AM.
 void ApplicationMaster::LookForKills() {
   ReadKills();
   kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKills(); });

@@ -31,7 +31,7 @@ Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {
   return std::optional<CheckpointListing>();
 }
 
-// Returns the listing of the job `earlier`; nullopt if this job does not continue the work of that job.
+// Returns the checkpoint listing of the job `earlier`; nullopt if the new job does not continue the work of `earlier`.
 Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& earlier, const Submission& own,
                                                            const CheckpointSpec& spec) {
   TRY_ASSIGN(const Submission submission, earlier.ReadSubmission());

@@ -22,7 +22,8 @@
 namespace tony::am {
 namespace {
 
-// The pauses between repeated writes. A full disk may get room at any time, and a repeated write costs little.
+// The first and the longest pause between repeated writes. The pauses are short, because a full disk may get room at
+// any time, and a repeated write costs little.
 constexpr Duration kFirstPause{200};
 constexpr Duration kLongestPause{2000};
 

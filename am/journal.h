@@ -55,9 +55,10 @@ class Journal {
   using Done = std::function<void()>;
   using OnTrouble = std::function<void(const std::string& why)>;
   virtual ~Journal() = default;
-  // Appends the `decisions` of a step after all earlier ones: all of them or, if this process dies, none. `done` is
-  // called on the loop, in order, when the decisions are at least as durable as the things that they start. A failing
-  // disk is retried until it succeeds.
+  // Appends the `decisions` of a step after all earlier ones. If this process dies, either all of them are in the
+  // journal or none. `done` is called on the loop, in the order of the steps, when the decisions are stored. A power
+  // cut may lose a stored decision only if it also ends everything that the decision starts. A failed write is repeated
+  // until it succeeds.
   virtual void Append(const std::vector<Decision>& decisions, Done done) = 0;
   // Sets the function that is called on the loop with a reason when nothing can be written, and with "" when everything
   // has been written again.
@@ -75,9 +76,10 @@ struct OpenedJournal;
 // Only the end of the job is synced. For the other decisions a write is enough, because written data outlives the AM,
 // and the things that these decisions start on this machine do not survive a power cut either.
 //
-// A failed append is cut off and repeated, with pauses. A failed sync is never repeated on the same file, because the
-// kernel may have dropped the data that it could not write, and may report success for the next sync. Instead the whole
-// journal is written to a new file, from a copy that is kept in memory for this purpose.
+// The bytes of a failed append are cut off, and the append is repeated after a pause. A failed sync is never repeated
+// on the same file, because the kernel may have dropped the data that it could not write, and may report success for
+// the next sync. Instead the whole journal is written to a new file, from a copy that is kept in memory for this
+// purpose.
 class LocalJournal : public Journal {
  public:
   // Reads the existing journal and changes nothing. The first append cuts off a torn tail, and rewrites a journal of an
@@ -85,7 +87,7 @@ class LocalJournal : public Journal {
   static Result<OpenedJournal> Open(EventLoop& loop, const std::string& path);
 
   LocalJournal(EventLoop& loop, OpenedJournalFile opened);
-  // Writes everything that was appended, unless the disk fails. Calls no callback any more.
+  // Writes everything that was appended, unless the disk fails. No callback is called any more.
   ~LocalJournal() override;
   void Append(const std::vector<Decision>& decisions, Done done) override;
   void SetFailureCallback(OnTrouble fn) override;

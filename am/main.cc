@@ -34,12 +34,14 @@
 namespace tony::am {
 namespace {
 
-// A new AM waits this long for the lock of the AM that it replaces. The lock of a killed AM is free at once.
+// A new AM waits this long until the AM that it replaces releases the job's lock. A killed AM releases the lock at
+// once.
 constexpr Duration kLockLimit{10000};
 
-// The time that the end of the job waits for a disk that cannot be written. A full disk may get room. A dead disk stays
-// dead, and the machine waits for the end of the job. For a kill the limit is half of the keeper's ten seconds, so that
-// the keeper has time left.
+// The end of the job waits at most this long for a disk that cannot be written. The AM waits because a full disk may
+// get room. The wait is limited because a broken disk stays broken, and the machine's resources are reserved for the
+// job until its end. After a kill the limit is half of the keeper's margin of ten seconds (AmOptions::stop_margin), so
+// that the keeper has time left.
 constexpr ApplicationMasterParts::Patience kPatience{.killed = Duration(5000), .otherwise = Duration(30'000)};
 
 Result<UniqueFd> LockJob(const JobRecords& records) {

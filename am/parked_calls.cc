@@ -10,8 +10,8 @@ namespace {
 
 constexpr Duration kAwaitLimit{30000};
 
-// Answers that arrive within this time after the first answer go into the same reply. Executors that write all the time
-// answer within a few milliseconds of each other.
+// Answers that arrive within this time after the first answer go into the same reply. Executors whose tasks write all
+// the time answer within a few milliseconds of each other.
 constexpr Duration kGather{10};
 // If a reader wants many logs at once, each request still covers at least this many bytes, because smaller pieces are
 // not worth a call.
@@ -20,7 +20,7 @@ constexpr int64_t kLeastOfAsk = 16 << 10;
 // disconnected.
 constexpr Duration kReaderIsThere{1000};
 
-// Returns true if the attempt has ended and this answer contains the rest of its logs.
+// Returns true if the attempt has ended and `news` contains its logs up to their ends.
 bool IsTheLast(const std::vector<LogWant>& wants, const std::vector<LogNews>& news) {
   for (size_t i = 0; i < news.size(); ++i) {
     const int64_t end = wants[i].offset + news[i].cut + static_cast<int64_t>(news[i].text.size());

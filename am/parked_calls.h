@@ -1,5 +1,6 @@
-// Calls that are answered later: an executor's Await when it has a new command, a client's Watch when there is news, a
-// client's ReadLogs when executors have sent their logs. A call whose caller disconnects is dropped. Loop thread only.
+// Parks calls that are answered later. An executor's Await is answered when it has a new command, a client's Watch when
+// the status has changed, and a client's ReadLogs when executors have sent their logs. A call whose caller disconnects
+// is dropped. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -80,8 +81,8 @@ class LogRelay {
   // At most this many requests for one task exist at the same time. A further request replaces the oldest request that
   // no call waits for.
   static constexpr size_t kMostAsksOfTask = 8;
-  // The time in which an executor has to call Await to receive a log request. Connected executors call Await all the
-  // time.
+  // The time in which an executor has to call Await to receive a log request. A connected executor calls Await again as
+  // soon as its previous call is answered.
   static constexpr Duration kAwaitLimit{2000};
   // The time in which the executor of an ended attempt has to call Await. The time is shorter than kAwaitLimit, because
   // this executor may have exited, and a longer wait would only delay the answer to the client.

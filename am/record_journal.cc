@@ -12,7 +12,8 @@ namespace {
 constexpr Duration kLongestRest{2000};
 // A record of at most this size is stored in milliseconds; a larger record may take half a second.
 constexpr size_t kUsualBytes = 12'000;
-// From this size on, one large record is not slower than many records of the usual size.
+// From this total size on, storing the waiting steps as one large record is not slower than storing many records of the
+// usual size.
 constexpr size_t kManyBytes = 50 * kUsualBytes;
 
 // Checks that the journal consists of whole steps, because a store of records leaves no torn tail.

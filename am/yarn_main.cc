@@ -52,8 +52,8 @@ static_assert(kMostProcesses < kEpochsPerAttempt);
 constexpr const char* kEverywhere = "0.0.0.0";
 // The file in the container's folder that holds the MasterState.
 constexpr const char* kStateFile = ".tony-attempt";
-// The AM checks this often whether its journal is sealed, because an AM that has nothing to write would not notice the
-// seal.
+// The interval at which the AM checks whether its journal is sealed. An AM that has nothing to write would not notice
+// the seal without this check.
 constexpr Duration kCheckInterval{10'000};
 constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
@@ -113,7 +113,8 @@ struct YarnPageParts {
   YarnCluster cluster;
   // The address of this node that the ResourceManager can reach.
   std::string host;
-  // The page's thread accesses the AM in this way, because it reads logs as every client does.
+  // The address and the credentials with which the page's thread calls this AM. The thread reads logs by calls to the
+  // AM, as every client does.
   AmAccess way;
 };
 
@@ -268,7 +269,7 @@ class Master {
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
-  // Ends the application as failed, for a job that no AM can lead. A client then writes the job's final status.
+  // Ends the application as failed, because no AM can lead this job. A client writes the job's final status later.
   void EndJob(const std::string& reason) {
     LogError(StrCat("the job ends: ", reason));
     YarnScheduler scheduler({.loop = loop_,
@@ -294,8 +295,9 @@ class Master {
     life_timer_ = loop_.After(SupervisedProcess::kShowLifeEvery, [this] { ShowLife(); });
   }
 
-  // Returns the state that the previous process of this attempt has left. Without it, the containers of that process
-  // are lost to this one, and their tasks are replaced when they have been silent for lost_after.
+  // Returns the state that the previous process of this attempt has left. Without that state, this process does not
+  // know the containers of the previous process. Their tasks are then replaced when they have been silent for
+  // lost_after.
   MasterState EarlierState() const {
     if (process_.number() == 1) return {};
     const auto bytes = ReadFile(kStateFile);

@@ -22,13 +22,14 @@ namespace {
 constexpr Duration kFirstDelay{100};
 constexpr Duration kLongestDelay{5000};
 
-// A process that lacks a disk, HDFS or the ResourceManager exits with these codes. The lack may end.
+// Returns true for the exit codes of a process that could not reach the disk, HDFS or the ResourceManager. Such a
+// failure may be temporary.
 bool IsTemporary(int exit_code) {
   return exit_code == static_cast<int>(ErrorCode::kUnavailable) ||
          exit_code == static_cast<int>(ErrorCode::kCannotWrite);
 }
 
-// The next process would exit with the same code.
+// Returns true for an exit code with which the next process would exit, too.
 bool IsFinalCode(int exit_code) {
   return exit_code == 0 || exit_code == kAttemptIsOver || exit_code == kFailedCheck ||
          exit_code == static_cast<int>(ErrorCode::kUsage) || EndsTheJob(static_cast<ErrorCode>(exit_code));
@@ -57,7 +58,8 @@ DeathRule::Next DeathRule::Ended(const ExitStatus& status, bool led, const std::
 }
 
 void SupervisedProcess::Send(const std::string& words) const {
-  // A full pipe means that the supervisor is stopped, and a later word has the same effect.
+  // A failed write is ignored. The pipe is full only while the supervisor is stopped, and a later message has the same
+  // effect as this one.
   [[maybe_unused]] const ssize_t written = write(to_supervisor_.get(), words.data(), words.size());
 }
 
@@ -76,8 +78,8 @@ ExitStatus Reap(pid_t child) {
   return FromWaitStatus(status);
 }
 
-// Reads the words of a process until the process ends. The pipe closes with the process, because no other process has
-// its end. The words behind an 'E' are an error message.
+// Reads the messages of a process until the process ends. The pipe closes with the process, because no other process
+// holds its write end. The text behind an 'E' is an error message.
 Watched Watch(pid_t child, const UniqueFd& words, Duration silence) {
   std::string said;
   bool showed_life = false;
@@ -107,7 +109,7 @@ Watched Watch(pid_t child, const UniqueFd& words, Duration silence) {
 }  // namespace
 
 Result<SupervisedProcess> Supervise(Duration silence) {
-  // A NodeManager sends KILL after TERM anyway, and a client ends a job by a kill request.
+  // Signals are ignored, because a client ends a job by a kill request, and a NodeManager sends KILL after TERM anyway.
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
   const pid_t supervisor = getpid();
   DeathRule rule;
@@ -120,7 +122,7 @@ Result<SupervisedProcess> Supervise(Duration silence) {
     if (child < 0) return UnavailableError("start the application master", LimitNote(errno));
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // The supervisor may have died before the call above.
+      // If the supervisor died before prctl() was called, the kernel sends no SIGKILL for its death.
       if (getppid() != supervisor) _exit(kAttemptIsOver);
       (void)fcntl(to_supervisor.get(), F_SETFL, O_NONBLOCK);
       return SupervisedProcess(number, end_job, std::move(to_supervisor));

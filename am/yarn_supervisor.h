@@ -40,32 +40,33 @@ class DeathRule {
     // The delay until the next process starts; nullopt: the container ends with `exit_code`.
     std::optional<Duration> start_after;
     int exit_code = 0;
-    // Not empty: the next process only ends the job, with this reason.
+    // The reason with which the next process only ends the job; empty if the next process leads the job.
     std::string end_job = {};
   };
-  // `led`: the process was confirmed as leader by the ResourceManager. `error`: the error that it reported; empty:
-  // none. `ended_job`: it was started to end the job.
+  // `led` is true if the ResourceManager has confirmed the process as leader. `error` is the error that the process
+  // reported; empty if it reported none. `ended_job` is true if the process was started only to end the job.
   Next Ended(const ExitStatus& status, bool led, const std::string& error, bool ended_job);
 
  private:
   int in_a_row_ = 0;
 };
 
-// The part of an AM process in its supervision.
+// The AM process's side of its supervision. The AM process reports to its supervisor through this object.
 class SupervisedProcess {
  public:
   SupervisedProcess(int number, std::string end_job, UniqueFd to_supervisor)
       : number_(number), end_job_(std::move(end_job)), to_supervisor_(std::move(to_supervisor)) {}
 
   int number() const { return number_; }  // 1, 2, ... within the attempt
-  // Not empty: this process has to end the job with this reason, and must not lead it.
+  // The reason with which this process has to end the job instead of leading it; empty if this process leads the job.
   const std::string& end_job() const { return end_job_; }
-  // Shows the supervisor that the event loop runs. After the first call, a process that is silent for kSilence is
-  // killed. Before it, a process may wait for HDFS for any time.
+  // Shows the supervisor that the event loop runs. After the first call, the supervisor kills this process if it is
+  // silent for kSilence. Before the first call the process may be silent for any time, because it may be waiting for
+  // HDFS.
   void ShowLife() const { Send("."); }
-  // Tells the supervisor that the ResourceManager has confirmed this process as leader.
+  // Reports to the supervisor that the ResourceManager has confirmed this process as leader.
   void ReportLeader() const { Send("L"); }
-  // Tells the supervisor why this process is about to exit.
+  // Reports to the supervisor why this process is about to exit.
   void ReportError(const std::string& message) const { Send("E" + message); }
   static constexpr Duration kShowLifeEvery{1000};
   static constexpr Duration kSilence{15'000};
@@ -78,9 +79,9 @@ class SupervisedProcess {
   UniqueFd to_supervisor_;
 };
 
-// Forks an AM process and supervises it. Returns only in AM processes; the supervisor exits with the exit code that
-// the container gets. Must be called before any thread is started. kUnavailable: the system refuses a process.
-// `silence`: see SupervisedProcess::ShowLife().
+// Forks an AM process and supervises it. Returns only in AM processes; the supervisor exits with the exit code that the
+// container gets. Must be called before any thread is started. kUnavailable: the system cannot start a process.
+// `silence` replaces kSilence in ShowLife().
 Result<SupervisedProcess> Supervise(Duration silence = SupervisedProcess::kSilence);
 
 }  // namespace tony::am

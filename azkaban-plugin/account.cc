@@ -17,16 +17,18 @@ namespace tony::azkaban {
 namespace {
 
 constexpr Duration kAttachmentInterval{1000};
-// The longest wait for the log's reader. Azkaban allows two seconds after SIGTERM, and the kill needs a part of them.
+// The longest wait until Azkaban has read the output. Azkaban allows a step two seconds after SIGTERM, and the kill of
+// the job needs a part of them.
 constexpr Duration kReadLimit{500};
-// The time in which Azkaban moves a line from its buffer into its log.
+// The pause between two checks of the output, and after the last check. In this time Azkaban moves a line from its
+// buffer into its log.
 constexpr Duration kReadPause{100};
 
 }  // namespace
 
 void PrintInLog(std::string_view line) { PrintLine(SafeLine(line)); }
 
-// The output is polled, because the kernel does not notify the writer of a pipe that the pipe is empty.
+// The pipe is polled, because the kernel does not notify the writer of a pipe when the pipe is empty.
 void WaitForLogReader() {
   struct stat output {};
   if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;

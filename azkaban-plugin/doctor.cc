@@ -48,7 +48,7 @@ Check Folder(const Installation& installation) {
     return FailCheck("job types", StrCat(path, ": no such folder"), advice);
   if (sight.kind == PathVisibility::Kind::kHidden) {
     Check hidden = HiddenCheck("job types", installation.jobtypes, sight, installation.server.user);
-    // The check fails even if it would be a warning elsewhere, because all further checks need this folder.
+    // The check fails even where HiddenCheck() returns only a warning, because all further checks need this folder.
     hidden.health = Health::kFail;
     return hidden;
   }
@@ -96,7 +96,7 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
                       "")};
   }
   Checks checks;
-  // The folder for the jobs of all users; empty if the jobs are in each user's own home.
+  // `home_of_all` is the folder for the jobs of all users. The path is empty if the jobs are in each user's own home.
   const auto variables = StepVariables(files);
   const auto set = variables.find("TONY_HOME");
   const fs::path home_of_all = set != variables.end() ? set->second : installation.server.Variable("TONY_HOME");
@@ -118,7 +118,7 @@ Checks Home(const PluginFiles& files) {
 
 constexpr const char* kFirstGpu = "/dev/nvidia0";
 
-// Returns the program that `command` runs, or an error that describes what is wrong with `command`.
+// Returns the program that the property `command` runs, or an error that describes the mistake in the property.
 Result<fs::path> Adapter(const Installation& installation, const PluginFiles& files) {
   const auto wrong = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
   const Property* command = files.plugin.Find("command");

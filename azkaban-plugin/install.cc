@@ -242,7 +242,7 @@ Result<Plan> MakePlan(const fs::path& jobtypes, const Options& options) {
   return plan;
 }
 
-// Returns the keys that a new installation would not contain, or would contain with another value.
+// Returns the keys of an existing property file that a new installation would leave out or set to another value.
 std::string KeptKeys(const std::string& text, const std::string& fresh) {
   const auto now = ParseServerProperties(text, ""), first = ParseServerProperties(fresh, "");
   std::vector<std::string> keys;
@@ -273,8 +273,8 @@ Status Make(const Plan& plan, const Part& part, const fs::path& made) {
 }
 
 // Replaces a foreign entry in two steps. First the new entry gets the name under which the old entry will stay. Then
-// the two entries are exchanged. Therefore the job type exists at every moment, and the old entry never has a name that
-// a later installation removes.
+// the two entries exchange their names. Therefore the job type exists at every moment, and the old entry never has a
+// name that a later installation removes.
 Status Carry(const Plan& plan, const Part& part, const fs::path& work) {
   fs::path made = work / part.name;
   const fs::path place = plan.jobtypes / part.name;

@@ -7,10 +7,10 @@
 namespace tony::azkaban {
 namespace {
 
-// The reserved names are TonY's own names, and the names in the documentation of Azkaban and its published job types
+// The reserved names are TonY's own names, and the names in the documentation of Azkaban and of its published job types
 // (command, java, Hadoop, Pig, Hive, Spark). A name that ends in a dot or a dash stands for all names that begin with
-// it. A setting of the next step itself overrides an output, so the list is needed for settings that the next step
-// leaves unset.
+// it. An output with a reserved name would become a setting of the next step, unless the next step sets this name
+// itself.
 constexpr std::string_view kReserved[] = {
     // Properties of every step.
     "type", "dependencies", "condition", "nodes", "config", "retries", "retry.", "working.dir", "user.to.proxy",

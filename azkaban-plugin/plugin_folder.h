@@ -17,7 +17,7 @@ inline constexpr std::string_view kAliases[] = {"TonyJob", "TensorFlowJob"};
 inline constexpr std::string_view kPrivateFile = "private.properties";  // read only by the server
 inline constexpr std::string_view kPluginFile = "plugin.properties";    // defaults of every job's properties
 inline constexpr std::string_view kAdapter = "tony-azkaban";
-// The programs that the adapter and the jobs run. They are in the adapter's folder.
+// The programs that the adapter and the jobs run. An installation puts these programs into the adapter's folder.
 inline constexpr std::string_view kPrograms[] = {"tony", kJobPrograms[0], kJobPrograms[1], kJobPrograms[2]};
 // A further file that a step with tony.scheduler=yarn needs.
 inline constexpr std::string_view kYarnFile = "tony-yarn-am.tar.gz";

@@ -71,8 +71,8 @@ class StepRun {
   }
 
  private:
-  // Reports what the submission does about older executions. The submission makes the same checks, but the messages
-  // here use the words of Azkaban's users.
+  // Reports how the submission treats the jobs of older executions. The submission makes the same checks, but the
+  // messages here use the terms of Azkaban.
   Status LookAtOlderExecutions() const {
     TRY_ASSIGN(const auto index, backend_.Requests(step_.job.site_files));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));

@@ -49,7 +49,7 @@ constexpr std::string_view kProjectNumber = "azkaban.flow.projectid";
 constexpr std::string_view kUuid = "azkaban.flow.uuid";
 constexpr std::string_view kExecution = "azkaban.flow.execid";
 constexpr std::string_view kStart = "azkaban.flow.start.timestamp";
-// The part of an id that replaces the execution if all executions share the id.
+// The part of a request id that replaces the execution's UUID if all executions share the id.
 constexpr std::string_view kAnyExecution = "-";
 // The last three digits of a submission number come from the execution's number. Therefore two executions that start in
 // the same millisecond have different numbers.
@@ -121,8 +121,8 @@ std::optional<Instant> InstantFromJoda(std::string_view text) {
   return zone[0] == '+' ? *local - ahead : *local + ahead;
 }
 
-// Returns a submission number that grows with the start time of executions. Execution numbers alone do not suffice,
-// because they start over with a new database. All attempts of an execution have the same start time.
+// Returns a submission number that grows with the start time of the executions. The number of an execution is not
+// enough, because these numbers start again with a new database. All attempts of an execution have the same start time.
 Result<int64_t> SubmissionOf(const Properties& properties) {
   TRY_ASSIGN(const std::string text, Required(properties, kStart));
   const auto start = InstantFromJoda(text);

@@ -38,7 +38,7 @@ Status WriteNotice(const std::filesystem::path& file, const std::string& reason,
 // processes have been started.
 class PublishWatch {
  public:
-  // Calls `tell` with all values published so far whenever a value for another of `names` appears. After all names have
+  // Calls `tell` with all values published so far whenever a further name of `names` gets a value. After all names have
   // values, `tell` is not called again.
   PublishWatch(EventLoop& loop, std::filesystem::path file, std::vector<std::string> names,
                std::function<void(const PublishedValues&)> tell);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration kShortestGap{5};
 constexpr Duration kLongestGap{250};
-// The gap between two samples is the time since the last new process, divided by this number.
+// The gap between two samples is the time since the last new process appeared, divided by this number.
 constexpr int kGapsInTime = 50;
 constexpr int kDeepest = 8;
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
@@ -49,7 +49,7 @@ constexpr std::array<std::string_view, 24> kServices = {
 
 bool IsOneOf(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
-// Without a slash, npos + 1 is 0, and the whole path is returned.
+// If the path has no slash, npos + 1 is 0, and the whole path is returned.
 std::string_view Base(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsInterpreter(std::string_view name) {
@@ -147,7 +147,8 @@ std::vector<LeftProcess> ProcessesToWaitFor(const std::vector<LeftProcess>& left
     const bool is_work = process.by_shell ? !process.beside_program : !program_ran;
     if (is_work) (process.is_service ? services : work).push_back(process);
   }
-  // A service counts as the work only if no other process does, e.g. in a role that shows TensorBoard.
+  // A service (IsService()) counts as the task's work only if no other process does, e.g. in a role that shows
+  // TensorBoard.
   if (!work.empty() || program_ran) return work;
   std::erase_if(services, [](const LeftProcess& process) { return !process.by_shell; });
   return services;
@@ -237,8 +238,8 @@ void BackgroundWatch::Settle(std::function<void(const BackgroundEnd&)> done) {
   Sort();
 }
 
-// Waits a moment before orphans are classified. A process that a shell forked just before its exit still appears as a
-// shell at first, and does not ignore signals yet.
+// Waits a moment before orphans are classified. A process that a shell forked just before the shell's exit still
+// appears as a shell at first, and does not ignore signals yet.
 void BackgroundWatch::Sort() {
   timer_ = nullptr;
   AdoptOrphans();

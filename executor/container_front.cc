@@ -39,7 +39,7 @@ Status LinkHard(const fs::path& target, const fs::path& link) {
   return FileError(ErrorCode::kCannotWrite, "link", link, errno);
 }
 
-// Returns the names of the logs that an attempt with so many processes writes.
+// Returns the names of the log files of an attempt with this number of processes.
 std::vector<std::string> NamesOfLogs(int processes) {
   std::vector<std::string> names;
   for (int process = 0; process < processes; ++process)
@@ -231,7 +231,7 @@ void ForkWithWaitingParent(const sigset_t& watched, std::optional<Clock::duratio
 }  // namespace
 
 void ForkFrontAndGuard() {
-  // This process may have inherited that SIGCHLD is ignored. In that case it could not wait for its children.
+  // SIGCHLD gets its default effect, because a process that inherited an ignored SIGCHLD cannot wait for its children.
   std::signal(SIGCHLD, SIG_DFL);
   const sigset_t watched = WatchedSignals();
   sigset_t before;

@@ -43,15 +43,15 @@ struct ContainerPlace {
 // container. kInvalid: the credentials are incomplete or damaged. kCannotWrite: a file or folder cannot be created.
 Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
 
-// Creates the log files of a later attempt in the same container. `folder` is the attempt's own. kCannotWrite: a file
-// cannot be created, or the file system has no hard links. The attempt can run nevertheless, but its logs are lost with
-// the container's folder.
+// Creates the log files of a later attempt in the same container. `folder` is the attempt's own folder. kCannotWrite: a
+// file cannot be created, or the file system has no hard links. The attempt can run nevertheless, but its logs are lost
+// with the container's folder.
 Status CreateLaterLogs(const AttemptId& later, const std::filesystem::path& folder, const std::filesystem::path& logs,
                        int processes);
 
-// Two processes, the front and the guard, stand between the NodeManager and an executor in a container. They ensure
-// that the death of any one process leaves no task behind. Tasks have sessions of their own, so a signal to the
-// container's process group does not reach them.
+// Two processes, the front and the guard, stand between the NodeManager and an executor in a container. The front and
+// the guard ensure that the death of any one process leaves no task behind. Tasks have sessions of their own, so a
+// signal to the container's process group does not reach them.
 //
 //   NodeManager --TERM, 250 ms later KILL, to its group--> front -- guard, in another session -- executor -- tasks
 //

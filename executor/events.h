@@ -180,7 +180,7 @@ using Action =
     std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendValues, SendOutcome, ReadLease, WatchLease,
                  UnwatchLease, BeginAttempt, StartProcesses, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
 
-// Exit codes of the executor. They follow sysexits.h where it has a fitting code.
+// The exit codes of the executor. The codes are those of sysexits.h where sysexits.h has a fitting one.
 inline constexpr int kLeftReleased = 0;
 inline constexpr int kLeftFolderGone = 66;  // the job's folder was removed
 inline constexpr int kLeftOrphaned = 69;    // no AM reachable during orphan_timeout

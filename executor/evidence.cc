@@ -128,8 +128,8 @@ std::string OomScoreOfTask(const std::filesystem::path& root) {
 void RemoveLeftoverFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 std::string FullDiskUnder(const std::filesystem::path& folder) {
-  // The disk counts as full if less than kNoRoom is free. That is room for a page of each of several files that are
-  // being written. On a small disk the limit is a sixteenth of the disk's size, if that is less.
+  // The disk counts as full if less than kNoRoom is free, because several files may be written at the same time, and
+  // each needs at least a page. On a small disk the limit is a sixteenth of the disk's size, if that is less.
   constexpr uint64_t kNoRoom = 64 << 10;
   constexpr uint64_t kPart = 16;
   struct statvfs disk {};

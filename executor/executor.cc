@@ -38,8 +38,8 @@ Event EventOf(const Result<std::optional<LeaseRecord>>& lease) {
   return LeaseRead{SeenLease{(*lease)->epoch, (*lease)->am.own, (*lease)->renewal}};
 }
 
-// Returns the mask for the task's secrets. Secrets that cannot be read are missing from the mask. This is harmless,
-// because Prepare() reads the secrets again, and no process is started if that fails.
+// Returns the mask for the task's secrets. Secrets that cannot be read are missing from the mask. They do no harm,
+// because Prepare() reads the secrets again, and no process is started if that read fails.
 SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<std::string> environment) {
   for (const auto* variables : {&spec.container_env, &spec.execution_env})
     for (const auto& [name, value] : *variables) environment.push_back(StrCat(name, "=", value));
@@ -73,7 +73,8 @@ void Executor::Begin(std::function<void(int)> left) {
 
 void Executor::Terminate() { Feed(TermSignal{}); }
 
-// Performing an action may feed further events. They wait in the queue until the current event has been handled.
+// Performing an action may feed further events. These events wait in the queue until the current event has been
+// handled.
 void Executor::Feed(Event event) {
   events_.push_back(std::move(event));
   if (events_.size() > 1) return;
@@ -201,7 +202,7 @@ void Executor::Perform(const WatchLease&) {
   if (watch.ok()) {
     lease_watch_ = *std::move(watch);
   } else {
-    // TaskRun reads the record from time to time even without a watch.
+    // The error is only a warning, because TaskRun reads the lease record from time to time even without a watch.
     LogWarn(watch.error().message);
   }
 }
@@ -296,8 +297,8 @@ void Executor::Perform(const StartProcesses& action) {
   if (std::holds_alternative<ProcessStarted>(answers.front())) {
     WatchUsage();
     WatchPublished();
-    // Returns memory that only the start needed to the kernel, because libc returns little by itself, and the task may
-    // run for weeks.
+    // malloc_trim() gives memory that only the start needed back to the kernel. libc gives back little by itself, and
+    // the task may run for weeks.
     malloc_trim(0);
   }
   for (Event& answer : answers) Feed(std::move(answer));
@@ -354,8 +355,8 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   return answers;
 }
 
-// Closes the ports, so that the task's servers can bind them. An ephemeral port stays bound, except if it is the task's
-// main port and its server cannot share it.
+// Closes the ports, so that the task's servers can bind them. An ephemeral port is closed only if it is the task's main
+// port and the task's server cannot share it.
 void Executor::LetPortsGo() {
   const bool binds_alone =
       BindsPortExclusively(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
@@ -412,8 +413,8 @@ Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, cons
   return outcome;
 }
 
-// Publishes the model parameters that a preprocessing program has printed. Fails the task if they cannot be handed on
-// completely, because training with only a part of them would be worse.
+// Publishes the model parameters that a preprocessing program has printed. The task fails if the parameters cannot be
+// published completely, because training with only a part of them would be worse.
 void Executor::PublishModelParameters(const std::filesystem::path& stdout_file, Outcome& outcome) {
   auto parameters = ReadModelParameters(stdout_file);
   if (!parameters) return;

@@ -33,10 +33,11 @@ void LeaseSight::Sign(Instant now) {
 
 namespace {
 
-// A NameNode answers tens of thousands of such reads a second. 200 do not disturb the other jobs of a cluster.
+// The interval between two reads of the lease record in HDFS by any executors of a job. These 200 reads a second do not
+// disturb the other jobs of a cluster, because a NameNode answers tens of thousands of them a second.
 constexpr Duration kBetweenReads{5};
 constexpr Duration kShortest{2'000}, kLongest{10'000};
-// A healthy NameNode answers within milliseconds.
+// The highest time limit of one read. A healthy NameNode answers within milliseconds.
 constexpr Duration kLongestRead{5'000};
 
 // Returns the number of tasks before `task` in the order of the spec.

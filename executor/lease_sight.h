@@ -1,5 +1,5 @@
-// Judges whether an AM is alive by the lease record, which a living AM renews, and says when to read the record. An
-// executor that has lost its AM uses both. Pure.
+// LeaseSight judges by the lease record, which a living AM renews, whether the AM is alive. LeasePace decides when an
+// executor that has lost its AM reads the record. Pure.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class LeaseSight {
 
 // The times when an executor that has lost its AM reads the lease record. Pure.
 //
-// A store on this machine is read at once, and then every 250 ms. It reports changes in addition.
+// A store on this machine is read at once, and then every 250 ms. Such a store also reports changes.
 //
 // A store that the whole job shares (HDFS) is read at most 200 times a second by all executors together, even if all
 // lose their AM at the same time. The time is divided into turns, which have 5 ms for each task. Each executor has its
@@ -74,13 +74,15 @@ class LeasePace {
   static LeasePace OfSharedStore(const JobSpec& spec, const TaskId& task);
 
   bool is_shared() const { return turn_ > Duration{0}; }
-  // The time limit of one read: with the longest delay it is shorter than record_fresh. So the first record after a
-  // loss is read before the AM counts as dead, and each later one before the record before it counts as stale.
+  // Returns the time limit of one read. The sum of this limit and the longest delay is shorter than record_fresh.
+  // Therefore the first record after the loss of an AM is read before this AM counts as dead, and each later record is
+  // read before the previous record counts as stale.
   static Duration ReadLimit(const Timers& timers);
 
   // Returns when to read for the first time after the AM was lost.
   Instant First(Instant lost) const { return is_shared() ? OwnMomentFrom(lost) : lost; }
-  // Returns when to read again, at most `delay` later if the executor has a moment until then.
+  // Returns when to read again. For a shared store this is the executor's last own moment at most `delay` after `now`,
+  // or its next moment if `delay` contains none.
   Instant Next(Instant now, Duration delay) const;
   // The delays between two reads, which double from the shortest to the longest.
   Duration shortest() const { return shortest_; }

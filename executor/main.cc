@@ -160,7 +160,7 @@ void ExecGpuBuildIfNeeded(char** argv) {
   execv(loader.c_str(), const_cast<char**>(words.data()));
 }
 #elif defined(TONY_IS_GPU_TWIN)
-// Without this the process would have the loader's name in the list of processes.
+// Without this call the list of processes would show the loader's name for this process.
 void ExecGpuBuildIfNeeded(char**) { prctl(PR_SET_NAME, "tony-executor"); }
 #else
 void ExecGpuBuildIfNeeded(char**) {}

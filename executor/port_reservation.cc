@@ -70,8 +70,8 @@ constexpr int kTries = 100;
 
 }  // namespace
 
-// Binds the port for IPv4 and IPv6 without socket options. This works only if no other process has the port, and it
-// keeps other processes from getting the port.
+// Binds the port for IPv4 and IPv6 without socket options. Such a bind fails if another process has the port, and keeps
+// other processes from getting the port afterwards.
 bool PortReservation::Hold() {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!Bind(fd, AnyAddress(port_))) return false;

@@ -33,10 +33,10 @@ class PortReservation {
   // Closes the sockets, so that the task's process can bind the port when it starts.
   void LetGo();
 
-  // Binds the port again after LetGo(), for the next process. No socket option is used, so the call to bind() fails
-  // while a connection of the previous process lingers. It would fail in the same way for a server without options. If
-  // bind() fails and `may_change` is true, another port is reserved; if `may_change` is false, the port stays unbound.
-  // kUnavailable: no port is left.
+  // Binds the port again after LetGo(), for the next process. bind() is called without socket options, so it fails
+  // while a connection of the previous process lingers, as it would fail for a server without options. If bind() fails
+  // and `may_change` is true, another port is reserved; if `may_change` is false, the port stays unbound. kUnavailable:
+  // no port is left.
   Status Renew(bool may_change);
 
  private:

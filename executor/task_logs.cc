@@ -137,8 +137,8 @@ void LogGrowthNotes::ThinOut() {
 
 namespace {
 
-// Bytes are freed in steps of this size. The freed bytes of a block that is freed only in part would read as NULs and
-// not as a hole. No file system has larger blocks than this.
+// Bytes are freed in steps of this size, which is at least as large as the blocks of every file system. If a block were
+// freed only in part, its freed bytes would read as NULs and not as a hole.
 constexpr int64_t kStep = 1 << 20;
 constexpr int64_t kStatBlock = 512;  // unit of st_blocks, always
 
@@ -263,7 +263,7 @@ void AddParts(int fd, int64_t begin, int64_t end, const SecretMask& mask, LogExc
   }
 }
 
-// A missing log is not news, because it may appear later.
+// A missing log counts as unchanged, because it may appear later.
 bool IsNews(const LogWant& want, const LogNews& news) {
   return want.offset < 0 || news.ended || news.cut > 0 || !news.text.empty();
 }

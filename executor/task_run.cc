@@ -8,8 +8,8 @@
 namespace tony::executor {
 namespace {
 
-// The time limit of the report after SIGTERM. It is short, because a NodeManager may send SIGKILL 250 ms later, and a
-// keeper (the supervisor of the job on this machine) a little after that.
+// The time limit of the report after SIGTERM. The limit is short, because a NodeManager may send SIGKILL 250 ms later,
+// and a keeper (the supervisor of the job on this machine) a little after that.
 constexpr Duration kLastReport{2000};
 
 }  // namespace
@@ -237,7 +237,7 @@ namespace {
 constexpr Duration kFirstLook{5};
 constexpr Duration kLongestLook{250};
 // The time after which SIGKILL counts as without effect. A tree that survives repeated SIGKILL for this long will not
-// end by another one. The keeper waits equally long for its own kills at the end of a job.
+// end by a further SIGKILL. The keeper waits equally long for its own kills at the end of a job.
 constexpr Duration kLongestKilling{30'000};
 // The number of warnings about a tree that is blocked in the kernel. The kernel may release a process soon, e.g. when a
 // file server answers again. After this many warnings the tree is left to the keeper, which ends the job and keeps the

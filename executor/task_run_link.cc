@@ -21,8 +21,8 @@ namespace {
 constexpr Duration kFirstRetry{100};
 constexpr Duration kLongestRetry{1000};
 // The time for one more try to reach the AM before the task is stopped. The try is needed if this executor was
-// suspended, and therefore notices the loss of the link late. Submit demands that lost_after exceeds cutoff_after +
-// grace by a margin. This time is shorter than that margin.
+// suspended, because the executor then notices the loss of the link late. `tony submit` requires that lost_after
+// exceeds cutoff_after + grace by a margin, and this time is shorter than that margin.
 constexpr Duration kLastTry{1000};
 
 }  // namespace
@@ -141,7 +141,7 @@ void TaskRun::On(const ConnectionLost& event) {
 
 void TaskRun::On(const LeaseRead& event) {
   lease_.Read(event.record, now_);
-  // The executor started before any AM.
+  // A missing lease record means that no AM has started yet, so the executor waits for the record.
   if (!event.record && link_ == Link::kSearching && !pace_.is_shared()) Do(WatchLease{});
   if (link_ == Link::kClosed || !event.record || event.record->epoch < epoch_) return;
   const bool is_new = !tried_ || tried_->epoch != event.record->epoch || tried_->am != event.record->am;
@@ -244,8 +244,8 @@ void TaskRun::Await() {
   Do(SendAwait{Self(), since_});
 }
 
-// An answer proves only that the AM lived when the call was sent. If this executor was suspended, the answer may have
-// waited for as long as that.
+// An answer proves only that the AM lived when the call was sent, because the answer may have waited while this
+// executor was suspended.
 void TaskRun::Hear(Instant sent) { heard_at_ = std::max(heard_at_, sent); }
 
 std::optional<Instant> TaskRun::CutOffDeadline() const {

@@ -82,8 +82,8 @@ class UsageWatch {
 
   // Returns the total usage. Call this once all processes have ended, and again if more processes were reaped later.
   Usage Total();
-  // Ends the watch: frees the excess of the logs, and writes usage.json. An attempt that ended before the first sample
-  // gets no usage.json, because its outcome contains the usage. A failed write is ignored.
+  // Ends the watch: frees the part of each log above its limit, and writes usage.json. An attempt that ended before the
+  // first sample gets no usage.json, because its outcome contains the usage. A failed write is ignored.
   void Finish();
 
  private:

@@ -1,4 +1,4 @@
-// Limits, and the policy of time: which limit has expired, which heartbeats are missed, and when to check again.
+// Decides by the current time which limit has expired, which heartbeats were missed, and when to check again.
 #include "am/core/deadlines.h"
 
 #include <algorithm>
@@ -87,9 +87,9 @@ void Deadlines::Clear(const ContainerId& id, const Container& container, const A
   containers_[static_cast<size_t>(ContainerLimit::kLeave)].erase({container.leave_by, id});
 }
 
-// During a gap in the lease no executor could reach this AM, or know that this AM is the leader. Therefore the
-// silence of each executor counts from now. The limits of executors that were given up are extended, because these
-// executors did not know that they had to stop.
+// If the lease was not renewed for longer than `record_fresh`, no executor could reach this AM, or know that this AM is
+// the leader. Therefore the silence of each executor counts from now. The limits of executors that were given up are
+// extended, because these executors did not know that they had to stop.
 Decided Job::OnRenewed(Instant now) {
   if (now - deadlines_.renewed_at() > spec_.timers.record_fresh) {
     for (auto& [id, task] : tasks_.all()) {

@@ -55,10 +55,10 @@ class Deadlines {
   // Clears both limits of the container: for the end of its attempt, and for the exit of its executor.
   void Clear(const ContainerId& id, const Container& container, const Attempt& attempt);
 
-  // ---- heartbeats count as missed only while executors can see that this AM is the leader
+  // ---- missed heartbeats, which count only while executors can see that this AM is the leader
   Instant renewed_at() const { return renewed_at_; }
   void LeaseRenewed(Instant now) { renewed_at_ = now; }
-  // The time of the next check for missed heartbeats; nullopt if the next renewal of the lease sets this time.
+  // The time of the next check for missed heartbeats; nullopt if this time is set by the next renewal of the lease.
   const std::optional<Instant>& silence_check() const { return silence_check_; }
   void CheckSilenceAt(std::optional<Instant> at) { silence_check_ = at; }
   void CheckSilenceBy(Instant by) { silence_check_ = silence_check_ ? std::min(*silence_check_, by) : by; }

@@ -71,7 +71,7 @@ void Job::CheckNewest(const Attempt& attempt) const {
   const Container* container = containers_.Find(attempt.container);
   const bool has_left = has_ended && container && container->state == ContainerState::kGone;
   CHECK(!has_left || CommandFor(attempt.id).kind == Command::Kind::kRelease);
-  // Each limit is set exactly for as long as it can be met.
+  // A limit is set if and only if it can still be met.
   CHECK(deadlines_.IsSet(Limit::kAllocate, attempt) ==
         (attempt.state == kRequested && spec_.allocation_timeout.count() > 0));
   const bool is_to_publish = (attempt.state == kRegistered || attempt.state == kRunning) && !waits;

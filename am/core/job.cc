@@ -169,7 +169,7 @@ CoreStepResult RunCoreStep(Job& job, const Observation& observation, Instant now
     evolve(*std::move(body));
   }
   Append(turn.actions, std::move(decided.actions));
-  // Executors and clients recognize news by these numbers, so the numbers only grow.
+  // Executors and clients recognize changes by these numbers, so the numbers only grow.
   CHECK(std::tuple(job.epoch(), job.seq()) >= numbers);
   return turn;
 }

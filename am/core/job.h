@@ -108,7 +108,7 @@ class Job {
 
   JobState state() const { return state_; }
   Epoch epoch() const { return epoch_; }
-  // A number that grows with every decision that is news for a reader of the status.
+  // A number that grows with every decision that changes what a client reads in the status.
   int64_t seq() const { return seq_; }
   bool Ended() const { return IsFinal(state_); }
   // The completed share of the tracked tasks: 0 to 1.

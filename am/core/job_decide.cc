@@ -18,8 +18,8 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   return {.cls = OutcomeClass::kInfra, .message = StrCat("the task's executor ended without a report: ", how)};
 }
 
-// `what` describes processes that are left on the machine. This text is added to the message. The advice for a failure
-// becomes "permanent", because no new attempt may start next to these processes.
+// Adds `what`, which describes processes that are left on the machine, to the outcome's message. The advice for a
+// failure becomes "permanent", because no new attempt may start next to these processes.
 void SetLeft(Outcome& outcome, const std::string& what) {
   if (!outcome.Succeeded()) outcome.advice = Advice::kPermanent;
   if (outcome.message.find(what) == std::string::npos)

@@ -1,9 +1,10 @@
-// The policy of first causes: which of several failures is judged, when, and what else may have caused it.
+// The policy of first causes: which of several failures is judged, when it is judged, and which other task may have
+// caused it.
 //
 // In a collective, a task that ends makes the other tasks fail, and the AM may receive their failures first. Therefore
-// two kinds of failures wait before they are judged. A failure that would end the job waits for the time `settle`, in
-// case a failure follows that is charged to no budget. A failure that names a broken connection to another task waits
-// ten times as long for any other failure, because the task that broke the connection may take long to die.
+// two kinds of failures wait before they are judged. A failure that would end the job waits for the time `settle`,
+// because a failure may follow that uses up no restart budget. A failure that names a broken connection to another task
+// waits ten times as long for any other failure, because the task that broke the connection may take long to die.
 #include "am/core/judgement.h"
 
 #include <algorithm>
@@ -239,8 +240,8 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   if (const std::string silent = SilentTasks(failed); !silent.empty())
     return StrCat("; these tasks did not take part: ", silent);
   const Attempt* silent = nullptr;
-  // Among the other tasks that have succeeded, the one that ended last. The failed task may have lost its connection to
-  // this task.
+  // `left` becomes the task that ended last among the other tasks that have succeeded. The failed task may have lost
+  // its connection to this task.
   const Attempt* left = nullptr;
   for (const auto& [id, task] : tasks_.all()) {
     const Attempt* peer = task.newest();
@@ -259,8 +260,8 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   return "";
 }
 
-// The policy of completion, as far as it needs the job's state: which failures are tolerated, and which roles are
-// complete.
+// The functions below are the policy of completion: which failures are tolerated, and which roles are complete. They
+// are members of Job, because they need the job's state.
 
 EndedTask Job::EndedAs(const AttemptId& id) const {
   const Attempt& attempt = *tasks_.Find(id);

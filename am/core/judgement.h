@@ -1,10 +1,10 @@
-// When a job is over, and with which verdict: pure functions over the roles and the outcomes of their tasks. Results
-// holds the ends of tasks so far. Job applies the functions to its Results in judgement.cc.
+// Pure functions that decide from the roles and the outcomes of their tasks whether a job is over, and with which
+// verdict. Results holds the ends of tasks so far. Job applies the functions to its Results in judgement.cc.
 //
 // A role is complete when `min_succeeded` of its tasks have succeeded. If `min_succeeded` is 0, each of its tasks has
 // to end. The job succeeds when every tracked role is complete. The job fails when RoleSpec::FailureLimit() tasks of a
-// role have failed. Only tasks that are not restarted count as failed. By TonY's rule the job also fails with the
-// chief, and when all tracked tasks have failed.
+// role have failed. Only tasks that are not restarted count as failed. As in TonY, the job also fails when its chief
+// fails, and when all tracked tasks have failed.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ using Ends = std::map<std::string, RoleEnds, std::less<>>;
 
 RoleEnds EndsOf(const Ends& ends, const RoleSpec& role);
 
-// Returns true if the role has its required successes. Its other tasks do not matter any more then.
+// Returns true if the role has its required successes. In that case the outcomes of its other tasks do not matter.
 bool HasEnough(const RoleSpec& role, const RoleEnds& ends);
 
 // Roles that the job does not wait for any more, because they ran on for too long.

@@ -207,7 +207,7 @@ Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
   return actions;
 }
 
-// Requests containers for first attempts. These are attempts of the roles that the job begins with, or later of the
+// Requests containers for first attempts. The attempts belong to the roles that the job begins with, or later to the
 // roles that waited for the success of other roles.
 Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   const bool opens = state_ == JobState::kRunning;

@@ -1,6 +1,6 @@
-// Starts that come later than the start of the gang. LateRoles: roles that wait for the success of other roles. An
-// opening is the common start of the tasks of such roles. Stages: attempts that wait for values that others publish.
-// Part of Job: no I/O, no threads, no clock.
+// LateRoles and Stages hold the tasks that start later than the gang. LateRoles holds the roles that wait for the
+// success of other roles. An opening is the common start of the tasks of such roles. Stages holds the attempts that
+// wait for values that others publish. Part of Job: no I/O, no threads, no clock.
 //
 //   unopened --ContainersRequested--> opening --all tasks have registered--> the tasks join the running generation
 //

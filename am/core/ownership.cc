@@ -10,8 +10,8 @@
 namespace tony::am {
 namespace {
 
-// A client that lost its connection to the AM retries within this time. The client may void a kill that became due in
-// the meantime.
+// After a time in which clients could not reach an AM, no planned kill takes effect for this long. A client that lost
+// its connection retries within this time, and may void a kill that became due in the meantime.
 constexpr Duration kToComeBack{1000};
 
 bool SameCondition(const KillRequest& a, const KillRequest& b) {

@@ -174,8 +174,8 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
   if (!restart.ending.empty()) return std::nullopt;
-  // This check comes before the check of the delay. The search for a checkpoint began after the delay, but for a new AM
-  // whose clock is behind the delay may not be over yet.
+  // The check for progress comes before the check of the delay. The search for a checkpoint began after the delay, but
+  // the clock of a new AM may be behind, and show a time within the delay.
   if (restart.noted && ConcernsTracked(restart) && checkpoints_.without_progress() >= spec_.checkpoint.most_fruitless)
     return JobStopping{WithoutProgress(restart), spec_.timers.grace};
   if (now < restart.not_before) return std::nullopt;

@@ -50,7 +50,7 @@ struct RestartPlan {
   Duration delay{0};
 };
 struct NoRestart {
-  // The reason for the verdict's message; empty if no restarts are configured.
+  // The reason that is added to the verdict's message; empty if no restarts are configured.
   std::string why;
 };
 
@@ -154,8 +154,9 @@ class Checkpoints {
   std::optional<Checkpoint> ResumeOf(const AttemptId& id) const { return id.number > 1 ? newest_ : listing().newest; }
   void NoteResume(const AttemptId& id) { resumed_from_ = ResumeOf(id); }
   void Note(const std::optional<Checkpoint>& newest) { newest_ = newest; }
-  // Compares `newest`, found for a restart of tracked tasks, with the result of the previous search. The previous
-  // restart made progress only if `newest` is newer. The first search has nothing to compare with.
+  // Compares `newest`, the checkpoint that was found for a restart of tracked tasks, with the result of the previous
+  // search. If `newest` is newer, the previous restart made progress; otherwise it made none. The first search is
+  // compared with nothing.
   void Compare(const std::optional<Checkpoint>& newest);
   // The number of consecutive searches that found no newer checkpoint.
   int without_progress() const { return without_progress_; }

@@ -21,7 +21,8 @@ namespace tony::am {
 struct AmStarted {
   Epoch epoch;
   Claim claim;  // ownership set by the submitter
-  // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about it.
+  // True if the journal has version 1, in which a crash could separate an attempt's end from the decision about this
+  // end.
   bool steps_may_be_torn = false;
   bool ends_are_confirmed = false;  // value of Scheduler::ConfirmsEnds()
 };
@@ -100,9 +101,9 @@ struct StopContainer {
   ContainerId container;
   StopMode mode = StopMode::kTerm;
 };
-// Answers the executor's parked Await with command `number`, because the executor's command has changed. If a later
-// step has already changed the command again, this action does nothing. The later step's own action answers then, once
-// the decisions of the later step are on disk.
+// Answers the executor's parked Await call with command `number`, because the executor's command has changed. The
+// action does nothing if a later step has already changed the command again. In that case the action of the later step
+// answers the call, once the decisions of the later step are on disk.
 struct SendCommand {
   AttemptId attempt;
   int64_t number = 0;

@@ -21,8 +21,8 @@ class AmLauncher : public Arbiter {
   struct Pulse {
     bool silent = false;    // alive, but does not respond
     bool hopeless = false;  // killed, but still alive
-    // A text for people, which is reported once: which process does not respond, since when, and what is done about
-    // this process.
+    // A text for people, which is reported once. It names the process that does not respond, the time since when it
+    // does not respond, and the action that is taken against it.
     std::string note = {};
   };
   // Checks the arbiter. A client that waits for the job calls this function about once a second. An arbiter that does

@@ -37,8 +37,8 @@ struct ArbiterView {
   bool swept = false;
   // Why a supervised job has no AM now, as a text for people; empty if the job has an AM or the reason is unknown.
   std::string waits = {};
-  // The scheduler has ended the AMs of all lower epochs, so their addresses are not called; 0: the scheduler does not
-  // tell.
+  // The scheduler has ended the AMs of all lower epochs, so clients do not call the addresses of these AMs. The value
+  // is 0 if the scheduler does not report such epochs.
   Epoch oldest_epoch{};
 
   bool IsKept() const { return kind == Kind::kKept; }
@@ -76,8 +76,8 @@ class Arbiter {
   // the conditions of the kill. Waits a few seconds at most. May be repeated, and called from any thread. Returns false
   // if the backend's jobs are ended only by their keepers.
   virtual Result<bool> EndInScheduler(const JobId&, const std::string& /*reason*/) const { return false; }
-  // Returns a text for people: where to find out why the job's keeper does not stay alive, and the keeper's last log
-  // line.
+  // Returns a text for people that says where to find the reason why the job's keeper does not stay alive, and contains
+  // the keeper's last log line.
   virtual std::string KeeperFailureHint(const JobRecords& records) const = 0;
 };
 

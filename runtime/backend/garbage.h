@@ -28,7 +28,7 @@ struct Garbage {
   std::vector<std::string> jobs;        // job ids
   std::vector<std::string> staged;      // names of staged content
   std::vector<std::string> unfinished;  // incomplete uploads and jobs
-  // Ids of jobs that were removed elsewhere and about which this machine had notes.
+  // The ids of jobs that were removed elsewhere. This machine had notes about these jobs.
   std::vector<std::string> notes;
   // Entries that are old enough to be removed but are not, with the reason, as texts for people.
   std::vector<std::string> kept;

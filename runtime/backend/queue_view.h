@@ -54,7 +54,7 @@ struct QueueView {
   int nodes = 0;  // number of a cluster's nodes
   std::vector<int> gpus, free_gpus;
   std::vector<QueueShare> queues;
-  // True: a queue that a job names may come into being with the job.
+  // True if the scheduler makes a queue when the first job names it.
   bool makes_queues = false;
   std::vector<QueuedJob> jobs;  // in queue order
   // The number of entries that are ignored, because no process of their jobs lives.

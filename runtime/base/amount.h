@@ -12,18 +12,18 @@
 
 namespace tony {
 
-// A value. Amounts of different units differ, even if they mean the same.
+// A number with its unit. Two amounts with different units are unequal, even if they mean the same.
 struct Amount {
   Amount(int64_t amount = 0, std::string its_unit = "") : value(amount), unit(std::move(its_unit)) {}
   bool operator==(const Amount&) const = default;
 
   int64_t value;
-  // A word of kAmountUnits. Empty in a request: the unit in which the cluster counts the resource. Empty in a report of
-  // the cluster: the plain number.
+  // The unit, as in kAmountUnits. In a request an empty unit stands for the unit in which the cluster counts the
+  // resource. In a report of the cluster it stands for the plain number.
   std::string unit;
 };
 
-// The units, from a billionth of a thousandth ("p") on. "m" is a thousandth, "M" a million, "Mi" 1024 times "Ki".
+// The units. "p" is a billionth of a thousandth, "m" a thousandth, "M" a million, and "Mi" 1024 times "Ki".
 inline constexpr std::string_view kAmountUnits = "p n u m k M G T P Ki Mi Gi Ti Pi";
 
 // Parses digits and a unit, with at most one blank between them. nullopt: the text has another form, for example a

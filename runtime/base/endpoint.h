@@ -9,8 +9,8 @@
 
 namespace tony {
 
-// The address at which this machine reaches only itself. It is a number, and so needs no name resolution. Used only by
-// parts that serve or run on one machine (the local scheduler, its pages).
+// The loopback address, at which this machine reaches only itself. The address is numeric, so it needs no name
+// resolution. Used only by parts that serve or run on one machine (the local scheduler, its pages).
 inline constexpr char kLoopback[] = "127.0.0.1";
 
 struct Endpoint {

@@ -46,8 +46,8 @@ class Descriptor {
     asio_.async_wait(type, std::move(handler));
   }
   void CancelWaits() { asio_.cancel(); }
-  // Returns whether the fd is ready now. An event of a destroyed descriptor may reach a new one to which Asio has given
-  // the same place in its tables.
+  // Returns whether the fd is ready now. This check is needed, because an event of a destroyed descriptor may reach a
+  // new descriptor that has got the same place in Asio's tables.
   bool IsReady(WaitType type) const {
     pollfd now = {fd_, static_cast<short>(type == WaitType::wait_write ? POLLOUT : POLLIN), 0};
     return poll(&now, 1, 0) > 0;
@@ -70,8 +70,8 @@ class AsioWatch : public EventLoop::Handle {
     Wait(state_);
   }
   ~AsioWatch() override {
-    // This cancels both directions, because Asio cannot cancel only one. A watch of the other direction starts its wait
-    // again.
+    // This call cancels the waits in both directions, because Asio cannot cancel only one. A watch of the other
+    // direction starts its wait again.
     state_->descriptor->CancelWaits();
     state_->descriptor = nullptr;
   }

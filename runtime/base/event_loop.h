@@ -80,7 +80,7 @@ T RunUntilAnswer(EventLoop& loop, const Start& start) {
 
 // Runs work on one thread outside of the loop. The first work starts the thread. Pieces of work run one after the
 // other, in the given order. The function that each work returns runs on the loop, in the same order. Loop thread only,
-// except for the work itself, which must own what it needs, or use what outlives the SideThread.
+// except for the work itself, which must own the objects that it uses, or use only objects that outlive the SideThread.
 class SideThread {
  public:
   using Then = std::function<void()>;  // runs on the loop

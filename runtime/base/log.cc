@@ -9,8 +9,8 @@
 
 #include "runtime/base/strings.h"
 
-// The only file that includes spdlog. The header-only form is used on purpose: Debian has no static spdlog, and another
-// shared library would slow down the start of every executor. The time that this file costs the build is worth it.
+// Only this file includes spdlog. The header-only form is used, although it makes the build slower, because Debian has
+// no static spdlog, and another shared library would slow down the start of every executor.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 

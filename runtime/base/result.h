@@ -9,7 +9,8 @@
 
 namespace tony {
 
-// The kind of an error. Its value is the exit code with which `tony` ends (the contract's table, after sysexits.h).
+// The kind of an error. Its value is the exit code with which `tony` ends (docs/reference/exit-codes.md), after
+// sysexits.h.
 enum class ErrorCode {
   kUsage = 64,  // wrong command line
   // A spec, a property or a stored file that cannot be accepted.
@@ -25,7 +26,7 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  // The text is in lower case, without a full stop. It says what failed, and on what object.
+  // The text names the operation that failed and its object, in lower case and without a full stop.
   std::string message;
 };
 

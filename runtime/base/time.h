@@ -19,7 +19,7 @@ using Instant = std::chrono::sys_time<Duration>;
 inline int64_t ToMillis(Instant t) { return t.time_since_epoch().count(); }
 inline Instant FromMillis(int64_t ms) { return Instant(Duration(ms)); }
 std::string ToIso8601(Instant t);  // e.g. "2026-11-21T09:30:15.123Z"
-// Parses exactly what ToIso8601() writes. nullopt: any other text, or a date that does not exist.
+// Parses a text in the form that ToIso8601() writes. nullopt: the text has another form, or the date does not exist.
 std::optional<Instant> InstantFromIso8601(std::string_view text);
 // Returns the length for people, e.g. "0.4 s", "3 min 20 s", "2 h 5 min", "3 d 4 h".
 std::string HumanDuration(Duration length);

@@ -50,7 +50,8 @@ class Walk {
     return Ok();
   }
 
-  // Moves to an entry of the current folder, and follows a link. Returns whether the entry exists.
+  // Moves to an entry of the current folder, or to the target of the entry if it is a link. Returns whether the entry
+  // exists.
   Result<bool> Step(const std::string& name) {
     if (name == "..") {
       at_name_ = at_name_.parent_path();

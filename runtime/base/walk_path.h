@@ -1,5 +1,5 @@
-// Opens a folder part by part, and finds each user who could replace it by another folder. A path that is checked first
-// and opened by name afterwards may lead somewhere else the second time.
+// Opens a folder part by part, and finds each user who could replace the folder by another one. The caller gets the
+// open folder, because a path that is opened by name after a check may lead to another folder than the checked one.
 #pragma once
 
 #include <sys/stat.h>

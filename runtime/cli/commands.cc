@@ -54,7 +54,8 @@ std::vector<OptionSpec> With(std::vector<OptionSpec> options, std::initializer_l
 
 bool IsJson(const std::string& word) { return word == "--json" || word == "-json"; }
 
-// Returns whether the command line requests JSON output. Used if it cannot be parsed.
+// Returns whether the arguments request JSON output. RunVerb() calls this function if it could not parse the command
+// line.
 bool AsksForJson(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"), IsJson);
 }
@@ -91,8 +92,8 @@ Status CheckStack() {
                                                " KiB here (ulimit -s), and tony needs ", kLeastKib)};
 }
 
-// Switches to the rights of the home's owner (SwitchToHomeOwner). The machine's queue (--queue) and an exit that is
-// explained without a job belong to no home, so the process then keeps its own rights.
+// Switches to the rights of the home's owner (SwitchToHomeOwner). `tony list --queue` and an `explain-exit` without
+// --job use no home, so the process then keeps its own rights.
 Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();

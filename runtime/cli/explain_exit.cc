@@ -67,7 +67,7 @@ bool Concerns(const FailureRule& rule, const ExitQuery& asked) {
   return asked.scheduler_status && rule.scheduler_status == asked.scheduler_status;
 }
 
-// Returns whether the rule, which matches the exit, applies without further facts.
+// Returns whether the exit alone, which the rule matches, is enough to apply the rule. Other rules need further facts.
 bool Decides(const FailureRule& rule, const ExitQuery& asked) {
   return !rule.oom && !rule.full_disk && rule.pattern.empty() && (!rule.scheduler_status || asked.scheduler_status);
 }

@@ -97,8 +97,8 @@ class Collection {
     return failure_;
   }
 
-  // Adds the jobs that stay to the report, grouped by reason, e.g. "3 jobs that have not ended". Must be called after
-  // Run() and RunOn().
+  // Adds to the report the jobs that are not removed, grouped by reason, e.g. "3 jobs that have not ended". Must be
+  // called after Run() and RunOn().
   void SayWhatStays() {
     for (const auto& [why, count] : staying_) Stay(count, StrCat("jobs that ", why));
   }
@@ -166,8 +166,8 @@ class Collection {
                : "";
   }
 
-  // Returns the time from which on requests are kept even without a job. It is at least an hour ago, because a submit
-  // records its request before it creates the job's folder.
+  // Returns the time after which a recorded request is kept even if it has no job. This time is at least an hour ago,
+  // because a submit records its request before it creates the job's folder.
   Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
 
   // Removes the folders that submits and garbage collections left behind when they died.

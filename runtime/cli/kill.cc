@@ -23,8 +23,8 @@ namespace {
 // The time for which a kill that does not wait tries to notify an AM. An AM that starts later reads the request from
 // the folder.
 constexpr Duration kTellLimit{2000};
-// Times to wait beyond the grace of the tasks. kMasterMargin: for an AM that ends a job and cannot record the end.
-// kKeeperMargin: for the keeper after a signal.
+// Times that the command waits beyond the grace of the tasks. kMasterMargin is for an AM that ends a job and cannot
+// record the end. kKeeperMargin is for the keeper after it has got a signal.
 constexpr Duration kMasterMargin{15'000}, kKeeperMargin{30'000};
 
 struct Effect {
@@ -78,8 +78,8 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
           .words = "will be killed if its application master, which does not respond at the moment, accepts the kill"};
 }
 
-// Adds to the reason that root sent the kill. Root acts with the owner's rights, so the AM cannot see this from the
-// socket or the file.
+// Appends to the kill's reason that root sent the kill. Root acts with the owner's rights, so the AM cannot see from
+// the socket or the file that the sender is root.
 void SayWhoAsks(KillRequest& request) {
   request.asker = UserBeforeSwitch();
   request.reason = ReasonWithRequester(request);

@@ -21,7 +21,7 @@ namespace {
 constexpr Duration kBetweenDraws{200};
 constexpr Duration kClock{1000};
 constexpr Duration kLastPatience{2000};
-// The most lines that are kept while the terminal accepts no output.
+// The maximum number of lines that are kept while the terminal accepts no output.
 constexpr size_t kMostAbove = 10000;
 
 // Returns the interval at which the usage of a job's tasks is queried. A query is needed, because a new usage alone
@@ -62,7 +62,7 @@ Result<Watched> LiveView::Watch(Interrupts& interrupts, const JobRecords& record
   };
   options.usage_interval = UsageInterval(status_ ? status_->tasks.size() : 0);
   auto watched = WatchJob(loop_, interrupts, records, launcher, notes, options);
-  // The end of the wait may bring a newer status.
+  // The result of the wait may contain a newer status than the last one that was shown.
   if (watched.ok() && watched->status) Show(*watched->status);
   Finish();
   return watched;

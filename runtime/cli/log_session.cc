@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kLongestSearched = 1 << 20;
 
 constexpr Duration kUnruledInterval{1000};
-// The interval for a job on a cluster is longer, because each check takes three requests.
+// For a job on a cluster, the interval between two checks for an AM is longer, because each check takes three requests.
 constexpr Duration kUnruledIntervalElsewhere{10'000};
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 

@@ -25,7 +25,7 @@ std::string EntryFields(const LogText& log) {
                 JsonString(log.text));
 }
 
-// Ends a command that has read logs. A log that could not be read does not hold back the others.
+// Ends a command that has read logs. If a log could not be read, the command has printed the other logs, and now fails.
 int EndAfter(const LogSource& logs) {
   const Status unread = logs.Unread();
   return unread.ok() ? 0 : Fail(unread.error(), /*json=*/false);

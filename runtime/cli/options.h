@@ -1,5 +1,5 @@
-// Options shared by several verbs: numbers and times, options of the contract with workflow engines, and options of a
-// job. ReadJobSpec() turns a command line into a job spec: steps 2 and 3 of a job's way in README.md.
+// Options shared by several verbs: numbers and times, options that workflow engines use, and options of a job.
+// ReadJobSpec() turns a command line into a job spec: steps 2 and 3 of a job's way in README.md.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::st
 
 std::optional<Duration> ParseAge(std::string_view text);  // e.g. "14d", "12h", "30m", "10s"
 
-// Options of the contract with workflow engines: the request id, the tokens, and further options that need one of them.
+// Options that workflow engines use: the request id, the tokens, and further options that need one of them.
 
 // These functions return an empty value if the option was not given. A kUsage error names the option and its value.
 Result<RequestId> RequestIdOption(const CommandLine& line);

@@ -22,7 +22,7 @@ Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
 }
 
-// Returns the newest owner: the owner that adopted the result after the job's end, or else the owner of the job.
+// Returns the newest owner: the owner that took over the result after the job's end, or else the owner of the job.
 Result<OwnerToken> OwnerOf(const JobStatus& status) {
   if (status.request.value.empty()) return status.claim.owner;
   TRY_ASSIGN(const auto index, BackendOf(status.job).Requests(status.job));

@@ -54,7 +54,7 @@ std::string PageOf(const JobRecords& records) {
   return page;
 }
 
-// Prints the page of a detached job, and the commands to type next. Only for a person at a terminal.
+// Prints the page of a detached job, and the commands to type next, if a person reads the output at a terminal.
 void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
   if (show.json || !IsTerminal(STDERR_FILENO)) return;  // scripts need no page
   if (const std::string page = PageOf(records); !page.empty()) Say(StrCat("page: ", page));
@@ -77,8 +77,8 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
   return watched.signal == 0 ? 1 : 128 + watched.signal;
 }
 
-// Waits for the end of the job. A signal kills the job. With a request id, the signal kills it only while `kill_as` is
-// its owner.
+// Waits for the end of the job. A signal kills the job. If the submit has a request id, the signal kills the job only
+// while `kill_as` is the job's owner.
 Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                        const SubmitShow& show, const OwnerToken& kill_as, const MoreFields& fields) {
   const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);

@@ -63,8 +63,8 @@ Style StyleOfState(std::string_view state);
 // blanks. 0 columns: the text stays unchanged.
 std::string Wrapped(std::string_view text, size_t columns, size_t indent);
 
-// Returns lines that are safe for a terminal and fit its width; only a longer word may exceed it. Without a terminal,
-// returns the text unchanged.
+// Returns lines that are safe for a terminal and fit its width. Only a word that is longer than the width exceeds it.
+// Without a terminal, returns the text unchanged.
 std::string Fitted(const std::string& text, const TableRoom& room);
 
 // Returns the width of standard output and whether it gets colours. --color decides about colours; without it, the

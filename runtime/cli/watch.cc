@@ -33,8 +33,8 @@ namespace tony {
 namespace {
 
 constexpr size_t kLongestLine = 4096;
-// The most lines that wait to be written. When this number is reached, standard input is not read any more. A program
-// that sends lines and reads none must then wait.
+// The maximum number of lines that wait to be written. When this number is reached, standard input is not read any
+// more. A program that sends lines and reads none must then wait.
 constexpr size_t kMostWaiting = 1000;
 
 // Exchanges lines over standard input and output, on a thread of its own, because a silent writer or a slow reader must

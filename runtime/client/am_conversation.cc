@@ -63,8 +63,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
               }));
   }
 
-  // Watches the job. Only the first call names the watcher, because the AM takes a named watcher for the newest, and
-  // this one only continues.
+  // Begins to watch the job. Only the first call names the watcher: the AM takes a named watcher for the newest one,
+  // and the later calls only continue the watching.
   void Look() {
     const auto begin = WhenAnswered<JobStatus>([this](const JobStatus& status) { Take(status, /*is_news=*/true); });
     if (opening_.watcher.value.empty()) return am_->GetStatus(opening_.token, begin);

@@ -12,19 +12,19 @@
 namespace tony {
 namespace {
 
-// The shortest and the longest pause of the search. A crashed AM is restarted within 50 ms. If the keeper (the
-// supervisor of the job) must first kill the AM, the restart takes up to 30 s.
+// The shortest and the longest pause between two steps of the search for an AM. A crashed AM is restarted within 50 ms.
+// If the keeper (the supervisor of the job) must first kill the AM, the restart takes up to 30 s.
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
-// The same for a store that does not report changes. Each step of the search takes several calls to other machines, and
-// all clients of a dead AM search at the same time, so the pauses differ.
+// The same pauses for a store that does not report changes. They are longer, because each step of the search takes
+// several calls to other machines, and all clients of a dead AM search at the same time.
 constexpr Duration kFirstPauseElsewhere{50};
 constexpr Duration kLongestPauseElsewhere{1000};
-// The interval at which the document is read in state Reading. It may be long, because the folder is watched, and an AM
-// writes its document at most twice a second.
+// The interval at which the job's status file is read in state Reading. It may be long, because the folder is watched,
+// and an AM writes the file at most twice a second.
 constexpr Duration kReadEvery{500};
-// The most keepers that a follower starts in a row. It then gives up, because it cannot repair what keeps them from
-// running.
+// The maximum number of keepers that a follower starts in a row. If each of them exits at once, the follower gives up,
+// because it cannot repair the cause.
 constexpr int kMostKeepers = 5;
 // The interval at which the keeper is checked. A healthy AM restarts its keeper at once. An AM that hangs does not, and
 // then only a follower notices that the keeper is missing.
@@ -35,8 +35,9 @@ constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
 // The time that a stop may take beyond the tasks' grace before it counts as overdue.
 constexpr Duration kBeyondGrace{5000};
-// How long an AM may need for a kill that could not be recorded: to come back, and to end the job beyond the grace. It
-// cannot record the end either, so the scheduler ends the job then.
+// The time for which a kill that could not be recorded waits until an AM leads the job. A leading AM gets the same
+// time, beyond the tasks' grace, to end the job. It cannot record the end, so the scheduler ends the job after this
+// time.
 constexpr Duration kUnrecordedPatience{3000};
 
 // Returns half of the pause up to the whole pause.
@@ -88,7 +89,7 @@ void Follower::SendKill(const RecordedKill& kill, Duration patience) {
   is_kill_answered_ = false;
   kill_began_ = loop_.Now();
   kill_patience_ = patience;
-  // An existing connection is used, because the store that a new search reads may be away.
+  // The open connection is used, because a new search would read the store, which may not answer.
   if (state_ == State::kTalking) return conversation_->SendKill(kill.request);
   Reconnect();
 }
@@ -110,8 +111,8 @@ void Follower::Reconnect(Duration pause) {
 
 void Follower::OnFolderChange() {
   if (state_ == State::kEnding) return;
-  // In state Talking the AM reports the end, so the document is not read. Reading it at each step of a large job would
-  // waste time.
+  // In state Talking the AM reports the end, so the status file is not read. Reading the long file of a large job at
+  // each step would waste time.
   if (state_ != State::kTalking && CheckStatusFile()) return;
   SeeLease();
 }
@@ -127,11 +128,11 @@ bool Follower::CheckStatusFile() {
     ReportFromFile(**status);
     return false;
   }
-  // The keeper writes into the document why the job is degraded, if the job has no AM.
+  // If the job has no AM, the keeper writes into the status file why the job is degraded.
   if (!(*status)->trouble.empty() && (*status)->seq > trouble_told_) {
     trouble_told_ = (*status)->seq;
-    // An AM may have sent a newer status before it died than it had written. The newer status is reported, with the
-    // keeper's text.
+    // The last status that an AM sent before it died may be newer than the last status that it wrote into the file. The
+    // newer status is reported, with the keeper's text.
     JobStatus told = last_ && last_->seq > (*status)->seq ? *last_ : **status;
     told.trouble = (*status)->trouble;
     sink_.on_status(told);
@@ -275,8 +276,8 @@ void Follower::OnStatus(const JobStatus& status) {
   last_ = status;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
-  // The AM reports the end, so the folder need not be watched any more. Closing the watch blocks for 15 ms. It is
-  // closed here, because after the verdict that would delay the exit.
+  // The AM reports the end, so the folder need not be watched any more. Closing the watch blocks for 15 ms. The watch
+  // is closed here, because closing it after the verdict would delay the exit.
   watch_.reset();
 }
 
@@ -340,13 +341,13 @@ void Follower::Search() {
   SearchAfter(NextPause());
 }
 
-// Reports why the job has no AM, as the scheduler knows it. The follower reports that itself, because no other process
-// does.
+// Reports the scheduler's reason why the job has no AM. The follower reports the reason, because no process of the job
+// runs that could report it.
 void Follower::ReportPendingReason(const std::string& why) {
   if (why.empty() || why == wait_told_) return;
   auto stored = StoredStatus(records_);
   if (!stored.ok() || HasEnded(*stored)) return;
-  // The last AM may have sent a newer status than it had written.
+  // The last status that the AM sent may be newer than the last status that it wrote.
   JobStatus status = last_ && last_->seq > stored->seq ? *last_ : *std::move(stored);
   wait_told_ = status.delay = why;
   sink_.on_status(status);

@@ -12,15 +12,15 @@
 // without a file event: a lock that was released, or a socket that answers again.
 //
 // In state Talking, the AM pushes changes (Watch), and the follower checks that the keeper lives, because an AM that
-// hangs does not. If the scheduler has started another AM, the follower drops the connection: the connection to a lost
-// node ends only after half a minute.
+// hangs does not check the keeper. If the scheduler has started another AM, the follower drops the connection at once,
+// because the connection to a lost node would end only after half a minute.
 //
 // In state Reading, no token may be sent to the AM's address: the AM is one of an earlier release at a TCP port, or
 // another user listens there. The follower reads the AM's files instead. A kill works through its file, which every AM
 // reads once a second.
 //
-// A kill that no AM takes is executed by the scheduler, if the scheduler can end jobs (Arbiter::EndInScheduler()):
-// after kKillPatience without an AM, or earlier if the kill could not be recorded.
+// The scheduler ends the job if no AM executes a kill within kKillPatience, or earlier if the kill could not be
+// recorded. Not every scheduler can end jobs (Arbiter::EndInScheduler()).
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@
 
 namespace tony {
 
-// How long a recorded kill waits for an AM, before the job is ended in its scheduler.
+// The time that a recorded kill waits for an AM, before the job is ended in its scheduler.
 constexpr Duration kKillPatience{30'000};
 
 // Callbacks, which are called on the loop. `on_end` is called once, as the last one.
@@ -54,8 +54,8 @@ class Follower {
 
   // Sets the new owner. The AM is notified as soon as one leads the job. Must be called before Start().
   void Attach(const Claim& claim) { attach_ = claim; }
-  // Sets a status that decides a kill with a condition if the follower gets no newer one. Must be called before
-  // Start().
+  // Sets a status whose owner and watcher decide a kill with a condition, if the follower gets no newer status. Must be
+  // called before Start().
   void Know(const JobStatus& status) { known_ = status; }
   // Announces once to the AM, now or as soon as an AM leads the job, that this watcher begins to watch. Later
   // connections do not repeat this: a watcher that was suspended and resumes must not count as newer than watchers that
@@ -129,7 +129,7 @@ class Follower {
   std::optional<std::string> token_;
   std::optional<MakeChannel> tls_;
   std::optional<Duration> grace_;
-  // The time at which an AM was last heard.
+  // The time of the last message from an AM.
   Instant heard_{};
   // The new owner, which is reset when the AM has answered.
   std::optional<Claim> attach_;

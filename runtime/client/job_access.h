@@ -40,7 +40,7 @@ struct KnownStatus {
   bool unruled = false;
   // True if an engine has consumed the result (`tony ack`).
   bool acked = false;
-  // The reason why the outputs of a job that succeeded cannot be returned; empty: they can.
+  // The reason why the outputs of a job that succeeded cannot be returned; empty: the outputs can be returned.
   std::string outputs_problem;
 };
 Result<KnownStatus> QueryStatus(const JobRecords& records);

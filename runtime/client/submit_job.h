@@ -33,7 +33,7 @@ struct SubmitOrder {
 struct RequestedJob {
   SubmitOrder order;
   ParsedJobSpec job;
-  // The id that the check has reserved. Empty: the store of jobs chooses one.
+  // The id that the backend's check of the job has reserved. Empty: the store of jobs chooses one.
   JobId id = {};
 };
 

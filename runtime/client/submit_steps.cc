@@ -58,8 +58,8 @@ class ProgressNotes {
   EventLoop::Timer timer_;
 };
 
-// The most time to wait for the request's lock. Its holder keeps it for a few calls, or for kAttachLimit if the AM
-// hangs.
+// The maximum time to wait for the request's lock. The holder of the lock keeps it for a few calls, or for kAttachLimit
+// if the AM hangs.
 constexpr Duration kLockLimit{120'000};
 constexpr Duration kLockTry{100};  // signals are checked this often
 constexpr Duration kAttachLimit{30'000};
@@ -67,8 +67,8 @@ constexpr Duration kAttachLimit{30'000};
 // even on a machine that swaps.
 constexpr Duration kGoneLimit{60'000};
 constexpr Duration kGonePause{20};
-// The time to wait for a job that another submit is creating. The calls between the record of a job's id and the job
-// take less in total.
+// The time to wait for a job that another submit is creating. That submit records the job's id and then creates the job
+// with a few calls, which take less time in total.
 constexpr Duration kComingLimit{10'000};
 constexpr Duration kComingPause{200};
 
@@ -316,7 +316,7 @@ Result<SubmitObservation> CourseSteps::Read() {
   TRY(launcher_.Settle(*records));
   TRY_ASSIGN(const KnownStatus known, QueryStatus(*records));
   bool kill_requested = false;
-  // Kill requests are read only while the job has not ended. The request that ended a job proves nothing afterwards,
+  // Kill requests are read only while the job has not ended. After the end, the file of a kill request proves nothing,
   // because a power cut may have emptied it.
   if (!HasEnded(known.status)) {
     TRY_ASSIGN(kill_requested, records->HasPlainKill());

@@ -12,9 +12,9 @@
 namespace tony {
 namespace {
 
-// How long the record of a kill may take before the kill is sent to the AM without it.
+// The time that the record of a kill may take, before the kill is sent to the AM without a record.
 constexpr Duration kRecordPatience{500};
-// How long a second signal waits for an AM, before the scheduler ends the job.
+// The time that a second signal waits for an AM, before the scheduler ends the job.
 constexpr Duration kSecondPatience{2000};
 
 std::string SignalName(int signal) { return StrCat("SIG", sigabbrev_np(signal)); }
@@ -70,7 +70,8 @@ class Watcher {
     if (HasAnswer() || (options_.on_status && !options_.on_status(status))) loop_.Stop();
   }
 
-  // Returns whether the answers so far end the wait. Called with each status, before which the answers arrive.
+  // Returns whether the answers so far end the wait. Called with each status, because the answers arrive before the
+  // status.
   bool HasAnswer() const {
     if (watched_.attached) return true;
     if (!watched_.kill) return false;
@@ -176,8 +177,8 @@ Interrupts::Interrupts(EventLoop& loop, Duration limit) : loop_(loop), exit_limi
     watches_.push_back(own_loop_.OnSignals({signal}, [this](int caught) { OnSignal(caught); }));
   }
   thread_ = std::thread([this] {
-    // All signals are blocked, because a signal that this thread would take is missing in the descriptors of other
-    // loops.
+    // This thread blocks all signals, because the descriptors of other loops do not report a signal that was delivered
+    // to this thread.
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);

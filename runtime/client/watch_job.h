@@ -26,8 +26,8 @@ constexpr Duration kKeeperPatience{500};
 // background job) stay ignored.
 //
 // A thread receives the signals, because the loop may be blocked by a call to a server that does not answer. If the
-// process has not exited six seconds after the signal that must end it, the thread prints the last words and ends the
-// process with 128 + the number of the first signal. The last words take four seconds at most.
+// process has not exited six seconds after the signal that must end it, the thread calls LastWords, prints the returned
+// line, and ends the process with 128 + the number of the first signal. LastWords takes four seconds at most.
 class Interrupts {
  public:
   // Returns what happened to the job, as one line for a person. Called on the thread, with the first signal. May wait.
@@ -39,8 +39,8 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
 
   void Listen(std::function<void(int signal)> fn) { fn_ = std::move(fn); }
-  // From now on the process must end after this number of signals; 2 at the beginning. What `words` uses must live
-  // until the next call.
+  // Requires that the process ends after this number of signals, which is 2 at the beginning. Objects that `words` uses
+  // must live until the next call.
   void EndAfter(int signals, LastWords words);
 
  private:
@@ -78,7 +78,7 @@ struct WatchOptions {
   bool until_answered = false;
   WatcherToken watcher;           // token of the waiting client
   std::optional<Duration> limit;  // limit of the whole wait
-  // How long a keeper that was started a moment ago may take to appear.
+  // The time in which a keeper that was started a moment ago must appear.
   Duration patience{0};
   std::function<bool(const JobStatus&)> on_status;  // returns false to end the wait
   // The interval at which a status with the tasks' usage arrives, even without a change; 0: never.

@@ -36,8 +36,8 @@ std::string_view NameAfterBlank(std::string_view value);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;  // about 1000 times a usual file
 
-// Read a descriptor or a file to its end. The error is the text of an errno, or it says that the text is too large. The
-// error does not name the file.
+// These functions read a descriptor or a file to its end. The error is the text of an errno, or it says that the text
+// is too large. The error does not name the file.
 Result<std::string> ReadText(int fd);
 Result<std::string> ReadTextFile(const std::filesystem::path& path);
 

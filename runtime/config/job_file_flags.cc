@@ -1,4 +1,4 @@
-// Submit flags in a step's properties besides tony.*, by the rules of TonY's Azkaban job type.
+// Finds the submit flags among a step's properties other than tony.*, by the rules of TonY's Azkaban job type.
 #include <algorithm>
 
 #include "runtime/base/strings.h"

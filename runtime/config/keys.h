@@ -35,7 +35,7 @@ enum class KeyEffect {
   kRefused,
 };
 
-// Whether others may read a key's value. For keys with <NAME>, the name decides, as it does for a variable.
+// The secrecy of a key's value: whether others may read it. For keys with <NAME>, the name decides, as for a variable.
 enum class KeySecrecy { kOpen, kSecret };
 
 struct Key {

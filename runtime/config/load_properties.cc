@@ -117,7 +117,8 @@ ConfigFile NamedFile(std::string_view kind, std::string name, const Places& plac
   return {.kind = kind, .name = name, .path = places.directory / ExpandTilde(name)};
 }
 
-// Azkaban's adapter reads tony.azkaban.* itself, and earlier steps wrote the other keys. TonY had none of these keys.
+// Returns whether the key is one of those that a step gets for its own use: tony.azkaban.*, which Azkaban's adapter
+// reads, or a key that an earlier step wrote. TonY had none of these keys.
 bool BelongsToTheStep(std::string_view key) {
   if (key.starts_with("tony.azkaban.") || key.starts_with("tony.output.")) return true;
   return key == "tony.job.id" || key == "tony.job.url" || key == "tony.job.logs" || key == "tony.model.path";

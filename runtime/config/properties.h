@@ -16,7 +16,7 @@ namespace tony {
 struct Property {
   std::string value;
   std::string origin;  // "tony.xml:12", "-conf", "job.properties:3", "built-in default"
-  // Hadoop's <final>. Files that are read later must not replace the value; flags may.
+  // Hadoop's <final>. Files that are read later must not replace the value, but flags may replace it.
   bool is_final = false;
 };
 
@@ -99,7 +99,7 @@ Result<std::string> NoRemoteFile(const std::string& source);
 // tony.containers.resources from flags are appended to the file's values and do not replace them. Defaults stay in the
 // table of keys: a key that is not set is absent from the result.
 //
-// Flags set the keys below. The same names without dash in a job.properties file do, too; they rank below real flags:
+// Flags set the keys below. A job.properties file may set the same names without the dash; real flags override them:
 //   -executes         tony.containers.command, behind -python_binary_path and before -task_params (with a Python
 //                     environment, a relative -python_binary_path PATH means the environment's: venv/PATH)
 //   -src_dir          tony.src-dir
@@ -108,7 +108,7 @@ Result<std::string> NoRemoteFile(const std::string& source);
 //   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K)
 //   -container_env K=V  tony.containers.env.K. TonY cut both at commas. Here a value is cut only if a NAME=... follows
 //                     each of its commas. Any other value belongs to one variable; a comma in it causes a warning.
-//                     The list keys tony.{execution,containers}.envs split at all commas, worker_env.K at none.
+//                     The list keys tony.{execution,containers}.envs are cut at all commas, worker_env.K at none.
 // A job file's main.args are TonY's arguments, too (submit_flags.h). With a -conf_file among them, that file is read
 // instead of the job file's own tony.* properties, and a warning reports it. The tags that TonY's Azkaban type gave to
 // a job come after the tags of tony.application.tags. A job document has parts of several ranks (job_document.h).

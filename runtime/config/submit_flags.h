@@ -42,8 +42,8 @@ struct SubmitFlags {
 // value is `where` and the flag, e.g. "-conf".
 Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::string& where = "");
 
-// Returns the flags of a job file. It has them without the dash, under the names that TonY's Azkaban job type knows:
-// executes, src_dir, task_params, python_binary_path, python_venv, hdfs_classpath, worker_env.NAME,
+// Returns the flags of a job file. A job file contains the flags without the dash, under the names that TonY's Azkaban
+// job type knows: executes, src_dir, task_params, python_binary_path, python_venv, hdfs_classpath, worker_env.NAME,
 // azkaban.{input,output}.dataset, main.args, and the properties from which its tags are made. If a step (a file with
 // `type`) names no src_dir, its src_dir is the folder `src` under `directory`, if that folder exists.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory);
@@ -68,10 +68,10 @@ std::vector<std::string> SplitCommandLine(std::string_view line);
 std::string MainArgsOrigin(const Property& main_args);
 
 // Returns the options among the words of main.args: -x V, --x V, -x=V or --x=V. spec_file and spec_name stay empty. If
-// an option is given twice, the first counts, as in TonY, but -conf, -shell_env and -container_env count each time.
-// This function is stricter than TonY, which dropped everything behind an unknown word. kInvalid: an unknown word, a
-// missing value, or a -conf or -..._env without NAME=. The message names the word by its number, never a value, which
-// may be a secret.
+// an option is given twice, the first counts, as in TonY, except for -conf, -shell_env and -container_env, which count
+// each time. This function is stricter than TonY, which dropped everything behind an unknown word. kInvalid: an unknown
+// word, a missing value, or a -conf or -..._env without NAME=. The message names the word by its number, never a value,
+// which may be a secret.
 Result<SubmitOptions> ParseMainArgs(const Property& main_args);
 
 // ---- TonY's sidecar TensorBoard, which runs next to the job and shows a folder with the job's logs

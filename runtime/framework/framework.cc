@@ -13,8 +13,8 @@
 namespace tony {
 namespace {
 
-// The variables that the executor sets: those of the contract, and JOB_ID, NUM_AM_RETRIES and TB_PORT, which TonY's
-// tasks had.
+// The variables that the executor sets: TONY_*, which programs may rely on, and JOB_ID, NUM_AM_RETRIES and TB_PORT,
+// which TonY's tasks had.
 constexpr std::string_view kOwnVariables[] = {"JOB_ID",
                                               "NUM_AM_RETRIES",
                                               "TB_PORT",

@@ -59,10 +59,10 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
   return environment;
 }
 
-// ---- PyTorch: the variables of torch.distributed's env://; the variables that torchrun and DeepSpeed's launcher set
-// in addition (CROSS_RANK, CROSS_SIZE and LOCAL_SIZE are DeepSpeed's); and INIT_METHOD, RANK and WORLD, which TonY's
-// examples read. TonY's RANK was the index within the role, so that two roles collided. Here ranks count over the
-// processes of all tracked tasks.
+// ---- PyTorch. A task gets the variables of torch.distributed's env://, the variables that torchrun and DeepSpeed's
+// launcher set in addition (CROSS_RANK, CROSS_SIZE and LOCAL_SIZE are DeepSpeed's), and INIT_METHOD, RANK and WORLD,
+// which TonY's examples read. TonY's RANK was the index within the role, so that two roles collided. Here ranks count
+// over the processes of all tracked tasks.
 
 // The number of processes of all tracked tasks, and of the tracked tasks before a given one.
 struct Ranks {
@@ -119,8 +119,8 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
   return environment;
 }
 
-// ---- Standalone: one task that needs no other task, possibly with sidecars. In FCFS mode any number of tasks is
-// allowed.
+// ---- Standalone. The job has one task, which needs no other task, and possibly sidecars. In FCFS mode any number of
+// tasks is allowed.
 
 // Checks that the job has exactly one task. Sidecars such as TensorBoard do not count.
 Status CheckOneTask(const JobSpec& spec) {

@@ -26,7 +26,7 @@ struct Framework {
   Names port_names = nullptr;                                                   // null: no additional ports
   int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;           // null: all roles start together
   Names value_names = nullptr;                                                  // null: tasks publish no values
-  // Whether a task may have several processes.
+  // True if a task may have several processes.
   bool several_processes = false;
 };
 

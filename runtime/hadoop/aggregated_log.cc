@@ -84,7 +84,7 @@ std::optional<boost::json::value> GetJson(const std::string& url, Duration limit
   return document;
 }
 
-// Adds the queues in the answer's tree that make queues.
+// Adds each queue in the answer's tree that creates child queues when a job names them.
 void AddMakers(const boost::json::value& value, std::set<std::string>& makers) {
   if (const auto* list = value.if_array()) {
     for (const auto& item : *list) AddMakers(item, makers);

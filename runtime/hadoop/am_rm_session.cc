@@ -113,8 +113,8 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
 
 void AmRmSession::Allocate(const Asked& asked, Done<Allocation> done) { Allocate(asked, true, std::move(done)); }
 
-// After a second registration, or in a process that adopted the attempt, only the ResourceManager knows the response
-// number. Its refusal of a wrong number names the expected one, and the call is repeated with that number.
+// After a second registration, or in a process that took over the attempt, only the ResourceManager knows the response
+// id. If a call has a wrong id, the refusal names the expected id, and the call is repeated with that id.
 void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done) {
   using Response = wire::AllocateResponse;
   const auto answered = [this, asked, may_renumber, done](const TypedReply<Response>& reply) {
@@ -122,8 +122,8 @@ void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocatio
       unanswered_ = unanswered_ || failure->kind == RpcFailure::Kind::kLost;
       const auto expected = IsException(*failure, kBadRequest) ? ExpectedResponse(failure->message) : std::nullopt;
       if (!expected || !may_renumber) return done(TroubleOf<Allocation>(*failure, ContextOf("allocate", connection_)));
-      // The number before the expected one makes the ResourceManager repeat its newest answer, which may have grants
-      // that died with an earlier process.
+      // The id before the expected one makes the ResourceManager repeat its newest answer. That answer may have grants
+      // that an earlier process of the attempt received before it died.
       last_response_ = std::max(*expected - 1, 0);
       unanswered_ = *expected > 0;
       return Allocate(asked, false, done);

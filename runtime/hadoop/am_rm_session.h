@@ -92,8 +92,8 @@ struct Allocation {
   Resource headroom;  // a hint of free resources
   // Number of nodes in the cluster. It is 0 after a restart of the ResourceManager: wait until nodes have registered.
   int cluster_nodes = 0;
-  // A new token of the AM, which the session already uses. Keep it for a process that adopts this attempt, because the
-  // first token will soon be refused.
+  // A new token of the AM, which the session already uses. Keep it for a process that takes over this attempt, because
+  // the first token will soon be refused.
   std::optional<Token> renewed_token;
   // True if the previous call got no answer. This answer may then belong to the previous call, and the ResourceManager
   // may have ignored the requests of this call. Send them once more.

@@ -85,7 +85,7 @@ bool ReadToken(ByteReader& from, Token& token) {
          ReadString(from, token.service);
 }
 
-// Reads format 0. A wrong count ends the loop soon, because each entry consumes bytes.
+// Reads format 0. If a count is too high, the loop stops at the end of the bytes, because each entry consumes bytes.
 std::optional<Credentials> ReadWritable(ByteReader from) {
   Credentials credentials;
   const auto tokens = from.Vint();

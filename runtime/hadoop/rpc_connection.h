@@ -25,7 +25,8 @@ struct RpcFailure {
     kAnswered,
     // The server sent an exception for the whole connection, which is now closed.
     kRefused,
-    // No answer: not connected, connection broken, or too late. The server may have executed the call.
+    // The call got no answer, because no connection was made, the connection broke, or the time ran out. The server may
+    // have executed the call.
     kLost,
     // The server's bytes are not Hadoop's protocol, or the request is too long.
     kProtocolError,
@@ -43,8 +44,9 @@ struct RpcFailure {
 // Returns true if the exception's class has this name. `name` has no package.
 bool IsException(const RpcFailure& failure, std::string_view name);
 
-// Returns true if the server refuses this client, whatever it requests: a repetition has the same result. The server
-// does not speak this protocol, does not accept the identity or the protection, or does not authorize the user.
+// Returns true if the server refuses this client, whatever it requests, so that a repetition has the same result. The
+// server does not speak this protocol, does not accept the client's identity or protection of messages, or does not
+// authorize the user.
 bool IsFinal(const RpcFailure& failure);
 
 // Returns an error for users: "CONTEXT: ApplicationNotFoundException: application ... does not exist". The code is

@@ -128,8 +128,8 @@ class WebHdfs {
 //        +---------------------+------------------------------------------+ error: DELETE
 //                                                  DELETE finds nothing: it was renamed, done(true); else done(error)
 //
-// HDFS closes a file whose writer is cut off, and the first part of the file looks like a whole file. So nothing is
-// written under the final name. A temporary file that cannot be removed stays in the folder. Its name begins with
+// HDFS closes a file whose writer is cut off, and the first part of the file looks like a whole file. Therefore nothing
+// is written under the final name. A temporary file that cannot be removed stays in the folder. Its name begins with
 // kUnfinishedPut, and readers ignore it.
 
 inline constexpr char kUnfinishedPut[] = ".put-";

@@ -34,7 +34,7 @@ struct Submission {
   int priority = 0;
   // The maximum number of AM attempts. If it is 0 or above the cluster's limit, the cluster's limit applies.
   int max_attempts = 0;
-  // How long a failure of an AM counts towards `max_attempts`. nullopt: forever.
+  // The time for which a failure of an AM counts towards `max_attempts`. nullopt: forever.
   std::optional<Duration> failure_validity;
   // True: when an AM ends, its containers keep running for the next attempt.
   bool keep_containers = false;
@@ -43,8 +43,8 @@ struct Submission {
   std::string am_label;
   // Node label for requests without their own label, including the AM's. Empty: the queue's default label.
   std::string label;
-  // How long the application may run after it was accepted, in whole seconds. The ResourceManager then kills it.
-  // nullopt: the queue's limit applies.
+  // The time that the application may run after it was accepted, in whole seconds. The ResourceManager then kills the
+  // application. nullopt: the queue's limit applies.
   std::optional<Duration> lifetime;
   LaunchContext am;
   // True ("unmanaged"): YARN starts no AM, and waits until one registers by itself.
@@ -79,10 +79,10 @@ struct ClusterMetrics {
   int nodes = 0, active = 0, lost = 0, unhealthy = 0;
 };
 
-// A queue and the queues below it. Shares are fractions of what the parent of the queue has that was asked for, so
-// those below "root" are fractions of the cluster.
+// A queue and the queues below it. Shares are fractions of the resources of the requested queue's parent, e.g. of the
+// whole cluster if the parent is "root".
 struct QueueReport {
-  // E.g. "root.team.ml". Begins with the name in the answer for the queue that was asked for.
+  // The path, e.g. "root.team.ml". It begins with the name that the answer gives to the requested queue.
   std::string path;
   bool running = false;  // true: accepts applications
   double guaranteed = 0, most = 0, used = 0;

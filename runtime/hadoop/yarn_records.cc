@@ -72,8 +72,8 @@ std::optional<ContainerId> ParseContainerId(std::string_view text) {
 
 namespace {
 
-// Beginnings of lines that say the same at every end, in Hadoop 3.3 to 3.5: ContainerLaunch, ContainerExecutor,
-// RMAppImpl, RMAppAttemptImpl, and the native container-executor.
+// Beginnings of lines that Hadoop 3.3 to 3.5 writes whatever the reason is. They come from ContainerLaunch,
+// ContainerExecutor, RMAppImpl, RMAppAttemptImpl and the native container-executor.
 constexpr std::string_view kFixed[] = {"Exception from container-launch",
                                        "Container id: ",
                                        "Error file: ",
@@ -93,10 +93,10 @@ constexpr std::string_view kFixed[] = {"Exception from container-launch",
                                        "Creating local dirs",
                                        "Launching container",
                                        "Launching docker container"};
-// Texts after which the reason stands in the same line.
+// Texts that Hadoop writes before the reason in the same line.
 constexpr std::string_view kHeads[] = {
     "Diagnostics: ", "Exception message: ", "Shell error output: ", "Shell output: ", "Uncaught exception: "};
-// A text that begins a line of its own in the middle of another one.
+// Texts that Hadoop appends to another text without a line end. LinesOf() replaces each of them with a line end.
 constexpr std::string_view kBreaks[] = {"Failing this attempt.Diagnostics: ", ". Failing the application."};
 
 bool IsTrace(std::string_view line) {
@@ -114,7 +114,7 @@ bool IsFixed(std::string_view line) {
   return is_tail || line.empty() || line == "." || line == "N/A" || std::ranges::any_of(kFixed, begins);
 }
 
-// Removes the texts that stand before the reason.
+// Removes the texts that Hadoop writes before the reason.
 std::string_view WithoutHeads(std::string_view line) {
   const auto skip = [&line](std::string_view begin, std::string_view mark) {
     const size_t at = line.starts_with(begin) ? line.find(mark) : std::string_view::npos;
@@ -126,7 +126,7 @@ std::string_view WithoutHeads(std::string_view line) {
   return Trim(line);
 }
 
-// Breaks the text at times ("[2026-11-21 07:44:31.200]"), and where one text contains another.
+// Splits the text at line ends, at times ("[2026-11-21 07:44:31.200]") and at the texts of kBreaks.
 std::vector<std::string> LinesOf(std::string_view text) {
   std::string broken(text);
   for (const std::string_view mark : kBreaks)
@@ -164,7 +164,7 @@ std::string WithoutPackages(std::string_view line) {
   return text;
 }
 
-// Returns the exit code in a line that has nothing else to say.
+// Returns the exit code of a line that only reports an exit code; nullopt for any other line.
 std::optional<int> ExitIn(std::string_view line) {
   constexpr std::string_view kBegins[] = {"Exit code: ", "Container exited with a non-zero exit code "};
   // The line of a master is "AM Container for appattempt_... exited with  exitCode: 126".
@@ -186,7 +186,8 @@ std::string Printable(std::string_view line) {
   return text;
 }
 
-// Returns true for a line that stands in `lines`, also behind the class of an exception: "IOException: LINE".
+// Returns whether `text` is one of `lines`, or the two differ only by text before it, e.g. the class in "IOException:
+// LINE".
 bool Repeats(const std::string& text, const std::vector<std::string>& lines) {
   return std::ranges::any_of(lines,
                              [&](const std::string& line) { return text.ends_with(line) || line.ends_with(text); });
@@ -218,8 +219,8 @@ Found FindLines(std::string_view diagnostics) {
 
 std::string ReasonIn(std::string_view diagnostics, std::string_view all) {
   Found found = FindLines(diagnostics);
-  // The negative numbers are YARN's own, and mean what the other lines say. 143 is how YARN's own signal ends a
-  // process.
+  // YARN itself sets negative exit codes, and 143 if its own signal ended the process. The other lines explain such an
+  // end better, so the code is left out.
   constexpr int kTerminated = 143;
   const bool is_told = found.exit && (*found.exit < 0 || *found.exit == kTerminated) && !found.lines.empty();
   if (found.exit && !is_told) found.lines.insert(found.lines.begin(), StrCat("exit code ", *found.exit));

@@ -103,7 +103,7 @@ struct LocalResource {
   int port = -1;  // -1: no port
   std::string path;
   int64_t size = 0;
-  // Must be exactly the modification time of the source. Otherwise the node refuses the file.
+  // The modification time of the source. It must be exact, because the node refuses the file otherwise.
   Instant modified{};
   Kind kind = Kind::kFile;
   Visibility visibility = Visibility::kApplication;
@@ -119,7 +119,8 @@ struct LaunchContext {
   std::string command;
   Credentials credentials;
   // Other users who may view the application and its logs, and who may end or move it. "eve,bob staff" lists users and
-  // groups, "*" means every user, and " " means no other user. The owner and the cluster's administrators always may.
+  // groups, "*" means every user, and " " means no other user. The owner and the cluster's administrators always have
+  // these rights.
   std::string view_acl = " ", modify_acl = " ";
 };
 

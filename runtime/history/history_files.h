@@ -35,7 +35,7 @@ std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec
 // with the modes that the umask allows.
 
 // Writes the job's configuration, and a history which shows that the job runs. The keeper (the supervisor of one job on
-// a machine) calls this function when it starts; on YARN the AM does. A second call is harmless.
+// a machine) calls this function when it starts; on YARN the AM calls it. A second call is harmless.
 Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
 // Writes the outcome of the job. The process that has written the job's final status calls this function.

@@ -90,8 +90,9 @@ Rules OutOfMemory() {
 
 // Rules by messages that programs write before they exit. The latest line decides; if several rules match this line,
 // the first of them decides (RuleFor()). A message about a lost connection to another task is a consequence of that
-// task's end. The restart after such a message must not be free, because it would hide a bug in one task behind its
-// effects on the others. If a node was lost, the outcome of the task on that node shows it.
+// task's end. The restart after such a message must be charged to the budget of the program, because a restart without
+// a charge would hide a bug in one task behind its effects on the others. If a node was lost, the outcome of the task
+// on that node shows it.
 Rules WrittenByThePrograms() {
   return {
       {.name = "disk-full", .pattern = "(No space left on device|Disk quota exceeded|PytorchStreamWriter failed writing file|unexpected pos [0-9]+ vs [0-9]+)", .cls = kUserError,

@@ -1,6 +1,6 @@
-// The terms of the contract with workflow engines: the owner of a job, the clients that watch the job, and kills of the
-// job with their conditions. Tokens are opaque and random; equal tokens name the same party. An empty token names no
-// party. In the condition of a kill, an empty token stands for any party.
+// The types by which a workflow engine (Azkaban or Airflow) controls a job: the owner of a job, the clients that watch
+// the job, and kills of the job with their conditions. Tokens are opaque and random; equal tokens name the same party.
+// An empty token names no party. In the condition of a kill, an empty token stands for any party.
 #pragma once
 
 #include <string>

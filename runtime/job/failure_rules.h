@@ -36,9 +36,9 @@ class LinePattern {
 // The findings about the kernel's out-of-memory killer during an attempt.
 enum class OomEvidence {
   kUnknown,  // the kernel's counters cannot be read
-  // The killer ended no process in the attempt's cgroup, and none on the machine.
+  // The kernel ended no process for lack of memory, neither in the attempt's cgroup nor elsewhere on the machine.
   kNone,
-  // The killer ended processes on the machine. It is unknown whether they belonged to the attempt.
+  // The kernel ended processes on the machine for lack of memory. It is unknown whether they belonged to the attempt.
   kMachine,
   // The kernel killed processes of the attempt's cgroup for lack of memory.
   kCgroup,
@@ -97,7 +97,7 @@ std::span<const FailureRule> BuiltInRules();
 // last lines if no cause is stated. The job's own rules are always matched against the last lines. The order of the
 // last lines is: the lines of stdout; the stated cause, if it stands before the last lines of stderr; the lines of
 // stderr; the message of the program's report. If several neighbouring rules with a pattern hold, the rule that matches
-// the line furthest back in this order is taken.
+// the latest line in this order is returned.
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
 
 // Returns the outcome. Exit code 0 is success, whatever else was observed. A class or an advice in the program's own

@@ -2,7 +2,7 @@
 // this description.
 //
 // The first part of this file is about the time limit for the start of a job's first application master (AM). On one
-// machine the keeper (supervisor of one job) enforces the limit, on a cluster the client does.
+// machine the keeper (supervisor of one job) enforces the limit, on a cluster the client enforces it.
 #pragma once
 
 #include <algorithm>
@@ -304,9 +304,9 @@ struct YarnSpec {
   // The size of the AM's container. The AM itself needs 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
-  // How long an incomplete gang keeps its containers while it gets no further one. After this time, or at most twice
-  // this time, the gang gives its containers back for a while. A restart keeps a task's container only if the delay
-  // before the restart is at most this long. 0: containers are kept without a time limit.
+  // How long an incomplete gang keeps its containers while it gets no further container. After this time, or at most
+  // twice this time, the gang gives its containers back for a while. A restart keeps a task's container only if the
+  // delay before the restart is at most this long. 0: containers are kept without a time limit.
   Duration gang_hold{30'000};
   // How long a failed attempt of the AM counts towards the cluster's limit of attempts. Only the death of the AM's
   // container or node is a failed attempt, because a dead AM process is replaced in its container.

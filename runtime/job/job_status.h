@@ -88,7 +88,7 @@ struct JobStatus {
   std::string delay;
   // The reason why the job is degraded and has to wait, e.g. "journal: no space left on device".
   std::string trouble;
-  // The next fields, up to `planned_kill`, belong to the contract with workflow engines.
+  // The next fields, up to `planned_kill`, are about the workflow engine (Azkaban or Airflow) that submitted the job.
   RequestId request;  // empty: submitted without a request id
   // The number of the submission under its request id.
   int64_t number = 0;
@@ -132,9 +132,9 @@ TaskStatus TotalUsage(const JobStatus& status);
 
 std::string ClockText(Duration length);  // "0:07", "12:30", "2:05:00", "3d 04h"
 
-// Returns a line for each role that says when the role is complete. One more line follows if the job has TonY's
-// completion rule. Example: "role shard (tracked): complete when 97 of 100 tasks have succeeded; 4 failures fail the
-// job".
+// Returns a line for each role with the condition under which the role is complete. One more line follows if the job
+// has TonY's completion rule. Example: "role shard (tracked): complete when 97 of 100 tasks have succeeded; 4 failures
+// fail the job".
 std::vector<std::string> CompletionLines(const JobSpec& spec);
 
 }  // namespace tony

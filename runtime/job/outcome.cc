@@ -10,9 +10,9 @@
 namespace tony {
 namespace {
 
-// The contract's table of outcome classes. `retryable` answers a workflow engine's question: can the same job end
-// better if it is submitted again unchanged? How often to try is the engine's own setting. A failing user program is
-// therefore retryable, because every engine retries a failed step unless it is configured not to.
+// The table of outcome classes, which workflow engines rely on. `retryable` answers an engine's question: can the same
+// job end better if it is submitted again unchanged? The engine's own setting decides how often to try. A failing user
+// program is therefore retryable, because every engine retries a failed step unless it is configured not to.
 struct OutcomeRow {
   OutcomeClass cls;
   bool retryable;

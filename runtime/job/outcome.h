@@ -94,7 +94,7 @@ constexpr auto NamesOf(Source) { return EnumNames("itself", "peer", "signal"); }
 
 struct Outcome {
   OutcomeClass cls = OutcomeClass::kSuccess;
-  // Not set if no process ran, or if its exit was not observed.
+  // The exit status. Not set if no process ran, or if the exit was not observed.
   std::optional<ExitStatus> exit;
   // A remark for a person in addition to the exit status; may be empty.
   std::string message;
@@ -104,7 +104,7 @@ struct Outcome {
   std::string stdout_tail = {};
   Advice advice = Advice::kNone;
   Source source = Source::kItself;
-  // Not set if the usage was not measured.
+  // The usage of the attempt. Not set if the usage was not measured.
   std::optional<Usage> usage;
   // The number of the process that `exit` and the last lines belong to. Set only if a task with several processes has
   // failed.

@@ -88,12 +88,12 @@ namespace {
 // The interval between attempts to start an AM while the disk is full.
 constexpr Duration kBetweenStarts{1000};
 
-// If a timer fires this late, the keeper was stopped meanwhile, and very likely its AM was stopped with it. The time of
-// the AM's silence then starts again.
+// If a timer fires this late, the keeper was stopped meanwhile, and probably its AM with it. The silence of the AM is
+// then counted from now.
 constexpr Duration kOverslept{1000};
 
-// An AM that survives SIGKILL this long is blocked in the kernel by a disk. The job then ends without waiting for the
-// AM.
+// An AM that survives SIGKILL for this long is blocked in the kernel, e.g. by a disk. The job then ends without waiting
+// for the exit of the AM.
 constexpr Duration kDying{10000};
 
 // The exit status of an AM that cannot read the job's own files. The next AM could not read them either, so none is
@@ -107,7 +107,7 @@ Epoch NewestEpoch(const JobRecords& records) {
   Epoch newest;
   const auto stored = ReadFile(records.place() / "epoch");
   if (stored.ok()) newest.value = ParseInt(Trim(*stored)).value_or(0);
-  // A power cut may have emptied the file, so the epoch of the lease is read too.
+  // The epoch in the lease record is read too, because a power cut may have emptied the file `epoch`.
   const auto lease = records.ReadLease();
   if (lease.ok() && *lease) newest = std::max(newest, (*lease)->epoch);
   return newest;
@@ -217,8 +217,8 @@ void AmSupervision::Watch(pid_t pid) {
   watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
 }
 
-// Watches an AM that was found by its mark. The process is held first (HeldProcess) and its mark is checked
-// afterwards, so a reused pid is noticed.
+// Watches an AM that was found by its mark. The process is held first (HeldProcess) and its mark is checked afterwards,
+// so that a process that reused the pid is not taken for the AM.
 void AmSupervision::WatchMarked(pid_t pid) {
   Watch(pid);
   if (HasEnvironmentSetting(pid, Mark())) return;

@@ -30,9 +30,9 @@ struct AmDeath {
   Kind kind = Kind::kCrashed;
 };
 
-// Decides whether and when an AM is restarted after a death. Pure. If a crash has an outside cause, a few restarts
-// help. If the journal causes the crash, no restart helps. A kill is not the fault of the AM, but repeated kills, e.g.
-// for lack of memory, also need a limit.
+// Decides whether and when an AM is restarted after a death. Pure. After a crash with an outside cause a restart may
+// help. After a crash that the journal causes no restart helps, so the number of restarts is limited. Deaths by a kill
+// are not the fault of the AM, but they may repeat, e.g. for lack of memory, so their number is limited, too.
 class DeathBudget {
  public:
   static constexpr size_t kMostCrashes = 5;
@@ -98,8 +98,8 @@ struct AmOptions {
   // After a stop signal to the keeper, the AM must end the job within the grace of the tasks plus this margin. If a
   // service manager allows the grace plus twenty seconds, it therefore sees a clean stop.
   Duration stop_margin{10000};
-  // The limit of the wait for processes that SIGKILL does not end (`patience` of Containers). A job ends within half a
-  // minute, with the grace of the tasks and the limits of the AM included.
+  // The longest wait for processes that SIGKILL does not end (`patience` of Containers). With this limit a job ends
+  // within half a minute, including the grace of the tasks and the limits of the AM.
   Duration patience{10000};
 };
 

@@ -25,12 +25,12 @@ namespace fs = std::filesystem;
 
 // cpu.weight of cgroup v2: the default and the maximum.
 constexpr int64_t kUsualWeight = 100, kHighestWeight = 10000;
-// The number of moves that KeepCgroupsWarm() makes. They last for the start of an application master, which takes some
-// 10 ms, and longer if many start at once.
+// The number of moves that KeepCgroupsWarm() makes. The moves cover the start of an application master, which takes
+// some 10 ms, and longer if many start at once.
 constexpr int kWarmings = 12;
 constexpr std::chrono::milliseconds kBetweenWarmings{5};
-// The depth to which the cgroups below a container's cgroup are visited. Only the user's program can make cgroups
-// there.
+// The depth to which the cgroups below a container's cgroup are visited. Only the user's program can make cgroups at
+// that place.
 constexpr int kDeepest = 16;
 
 constexpr const char* kProcesses = "cgroup.procs";

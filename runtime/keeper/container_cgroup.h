@@ -30,10 +30,11 @@ struct CgroupPlace {
   // False: a cgroup in this folder only groups the processes of a container and limits nothing.
   bool limits = true;
 };
-// Finds, by trial, a folder in which cgroups with a memory limit can be made. v1: the cgroup of this process in the
-// memory hierarchy. v2: the nearest cgroup whose children have a memory limit, from the cgroup of this process upwards.
-// On v2 the cgroup of this process itself rarely qualifies, because a cgroup that holds processes passes no controller
-// on to its children. The error gives the reason why no folder was found. `root` is "/" except in tests.
+// Finds, by trial, a folder in which cgroups with a memory limit can be made. On v1 this is the cgroup of this process
+// in the memory hierarchy. On v2 it is the nearest cgroup whose children have a memory limit, from the cgroup of this
+// process upwards. On v2 the cgroup of this process itself rarely qualifies, because a cgroup that holds processes
+// passes no controller on to its children. The error gives the reason why no folder was found. `root` is "/" except in
+// tests.
 Result<CgroupPlace> FindCgroupPlace(const std::filesystem::path& root = "/");
 // Finds a folder for v2 cgroups without limits: the nearest writable cgroup, from the cgroup of this process upwards.
 // Used if the memory controller is not available in v2, e.g. if v1 and v2 are mounted together (hybrid layout).

@@ -206,8 +206,8 @@ Result<pid_t> FindExecutor(const std::string& mark) {
   return 0;
 }
 
-// Returns false if too few file descriptors are free to check a process. A live process would then look like an
-// ended one. This function takes two descriptors, as many as such a check.
+// Returns false if too few file descriptors are free to check a process. In that case a live process would look like an
+// ended one. The function opens two descriptors, because such a check needs two.
 bool CanLookAtProcesses() {
   const HeldProcess self(getpid());
   return self.valid() && ReadStat(getpid());

@@ -123,7 +123,7 @@ class Containers {
              std::vector<std::string> environment, Listener listener, Duration patience = Duration(10'000));
 
   // Adopts the containers of an earlier keeper: watches live executors, and cleans up after the others. kUnavailable:
-  // which executors live cannot be found out now, and another keeper has to try again.
+  // this keeper cannot find out which executors live, and another keeper has to try again.
   Status Adopt();
   void FindCgroups(bool with_limits);  // call shortly before the first launch
   void Admit(Admission admission);
@@ -132,8 +132,8 @@ class Containers {
   // Stops the container. A container that was never launched ends at once.
   void Stop(const StopContainer& stop);
   void StopAll();  // sends SIGTERM to all executors
-  // Sends SIGTERM to each executor that has no descendants, because it has no task to look after. Each executor is
-  // signalled only once.
+  // Sends SIGTERM to each executor that has no descendants, and therefore no task. Each executor is signalled only
+  // once.
   void StopIdle();
   void KillAll();
   // Returns true if a container exists whose end was not reported yet.

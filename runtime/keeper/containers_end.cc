@@ -36,9 +36,9 @@ constexpr Duration kBetweenLooksAtLeft{1000};
 
 std::set<pid_t> AsSet(const std::vector<pid_t>& pids) { return {pids.begin(), pids.end()}; }
 
-// Kills the processes that `choose` returns of a list. A process that forks and exits faster than a whole list is read
-// has exited before its signal arrives. Therefore the search is repeated among the processes that have started since
-// the newest chosen one: they are few, so that the next process of such a chain still lives.
+// Kills the processes that `choose` returns of a list. A process may fork and exit faster than the whole list is read,
+// so that its signal arrives too late. Therefore the search is repeated among the processes that have started since the
+// newest chosen one. These are few, so the next process of such a chain is still alive when it is chosen.
 Status KillChosen(const std::function<std::vector<pid_t>(std::vector<ProcessEntry>&)>& choose) {
   pid_t newest = 0;
   for (int searches = 0; searches < kMostSearches; ++searches) {
@@ -88,7 +88,8 @@ void Containers::SweepSoon() {
 }
 
 // Returns true if no container can have left a process. The orphans of an executor become children of its nearest
-// subreaper. That is this keeper if the executor was its child, so the list of our own children is enough.
+// subreaper. If the executor was a child of this keeper, its nearest subreaper is this keeper, so the list of our own
+// children is enough.
 bool Containers::NothingCanBeLeft() const {
   for (const auto& [id, container] : containers_)
     if (container.state == State::kKilling || (container.state == State::kSweeping && container.adopted)) return false;
@@ -109,8 +110,8 @@ SweepScope Containers::Scope() const {
   return scope;
 }
 
-// Returns true if a child of the keeper must be spared, with all processes below it. The AM is spared, an executor that
-// is not being killed, and a process with the mark of a running container.
+// Returns true if a child of the keeper must be spared, with all processes below it. The AM, each executor that is not
+// being killed, and each process with the mark of a running container are spared.
 bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
   if (runner_.Started(child)) return !doomed.contains(child);
   const auto environment = TryEnvironmentOf(child);
@@ -244,8 +245,8 @@ void Containers::Sweep() {
 
 std::string Containers::KillAllOfJob() {
   (void)runner_.ReapAllChildren();
-  // The AM and the executors have exited. Processes that the runner still has are writers of the history. They are
-  // spared, because they may be waiting for the file system of the history.
+  // The AM and the executors have exited. The processes that the runner still has write the history. These processes
+  // are spared, because they may be waiting for the file system of the history.
   const auto writes = [this, is_left = LeftAlive()](pid_t pid) {
     return runner_.Started(pid) || is_left.contains(pid);
   };
@@ -305,7 +306,8 @@ void Containers::CheckThatItsCgroupHasIt(Container& container) {
   if (cgroups_work_) return;
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(container.pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  // An executor that has already ended is not in the cgroup anymore, which proves nothing.
+  // An executor that has already ended is not in the cgroup anymore, which does not show whether it had entered the
+  // cgroup.
   if (info.si_pid != 0) return;
   DoWithoutCgroups(container, StrCat(container.cgroup.string(), " does not accept the executor"));
 }

@@ -23,7 +23,7 @@
 namespace tony::keeper {
 namespace {
 
-// The largest number of connections. It is enough for the leading AM and for a few AMs that are about to be refused.
+// The largest number of connections, which is enough for the leading AM and for a few AMs that are about to be refused.
 constexpr size_t kMostConnections = 16;
 // Returns true if the job has finished, or if its verdict is published and only `finished` is missing because the AM or
 // the keeper died. A published verdict does not change.

@@ -18,8 +18,8 @@
 // kFinishing, gives the tasks their grace, and exits with 66.
 //
 // If the disk fails, is read-only or is full, the end cannot be recorded. The keeper retries for AmOptions::unwritable.
-// Then it stores the verdict in the ledger's folder (lost_job.h), ends the job's processes, and exits with 73. Before
-// that, the reservation is given back as soon as no process of the job is left.
+// Then it stores the verdict in the ledger's folder (lost_job.h), ends the job's processes, and exits with 73. The
+// reservation is given back during the retries, as soon as no process of the job is left.
 //
 // kRecording (a line in the log of ended jobs) and kWritingHistory have time limits, because they write where a file
 // system may not respond (lost_job.h). Only the keeper's own exit waits for kWritingHistory.

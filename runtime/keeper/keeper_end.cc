@@ -26,14 +26,14 @@ constexpr Duration kBetweenSweeps{5};
 constexpr Duration kLongestSweep{30000};
 // The interval at which kHolding checks whether processes of the job remain.
 constexpr Duration kBetweenHolds{1000};
-// The interval at which kRunningOut checks for ended tasks and for kills. It is short, because Azkaban's adapter waits
-// only a second for the result of its kill.
+// The interval at which kRunningOut checks for ended tasks and for kills. The interval is short, because Azkaban's
+// adapter waits only a second for the result of its kill.
 constexpr Duration kCheckInterval{250};
-// The time limit for writing the job's line in the log of ended jobs. It is longer than the writer waits for other
-// writers (ended_log.cc).
+// The time limit for writing the job's line in the log of ended jobs. The limit is longer than the time for which the
+// writer waits for other writers (ended_log.cc).
 constexpr Duration kRecordLimit{3000};
-// The time limit for writing the history. The history of a few thousand attempts takes less on a disk that responds.
-// Clients that wait for the job wait for its history, too.
+// The time limit for writing the history. A disk that responds stores the history of a few thousand attempts in less
+// time. The limit is short, because clients that wait for the job wait for its history, too.
 constexpr Duration kHistoryLimit{2000};
 // The time that an executor has to clean up after the grace of its task, before the keeper kills it.
 constexpr Duration kExecutorMargin{2000};
@@ -359,10 +359,10 @@ void Keeper::CheckUnansweredKill(bool overslept) {
   EndForKill(*kill);
 }
 
-// Returns the kill to execute; of several, the kill with the shortest grace. A kill without a condition is always
-// executed. A kill on condition of the owner is executed if that owner submitted the job and no AM has led the job yet,
-// because until then the owner cannot have changed. The file of a kill stays, so that the next keeper finds the kill,
-// too.
+// Returns the kill to execute. If several kills may be executed, the one with the shortest grace is returned. A kill
+// without a condition is always executed. A kill that names an owner is executed if this owner submitted the job and no
+// AM has led the job yet, because until then the owner cannot have changed. The file of a kill stays, so that the next
+// keeper finds the kill, too.
 std::optional<KillRequest> Keeper::KillToExecute(const std::vector<RecordedKill>& kills) const {
   if (kills.empty()) return std::nullopt;
   const auto lease = records_.ReadLease();

@@ -1,4 +1,4 @@
-// Texts about a process that blocks others: which process, of which user, in which state, and what can be done.
+// Texts about a process that blocks others. They name the process, its user and its state, and say what can be done.
 #pragma once
 
 #include <sys/types.h>

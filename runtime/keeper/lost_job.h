@@ -1,7 +1,7 @@
-// Processes that write the records of a job outside its own folder. The file system of these records may not respond. A
-// process that writes to such a file system cannot be killed, and the kernel releases none of its locks. Therefore
-// keepers (supervisors of a job), and clients that find a lost job, start a process that writes there. They wait for
-// this writer for a while, and then leave it alone.
+// Child processes that write the records of a job outside its own folder. The file system of these records may not
+// respond. A process that writes to such a file system cannot be killed, and the kernel releases none of its locks.
+// Therefore keepers (supervisors of a job), and clients that find a lost job, start a child process that writes there,
+// and wait for it only for a limited time.
 #pragma once
 
 #include <filesystem>

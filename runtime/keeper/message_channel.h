@@ -33,8 +33,8 @@ void RemoveKeeperSocket(const JobRecords& records);
 class MessageChannel {
  public:
   using OnMessage = std::function<void(std::string_view)>;
-  // `on_closed` is called once, when the peer has closed the connection or has sent a message that is too long. It is
-  // called by the loop, never from inside a call of this class.
+  // The loop calls `on_closed` once, when the peer has closed the connection or has sent a message that is too long.
+  // `on_closed` is never called from inside a call of this class.
   MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_message, EventLoop::Callback on_closed);
   ~MessageChannel() { *alive_ = false; }
 

@@ -16,8 +16,8 @@ std::optional<ContainerId> ContainerOf(const std::string& environment, const Job
 
 namespace {
 
-// Returns true if the list has all ancestors of the process, up to init. An ancestor that ended while the list was made
-// may be missing.
+// Returns true if the list has all ancestors of the process, up to init. The list lacks an ancestor that ended while
+// the list was made.
 bool DescentIsKnown(const std::vector<ProcessEntry>& processes, const ProcessEntry& process) {
   const ProcessEntry* at = &process;
   for (size_t steps = 0; at->parent > 1; ++steps) {

@@ -300,8 +300,8 @@ QueueAction Waits(std::string why, std::vector<LedgerEntry> waits_for) {
 
 QueueAction LedgerQueueStep::NextAside(const Ledger& ledger, const LedgerEntry& mine) {
   if (!EverFits(mine.ask, ledger.machine(), mine.user)) return Waits(ledger.WhyItWaits(mine, 0), {});
-  // The last of the deferred entries of the same user that go before this one. This entry can continue only after a
-  // change of that entry.
+  // `next` becomes the deferred entry of the same user that comes right before this entry. Until `next` changes, this
+  // entry stays deferred.
   std::optional<LedgerEntry> next;
   for (const LedgerEntry& other : OthersOfItsUser(ledger, mine, Place::kDeferred)) {
     if (!GoesBefore(other, mine) || !EverFits(other.ask, ledger.machine(), other.user)) continue;

@@ -33,8 +33,8 @@ struct LedgerRequest {
 inline constexpr int64_t kMostAsked = int64_t{1} << 48;
 
 // Returns the resources that `spec` requests. `environment` is the environment of the submitter. Numbers in its
-// CUDA_VISIBLE_DEVICES limit the GPUs that the job may get. They are ignored if a task of another job submits this one,
-// because the keeper (supervisor) of that other job chose them.
+// CUDA_VISIBLE_DEVICES limit the GPUs that the job may get. If a task of another job submits this one, the numbers are
+// ignored, because the keeper (supervisor) of the other job has set them.
 LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
 
 // The limits of one user on this machine, for all running jobs of the user together and for the run time of each job.
@@ -95,10 +95,10 @@ struct LedgerEntry {
   bool admitted() const { return place == Place::kAdmitted; }
 };
 
-// The highest valid number of an entry. Numbers grow by one with each job, so a thousand jobs a second reach it after
-// 30 years. An entry with a higher number is rejected, and new entries do not get higher numbers. Entries with the same
-// number are ordered by job id, which begins with the time. Therefore another user cannot use up the numbers with an
-// entry that has a high number.
+// The highest valid number of an entry. Numbers grow by one with each job, so a thousand jobs a second would reach the
+// highest number after 30 years. An entry with a higher number is rejected, and new entries do not get higher numbers.
+// Entries with the same number are ordered by job id, which begins with the time. Therefore another user cannot use up
+// the numbers by an entry with a high number.
 inline constexpr int64_t kMostNumber = 1'000'000'000'000;
 
 class Ledger {
@@ -174,8 +174,8 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
 //   kDeferred --first of its user, and within the limits--> kQueued --first in the queue, and all is free--> kAdmitted
 //      ^------ another job of the user goes first, or a limit is reached ------'
 
-// How long a job that could be admitted may take to admit itself, before other jobs skip it. The value is ten
-// times what was measured for a keeper on a busy machine.
+// The time that a job has to admit itself once it could be admitted. After this time other jobs skip the job. A keeper
+// on a busy machine was measured to need a tenth of this time.
 inline constexpr Duration kTurnPatience{5000};
 // The additional time for each further position in the queue, because a job at a later position must itself wait until
 // it may skip the jobs ahead of it.
@@ -228,7 +228,7 @@ class LedgerQueueStep {
 
 // Returns true if `mine` and all other admitted entries fit the machine together; false if they do not, or if `mine` is
 // not in the ledger. A job calls this after its own admission is visible to all. If two jobs are admitted at the same
-// time, the later call sees both entries, so at least one of the two jobs notices.
+// time, the later call sees both entries, so at least one of the two jobs notices that the resources do not suffice.
 bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
 
 // Validation of ledger entries, as a pure core. Any user may put any file into the folder, so an entry counts only as

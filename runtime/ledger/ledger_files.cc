@@ -32,7 +32,7 @@ constexpr std::string_view kUnfinished = ".new-";
 constexpr int64_t kLongestEntry = 64 << 10;
 // Numbers are padded to this many digits, so that ls shows the queue order.
 constexpr size_t kDigits = 10;
-// The highest number in a name. A name with a longer number is not an entry's name.
+// The highest number that the name of an entry may contain. A file with a higher number is not an entry.
 constexpr int64_t kLastNumber = 999'999'999'999'999;
 constexpr int64_t kLastMillisecond = int64_t{1} << 52;
 constexpr int64_t kMostPid = 1 << 22;  // the kernel's limit
@@ -178,11 +178,11 @@ Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
 namespace {
 
 constexpr const char* kMachine = "machine.json";
-// The greatest number of entries that are read per user, except for root and this user. No machine runs that many
-// keepers, and reading them takes twenty milliseconds.
+// The greatest number of entries that are read per user, except for root and this user. No user runs that many keepers
+// on a machine, and the entries are read within twenty milliseconds.
 constexpr int64_t kMostOfOneUser = 4096;
-// The greatest number of warnings per user. Therefore thousands of files of one user do not hide the warnings about
-// files of others.
+// The greatest number of warnings per user. The limit keeps thousands of files of one user from hiding the warnings
+// about files of other users.
 constexpr int64_t kMostWarnings = 10;
 // The number of attempts to read a malformed file, which its owner may be writing at that moment.
 constexpr int kReads = 3;

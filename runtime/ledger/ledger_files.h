@@ -41,7 +41,7 @@ bool IsHeld(int fd);
 // is for the message.
 Status LockFreeByte(int fd, const std::filesystem::path& path);
 
-// A regular file that was opened without the risk of blocking, and what fstat(2) returned for it.
+// A regular file that was opened without the risk of blocking, and its properties as fstat(2) returned them.
 struct OpenEntry {
   UniqueFd fd;
   uid_t owner = 0;
@@ -50,8 +50,8 @@ struct OpenEntry {
   int64_t size = 0;
   uint64_t names = 1;  // hard links
 };
-// Opens the file; nullopt if it does not exist. kUnavailable: this process has no free file descriptor, which proves
-// nothing about the file.
+// Opens the file; nullopt if it does not exist. kUnavailable: this process has no free file descriptor, which says
+// nothing about the state of the file.
 Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int flags);
 
 // Returns the content of a file of at most 64 KiB. kUnavailable: the file cannot be read; kInvalid: the file is longer.
@@ -60,9 +60,9 @@ Result<std::string> ReadSmall(const OpenEntry& file);
 Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
-// Reads all files of a ledger's folder, with bounded work whatever other users put there. Of a file that is not an
-// entry, only the name is read. Entries of one other user beyond kMostOfOneUser are not opened, and files above 64 KiB
-// are not read.
+// Reads all files of a ledger's folder, with bounded work whatever other users put there. Files whose names are not
+// those of entries are not opened, except machine.json. Entries of one other user beyond kMostOfOneUser are not opened,
+// and files above 64 KiB are not read.
 
 // Returns the entries in the folder. `remove_dead` also removes files that no process has locked and that this process
 // may remove; it needs the ledger's lock.

@@ -289,7 +289,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
     // Read locks of other users prevent our lock on this file, so a new file replaces it.
     TRY_ASSIGN(held, Make(*entry));
   }
-  // An entry without a lock was not counted, so its resources may have been given to other jobs meanwhile.
+  // An entry without a lock was not counted by other jobs, so its resources may have been given to them meanwhile.
   if (dead && held.entry.admitted()) TRY(Withdraw(held));
   return std::optional<HeldEntry>(std::move(held));
 }

@@ -35,8 +35,8 @@
 
 namespace tony {
 
-// How long another process may hold the folder's lock before this one continues without it: a thousand times the time
-// that a change takes.
+// The time for which a process waits for the folder's lock before it continues without the lock. A change of the ledger
+// holds the lock for a thousandth of this time.
 inline constexpr Duration kLockPatience{1000};
 
 struct LedgerView {
@@ -68,7 +68,7 @@ class LedgerFolder {
 
   const std::filesystem::path& path() const { return path_; }
   bool is_private() const { return !why_private_.empty(); }
-  // Returns one line for the submitter if the ledger is private: which folder, why, and what to do.
+  // Returns one line for the submitter if the ledger is private. The line names the folder, the reason, and the remedy.
   std::string Announcement() const;
 
   // Makes the folder if it does not exist. kCannotWrite: the folder cannot be made, or it exists and is not writable.
@@ -80,8 +80,8 @@ class LedgerFolder {
   // Returns the resources that machine.json lets jobs use now. Without a usable machine.json, returns the detected
   // machine.
   Machine ReadMachine() const;
-  // Returns true if the entry's file still has this name and is still locked. Cheap and without the ledger's lock,
-  // because all waiting jobs call it often.
+  // Returns true if the entry's file still has this name and is still locked. All waiting jobs call this often, so the
+  // call is cheap and needs no lock of the ledger.
   bool IsUnchanged(const LedgerEntry& entry) const;
 
   // Takes the ledger's lock, which is held until the session is destroyed. Keep the session short. kUnavailable:
@@ -89,7 +89,7 @@ class LedgerFolder {
   Result<LedgerSession> Lock() const;
   // Returns a session without the lock, for a process that has waited kLockPatience for it.
   Result<LedgerSession> GoWithoutLock() const;
-  // Removes the entry. This frees what its job holds and wakes the waiting jobs.
+  // Removes the entry. The removal frees the resources that its job holds, and wakes the waiting jobs.
   void Remove(HeldEntry held) const;
 
  private:

@@ -33,8 +33,8 @@ constexpr Duration kBusyFirst{1}, kBusyMost{50};
 // retry after different delays.
 constexpr Duration kMetFirst{4}, kMetMost{256};
 constexpr Duration kTroubleFirst{500}, kTroubleMost{10'000};
-// The kernel releases a lock just after the close event. Therefore the ledger is read again at growing intervals, the
-// last one longer than the pauses of a busy machine.
+// The intervals at which the ledger is read again after a close event, because the kernel releases the lock shortly
+// after the event. The intervals grow, and the last one is longer than the pauses of a busy machine.
 constexpr Duration kRecheckFirst{1}, kRecheckLast{1024};
 constexpr int kRecheckGrowth = 4;
 // The interval at which a job that is not next reads the ledger after changes, only to update its text. A hundred
@@ -81,8 +81,8 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const st
 
 constexpr size_t kMostNamed = 3;  // number of entries that texts list
 
-// Returns the text that follows the pending reason of `job`: which jobs hold what, which jobs were skipped, and which
-// entries are rejected. Each part begins with "; ". The result may be empty.
+// Returns the text that follows the pending reason of `job`. The text names the jobs that hold resources, the jobs that
+// were skipped, and the rejected entries. Each part begins with "; ". The result may be empty.
 std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& passed, const JobId& job) {
   std::string text = WhoHolds(view.ledger, job);
   if (!text.empty()) text.insert(0, "; ");

@@ -42,7 +42,7 @@ class LedgerReservation {
   // The time of the admission, which an earlier keeper of the job may have recorded; Instant(): unknown.
   virtual Instant admitted_at() const = 0;
   virtual int lock() const = 0;  // the descriptor that executors inherit
-  // Frees what the job holds and wakes the waiting jobs.
+  // Frees the resources that the job holds, and wakes the waiting jobs.
   virtual void Leave() = 0;
 };
 

@@ -11,9 +11,9 @@
 
 namespace tony {
 
-// Detects the machine. Memory: all memory, or the lowest limit of the cgroups (v1, v2) of this process. Cores: the
-// cores on which this process may run. GPUs: one for each /dev/nvidia<n>, numbered from 0 as CUDA numbers the visible
-// GPUs. `root` is the folder with /proc, /sys and /dev.
+// Detects the resources of the machine. The memory is all memory, or the lowest limit of the cgroups (v1, v2) of this
+// process. The cores are those on which this process may run. The GPUs are the devices /dev/nvidia<n>, numbered from 0
+// as CUDA numbers the visible GPUs. `root` is the folder with /proc, /sys and /dev.
 Machine DetectMachine(const std::filesystem::path& root = "/");
 
 // The content of machine.json.

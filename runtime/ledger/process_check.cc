@@ -58,7 +58,7 @@ std::optional<VisibleProcess> ReadVisibleProcess(int64_t pid) {
   const size_t name = stat->find('('), end = stat->rfind(')');
   if (end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields = Split(stat->substr(std::min(end + 2, stat->size())), ' ');
-  // Indexes of the fields after the name. The state has index 0 here and is field 3 in proc(5).
+  // The indexes of the fields after the name. The state, which is field 3 in proc(5), has index 0 here.
   constexpr size_t kState = 0, kStart = 19;
   if (!user || fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
   return VisibleProcess{.pid = pid,
@@ -102,8 +102,8 @@ std::optional<VisibleProcess> FindKeeper(const JobId& job, int64_t user) {
   return std::nullopt;
 }
 
-// If /proc is mounted with hidepid, processes of other users are invisible. Process 1 belongs to root, so it serves as
-// the test.
+// Tests whether process 1, which belongs to root, is visible. If it is not, /proc is mounted with hidepid, and no
+// processes of other users are visible.
 ProcessChecker::ProcessChecker()
     : namespace_(OwnNamespace()), sees_all_users_(geteuid() == 0 || access("/proc/1/stat", R_OK) == 0) {}
 

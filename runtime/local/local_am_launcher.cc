@@ -16,7 +16,7 @@
 namespace tony {
 namespace {
 
-// A process that survives SIGKILL this long is blocked in the kernel.
+// A keeper that is still silent this long after SIGKILL is reported as hopeless, because it is blocked in the kernel.
 constexpr Duration kDying{10'000};
 
 // Returns true if the folder contains all programs of a job, and no other user can have changed them.
@@ -53,9 +53,9 @@ bool IsOver(const JobFolder& folder) {
 
 }  // namespace
 
-// Starts a keeper under the lock keeper.start, which prevents two starts at the same time. This process holds the lock
-// first. The keeper inherits it and holds it until the keeper exits, even if the keeper does not know the lock, as in
-// earlier releases.
+// Starts a keeper under the lock of the file keeper.start, which prevents two starts at the same time. This process
+// takes the lock. The keeper inherits the lock and keeps it until it exits, even a keeper of an earlier release, which
+// does not know the lock.
 Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
   const JobFolder folder(records);
   const auto lock = folder.Lock("keeper.start");

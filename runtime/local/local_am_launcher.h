@@ -22,7 +22,7 @@ class LocalAmLauncher : public AmLauncher {
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
   std::string KeeperFailureHint(const JobRecords& records) const override;
-  // A launcher may call this function for only one job.
+  // The caller must pass the same job to each call, because the launcher stores the silence of only one keeper.
   Pulse LookAfter(const JobRecords& records) override;
   std::string DescribeBlocker(const JobRecords& records) const override;
 

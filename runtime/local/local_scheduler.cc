@@ -21,11 +21,12 @@ namespace {
 // grow, because a keeper that hangs must not cause a busy loop.
 constexpr Duration kFirstRetry{10};
 constexpr Duration kLongestRetry{500};
-// A started keeper gets this long to take its lock, so that no second keeper is started without need.
+// After the start of a keeper, no further keeper is started for this long, because the first one needs some time to
+// take its lock.
 constexpr Duration kBetweenLaunches{1000};
 // The interval of checks whether a keeper that does not renew the lease still responds.
 constexpr Duration kPulse{1000};
-// The number of renewals during one lease. Two renewals may be late before the lease ends.
+// The number of renewals during one lease. With this number two renewals in a row may be lost before the lease ends.
 constexpr int kRenewalsPerLease = 3;
 
 }  // namespace
@@ -133,8 +134,8 @@ void LocalScheduler::ConnectLater() {
 
 void LocalScheduler::OnClosed() {
   if (link_ == Link::kNotNeeded) return channel_.reset();
-  // The keeper refuses an AM by closing the connection, because another AM leads or because the keeper is about to
-  // exit. The connection is retried later and not at once, to avoid a busy loop.
+  // A keeper that closes the connection during the greeting refuses this AM, because another AM leads or because the
+  // keeper is about to exit. The connection is retried later and not at once, to avoid a busy loop.
   if (link_ == Link::kGreeting) return ConnectLater();
   LogWarn("connection to the keeper lost");
   link_ = Link::kDown;
@@ -192,8 +193,8 @@ void LocalScheduler::On(const KeeperInventory& part) {
 
 void LocalScheduler::On(const KeeperRenewed& renewed) {
   contact_ = std::max(contact_, FromMillis(renewed.stamp));
-  // If the answer took longer than the lease, the keeper may have replaced this AM already, so the answer does not
-  // count.
+  // If the answer to this renewal took longer than the lease, the answer does not count, because the keeper may have
+  // replaced this AM already.
   if (link_ == Link::kGreeting && inventory_.last && LeaseHolds()) GoUp();
 }
 

@@ -64,7 +64,7 @@ class LocalScheduler : public Scheduler {
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
-  // Clients query the progress of a local job from the job itself.
+  // Does nothing, because clients query the progress of a local job from the job itself.
   void TellProgress(double) override {}
   void Finish(const Verdict& verdict, std::function<void()> done) override;
 
@@ -127,7 +127,7 @@ class LocalScheduler : public Scheduler {
   std::map<ContainerId, LaunchSpec> launches_;  // start not confirmed yet
   std::map<ContainerId, StopMode> stops_;       // end not confirmed yet
   std::set<ContainerId> ended_;                 // end reported to the sink
-  // The message that Finish() sends, again to each new keeper.
+  // The message that Finish() sends to the keeper, and to each later keeper until the end is recorded.
   FinishJob finish_;
   std::function<void()> finished_;  // set until the end is recorded
   EventLoop::Timer retry_timer_, renew_timer_, lease_timer_, pulse_timer_;

@@ -38,7 +38,8 @@ std::string Needs(const JobSpec& spec, int64_t needed) {
   return StrCat(", and a job of ", tasks, tasks == 1 ? " task" : " tasks", " needs ", needed);
 }
 
-// Refuses a job that would fail after many retries, because the limits of this process are too low.
+// Returns an error if the limits of this process are too low for the job, because the job would otherwise fail after
+// many retries.
 Status CheckOwnLimits(const JobSpec& spec) {
   rlimit files{}, processes{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || getrlimit(RLIMIT_NPROC, &processes) != 0) return Ok();
@@ -128,8 +129,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// This number is enough for a job of 1000 tasks. The AM has a connection to each executor, and the keeper a descriptor
-// for each.
+// This limit of open files is enough for a job of 1000 tasks. The AM has a connection to each executor, and the keeper
+// a descriptor for each.
 constexpr int64_t kEnoughFiles = 4096;
 constexpr int64_t kEnoughProcesses = 4096;
 // Each command that follows a job and each waiting keeper has one inotify instance.

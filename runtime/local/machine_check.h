@@ -11,15 +11,16 @@
 
 namespace tony {
 
-// The check for submit. The result contains notes for people, one per line, e.g. that the ledger is private or that
-// machine.json cannot be used. Errors:
+// Checks the job for `tony submit`. The result contains notes for people, one per line, e.g. that the ledger is private
+// or that machine.json cannot be used. Errors:
 // kInvalid: the job requests more than the machine has, or the ledger has no folder.
 // kUnavailable: the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks, or the job
 // would have to wait although a task of another job submits it.
 // kNotPermitted: in this user namespace a job's processes could not distinguish their user from others.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 
-// The check for plan, which creates nothing. Only errors that do not depend on the limits of this process are returned.
+// Checks the job for `tony plan`, and creates nothing. Errors that depend on the limits of this process are not
+// returned.
 Status CheckMachineForPlan(const JobSpec& spec);
 
 // The checks of `tony doctor` for this machine. They only read, and create or remove nothing.

@@ -259,7 +259,7 @@ void LocalLogWatch::Drain() {
 void LocalLogWatch::OnEvent(int watch, const std::string& name) {
   const auto found = places_.find(watch);
   if (found == places_.end()) return;
-  // A copy, because the calls below may add places.
+  // The place is copied, because the calls below may add places.
   const Place place = found->second;
   switch (place.kind) {
     case Place::Kind::kJob:

@@ -43,7 +43,7 @@ size_t Ready(std::string_view text, bool full, bool last) {
   return full ? WholeCharacters(text) : 0;
 }
 
-// Returns the most bytes that each stream may have, so that all streams together have at most `limit`.
+// Returns the maximum number of bytes for each stream, so that all streams together have at most `limit`.
 uint64_t EqualShare(std::vector<uint64_t> sizes, const uint64_t limit) {
   std::ranges::sort(sizes);
   uint64_t left = limit;

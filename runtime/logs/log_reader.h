@@ -48,7 +48,8 @@ struct LogTimes {
 
   // Returns the time when the text before the offset `end` was written; nullopt: unknown.
   std::optional<Instant> At(uint64_t end) const;
-  // Returns the offset up to which the text is known to have been written before `since`. UINT64_MAX: all text was.
+  // Returns the offset up to which the text is known to have been written before `since`. UINT64_MAX: all text is that
+  // old.
   uint64_t Before(Instant since) const;
 };
 

@@ -96,7 +96,7 @@ class LogSource {
   // if the attempt has no logs.
   using Files = std::vector<std::optional<LogFile>>;
   virtual std::optional<Files> List(const AttemptId& attempt) const = 0;
-  // kUnavailable names the attempts that have logs of which something was read in vain, and the reason.
+  // Returns kUnavailable if logs of an attempt could not be read. The message names these attempts and the reason.
   virtual Status Unread() const { return Ok(); }
   // Returns a watch that reports the attempts that exist already, and each new attempt.
   virtual std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task,

@@ -154,7 +154,7 @@ void FrameConnection::OnReadable() {
   do {
     ReadSome();
   } while (running() && channel_->HasMore());
-  // Writing may have waited for bytes that have been read now.
+  // A write may have waited until bytes were read, and bytes have been read now.
   if (channel_ && ending_.empty() && unsent() > 0 && !writable_) Flush();
 }
 
@@ -232,7 +232,7 @@ void FrameConnection::Flush() {
 }
 
 void FrameConnection::End(const std::string& reason) {
-  // A copy, because `reason` may be a member.
+  // `reason` is copied, because it may refer to a member of this object.
   const std::string last = reason;
   DiscardUnread(channel_->socket());
   Close();

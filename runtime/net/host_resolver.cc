@@ -28,7 +28,8 @@ bool IsNumeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
-// The time limit for getent. After this time the system's resolver has tried two servers twice, and has given up.
+// The time limit for getent. When this time is over, the system's resolver has tried two servers twice, and has given
+// up.
 constexpr Duration kLongestAnswer{30000};
 
 // Returns an address that the machine knows from other sources than the hosts file and name servers. A static program

@@ -219,7 +219,8 @@ namespace {
 
 // The number of idle connections that are kept: to a NameNode, and to the DataNodes of a few files being transferred.
 constexpr long kMostKept = 8;
-// The interval of progress reports. People do not see a progress bar change more often.
+// The interval of progress reports. More frequent reports would be useless, because people could not see the changes of
+// a progress bar.
 constexpr Duration kProgressEvery{100};
 
 void StartLibrary() {

@@ -63,8 +63,9 @@ struct HttpResponse {
 // case.
 std::string HeaderOf(const HttpResponse& response, std::string_view name);
 
-// A GET request to a server with a numeric address, in http_get.cc, for executors: static programs without libcurl and
-// without a name service. The request is HTTP/1.0, so that no server answers it in chunks.
+// The functions below send GET requests to servers with numeric addresses (http_get.cc). Executors use them, because an
+// executor is a static program without libcurl and without a name service. The requests are HTTP/1.0, so that no server
+// answers them in chunks.
 
 // The limit for an answer with its headers.
 inline constexpr size_t kMostOfGet = 64 << 10;

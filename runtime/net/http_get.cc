@@ -76,7 +76,7 @@ namespace {
 
 constexpr size_t kPiece = 8 << 10;
 
-// connecting -> writing the request -> reading the answer -> done, or an error at any point
+// Runs one GET request: connects, writes the request, and reads the answer. An error at any of these points ends it.
 class RunningGet : public EventLoop::Handle {
  public:
   RunningGet(EventLoop& loop, const Endpoint& server, const std::string& target, Duration limit,

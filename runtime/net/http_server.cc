@@ -125,7 +125,7 @@ ReadRequest Parse(std::string_view header) {
 
 std::optional<ReadRequest> RequestReader::Next() {
   if (in_.empty()) return std::nullopt;
-  // Text that cannot be HTTP is refused without waiting for the rest.
+  // Text that cannot be HTTP is refused at once, before more of it arrives.
   if (in_.front() < 'A' || in_.front() > 'Z') return Refused(400);
   constexpr std::string_view kEnd = "\r\n\r\n";
   const size_t end = std::string_view(in_).substr(0, kLongestHeader).find(kEnd);
@@ -349,7 +349,7 @@ void HttpServer::Add(UniqueFd socket) {
     const auto peer = PeerAddress(socket);
     if (!peer.ok() || !admits_(peer->host)) return;
   }
-  // This return closes `socket`.
+  // If the server has no room for the connection, this return closes `socket`.
   if (connections_.size() >= static_cast<size_t>(limits_.max_connections) && !CloseOldestStranger()) return;
   const uint64_t key = ++last_key_;
   const HttpConnection::Context context{loop_, limits_, handler_};

@@ -155,7 +155,7 @@ bool IsLoopback(const std::string& host) {
 namespace {
 
 constexpr Duration kPause(50);
-// The number of connections accepted in a row, before the loop's other work continues.
+// The number of connections that are accepted in a row before the event loop continues with other work.
 constexpr int kBatch = 64;
 
 // The number of reserved descriptors. An AM needs fewer at a time besides its accepted connections: lease, status and

@@ -31,7 +31,7 @@ struct Peer {
 // socket.
 Result<Peer> PeerOf(const UniqueFd& socket);
 
-// How this process's user namespace maps users.
+// The mapping of users in this process's user namespace.
 struct UserNames {
   uid_t overflow = 65534;
   // True if every user is mapped. In this case the overflow uid stands only for the user who has that number.

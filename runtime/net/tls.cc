@@ -23,13 +23,13 @@
 namespace tony {
 namespace {
 
-// The groups for key exchange. TonY's programs use the first one. The second one is for clients of another make, whose
-// first key is of this group.
+// The groups for key exchange. TonY's programs use the first group. The second group is for clients with other TLS
+// libraries, whose first key is of this group.
 constexpr char kGroups[] = "P-256:X25519";
 constexpr unsigned kGroupIds[] = {0x17, 0x1d};
 
-// The limits in bytes for the first messages of a peer. A ClientHello of TonY's programs has 250 bytes, a certificate
-// 400. OpenSSL itself would accept 128 KiB and 100 KiB from any peer.
+// The limits in bytes for the first messages of a peer. A ClientHello of TonY's programs has 250 bytes, and a
+// certificate has 400. OpenSSL itself would accept 128 KiB and 100 KiB from any peer.
 constexpr size_t kLongestHello = 4096;
 constexpr int kLongestCertificates = 4096;
 constexpr size_t kRecordHeader = 5;

@@ -46,18 +46,18 @@ struct TlsIdentity {
 // file is not read.
 //
 // A handshake takes two flights and a millisecond of CPU. The connection's reads and writes drive the handshake, and
-// the user of the channel limits its time. Before the peer is known, nothing that is written is sent, and nothing that
-// the peer sends is handed out. An unknown peer costs at most 80 KiB of memory, and later 20 KiB, because a length that
-// it announces allocates nothing.
+// the user of the channel limits its time. Before the peer is known, no written bytes are sent, and no received bytes
+// are returned. A connection takes at most 80 KiB of memory during the handshake, and 20 KiB afterwards, because no
+// memory is allocated for a length that a peer only announces.
 //
-// The functions below return a function that makes channels from sockets. Each copy of that function may be used on one
-// loop's thread. The channels may outlive it. kInvalid: the identity cannot be read, or has another role.
-// MakeTlsServer() is for accepted sockets of executors and clients.
+// The functions below return a function that makes channels from sockets. Each copy of the returned function may be
+// used on the thread of one loop. The channels may outlive the function. kInvalid: the identity cannot be read, or has
+// another role. MakeTlsServer() is for accepted sockets of executors and clients.
 Result<MakeChannel> MakeTlsServer(const TlsIdentity& master);
 // Returns a function for connections to the AM. `own` is an executor's or a client's identity.
 Result<MakeChannel> MakeTlsClient(const TlsIdentity& own);
 
-// The certificates of one job. The job's own authority signs these three, and its key is discarded afterwards.
+// The three certificates of one job, which the job's own authority signs. The authority's key is discarded afterwards.
 // Therefore a fourth certificate cannot be made, not even by the job's user.
 
 struct JobCertificates {

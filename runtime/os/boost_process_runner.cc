@@ -99,13 +99,12 @@ struct ChildSetup {
     if (spec.own_session && setsid() < 0) return false;
     if (fchdir(files.directory.get()) != 0) return false;
     if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return false;
-    // Descriptors are marked to be closed by the exec and not closed now, because a failed exec is reported
-    // through one of them.
+    // Descriptors are marked close-on-exec, and are not closed here, because a failed exec is reported through one of
+    // them.
     if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0 &&
         !ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }))
       return false;
-    // The child itself enters the cgroup before the exec. Therefore no process that the child starts can be left
-    // outside.
+    // The child itself enters the cgroup before the exec, so every process that the child starts is in the cgroup, too.
     if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
     if (!spec.oom_score_adj.empty()) {
       const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -298,8 +297,8 @@ void BoostProcessRunner::LookLater(Duration delay) {
   look_ = loop_.After(delay, [this] { Look(); });
 }
 
-// Without pidfds, one timer checks all children instead of one timer per child, because a keeper (the supervisor of a
-// job on this machine) may have a thousand.
+// Checks all children with a single timer on kernels without pidfds. One timer for each child would be too many,
+// because a keeper (the supervisor of a job on this machine) may have a thousand children.
 void BoostProcessRunner::Look() {
   look_.reset();
   if (children_.empty()) return;

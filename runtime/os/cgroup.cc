@@ -30,8 +30,8 @@ CgroupPaths ReadCgroupPaths(const fs::path& root) {
   return paths;
 }
 
-// Returns the cgroup at `path`, or the one at `mount` if the path cannot be seen. A container sees its own cgroup as
-// the root of the mount, but may read the path that the host uses.
+// Returns the cgroup at `path`, or the one at `mount` if `path` is not visible. A container sees its own cgroup as the
+// root of the mount, but may read in /proc the path that the host uses.
 OwnCgroup At(CgroupVersion version, const fs::path& mount, const std::string& path) {
   const std::string below = path.substr(std::min(path.find_first_not_of('/'), path.size()));
   std::error_code error;

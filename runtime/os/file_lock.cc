@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The interval between attempts to get a lock. A wait in the kernel could not be abandoned when a person interrupts the
-// program.
+// The interval between attempts to get a lock. The lock is polled, because a wait in the kernel could not be abandoned
+// when a person interrupts the program.
 constexpr Duration kLook{10};
 
 // Describes a lock of the whole file that belongs to the open file description, not to the process. Forked children

@@ -25,9 +25,9 @@ struct Kind {
   bool network;
 };
 
-// The magic numbers come from statfs(2), and for file systems outside of the kernel from their vendors' headers. FUSE
-// may be local or remote. It counts as local, because containers have FUSE roots (fuse-overlayfs, virtiofs) more often
-// than jobs live on sshfs.
+// The magic numbers come from statfs(2), and for file systems outside of the kernel from the headers of their vendors.
+// A FUSE file system may be local or remote. FUSE counts as local, because containers have FUSE roots (fuse-overlayfs,
+// virtiofs) more often than jobs live on sshfs.
 constexpr Kind kKinds[] = {
     {0xEF53, "ext4", false},
     {0x58465342, "xfs", false},

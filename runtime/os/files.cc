@@ -202,8 +202,8 @@ std::string RandomHex(int bytes) {
 
 namespace {
 
-// The number of bytes per call. It is large enough that the number of calls does not matter, and small enough that
-// progress is reported every few milliseconds.
+// The number of bytes per call. The number is large enough that the calls take little time by themselves, and small
+// enough that progress is reported every few milliseconds.
 constexpr size_t kStep = 8 << 20;
 constexpr size_t kBuffer = 1 << 18;
 

@@ -1,5 +1,5 @@
-// Reads and writes the small files of a job. Everything created here is private to the user, whatever the umask is.
-// Error messages name the path: "make /x/jobs: read-only file system".
+// Reads and writes the small files of a job. Every file and folder that is created here is private to the user,
+// whatever the umask is. Error messages name the path: "make /x/jobs: read-only file system".
 #pragma once
 
 #include <fcntl.h>
@@ -50,8 +50,8 @@ bool IsPrivateToUser(const std::filesystem::path& path);
 
 // Returns true if the name exists, also for a symbolic link that leads nowhere.
 bool IsThere(const std::filesystem::path& path);
-// Like IsThere(), for callers that a wrong "no" would harm. kNotPermitted, kUnavailable: the file system does not
-// answer whether the name exists.
+// Like IsThere(), except that an error is returned if the file system does not answer whether the name exists
+// (kNotPermitted, kUnavailable). Used where a wrong "false" would do harm.
 Result<bool> TryIsThere(const std::filesystem::path& path);
 
 // Creates the folder and the missing folders above it, mode 0700 each; does nothing if the folder exists.

@@ -44,10 +44,10 @@ std::vector<std::string> StatFields(std::string_view text) {
   return Split(Trim(text.substr(end_of_name + 1)), ' ');
 }
 
-// Returns true if an environment that read as empty will appear in a moment. Either the opened file belonged to a
-// program that another one has replaced since, or the process is in the middle of execve(2). During execve(2) the
-// process first has no environment, and then one that ends where it begins (proc(5), fields 50 and 51). Until both
-// addresses are right, the process has no code (field 26; load_elf_binary in fs/binfmt_elf.c).
+// Returns true if the environment of a process was read as empty and will soon have content. Either the opened file
+// belonged to a program that another one has replaced since, or the process is in the middle of execve(2). During
+// execve(2) the process first has no environment, and then one that ends where it begins (proc(5), fields 50 and 51).
+// Until both addresses are right, the process has no code (field 26; load_elf_binary in fs/binfmt_elf.c).
 bool MayYetHaveEnvironment(pid_t pid) {
   constexpr int64_t kExiting = 0x4, kKernelThread = 0x200000;  // flags in include/linux/sched.h
   const auto fields = StatFields(ReadProcFile(pid, "stat").value_or(""));
@@ -55,9 +55,9 @@ bool MayYetHaveEnvironment(pid_t pid) {
   return fields[23] == "0" || fields[47] != fields[48];
 }
 
-// Iterates over the pids of all processes in ascending order. Each pid is listed only after the caller has read the
-// process before it. readdir() would list about a thousand at once, and a process that forks and exits again and again
-// would have ended before its turn.
+// Iterates over the pids of all processes in ascending order. The kernel is asked for each pid only after the caller
+// has read the process before it. readdir() would list about a thousand pids at once, and a process that forks and
+// exits again and again would have ended before its turn.
 class ProcessNumbers {
  public:
   ProcessNumbers() : folder_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
@@ -84,9 +84,9 @@ class ProcessNumbers {
     }
   }
 
-  // Makes Next() list again from the last pid. Call this if the process with that pid has ended since it was found. The
-  // kernel had already chosen the next entry by then, which may be an old process with a high pid. Children that the
-  // ended process has forked since come before that entry.
+  // Makes Next() list again from the last pid. Call this if the process with that pid has ended since it was found. By
+  // then the kernel had already chosen the next entry, which may be an old process with a high pid, and may have
+  // skipped children that the ended process has forked since.
   void LookAgain() {
     lseek(folder_.get(), begin_, SEEK_SET);
     // Room for two entries, because the ended process may still be listed as a zombie.
@@ -399,8 +399,8 @@ class Walk {
     met_.uninterruptible += stat.state == 'D';
   }
 
-  // Signals by a list of all processes, for kernels that do not list the children of a process. By the time of the
-  // signals, such a list is older than a walk.
+  // Signals the processes by a list of all processes of the machine, on kernels that do not list the children of a
+  // process. Such a list is older than a walk when the signals are sent.
   void RunWithoutTheirHelp() {
     const auto processes = ListProcesses();
     std::vector<ProcessEntry> meant;

@@ -1,8 +1,9 @@
 // Finds and ends everything that a process started, including processes that left its session by setsid(). Reads /proc;
 // Linux only.
 //
-// Two marks together find every process that does not hide on purpose. Descendants of a subreaper stay its descendants,
-// and processes in a container inherit the container's environment variable.
+// A process of a job is found in two ways, one of which works for every process that does not hide on purpose.
+// Descendants of a subreaper stay its descendants, and processes in a container inherit the container's environment
+// variable.
 #pragma once
 
 #include <sys/types.h>
@@ -90,7 +91,8 @@ void SignalAll(const std::vector<pid_t>& pids, int signal);
 
 // A handle on another process: a signal through it cannot reach a later process with the same pid.
 
-// The interval at which a process is checked if no descriptor reports its end. People do not notice a delay this short.
+// The interval at which a process is checked if no descriptor reports its end. The interval is so short that people do
+// not notice the delay.
 inline constexpr Duration kCheckInterval{20};
 
 // Holds a process by a pidfd. Without pidfds (Linux before 5.3, or a container whose filter does not know the call) the

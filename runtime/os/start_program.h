@@ -39,8 +39,8 @@ Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration
 // The programs of TonY find each other in one folder: in the build tree, in the installation, or in the copy that a job
 // keeps.
 
-// The programs that a job runs, besides `tony` and the engine's adapter. A job keeps a copy of them
-// (staging/programs.h).
+// The programs that a job runs, besides `tony` and the adapter of a workflow engine. A job keeps a copy of these
+// programs (staging/programs.h).
 inline constexpr std::string_view kJobPrograms[] = {"tony-am", "tony-executor", "tony-keeper"};
 // Further programs for tasks with GPUs; release builds include them. The GPU driver's library needs a C library, and
 // the machine's C library may be older than the one of the build. The executor therefore brings its own C library, and

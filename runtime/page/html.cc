@@ -150,7 +150,8 @@ const std::string_view kPageScript = R"js('use strict';
   // When the job has ended, YARN's proxy redirects to another page, for example the portal's.
   class Ended extends Error {}
 
-  // Calls look() again and again until it says false; a failed look is said, and tried again.
+  // Calls look() again and again until it returns false. If look() fails, a note reports the failure, and the call is
+  // repeated.
   async function repeat(look, pause, ended) {
     for (;;) {
       await seen();
@@ -198,8 +199,8 @@ const std::string_view kPageScript = R"js('use strict';
   }
 
   const pre = document.getElementById('log');
-  // Without a pause, where there is none: the server answers when there is news, and who does not wait there misses the
-  // job's end.
+  // The job's page is requested again at once if pause() is 0, because the server delays its answer until there is
+  // news. A browser that paused could miss the end of the job.
   if (main().dataset.live === '1') repeat(job, pause, () => location.reload());
   if (pre && pre.dataset.cursor) {
     scrollTo(0, document.body.scrollHeight);

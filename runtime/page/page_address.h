@@ -38,8 +38,8 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file);
 // no other process can be serving the page.
 Result<PageSocket> ListenForPage(const JobRecords& records, const std::string& host);
 
-// Adopts a socket that another process of the job has opened for the job's page. The address stays valid as long
-// as one of the processes that hold the socket lives.
+// Takes over a socket that another process of the job has opened for the job's page. The address stays valid as long as
+// a process that holds the socket lives.
 Result<PageSocket> AdoptPageSocket(UniqueFd listening);
 
 // The environment variable in which a keeper (the job's supervisor) passes the descriptor of the page's socket to the

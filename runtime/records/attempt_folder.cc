@@ -12,8 +12,8 @@
 namespace tony {
 namespace {
 
-// A folder counts as removed if it has been missing for this long. A user may need the time before that to move the
-// folder and put a link in its place.
+// A folder counts as removed if it has been missing for this long. It does not count earlier, because a user may be
+// moving the folder and putting a link in its place.
 constexpr Duration kGoneAfter{10'000};
 // The longest time between two checks that counts as normal. After a longer gap, this process has stood still or the
 // machine has slept.

@@ -112,7 +112,8 @@ namespace {
 
 constexpr const char* kFolder = "checkpoint-folders";
 constexpr std::string_view kEnd = ".json";
-// The most attempts to take a folder. An attempt fails only if another job changes the records at the same time.
+// The maximum number of tries to become the holder of a folder. A try fails only if another job changes the records at
+// the same time.
 constexpr int kMostRounds = 10;
 
 std::string NameOf(const std::string& sha, int64_t number) { return StrCat(kFolder, "/", sha, ".", number, kEnd); }

@@ -214,8 +214,8 @@ Result<std::optional<Candidate>> Look(CheckpointView& sight, const Named& named,
   if (!seen) return std::optional<Candidate>();
   const FileKind kind = seen->is_folder ? FileKind::kData : KindOf(named, spec.pattern);
   if (kind == FileKind::kOther) return std::optional<Candidate>();
-  // If there are too many files to read, the content decides nothing for an entry that was not listed before, because
-  // its own time is good enough.
+  // If there are too many files to read them all, an entry that was not listed before is judged without its content,
+  // because its own time is good enough.
   auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMaxEntriesRead, "files"));
   if (!all.ok() && listing.Find(named.name)) return all.error();
   if (!all.ok()) left = 0;

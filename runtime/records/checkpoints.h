@@ -114,7 +114,7 @@ int64_t StepOf(std::string_view name);
 // written, so such a name is refused unless the pattern has such a word.
 bool IsCheckpointName(const std::string& name, const std::string& pattern);
 
-// The most checkpoints that a listing may have, because a journal record has room for this many names.
+// The maximum number of checkpoints in a listing. A journal record has room for this many names.
 inline constexpr size_t kMostCheckpoints = 10'000;
 
 // Lists the existing checkpoints, sorted by name: files and folders directly in the directory, without links. The list

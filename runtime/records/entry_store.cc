@@ -203,8 +203,8 @@ void EntryStore::RemoveUnfinishedEntries(const std::string& name) const {
   for (const fs::path& path : halves) (void)RemoveTree(path);
 }
 
-// The temporary name is new each time. A program of a maker that was killed (such as uv) may still write under the last
-// name, and what it writes must not get into this entry.
+// The temporary name is new each time. A program (such as uv) that a killed maker had started may still write files
+// under the last name, and they must not get into this entry.
 Status EntryStore::MakeEntry(const std::string& name, const Maker& maker) const {
   RemoveUnfinishedEntries(name);
   const fs::path temporary = folder_ / AsideName("new", name);
@@ -229,7 +229,7 @@ Status EntryStore::Place(const fs::path& temporary, const std::string& name) con
   if (exchange()) {
     if (rename(temporary.c_str(), aside.c_str()) == 0) return Ok();
     const Status status = failed();
-    // After a failure the caller removes what has the temporary name, so the names are exchanged back.
+    // After a failure the caller removes the temporary path, so the old entry must get its name back first.
     exchange();
     return status;
   }
@@ -256,7 +256,7 @@ constexpr std::string_view kOld = ".old-", kDamaged = ".damaged-", kManifest = "
 bool IsOlder(const fs::path& path, Instant than) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return false;
-  // The time of change says when the file was put here; the time of modification is that of the source.
+  // The time of change shows when the file was put here, while the time of modification is that of the source.
   return FromMillis(info.st_ctim.tv_sec * 1000 + info.st_ctim.tv_nsec / 1'000'000) < than;
 }
 

@@ -122,7 +122,7 @@ class EntryStore {
     // Makes the entry under the given temporary path.
     std::function<Status(const std::filesystem::path& temporary)> make;
     // Reads the whole entry and returns true if its content matches its name. Called if the manifest cannot decide. If
-    // no function is set, an entry in doubt is made again.
+    // no function is set, an entry about which the manifest cannot decide is made again.
     std::function<Result<bool>(const std::filesystem::path& entry)> verify{};
     // Called before a damaged entry is made again. The argument describes the damage, e.g. "lib/a.so is missing".
     std::function<void(const std::string& damage)> on_damage = [](const std::string&) {};

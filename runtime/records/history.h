@@ -39,7 +39,7 @@ struct TimeBreakdown {
   Duration running{0};
   // Time from the decision to restart the gang or the job until the gang was formed again.
   Duration restarting{0};
-  // from the verdict to the job's end
+  // Time from the verdict until the end of the job.
   Duration stopping{0};
   Duration Total() const { return waiting + running + restarting + stopping; }
   bool operator==(const TimeBreakdown&) const = default;

@@ -23,7 +23,7 @@ bool JobFolder::IsOfEarlierBoot() const {
   if (!submission.ok() || submission->host != HostName()) return false;
   const auto kept = ReadFile(path_ / "boot-id");
   std::string recorded = kept.ok() ? std::string(Trim(*kept)) : "";
-  // a power cut may have emptied boot-id
+  // If a power cut has emptied the file boot-id, the boot at the submission is used.
   if (recorded.empty()) recorded = submission->boot;
   const std::string present = BootId();
   return !recorded.empty() && !present.empty() && recorded != present;

@@ -7,8 +7,8 @@
 namespace tony {
 namespace {
 
-// The most tries of ReadJournal(). Records are added while an epoch is read, so a try may miss a record and find a
-// later one; it is then repeated.
+// The maximum number of tries of ReadJournal(). A try fails if it misses a record and finds a later one, because
+// records are added while an epoch is read.
 constexpr int kMostLooks = 5;
 
 Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const std::vector<Epoch>& epochs) {

@@ -45,8 +45,8 @@ Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& re
 // file, for example a link or a pipe. TonY never follows such a link, never waits for a pipe, and never reads more than
 // kMostOutputsRead bytes.
 
-// The most bytes that TonY reads of the program's output file. If the file is longer than what is kept, TonY reads on
-// to find the members that fit.
+// The maximum number of bytes that TonY reads of the program's output file. It is larger than the kept size, because
+// TonY searches a long file for members that fit into the kept size.
 inline constexpr int64_t kMostOutputsRead = 4 << 20;
 
 // Copies the output file `file` into the folder of the attempt's logs. The attempt must have ended, because no process

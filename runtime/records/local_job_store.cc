@@ -29,8 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFinishedFile[] = ".finished";
-// The most names of removed folders that are skipped in a row. If there are more, the job is checked on disk as if its
-// name were not in the file, and the file is written again.
+// The maximum number of names of removed folders that are skipped in a row. If there are more, the job is checked on
+// disk as if its name were not in the file, and the file is written again.
 constexpr int kMostGone = 64;
 
 // The header names the jobs folder by device and inode, so the file is not trusted in a copy of that folder.

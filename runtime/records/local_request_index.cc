@@ -148,8 +148,8 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
   return forgotten;
 }
 
-// Removes what no longer counts in the folder of a request. Returns true if the whole folder was removed, or with
-// `dry_run` would be.
+// Removes from the folder of a request the files that no longer count. Returns true if the whole folder was removed, or
+// with `dry_run` would be.
 Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before, Instant now, bool dry_run) const {
   UniqueFd lock;
   if (!dry_run) {

@@ -43,7 +43,7 @@ class RecordStore {
   // null if this store never sends notifications, and an error if it cannot send them now. In both cases the caller
   // must check at intervals.
   virtual Result<std::unique_ptr<EventLoop::Handle>> Watch(EventLoop& loop, EventLoop::Callback fn) const = 0;
-  // shown to people: "/home/me/.tony/jobs/x/status.json"
+  // Returns the place of the record for people, e.g. "/home/me/.tony/jobs/x/status.json".
   virtual std::string PlaceOf(const std::string& name) const = 0;
 };
 

@@ -122,8 +122,8 @@ constexpr std::string_view kJson = ".json";
 constexpr std::string_view kRevokedMark = "revoked-";
 // The number of hash digits that name a folder. Two digits give 256 folders, so the list of each is short.
 constexpr size_t kPrefix = 2;
-// The most tries of a read. A try fails only if, between its two calls, a newer record is written and the older one
-// removed.
+// The maximum number of tries of a read. A try fails only if, between its two calls, a newer record is written and the
+// older one is removed.
 constexpr int kMostReads = 5;
 
 // Returns "ab/12...", the folder and the beginning of the names of the request's records.
@@ -219,8 +219,8 @@ Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRe
   const int64_t number = record.revision + 1;
   TRY_ASSIGN(const bool is_first, Put(name, number, ToJson(KeptRequest{request, record, WallNow()})));
   if (!is_first) return false;
-  // The number may have been free only because its record was removed. If so, a higher record exists, or the record
-  // below was removed as well.
+  // The number may have been free only because a sweep had removed its record. If so, a higher record exists, or the
+  // record before this one was removed as well, and the new record is taken back.
   TRY_ASSIGN(const KeptByName all, List(name.substr(0, kPrefix)));
   const auto kept = all.find(name);
   const std::set<int64_t> numbers = kept == all.end() ? std::set<int64_t>() : kept->second.numbers;

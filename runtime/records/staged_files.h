@@ -69,8 +69,8 @@ struct SourceSummary {
 
 struct StagedFiles {
   std::vector<StagedEntry> job;  // for every task
-  // The entries for the tasks of one role. These are placed before the job's entries, so they win if both have the same
-  // name.
+  // The entries for the tasks of one role. These are placed before the job's entries, so they take precedence if both
+  // have the same name.
   std::map<std::string, std::vector<StagedEntry>> roles;
   std::vector<StagedEntry> am;
   // Remote files by their keys. Only used during staging; the manifest does not contain them.

@@ -27,8 +27,10 @@ struct SubmitDigest {
 // Returns the names of the parts whose hashes differ. A part that only one of the digests has is ignored.
 std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDigest& b);
 
-// Decides what a submit with a request id does: the table of the contract with workflow engines, as one pure function.
-// N is the submission number. The columns are the submit's N compared with the job's, and its --on-existing.
+// Decides what a submit with a request id does, as one pure function. Workflow engines rely on its table. "attach"
+// continues with the running job, "adopt" takes the result of the job that succeeded, and "replace" kills the job and
+// creates a new one. N is the submission number. The columns are the submit's N compared with the job's, and its
+// --on-existing.
 //
 //   existing job under the id         same N, adopt    same N, attach    same N, never    higher N
 //   none                              create           create            create           create

@@ -28,11 +28,11 @@
 namespace tony {
 
 // Returns the absolute path of the user's folder. In a shared folder, the user's folder is made if it is missing. If
-// others can write to the user's folder, e.g. after a umask of 002, this right is removed and a warning is logged. Its
-// programs/ is removed too, because others may have replaced the programs. kNotPermitted: the
-// named folder is not for this user, another user owns the entry with this user's id in it, or the user's own folder
-// contains entries of another user. The message names that user and the repair. kCannotWrite: a folder cannot be made.
-// kUsage: no home is known.
+// others can write to the user's folder, e.g. after a umask of 002, this right is removed and a warning is logged. The
+// folder's programs/ is then removed, too, because others may have replaced the programs. kNotPermitted: the named
+// folder is not for this user, another user owns the entry with this user's id in it, or the user's own folder contains
+// entries of another user. The message names that user and the repair. kCannotWrite: a folder cannot be made. kUsage:
+// no home is known.
 Result<std::filesystem::path> TonyHome();
 
 // Returns the folder that $TONY_HOME names, or ~/.tony if it is not set. kUsage: no home is known.

@@ -34,8 +34,8 @@ Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, cons
                            ToString(am), ", as in earlier releases: a job's token is not sent over TCP");
 }
 
-// Returns the users that may listen. Root also accepts the owner of the folder, because root may manage another user's
-// job.
+// Returns the users whose process may listen at the AM's socket. Root also accepts the owner of the folder, because
+// root may manage another user's job.
 std::vector<uid_t> OwnUsers(const std::filesystem::path& folder) {
   std::vector<uid_t> users = {::geteuid()};
   struct stat file = {};
@@ -72,10 +72,11 @@ Duration QueuePause::Next() {
 
 namespace {
 
-// A cluster spec of ten thousand tasks is about 300 KiB. The status of these tasks is a few megabytes.
+// These limits allow frames of 64 MiB and 16 MiB of unsent bytes. A job of ten thousand tasks needs about 300 KiB for
+// its cluster spec, and a few megabytes for its status.
 constexpr FrameConnection::Limits kLimits{64 << 20, 16 << 20};
-// The limit of an Await is longer by this time, because the AM may answer an Await later. The AM answers sooner than
-// this.
+// The time limit of an Await call is longer by this time, because the AM keeps the call open while it has no new
+// command. The AM answers within a shorter time even if it has none.
 constexpr Duration kParked = std::chrono::seconds(60);
 
 // The longest reason of a kill that may be the first call of a connection. The limit is

@@ -93,8 +93,8 @@ struct AttachedAnswer {
   JobStatus status;
 };
 
-// Each call carries the job's token. Watch is answered at the first news after `since`, or after `limit`. A ReadLogs
-// call for many logs must not be the first call of a connection (RpcServerOptions::stranger_frame).
+// Each call carries the job's token. Watch is answered when the number of the status exceeds `since`, or after `limit`.
+// A ReadLogs call for many logs must not be the first call of a connection (RpcServerOptions::stranger_frame).
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;

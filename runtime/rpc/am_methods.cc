@@ -49,8 +49,9 @@ const std::string& TokenIn(const Args& args) {
   }
 }
 
-// Adds a method to the dispatcher. `method` returns kInvalid for invalid arguments, and then has not given `reply` to
-// the service. A `method` with a fourth parameter also gets the call's origin, which shows the caller's user.
+// Adds a method to the dispatcher. `method` returns kInvalid for invalid arguments. In that case it has not passed
+// `reply` to the service. A `method` with a fourth parameter also gets the call's origin, which shows the caller's
+// user.
 template <class Args, class ResultStruct, class T, class... Origin>
 void Add(Dispatcher& dispatcher, const std::string& name, AmService& service,
          Status (*method)(AmService&, const Args&, const Reply<T>&, const Origin&...)) {

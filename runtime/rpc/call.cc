@@ -13,8 +13,8 @@ namespace {
 using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::transport::TMemoryBuffer;
 
-// The most bytes of a method's name, because the name of an unknown method is sent back. The names of TonY's methods
-// are much shorter.
+// The longest name of a method in bytes, which is far above the names of TonY's methods. The length is limited, because
+// the server sends the name of an unknown method back.
 constexpr size_t kLongestMethod = 64;
 
 std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {

@@ -82,7 +82,8 @@ class CallOrigin {
   virtual ~CallOrigin() = default;
   // Called when a call has ended. `message` is the answer; empty if the call was dropped without an answer.
   virtual void CallEnded(Call& call, std::string message) = 0;
-  // Called when a call has contained the job's token, so the connection does not belong to a stranger any more.
+  // Called when a call has contained the job's token, so that the connection no longer counts as a stranger
+  // (rpc_server.h).
   virtual void CallerKnown() {}
   // Returns the name of the caller's user if this is not the process's own user; empty otherwise (OtherUser()).
   virtual std::string PeerUserIfOther() const { return ""; }

@@ -22,8 +22,8 @@ constexpr Duration kStopLimit = std::chrono::seconds(1);
 // arrived meanwhile before it drops their senders.
 constexpr int kLooks = 5;
 // A handshake takes the server a millisecond, and the client as long. With this number of handshakes at a time, both
-// sides are always busy. Above this number, kBeyond further connections are admitted in each interval, which even a
-// slow server can handle.
+// sides are always busy. Above this number, only kBeyond further connections are admitted in each kBeyondInterval,
+// which even a slow server can handle.
 constexpr size_t kMostHandshakes = 256;
 constexpr int kBeyond = 64;
 constexpr Duration kBeyondInterval{500};
@@ -109,9 +109,9 @@ class LoopRpcServer : public RpcServer {
   }
 
   // Returns true if another handshake may begin now. When thousands of executors connect at once, most of them wait in
-  // the kernel's queue. If all handshakes began at once, no executor could complete its handshake in time: the server
-  // drops the connection that has waited longest when too many wait. Connections that never complete their handshakes
-  // delay the others only for a short time.
+  // the kernel's queue. If all handshakes began at once, too many connections would wait, and the server would drop
+  // those that have waited longest before they could complete their handshakes. Connections that never complete their
+  // handshakes delay the others only for a short time.
   bool MayBeginHandshake() {
     if (strangers_.size() < kMostHandshakes) return true;
     if (const Instant now = loop_.Now(); now >= next_beyond_) {

@@ -30,8 +30,8 @@ class Dispatcher {
     };
   }
 
-  // Runs the handler of a call. `message` is positioned behind the header. If the bytes are malformed, returns kInvalid
-  // without running a handler.
+  // Runs the handler of a call. The header of `message` has already been read. If the bytes are malformed, returns
+  // kInvalid without running a handler.
   Status Dispatch(const MessageHeader& header, MessageReader& message, const std::shared_ptr<Call>& call) const;
   std::vector<std::string> methods() const;
 

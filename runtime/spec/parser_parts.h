@@ -63,7 +63,7 @@ struct ParsedEnvironment {
 };
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warnings& warnings);
 
-// Sets the files that the job brings along. `spec` has its roles already.
+// Sets the files that the job names for its tasks and its AM. `spec` has its roles already.
 Status ParseFiles(const PropertyValues& values, const std::filesystem::path& directory, bool single_task,
                   JobSpec& spec);
 // Returns a place in the file system of the job's cluster. Only the cluster knows whether a file exists there. The

@@ -273,7 +273,7 @@ Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& w
 
 Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role) {
   const auto key_of = [&](std::string_view what) { return StrCat("tony.", role.name, ".", what); };
-  // Whether the role has keys of its own. False for a role that RoleOfAm() made (role_parser.cc).
+  // `has_own` is true if the role has keys of its own. It is false for a role that RoleOfAm() made (role_parser.cc).
   const bool has_own = values.Has(key_of("instances"));
   const std::string scope = key_of("restart.scope"), budget = key_of("restart.budget");
   TRY_ASSIGN(role.restart_scope, ScopeOf(values, has_own && values.Has(scope) ? scope : std::string(kScope)));

@@ -219,8 +219,8 @@ Status InstallByConda(const fs::path& client, const std::string& lock, const fs:
   const std::string name = client.filename();
   // --quiet is left out, because it would also suppress micromamba's error messages.
   std::vector<std::string> words = {client, "create", "--yes", "--prefix", folder, "--file", copy};
-  // Leaves out the packages that the user's configuration adds to each environment. mamba adds none to an explicit
-  // lock, and does not know the option.
+  // This option leaves out the packages that the user's configuration adds to each environment. mamba adds none to an
+  // explicit lock, and does not know the option.
   if (name.starts_with("conda")) words.push_back("--no-default-packages");
   std::vector<std::pair<std::string, std::string>> environment = {
       // Packages are copied and not linked. The environment becomes read-only, and with links the user's package cache

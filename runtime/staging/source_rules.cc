@@ -256,8 +256,8 @@ JobSources SelectSources(const JobSpec& spec, bool as_tony) {
     rules.elsewhere = inside(spec.python_venv);
   }
   NameWholeEnvironments(spec.src_dir, rules.named);
-  // Folders that the job writes travel empty, even if the job names them. A named file in such a folder, e.g. a
-  // checkpoint to read, still travels.
+  // Folders that the job writes are sent without their content, even if the job names them. A named file in such a
+  // folder, e.g. a checkpoint to read, is sent nevertheless.
   for (const std::string& folder : rules.written) rules.named.erase(folder);
   return std::move(paths).Found();
 }

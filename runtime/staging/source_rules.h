@@ -42,7 +42,7 @@ class IgnoreRules {
   std::vector<IgnorePattern> patterns_;
 };
 
-// The rules that decide which files of a job's src_dir travel to its tasks. They are derived from the job's
+// The rules that decide which files of a job's src_dir are sent to its tasks. They are derived from the job's
 // specification.
 
 struct JobSources {
@@ -52,7 +52,7 @@ struct JobSources {
 };
 
 // Returns the rules for src_dir. Reads the shell scripts that the commands name, because the files named in these
-// scripts travel to the tasks, too. `as_tony`: the job comes from a tony.xml or from Azkaban, and all of src_dir goes
+// scripts are sent to the tasks, too. `as_tony`: the job comes from a tony.xml or from Azkaban, and all of src_dir goes
 // to its tasks except what .tonyignore names.
 JobSources SelectSources(const JobSpec& spec, bool as_tony);
 

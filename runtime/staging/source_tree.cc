@@ -166,8 +166,8 @@ class Listing {
     return is_folder ? Walk(name, inside) : Ok();
   }
 
-  // Returns the rule that leaves out `path`; "" if `path` travels. In a folder that the job names, only .tonyignore
-  // leaves out files.
+  // Returns the rule that leaves out `path`; "" if no rule leaves it out. In a folder that the job names, only
+  // .tonyignore leaves out files.
   std::string RuleFor(const fs::path& path, const std::string& name, bool is_folder, const Scope& scope) const {
     if (name == rules_.elsewhere) return std::string(kElsewhere);
     if (const IgnorePattern* pattern = ignored_.Find(name, is_folder, scope.named))
@@ -226,7 +226,7 @@ class Listing {
     }
   }
 
-  // An absolute link to something that travels becomes relative, so that it leads to the task's copy.
+  // An absolute link to a file that is staged, too, becomes relative, so that the link leads to the task's copy.
   void MakeLinksRelative() {
     for (SourceItem& item : items_) {
       if (item.kind != SourceItem::Kind::kLink || !item.target.starts_with('/')) continue;

@@ -72,12 +72,12 @@ struct SourceRules {
   // True: .gitignore files apply where no .tonyignore exists. Also, .git and the environments that the job does not
   // name are left out.
   bool with_defaults = false;
-  // Paths relative to the folder that travel to the tasks even if a rule leaves them out. A named folder travels with
-  // its content, except files that a .tonyignore leaves out.
+  // Paths relative to the folder that are staged even if a rule leaves them out. A named folder is staged with its
+  // content, except files that a .tonyignore leaves out.
   std::set<std::string> named;
-  // Folders that the job itself fills. They travel empty.
+  // Folders that the job itself fills. They are staged as empty folders.
   std::set<std::string> written;
-  // A folder that tasks find under another name. It does not travel with this source.
+  // A folder that tasks find under another name. It is not staged with this source.
   std::string elsewhere;
 };
 

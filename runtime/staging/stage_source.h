@@ -33,10 +33,9 @@ struct SourceUse {
   std::optional<CopyPlace> place{};
 };
 
-// Puts `source` into the store. `unpack`: a file is taken as an archive, and its content is put into the store.
-// `use` applies to folders and unpacked archives.
-// The content is hashed first, and hashed again as it is put into the store, so that the entry matches the hash in its
-// name.
+// Puts `source` into the store. `unpack`: a file is taken as an archive, and its content is put into the store. `use`
+// applies to folders and unpacked archives. The content is hashed first, and hashed again as it is put into the
+// store, so that the entry matches the hash in its name.
 Result<StagedSource> StageSource(const std::filesystem::path& source, bool unpack, const StageContext& context,
                                  const SourceUse& use = {});
 

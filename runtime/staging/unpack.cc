@@ -66,7 +66,8 @@ class Unpacker {
 
   Status Run(int64_t archive_size) {
     TRY(TakeAll());
-    // An archive without entries is refused, because a file of zeros reads as one: zeros end a tar.
+    // An archive without entries is refused, because a tar ends with zeros, so libarchive reads any file of zeros as an
+    // empty tar.
     if (entries_ == 0) return Error{ErrorCode::kInvalid, "the archive is empty"};
     return meter_.Done(archive_size - told_);
   }

@@ -66,9 +66,10 @@ struct LeasePlace {
   bool operator==(const LeasePlace&) const = default;
 };
 
-// The file that a node quotes in its diagnostics, which reach the AM or the ResourceManager. It has the reason why a
-// program ended that cannot report it otherwise. Standard error is this file when the program starts
-// (executor_context.cc). From the construction on, standard error is the program's log, as standard output is.
+// The file that a node quotes in its diagnostics, which reach the AM or the ResourceManager. A program that ends writes
+// its reason into this file if it cannot report the reason otherwise. When the program starts, its standard error is
+// this file (executor_context.cc). The constructor redirects standard error to standard output, which is the program's
+// log.
 class LastWords {
  public:
   LastWords();

@@ -64,8 +64,9 @@ void AddEnvironment(const std::map<std::string, std::string>& variables, LaunchC
   for (const auto& [name, value] : variables) context.environment[name] = QuoteValue(value);
 }
 
-// A node quotes the end of this file in its diagnostics. If the shell or the loader cannot start the program, their
-// reason is there. The program itself writes its log to standard output, and only its LastWords to this file.
+// A node quotes the end of this file in its diagnostics. If the shell or the loader cannot start the program, it writes
+// the reason into this file. The program itself writes its log to standard output, and only its reason to end
+// (LastWords) to this file.
 constexpr const char* kShellsError = " 2>>'<LOG_DIR>/stderr'";
 
 }  // namespace

@@ -43,8 +43,8 @@ class LeaseReader {
   std::optional<LeaseRecord> first_;
   // The NameNode that answered last, and how many have not been asked in this read.
   size_t name_node_ = 0, unasked_ = 0;
-  // The record did not exist, so the next read looks for the job's folder. That is a read of its own, because the reads
-  // of a job are counted (executor/lease_sight.h).
+  // The record did not exist, so the next read looks for the job's folder. That check takes the place of a read of the
+  // record, because the reads of a job are counted (executor/lease_sight.h).
   bool looks_for_folder_ = false;
   std::string last_error_;
   OnLease done_;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kLength = "\nLogLength:";
 constexpr std::string_view kContents = "\nLogContents:\n";
-// This is longer than the time that an AM waits for an executor (LogRelay, am/parked_calls.h).
+// The limit of a call to the AM. It is longer than the time that the AM waits for an executor (LogRelay,
+// am/parked_calls.h).
 constexpr Duration kCallLimit{6000};
 constexpr HttpCallLimits kLimits{.connect = Duration(3000),
                                  .stalled = Duration(5000),

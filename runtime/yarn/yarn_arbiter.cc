@@ -50,8 +50,8 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
   return CallsOf(cluster, kLookLimit).Report(id);
 }
 
-// Returns why the nodes have no room for the AM's container, or which resource of theirs is used up; nullopt if they
-// have room, or if it is not known.
+// Returns why the nodes have no room for the AM's container, or which resource is used up on all nodes; nullopt if they
+// have room, or if their room is not known.
 std::optional<std::string> WhyNoAm(const JobRecords& records) {
   const auto cluster = FindYarnCluster(records.job());
   const auto spec = records.ReadSpec();

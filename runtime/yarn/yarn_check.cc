@@ -28,9 +28,9 @@ namespace {
 
 constexpr Duration kLimit{2000};
 
-// Checks the protection that the servers demand from holders of tokens: an application master has one, but a client has
-// not, so a client's own calls succeed on such a cluster. The setting is the ResourceManager's own, or that of the site
-// files if the ResourceManager does not answer.
+// Checks the protection that the servers demand from a process with a token. An application master has a token and a
+// client has none, so a client's own calls succeed even if an application master's calls would be refused. The setting
+// is the ResourceManager's own, or that of the site files if the ResourceManager does not answer.
 Status CheckProtection(const YarnCluster& cluster) {
   constexpr const char* kKey = "hadoop.rpc.protection";
   const auto told = hadoop::RmSetting(cluster.rm_web, kKey, kLimit);

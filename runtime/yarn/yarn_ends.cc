@@ -252,7 +252,7 @@ std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNot
 
 namespace {
 
-// Beginnings of lines in a container's diagnostics that say no more than its exit status.
+// Beginnings of lines in a container's diagnostics that contain nothing except the exit status or fixed text.
 constexpr std::string_view kSaysNothing[] = {"Exception from container-launch",
                                              "Container id:",
                                              "Exit code:",
@@ -276,8 +276,8 @@ std::string_view WithoutTime(std::string_view line) {
   return end == std::string_view::npos ? line : Trim(line.substr(end + 1));
 }
 
-// Returns the most telling line of a container's diagnostics: the last one that its process wrote, or else the first
-// one that the node wrote.
+// Returns the line of a container's diagnostics that explains the end best: the last line that its process wrote, or
+// else the first line that the node wrote.
 std::string NodesWords(const std::string& diagnostics) {
   constexpr size_t kLongest = 300;
   std::string of_node, of_process;
@@ -340,7 +340,7 @@ std::string KillInYarn(const hadoop::ApplicationReport& report) {
 
 namespace {
 
-// The names of YARN.
+// YARN's names of the resource types memory and vcores.
 constexpr const char* kMemoryType = "memory-mb";
 constexpr const char* kVcoresType = "vcores";
 // A queue counts as full from this part of its limit on, because the last containers rarely fill it exactly.
@@ -388,8 +388,8 @@ std::string ListText(const Amounts& amounts) {
   return texts.empty() ? last : StrCat(Join(texts, ", "), " and ", last);
 }
 
-// Names the amount that no node of `rooms` has. If some node has each amount, and no node has all of them together,
-// says so. Returns "" if a node has all of them. `free` is " free" if `rooms` has free amounts, else "".
+// Returns a text that names an amount that no node of `rooms` has, or else all amounts if no node has them at the same
+// time. Returns "" if a node has all of them. `free` is " free" if `rooms` has free amounts, else "".
 std::string WhyOnNoNode(const Amounts& wanted, const std::vector<std::pair<std::string, hadoop::Resource>>& rooms,
                         const std::string& free) {
   for (const auto& [type, amount] : wanted) {

@@ -33,10 +33,10 @@ LogLink ParseLogLink(const std::string& link);
 // both.
 bool IsNodeLost(const hadoop::ContainerStatus& status);
 
-// Converts YARN's status of a container that has ended. `stopped`: we requested the stop, and its node has answered, or
-// the status is not that of a lost node. YARN's own codes
-// (ContainerExitStatus) are not exit statuses of a process. For such a code, `cls` gives the meaning, and `error`
-// quotes the node or the ResourceManager.
+// Converts YARN's status of a container that has ended. `stopped` is true if we requested the stop and either its node
+// has answered the request, or the status is not that of a lost node. YARN's own codes (ContainerExitStatus) are not
+// exit statuses of a process. For such a code, `cls` gives the meaning, and `error` quotes the node or the
+// ResourceManager.
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);
 
 // Returns true if the node caused the failure of the container. The next container on this node may fail in the same
@@ -79,7 +79,7 @@ struct PendingRequest {
 
 // The state of the cluster, as far as it is known.
 struct ClusterRoom {
-  // The ResourceManager's hint of what the job may still have in its queue.
+  // The ResourceManager's hint of the resources that the job may still get in its queue.
   std::optional<hadoop::Resource> headroom = {};
   std::vector<hadoop::NodeReport> nodes = {};  // running nodes; empty: not known
   std::set<std::string> avoided = {};          // hosts to avoid

@@ -29,7 +29,7 @@ Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Gar
 // does not exist. Waits two seconds at most.
 Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 
-// Removes from the user's folder in HDFS (yarn_jobs.h) what no job needs any more, while other clients submit jobs.
+// Removes unneeded files and folders from the user's folder in HDFS (yarn_jobs.h), while other clients submit jobs.
 //
 //   jobs/<id>                 ended long ago: DELETE
 //   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>, and back if it has

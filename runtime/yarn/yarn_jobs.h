@@ -71,7 +71,7 @@ Result<HdfsFiles> ReadFiles(const JobRecords& records);
 Result<JobCertificates> ReadCertificates(const JobRecords& records);
 
 // The files of a job's history in HDFS, for TonY's portal and Dr. Elephant: history/README.md. The AM writes them, as
-// in TonY. If the AM did not write how the job ended, the process that finalizes the job does.
+// in TonY. If the AM did not write how the job ended, the process that finalizes the job writes it.
 
 // Both functions do nothing for a job whose history is not in HDFS. They wait for HDFS, 10 s at most per call. A
 // failure is only logged, because it does no harm to the job.

@@ -15,8 +15,8 @@
 namespace tony {
 namespace {
 
-// How many bytes of text are kept after a caller has read them. A caller that searches for the end of a line reads
-// some of them again.
+// The number of bytes of text that are kept after a caller has read them, because a caller that searches for the end of
+// a line reads some of them again.
 constexpr size_t kKeptOfRead = 16 << 10;
 constexpr size_t kMostExcerpts = 16;
 
@@ -132,8 +132,8 @@ YarnLogReader::Place YarnLogReader::PlaceWithoutExecutor(const AttemptId& attemp
   return NodeLogsOf(attempt) ? Place::kNode : Place::kNowhere;
 }
 
-// A first attempt is always the first one in its container. The status does not tell this about other attempts, and it
-// has no link for attempts that were replaced.
+// A first attempt is always the first attempt in its container. The status does not show whether a later attempt is the
+// first in its container, and it has no link for attempts that were replaced.
 const YarnLogReader::NodeLogs* YarnLogReader::NodeLogsOf(const AttemptId& attempt) {
   const TaskStatus* status = StatusOf(attempt.task);
   const bool is_in_status = status && status->attempt == attempt.number && !status->log_url.empty();
@@ -179,8 +179,8 @@ void YarnLogReader::SayGone(const AttemptId& attempt, const Error& why) {
                    " are read from the attempt's node, because its executor does not serve them: ", why.message));
 }
 
-// Adds what a user can do. `yarn logs` is named only for a file that has another format, because it reads no other
-// places than this program.
+// Adds what a user can do. `yarn logs` is named only for a file in another format, because for other files it would
+// read the same places as this program.
 std::string YarnLogReader::WithAdvice(const AttemptId& attempt, const Error& why) {
   const NodeLogs* logs = NodeLogsOf(attempt);
   const std::string& job = records_.job().value;
@@ -190,7 +190,8 @@ std::string YarnLogReader::WithAdvice(const AttemptId& attempt, const Error& why
                 ParseLogLink(logs->link).container, "\"");
 }
 
-// The first reason stays, because it is closest to the cause. An attempt whose program never ran has no logs.
+// Only the first error of an attempt is kept, because it is closest to the cause. An attempt whose program never ran
+// has no logs.
 void YarnLogReader::NoteUnread(const AttemptId& attempt, const std::string& stream, const Error& why) {
   const auto seen = seen_.find({attempt, stream});
   if (seen != seen_.end() && seen->second.IsWhole()) return;

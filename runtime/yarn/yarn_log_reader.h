@@ -45,7 +45,7 @@ class YarnLogReader {
   std::vector<LogPart> Parts(const AttemptId& attempt, const std::string& stream);
   std::optional<LogFile> Look(const AttemptId& attempt, const std::string& stream);
   int Processes(const TaskId& task);
-  // Reports the attempts whose program ran, and of which a log was read in vain.
+  // Returns an error that names the attempts whose program ran and whose logs could not be read.
   tony::Status Unread() const { return UnreadError(unread_); }
 
   // The methods below are for callers that follow the logs.
@@ -131,7 +131,7 @@ class YarnLogReader {
   std::map<AttemptId, NodeLogs> node_logs_;
   // Nodes that did not answer. They are not called for each log.
   std::set<std::string> silent_nodes_;
-  // Attempts for which the journal was read in vain. It is not read for them again, because that takes several calls.
+  // Attempts for which the journal was read already. It is not read for them again, because that takes several calls.
   std::set<AttemptId> not_journalled_;
   tony::Status journal_ = Ok();  // result of the newest read
 };

@@ -12,7 +12,8 @@ constexpr Duration kConnectAgain{1000};
 // The time after which a status call is answered even without news. The call is repeated, so this time is not critical.
 constexpr Duration kStatusLimit{30'000};
 constexpr Duration kLookForLost{2000};
-// How often the scheduler is asked for another AM. The connection to a lost node ends only after half a minute.
+// The interval between queries for another AM. They are needed, because the connection to a lost node ends only after
+// half a minute.
 constexpr Duration kCheckMaster{1000};
 // Limit of open calls. If the following of logs began at different times, the logs are requested in different calls.
 // The last of these calls is short, so its logs are soon requested together with others.

@@ -38,8 +38,8 @@ Error QueueError(const ClusterQueues& queues, const std::string& queue, ErrorCod
   return {code, StrCat("tony.yarn.queue: \"", queue, "\": ", why, "; ", OpenQueuesText(queues))};
 }
 
-// Returns whether a queue that does not exist may come into being with a job. A site without a queue "default" places
-// the jobs that name no queue by its own rules.
+// Returns whether a queue that does not exist may be created when a job names it. If a site has no queue "default", its
+// own rules place a job that names no queue.
 bool MayComeIntoBeing(const ClusterQueues& queues, const std::string& name) {
   if (queues.root.is_fair || name == YarnSpec().queue) return true;
   const auto all = queues.All();

@@ -24,7 +24,7 @@ struct ClusterQueues {
   std::vector<std::string> allowed;
   // False: all queues admit the user, because the cluster does not enforce queue ACLs.
   bool has_rules = true;
-  // Paths of the queues that make queues below them for jobs.
+  // Paths of the queues that create child queues when a job names them.
   std::set<std::string> makers;
 
   // Returns the queue that a job means by `name`: a path, or the last part of a path if only one queue has it. Null:
@@ -33,8 +33,8 @@ struct ClusterQueues {
   // Returns all queues, each before the queues below it.
   std::vector<const hadoop::QueueReport*> All() const;
   bool IsOpen(const hadoop::QueueReport& queue) const;
-  // Returns whether the queue runs, and has and makes no queues below it. Only such queues accept jobs. "root" never
-  // does, even if it has no queues yet.
+  // Returns whether the queue accepts jobs: it runs, has no child queues and does not create any. "root" never accepts
+  // jobs, even if it has no queues yet.
   bool TakesJobs(const hadoop::QueueReport& queue) const {
     return queue.running && queue.children.empty() && queue.path != "root" && !makers.contains(queue.path);
   }
@@ -42,7 +42,7 @@ struct ClusterQueues {
 // Waits for the ResourceManager. Leaves `has_rules` and `makers` unchanged.
 Result<ClusterQueues> ReadQueues(const RmCalls& rm);
 // Sets `has_rules` and `makers`, which the ResourceManager reports only on its web server. If it does not report
-// whether it enforces queue ACLs, the site files do.
+// whether it enforces queue ACLs, the setting of the site files counts.
 void ReadQueueRules(const YarnCluster& cluster, ClusterQueues& queues);
 
 struct QueueCheck {

@@ -195,7 +195,7 @@ std::vector<hadoop::ContainerRequest> YarnRequests::RowsOf(int64_t number, Line&
   row.count = static_cast<int32_t>(line.waiting.size());
   row.label = line.label;
   rows.push_back(row);
-  // Rows with the count 0 stay in `told` until the request was certainly read.
+  // Rows with the count 0 stay in `told` until the answer proves that the ResourceManager has read the request.
   line.told = std::move(places);
   return rows;
 }
@@ -292,8 +292,8 @@ YarnRequests::News YarnRequests::Answered(const hadoop::Allocation& allocation) 
   return news;
 }
 
-// Removes the refused lines, because they would be refused even with a count of 0. If older rows of such a line still
-// bring containers, these belong to no line and are released.
+// Removes the refused lines, because they would be refused even with a count of 0. If the ResourceManager still grants
+// containers for older rows of such a line, these belong to no line and are released.
 std::vector<AttemptId> YarnRequests::Refused() {
   std::vector<AttemptId> refused;
   for (auto line = lines_.begin(); line != lines_.end();) {

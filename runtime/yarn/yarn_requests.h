@@ -139,7 +139,7 @@ class YarnRequests {
 
 hadoop::Resource ToYarn(const Resources& resources);
 
-// The most that a cluster gives one container, from NewApplication or Registration.
+// The maximum amounts that a cluster grants to one container, from NewApplication or Registration.
 struct ContainerLimits {
   hadoop::Resource maximum;
   // Types of resources other than memory and vcores, for clusters whose `maximum` does not contain them.

@@ -506,7 +506,7 @@ void YarnScheduler::RefreshNodes() {
   });
 }
 
-// The answer counts for the next pending reason.
+// Requests a report on the job's queue, which the next pending reason uses.
 void YarnScheduler::RefreshQueue() {
   if (!side_.read_queue || queue_.empty()) return;
   side_.read_queue(queue_, [this, alive = std::weak_ptr<bool>(alive_)](const Result<hadoop::QueueReport>& queue) {

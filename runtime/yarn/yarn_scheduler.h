@@ -5,8 +5,8 @@
 //        ^                       |
 //        +----NotRegistered------+--another attempt leads, or the application is killed--> over
 //
-// An AM may be the next process of an attempt, or the first process of the next attempt. Either adopts the containers
-// of the AM before it: from MasterState, or from the ResourceManager's list.
+// An AM may be the next process of an attempt, or the first process of the next attempt. In both cases it takes over
+// the containers that the previous AM held: from MasterState, or from the ResourceManager's list.
 //
 // All containers of one call of Request() are handed out together, when the last of them was granted (GangHold).
 //
@@ -77,7 +77,7 @@ struct YarnSchedulerInputs {
   // container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
-  // RmClient::Queue, if the AM may call it. The pending reason then says which limit of the queue keeps the job
+  // RmClient::Queue, if the AM may call it. The pending reason then names the limit of the queue that keeps the job
   // waiting.
   using OnQueue = std::function<void(Result<hadoop::QueueReport>)>;
   std::function<void(const std::string& queue, OnQueue)> read_queue = {};

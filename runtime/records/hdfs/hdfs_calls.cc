@@ -72,7 +72,7 @@ using hadoop::HdfsRename;
 
 // The option whose name a NameNode puts into its error if attributes are switched off.
 constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";
-// The most tries of a read. A try fails only if the name is replaced between its two calls.
+// The maximum number of tries of a read. A try fails only if the name is replaced between its two calls.
 constexpr int kMostLooks = 5;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }

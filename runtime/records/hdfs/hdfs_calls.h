@@ -102,8 +102,8 @@ class WebHdfsCalls : public HdfsCalls {
 // touches: if it is missing from a folder that exists, the rename was done. A write is reported as done only when no
 // part of it can happen later, because a late repetition could overwrite what another process has written since.
 
-// The most bytes in an attribute. A NameNode accepts 16 KiB, including the attribute's name, and the server accepts a
-// URL of 64 KiB, in which the value has twice as many characters.
+// The maximum number of bytes in an attribute. A NameNode accepts 16 KiB, including the attribute's name, and the
+// server accepts a URL of 64 KiB, in which the value has twice as many characters.
 inline constexpr size_t kMostInAttribute = 12'000;
 inline constexpr char kBytesAttribute[] = "user.tony.bytes";
 

@@ -12,8 +12,8 @@ namespace {
 
 using hadoop::HdfsEntry;
 
-// The most listings of a folder that changes meanwhile. A NameNode lists a large folder in parts, and an entry that is
-// renamed between two parts may be missing from both. A folder that has changed is therefore listed again.
+// The maximum number of times that a changing folder is listed. A NameNode lists a large folder in parts, and an entry
+// that is renamed between two parts may be missing from both. A folder that has changed is therefore listed again.
 constexpr int kMostListings = 5;
 // Parts of names that Hadoop's own tools give to files while they write them.
 constexpr std::string_view kBeingCopied = "._COPYING_";

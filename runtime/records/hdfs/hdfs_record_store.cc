@@ -102,7 +102,7 @@ constexpr std::string_view kFrom = "from-";
 constexpr std::string_view kRecord = "user.tony.";
 // The number of records in one folder's attributes. A NameNode accepts 32 attributes for a file or folder.
 constexpr int64_t kRecordsOfCarrier = 24;
-// The most tries of a read. A try fails only if the epoch is sealed meanwhile, which happens once.
+// The maximum number of tries of a read. A try fails only if the epoch is sealed meanwhile, which happens once.
 constexpr int kMostReads = 3;
 
 }  // namespace
