@@ -140,7 +140,7 @@ Status Rule(const JobRecords& records, Epoch epoch) {
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
   TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, JobFolder(records).journal().string()));
   if (opened.torn_bytes > 0)
-    LogWarn(StrCat("journal: ", opened.torn_bytes, " bytes of an unfinished append are cut off"));
+    LogWarn(StrCat("journal: the last ", opened.torn_bytes, " bytes were an incomplete record and were removed"));
   UseJobClock(records, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
   TRY_ASSIGN(Job job, Replay(records, opened.decisions));
   TRY_ASSIGN(Submission submission, records.ReadSubmission());

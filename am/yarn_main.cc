@@ -135,7 +135,7 @@ std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCl
 }
 
 HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
-  const std::string who = user.empty() ? "a user without a name" : user;
+  const std::string who = user.empty() ? "a client that sent no user name" : user;
   if (may_see.ok())
     return TextAnswer(403,
                       StrCat(who, " may not see this job; only its owner and the users in tony.yarn.view-acl may\n"));

@@ -53,7 +53,8 @@ Check Folder(const Installation& installation) {
     return hidden;
   }
   std::error_code error;
-  if (!fs::is_directory(installation.jobtypes, error)) return FailCheck("job types", StrCat(path, ": a file"), advice);
+  if (!fs::is_directory(installation.jobtypes, error))
+    return FailCheck("job types", StrCat(path, ": the path is a file; expected a folder"), advice);
   if (const auto obstacle = Obstacle(installation.jobtypes, installation.server.user, R_OK | X_OK))
     return FailCheck("job types", StrCat(path, " cannot be read by ", installation.server.user.name, ": ", *obstacle),
                      "give it and the folders above it mode 0755");
@@ -320,7 +321,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
   const auto adapter = Adapter(installation, files);
   if (!adapter.ok())
     return {FailCheck("command", adapter.error().message,
-                      StrCat(kAdapter, " install ", installation.jobtypes.string(), " sets it"))};
+                      StrCat(kAdapter, " install ", installation.jobtypes.string(), " sets the command"))};
   Checks checks = {Runnable("command", *adapter, installation, files.ExecutesAsUser())};
   if (checks.front().health == Health::kFail || PathVisibilityOf(*adapter).kind != PathVisibility::Kind::kThere)
     return checks;

@@ -42,7 +42,8 @@ std::optional<Properties> Read(const fs::path& file, const User& user, const std
   }
   auto properties = ParseServerProperties(*text, file.string());
   if (!properties.ok()) {
-    checks.push_back(FailCheck(name, properties.error().message, "Azkaban does not start with such a job type"));
+    checks.push_back(FailCheck(name, properties.error().message,
+                               "correct the file: Azkaban does not start with such a job type"));
     return std::nullopt;
   }
   checks.push_back(OkCheck(name, file.string()));
@@ -243,7 +244,8 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
   } else if (type != kUsualClass) {
     checks.push_back(WarnCheck(
         "jobtype.class",
-        StrCat(type, " runs the step; the doctor does not know whether it does what ", kUsualClass, " does"), ""));
+        StrCat(type, " runs the steps; the doctor cannot check whether this class does the same as ", kUsualClass),
+        ""));
   } else {
     checks.push_back(OkCheck("jobtype.class", type));
   }
@@ -255,7 +257,7 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
                                StrCat("memCheck.enabled=false in ", kPrivateFile)));
   }
   WarnOfKeys(checks, kPrivateFile, Keys(files.server, IsSecret),
-             "looks like a secret; Azkaban 3.82 and newer hand this file to every job, readable by all",
+             "looks like a secret; Azkaban 3.82 and newer give each job a copy of this file that all users can read",
              "keep the secret in a file that the step's program opens");
   WarnOfKeys(checks, kPrivateFile,
              Keys(files.server, [](auto& key, auto&) { return key == "command" || key.starts_with("tony."); }),

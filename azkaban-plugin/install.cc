@@ -406,7 +406,7 @@ Status PutInPlace(const fs::path& made, const fs::path& place) {
     if (error_number == EINVAL || error_number == ENOSYS || error_number == EOPNOTSUPP || error_number == EXDEV)
       failed.message = StrCat("replace ", place.string(),
                               ": this file system cannot exchange two folders in one step; stop the executor server, "
-                              "move the old one out of the folder of job types and install again");
+                              "move the old folder out of the folder of job types and install again");
     return failed;
   }
   return SyncPath(place.parent_path());

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kHelp =
     "tony-azkaban                              run the step that Azkaban describes in $JOB_PROP_FILE\n"
-    "tony-azkaban install JOBTYPES_FOLDER      make type=tony, TonyJob and TensorFlowJob there\n"
+    "tony-azkaban install JOBTYPES_FOLDER      install the job types tony, TonyJob and TensorFlowJob\n"
     "tony-azkaban doctor [JOBTYPES_FOLDER]     check what prevents steps of type=tony\n"
     "tony-azkaban VERB --help                  its options\n";
 

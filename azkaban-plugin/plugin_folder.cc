@@ -64,9 +64,9 @@ bool MayStandInCommand(std::string_view path) {
 }
 
 std::string FirstPrivateText() {
-  return "# For Azkaban's executor server alone. No secrets: newer servers hand these lines to the job as a file.\n"
+  return "# For Azkaban's executor server alone. No secrets: newer servers give each job these lines as a file.\n"
          "jobtype.class=azkaban.jobExecutor.ProcessJob\n"
-         "# The step itself needs little memory; with the check Azkaban holds it back while less than 3 GB are free.\n"
+         "# The step itself needs little memory; with the check Azkaban delays a step while less than 3 GB are free.\n"
          "memCheck.enabled=false\n"
          "# Azkaban's default is true and needs the setuid program execute-as-user in azkaban.native.lib.\n"
          "#execute.as.user=false\n";

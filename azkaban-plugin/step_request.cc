@@ -159,8 +159,8 @@ std::vector<std::string> Notes(const Properties& properties) {
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
   if (StepProperty(properties, kProject).empty()) missing.emplace_back(kProject);
   if (missing.empty()) return {};
-  return {StrCat("this Azkaban does not pass to a step: ", Join(missing, " and "),
-                 "; its executions are distinguished by ", kUuid, " alone")};
+  return {StrCat("this Azkaban passes no value of ", Join(missing, " and "),
+                 " to a step, so only ", kUuid, " distinguishes its executions")};
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ GpuWatch::~GpuWatch() {
   Stop();
   std::unique_lock lock(shared_->mutex);
   if (!shared_->changed.wait_for(lock, kLongestFarewell, [this] { return shared_->ended; }))
-    LogWarn("the GPU driver does not answer; the thread that queries it is abandoned");
+    LogWarn("the GPU driver does not answer; the executor ends without waiting for its answer");
 }
 
 std::optional<GpuUsage> GpuWatch::Newest() const {

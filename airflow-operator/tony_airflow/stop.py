@@ -26,9 +26,9 @@ def ends_the_job(ti: Any, log: Any) -> bool:
     try:
         state = state_in_airflow(ti)
     except Exception as error:  # any exception means that Airflow does not answer
-        log.warning("Airflow does not say why it ends this process (%s): the job continues for the next try", error)
+        log.warning("Airflow did not report why it ends this process (%s): the job continues for the next try", error)
         return False
     if state in GOES_ON:
-        log.warning("no person requested the end of this task, which is %s: the job continues for the next try", state)
+        log.warning("no person requested the end of this task (state %s): the job continues for the next try", state)
         return False
     return True

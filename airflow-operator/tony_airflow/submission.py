@@ -19,7 +19,7 @@ from tony_airflow.memory import Memory
 from tony_airflow.order import place_of, policy_of
 from tony_airflow.task_try import TaskTry
 
-ONE_QUEUE = "give the tasks of TonY a queue of one machine"
+ONE_QUEUE = "run the tasks of TonY in a queue of one machine"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Submission:
         """Handles a later try for which this machine knows no job: raises if an earlier try submitted one elsewhere."""
         past = self.memory.recall()
         if not past and not self.memory.exists:
-            text = "no job of an earlier try is known on %s (home %s); if one runs on another machine, it continues "
-            text += "beside the job that is created now: %s"
+            text = "no job of an earlier try is known on %s (home %s); if such a job runs on another machine, "
+            text += "it continues in parallel with the job that is created now: %s"
             self.log.warning(text, here["host"], here["home"], ONE_QUEUE)
         if not past or "state" in past or all(past[name] == here[name] for name in here):
             return

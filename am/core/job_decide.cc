@@ -146,7 +146,7 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   // A call about an ended attempt is accepted if the same executor now runs the newest attempt.
   const Attempt* newest = tasks_.at(caller.attempt.task).newest();
   if (attempt != newest && newest->container != caller.container)
-    return Refusal{kStaleAttempt, "there is a newer attempt of this task"};
+    return Refusal{kStaleAttempt, "a newer attempt of this task exists"};
   if (caller.generation > generation_)
     return Refusal{kBadRequest, StrCat("generation ", caller.generation.value, " has not been formed")};
   return std::nullopt;
@@ -203,7 +203,9 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   const Attempt& attempt = *tasks_.Find(call.caller.attempt);
   // The end was reported before; only the first report counts.
   if (IsFinal(attempt.state)) return out;
-  if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "the executor has to register first");
+  if (!MayReport(attempt))
+    return Refuse(RefusalReason::kBadRequest,
+                  "the executor has not registered; it must register before it reports an outcome");
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
   const Outcome explained = Explained(attempt, outcome);
   out.decisions.push_back(AttemptEnded{attempt.id, explained, /*reported=*/true});
@@ -291,7 +293,7 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   if (exited.left && !verdict_ && restarts_.Find(tasks_.at(id.task).restart)) {
     out.decisions.push_back(JobStopping{{.state = FinalState::kFailed,
                                          .cls = OutcomeClass::kInfra,
-                                         .message = StrCat(ToString(id.task), " cannot start again: ", exited.error),
+                                         .message = StrCat(ToString(id.task), " cannot be restarted: ", exited.error),
                                          .attempt = id,
                                          .host = tasks_.Find(id)->host},
                                         spec_.timers.grace});

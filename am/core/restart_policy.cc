@@ -40,7 +40,7 @@ class Planner {
         used_up += StrCat(used_up.empty() ? "" : ", ", ToString(scope), " ", used, " of ", budget.most);
     }
     if (used_up.empty()) return NoRestart{};
-    return NoRestart{StrCat("restarts used up: ", used_up)};
+    return NoRestart{StrCat("restart budget used up: ", used_up)};
   }
 
   RestartScope Smallest() const {

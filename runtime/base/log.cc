@@ -62,7 +62,9 @@ std::string Note(int resource, const char* command) {
   return limit.empty() ? "" : StrCat(" (", limit, ": ", command, ")");
 }
 
-Error Refused(int error) { return UnavailableError("cannot go on: ", ErrnoText(error), LimitNote(error)); }
+Error Refused(int error) {
+  return UnavailableError("the program cannot continue: ", ErrnoText(error), LimitNote(error));
+}
 
 }  // namespace
 
@@ -78,8 +80,9 @@ Error ThrownError(const std::exception& thrown) {
   if (const auto* error = dynamic_cast<const std::system_error*>(&thrown)) return Refused(error->code().value());
   if (const auto* error = dynamic_cast<const boost::system::system_error*>(&thrown))
     return Refused(error->code().value());
-  if (dynamic_cast<const std::bad_alloc*>(&thrown)) return UnavailableError("cannot go on: out of memory");
-  return {ErrorCode::kInternal, StrCat("cannot go on: ", thrown.what())};
+  if (dynamic_cast<const std::bad_alloc*>(&thrown))
+    return UnavailableError("the program cannot continue: out of memory");
+  return {ErrorCode::kInternal, StrCat("the program cannot continue: ", thrown.what())};
 }
 
 }  // namespace tony

@@ -67,7 +67,8 @@ Status CheckOpenFiles() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) return Ok();
   return Error{ErrorCode::kUnavailable,
-               StrCat("at most ", limit.rlim_cur, " open files are allowed here (ulimit -n), and tony needs ", kLeast)};
+               StrCat("at most ", limit.rlim_cur, " open files are allowed here (ulimit -n), and tony needs ", kLeast,
+                      "; raise the limit")};
 }
 
 // Returns the bytes of stack in use. Arguments and environment lie at the top of the stack and count towards its limit;
@@ -88,8 +89,9 @@ Status CheckStack() {
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > INT64_MAX) return Ok();
   const int64_t room = (static_cast<int64_t>(limit.rlim_cur) - StackInUse()) / 1024;
   if (room >= kLeastKib) return Ok();
-  return Error{ErrorCode::kUnavailable, StrCat("the stack has room for ", std::max<int64_t>(0, room),
-                                               " KiB here (ulimit -s), and tony needs ", kLeastKib)};
+  return Error{ErrorCode::kUnavailable,
+               StrCat("the stack has room for ", std::max<int64_t>(0, room), " KiB here (ulimit -s), and tony needs ",
+                      kLeastKib, "; raise the limit")};
 }
 
 // Switches to the rights of the home's owner (SwitchToHomeOwner). `tony list --queue` and an `explain-exit` without
@@ -218,7 +220,7 @@ std::vector<Verb> Verbs() {
                 {"if-owner", kValue, "TOKEN", "kill the job only if TOKEN is its owner"},
                 {"if-watcher", kValue, "TOKEN", "kill the job only if TOKEN is its newest watcher"},
                 {"delay", kValue, "SECONDS",
-                 "kill after SECONDS, and only if the conditions hold until then; does not wait"},
+                 "kill after SECONDS, if --if-owner and --if-watcher hold until then; returns at once"},
                 {"reason", kValue, "TEXT", "reason in the job's verdict"},
                 {"no-wait", kFlag, "", "return when the kill is recorded"},
                 kQuiet,
@@ -243,7 +245,7 @@ std::vector<Verb> Verbs() {
             "only lines written after TIME: 30s, 10m, 2h, 14d ago, 2026-11-21 or 2026-11-21T09:30Z; exact to a second"},
            {"grep", kValue, "REGEX", "only lines that match this RE2 expression; (?i)... ignores case"},
            {"timestamps", kFlag, "", "print when each line was written, exact to a second; - if unknown", "t"},
-           {"cursor", kValue, "CURSOR", "continue where an earlier answer ended"},
+           {"cursor", kValue, "CURSOR", "continue at the cursor that an earlier answer (--json) has"},
            {"max-bytes", kValue, "N", "at most N bytes of text in one answer; with --tail the last N bytes"},
            kQuiet,
            kJson}),

@@ -109,7 +109,7 @@ class Collection {
     for (const auto& name : unfinished_) text += StrCat("unfinished ", name, "\n");
     for (const auto& name : staged_) text += StrCat("staged ", name, "\n");
     for (const auto& name : programs_) text += StrCat("programs ", name, "\n");
-    for (const auto& name : notes_) text += StrCat("note of job ", name, "\n");
+    for (const auto& name : notes_) text += StrCat("record of job ", name, "\n");
     for (const auto& line : kept_) text += StrCat("kept ", line, "\n");
     text = StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
                   " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", programs_.size(),

@@ -50,7 +50,8 @@ Result<int> ExportHistory(const JobRecords& records, bool json) {
   TRY_ASSIGN(const auto path, HistoryFolder(records));
   if (!path) {
     return Error{ErrorCode::kInvalid,
-                 StrCat("job ", records.job().value, " was submitted without tony.history.location")};
+                 StrCat("job ", records.job().value,
+                        " was submitted without tony.history.location, so it has no history files")};
   }
   TRY(BackendOf(records.job()).arbiter().Settle(records));
   TRY_ASSIGN(const JobStatus status, StoredStatus(records));
@@ -295,7 +296,7 @@ Result<int> RunHistory(const CommandLine& line) {
   for (const Decision& decision : told.decisions) text += EventLine(decision, start) + "\n";
   PrintAsIs(events ? Fitted(text, room) : Summary(told, room));
   if (told.torn_bytes > 0)
-    Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an unfinished append"));
+    Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an incomplete record"));
   const std::string& job = records.job().value;
   SuggestNext(line, {StrCat("logs ", job), events ? StrCat("history ", job) : StrCat("history ", job, " --events")});
   return 0;

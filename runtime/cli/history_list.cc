@@ -152,8 +152,8 @@ std::string StatsText(const EndedStats& stats) {
     for (const auto& [name, count] : *counts) text += StrCat("  ", FitToWidth(name, 14), count, "\n");
   }
   if (stats.jobs == 0) return text;
-  return StrCat(text, "  took ", HumanDuration(stats.mean), " on average, ", HumanDuration(stats.longest),
-                " at most: ", SafeLine(stats.longest_job), "\n");
+  return StrCat(text, "  took ", HumanDuration(stats.mean), " on average; the longest, ", SafeLine(stats.longest_job),
+                ", took ", HumanDuration(stats.longest), "\n");
 }
 
 void SaySkipped(size_t skipped) {

@@ -67,7 +67,7 @@ def main():
         if rank == 0 and epoch % 10 == 0:
             print(f"epoch {epoch} loss {loss.item():.5f}", flush=True)
 
-    if rank == 0:  # what it leaves for the next step of a workflow: tony outputs last
+    if rank == 0:  # outputs for the next step of a workflow: tony outputs last
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": loss.item(), "workers": workers}, out)
     dist.barrier()
@@ -132,7 +132,7 @@ def main():
         if jax.process_index() == 0 and number % 10 == 0:
             print(f"step {number} loss {float(loss):.5f}", flush=True)
 
-    if jax.process_index() == 0:  # what it leaves for the next step of a workflow: tony outputs last
+    if jax.process_index() == 0:  # outputs for the next step of a workflow: tony outputs last
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": float(loss), "workers": jax.process_count()}, out)
 
@@ -186,7 +186,7 @@ def main():
         if worker == 0 and number % 10 == 0:
             print(f"step {number} loss {loss:.5f}", flush=True)
 
-    if worker == 0:  # what it leaves for the next step of a workflow: tony outputs last
+    if worker == 0:  # outputs for the next step of a workflow: tony outputs last
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": loss, "workers": workers}, out)
 
@@ -247,7 +247,9 @@ Status Write(const JobTemplate& job) {
   for (const std::string_view name : {std::string_view(kJobFile), job.program}) {
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(name, ignored)))
-      return Error{ErrorCode::kCannotWrite, StrCat("init: ", name, " already exists; nothing was written")};
+      return Error{ErrorCode::kCannotWrite,
+                   StrCat("init: ", name,
+                          " already exists, so nothing was written; move the file away, or use another folder")};
   }
   TRY(WriteFile(kJobFile, job.job_text));
   return WriteFile(job.program, job.program_text);

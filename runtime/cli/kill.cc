@@ -72,7 +72,8 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
   if (HasEnded(status)) return {.killed = status.verdict->state == FinalState::kKilled, .words = VerdictLine(status)};
   if (watched.kill == KillAnswer::kPlanned)
     return {.planned = true,
-            .words = StrCat("will be killed at ", ToIso8601(request.due), " unless another client takes over")};
+            .words = StrCat("will be killed at ", ToIso8601(request.due),
+                            " unless the job gets another owner or watcher first")};
   if (watched.kill || request.IsPlain()) return {.killed = true, .words = "is being killed"};
   return {.planned = true,
           .words = "will be killed if its application master, which does not respond at the moment, accepts the kill"};

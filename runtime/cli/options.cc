@@ -238,7 +238,7 @@ std::vector<OptionSpec> SpecOptions() {
       {"secrets-fd", kValue, "FD", "read secret variables of the tasks as a JSON object from this file descriptor"},
       {"conf", kRepeated, "KEY=VALUE", "one property; overrides every file"},
       {"conf_file", kFirst, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
-      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars; accepted because TonY has this option, but not needed"},
+      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars; has no effect, because TonY in C++ runs no Java"},
       {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard on this folder; only for a job with roles"},
       {"debug", kFlag, "", "no effect; in TonY, this option kept temporary files"},
       {"strict", kFlag, "", "treat warnings about keys and values as errors"},

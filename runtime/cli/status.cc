@@ -113,7 +113,7 @@ Result<int> RunAck(const CommandLine& line) {
   if (line.Has("json")) {
     PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(job), R"(,"acked":)", acked ? "true" : "false", "}"));
   } else {
-    PrintLine(StrCat("job ", job, acked ? " is acknowledged" : " has another owner: not acknowledged"));
+    PrintLine(StrCat("job ", job, acked ? " is acknowledged" : " is not acknowledged, because it has another owner"));
   }
   return 0;
 }

@@ -445,7 +445,8 @@ void Follower::ReviveJob() {
   if (!started.ok()) return Fail(started.error());
   // Another client has started the keeper, or the job has just ended.
   if (!*started) return SearchAfter(kFirstPause);
-  sink_.on_note(StrCat("no application master ran for job ", records_.job().value, ": its keeper was started"));
+  sink_.on_note(StrCat("no application master ran for job ", records_.job().value,
+                       ", so this command started the job's keeper"));
   // A long pause is enough, because the folder watch notices the new AM's lease at once.
   SearchAfter(kLongestPause);
 }

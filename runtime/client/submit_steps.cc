@@ -134,7 +134,7 @@ Status JobCreator::StageHere(const StageWatch& watch) {
   const auto look = [&](const FileSpec& file) -> Result<std::vector<RemoteFile>> {
     const ClusterFiles* files = backend_.cluster_files();
     if (files) return files->LookAt(asked_.job.site_files, file);
-    return Error{ErrorCode::kInvalid, "the job's scheduler has no file system of its own"};
+    return Error{ErrorCode::kInvalid, "only a job on YARN can use files in HDFS (tony.scheduler=yarn)"};
   };
   TRY_ASSIGN(files_, tony::Stage(asked_.job.spec, *store_, watch, look, UnpackLimits(), asked_.job.is_tony_job));
   return Ok();

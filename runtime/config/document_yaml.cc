@@ -82,7 +82,7 @@ Result<DocumentNode> Resolve(std::string text) {
                                              [&](const char* word) { return IsWord(text, word); });
   if (is_switch || IsNumberToSome(text)) {
     return Error{ErrorCode::kInvalid,
-                 StrCat(InQuotes(text), " without quotes: YAML readers understand it differently; ",
+                 StrCat(InQuotes(text), " without quotes: YAML readers differ on its meaning; ",
                         is_switch ? "write true or false, or put it in quotes" : "put it in quotes")};
   }
   return DocumentNode{.kind = Kind::kText, .text = std::move(text)};

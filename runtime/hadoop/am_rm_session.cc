@@ -133,7 +133,7 @@ void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocatio
     if (response.has_am_rm_token()) connection_.Use(FromWire(response.am_rm_token()));
     // Older ResourceManagers send a command where newer ones throw an exception.
     if (response.has_a_m_command() && response.a_m_command() == wire::AM_SHUTDOWN)
-      return done(AttemptOver{"the ResourceManager ordered it to shut down"});
+      return done(AttemptOver{"the ResourceManager ordered the application master to shut down"});
     if (response.has_a_m_command()) return done(NotRegistered{});
     Allocation allocation = AllocationIn(response);
     if (response.has_am_rm_token()) allocation.renewed_token = FromWire(response.am_rm_token());

@@ -41,9 +41,9 @@ constexpr const char* kWhoEndedIt =
 Rules SaidByTheProgram() {
   return {
       {.name = "said-transient", .exit_code = 193, .cls = kUserError, .advice = kTransient,
-       .meaning = "the program says that trying again may help", .remedy = "read the task's log"},
+       .meaning = "the program reported that trying again may help", .remedy = "read the task's log"},
       {.name = "said-permanent", .exit_code = 194, .cls = kUserError, .advice = kPermanent,
-       .meaning = "the program says that trying again will not help", .remedy = "read the task's log"},
+       .meaning = "the program reported that trying again will not help", .remedy = "read the task's log"},
   };
 }
 

@@ -21,7 +21,7 @@ std::string InUnit(int64_t bytes, int64_t most) {
 }
 
 std::string EndText(const RoleSpec& role) {
-  if (role.completion != Completion::kTracked) return "not waited for";
+  if (role.completion != Completion::kTracked) return "the job does not wait for it";
   if (role.min_succeeded > 0)
     return StrCat("complete when ", role.min_succeeded, " of ", role.instances, " tasks have succeeded");
   return role.instances == 1 ? "complete when its task has ended"

@@ -20,9 +20,9 @@ struct OutcomeRow {
   std::string_view meaning;
 };
 constexpr std::array kOutcomes = {
-    OutcomeRow{OutcomeClass::kSuccess, false, Charge::kNever, "everything that had to succeed has succeeded"},
+    OutcomeRow{OutcomeClass::kSuccess, false, Charge::kNever, "all tasks that had to succeed have succeeded"},
     OutcomeRow{OutcomeClass::kUserError, true, Charge::kCharged,
-               "the program failed; the workflow engine's own retry setting decides"},
+               "the program failed; the workflow engine's own setting decides whether the step is retried"},
     OutcomeRow{OutcomeClass::kUserConfig, false, Charge::kNever,
                "the command cannot be run or found, or a setting of the job is wrong"},
     OutcomeRow{OutcomeClass::kOom, false, Charge::kNever,
@@ -34,7 +34,7 @@ constexpr std::array kOutcomes = {
     OutcomeRow{OutcomeClass::kHung, true, Charge::kCharged,
                "a task made no progress, most often because of a lost peer or a stuck device"},
     OutcomeRow{OutcomeClass::kTimeout, true, Charge::kCharged,
-               "a time limit has passed, maybe while waiting for resources"},
+               "a time limit has passed, perhaps while the job waited for resources"},
     OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "a person or a program requested the end of the job"},
     OutcomeRow{OutcomeClass::kAbandoned, true, Charge::kNever,
                "no client has watched the job for the length of its watch timeout; an engine that returns may run the "

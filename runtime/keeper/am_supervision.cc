@@ -149,7 +149,7 @@ void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();
   const auto alive = Alive();
   if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
-  LogInfo(StrCat("an AM is alive; waiting for its hello of epoch ", epoch_.value));
+  LogInfo(StrCat("an AM is running; the keeper waits for its connection: epoch ", epoch_.value));
   state_ = State::kAwaited;
   if (!alive.empty()) WatchMarked(alive.back());
   timer_ = loop_.After(options_.adoption, [this] {

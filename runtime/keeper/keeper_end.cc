@@ -102,7 +102,7 @@ void Keeper::Finish() {
   // before it has made this file, another keeper is started, which also writes the line. A line that cannot be written
   // does not make the job fail, and the keeper waits for the line at most kRecordLimit.
   timer_ = loop_.After(kRecordLimit, [this] {
-    LogWarn("writing the log of ended jobs takes too long: continuing without it");
+    LogWarn("writing the log of ended jobs takes too long; the keeper continues without waiting for this log");
     WriteFinished();
   });
   if (!StartWriter(WriteEndedLine, [this] { WriteFinished(); })) WriteFinished();
@@ -272,7 +272,7 @@ void Keeper::WriteHistory() {
   if (!history.ok()) LogWarn(history.error().message);
   if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { LeaveFolder(); })) return LeaveFolder();
   timer_ = loop_.After(kHistoryLimit, [this] {
-    LogWarn("writing the history takes too long: continuing without it");
+    LogWarn("writing the job's history takes too long; \"tony history JOB --export\" completes the history");
     LeaveFolder();
   });
 }

@@ -64,7 +64,8 @@ void WriteInChildProcess(const JobRecords& records, void (*work)(const JobRecord
       [&](ExitStatus) { loop.Stop(); });
   if (!started.ok()) return LogWarn(started.error().message);
   const auto limit = loop.After(patience, [&] {
-    LogWarn(StrCat("job ", records.job().value, ": writing its history takes too long: continuing without it"));
+    LogWarn(StrCat("job ", records.job().value, ": writing the job's history takes too long; \"tony history ",
+                   records.job().value, " --export\" completes the history"));
     loop.Stop();
   });
   loop.Run();

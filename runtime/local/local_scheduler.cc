@@ -86,7 +86,8 @@ void LocalScheduler::Launch(const ContainerId& container, const ExecutorLaunch& 
     ended_.insert(container);
     return Tell(ContainerExited{
         container, std::nullopt,
-        StrCat("launch ", container.value, ": arguments and environment are above ", kMaxKeeperMessage, " bytes")});
+        StrCat("launch ", container.value, ": arguments and environment have more than ", kMaxKeeperMessage,
+               " bytes")});
   }
   launches_[container] = what;
   Send(LaunchContainer{container, what});

@@ -43,7 +43,7 @@ std::string Header(const JobView& view) {
   html += Fact(status.ended ? "Took" : "Running for", Escape(ClockText(length)));
   const TaskStatus all = TotalUsage(status);
   html += Fact(status.ended ? "Peak memory" : "Memory now / peak", Escape(MemoryText(all)));
-  html += Fact("CPU, of a core", Escape(CpuText(all)));
+  html += Fact("CPU (100%: one core)", Escape(CpuText(all)));
   html += Fact("Restarts", StrCat(status.restart_count));
   if (status.epoch.value > 1) html += Fact("Application masters", StrCat(status.epoch.value));
   if (status.generation.value > 1) html += Fact("Generation", StrCat(status.generation.value));
@@ -59,7 +59,8 @@ std::string Banner(std::string_view colour, std::string_view title, std::string_
 std::string ToleratedText(const JobStatus& status) {
   if (status.verdict && status.verdict->state == FinalState::kSucceeded) return status.verdict->message;
   const int failed = status.tolerated_failures;
-  return StrCat(failed, failed == 1 ? " has" : " have", " failed without failing the job");
+  return failed == 1 ? "1 task has failed; the job tolerates this failure"
+                     : StrCat(failed, " tasks have failed; the job tolerates these failures");
 }
 
 std::string Banners(const JobView& view) {
@@ -109,7 +110,7 @@ std::string FailureReport(const JobStatus& status) {
     html += StrCat("<h3>The last lines of its standard output</h3>\n", Element("pre", ReadableLog(verdict.stdout_tail)),
                    "\n");
   if (verdict.attempt)
-    html += StrCat("<p>More of it: ", Element("code", MoreCommand(status, *verdict.attempt)), "</p>\n");
+    html += StrCat("<p>More of the log: ", Element("code", MoreCommand(status, *verdict.attempt)), "</p>\n");
   return html + "</section>\n";
 }
 

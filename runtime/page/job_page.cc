@@ -131,7 +131,7 @@ void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply
 }
 
 HttpAnswer JobPage::StatusAnswer(const Shown& shown, Form form) {
-  if (!shown) return TextAnswer(503, "the job does not answer\n");
+  if (!shown) return TextAnswer(503, "the job's application master does not answer; try again\n");
   if (form.document == Form::Document::kJson) {
     if (!shown->json) shown->json = std::make_shared<const std::string>(ToJson(shown->status) + "\n");
     return Json(shown->json);
@@ -196,7 +196,7 @@ HttpAnswer JobPage::ConfigurationAnswer() const {
 // itself and show TensorBoard's first page at the address of our page.
 void JobPage::ServeTensorBoard(const HttpReply& reply) {
   feed_.Latest([reply](const Shown& shown) {
-    if (!shown) return reply.Send(TextAnswer(503, "the job does not answer\n"));
+    if (!shown) return reply.Send(TextAnswer(503, "the job's application master does not answer; try again\n"));
     const std::string& url = shown->status.tensorboard_url;
     HttpAnswer answer = url.empty() ? Page(NoTensorBoardHtml(shown->status)) : TextAnswer(200, url + "\n");
     if (!url.empty()) {

@@ -55,7 +55,9 @@ void StatusFeed::End(JobStatus last) {
 
 void StatusFeed::AskNow() {
   if (asking_ || final_) return;
-  asking_ = loop_.After(kAskLimit, [this] { Heard(Error{ErrorCode::kUnavailable, "the job does not answer"}); });
+  asking_ = loop_.After(kAskLimit, [this] {
+    Heard(Error{ErrorCode::kUnavailable, "the job's application master does not answer"});
+  });
   ask_([this, alive = std::weak_ptr<int>(alive_)](Result<JobStatus> status) {
     if (!alive.expired() && !final_) Heard(std::move(status));
   });

@@ -120,7 +120,8 @@ Result<Folder> OpenFolder(const fs::path& path) {
   struct stat info = {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   if (!S_ISDIR(info.st_mode))
-    return Refusal(path, S_ISLNK(info.st_mode) ? " is a link of " : " is a file of ", info.st_uid);
+    return Refusal(path, S_ISLNK(info.st_mode) ? " is a link that belongs to " : " is a file that belongs to ",
+                   info.st_uid);
   return Folder{std::move(fd), info.st_uid};
 }
 

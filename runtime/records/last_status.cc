@@ -60,7 +60,7 @@ void EndStatus(JobStatus& status, const Verdict& verdict, Instant now) {
   ++status.seq;
   for (auto& task : status.tasks) {
     if (task.state == "active")
-      EndTask(task, {verdict.cls, std::nullopt, "the task ended with its job", ""}, *status.ended);
+      EndTask(task, {verdict.cls, std::nullopt, "the task ended because its job ended", ""}, *status.ended);
     task.state = "done";
   }
 }

@@ -58,8 +58,10 @@ Status CheckNamed(const fs::path& named, const struct stat& info) {
 // Checks that an existing entry whose name is the user id belongs to the user alone.
 Status CheckOwn(const fs::path& path, const struct stat& info, uid_t user) {
   const std::string mend = StrCat("; ", UserText(info.st_uid), info.st_uid == 0 ? "" : " or root", " must remove it");
-  if (S_ISLNK(info.st_mode)) return Refusal(StrCat(path.string(), " is a link of ", UserText(info.st_uid), mend));
-  if (!S_ISDIR(info.st_mode)) return Refusal(StrCat(path.string(), " is a file of ", UserText(info.st_uid), mend));
+  if (S_ISLNK(info.st_mode))
+    return Refusal(StrCat(path.string(), " is a link that belongs to ", UserText(info.st_uid), mend));
+  if (!S_ISDIR(info.st_mode))
+    return Refusal(StrCat(path.string(), " is a file that belongs to ", UserText(info.st_uid), mend));
   if (info.st_uid != user) return Refusal(StrCat(Described(path, info), ", and not to ", UserText(user), mend));
   if ((info.st_mode & kOthersMayWrite) != 0)
     return Refusal(StrCat(Described(path, info),

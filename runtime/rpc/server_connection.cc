@@ -68,7 +68,7 @@ void ServerConnection::OnFrame(std::string_view frame) {
   const auto call = std::make_shared<Call>(context_.loop, weak_from_this(), header->method, header->seq);
   open_calls_.push_back(call.get());
   if (open_calls_.size() > static_cast<size_t>(context_.options.max_open_calls))
-    return call->Fail(Call::Fault::kInternal, "too many open calls");
+    return call->Fail(Call::Fault::kInternal, "too many calls of this connection have no answer yet; try again later");
   const Status dispatched = context_.dispatcher.Dispatch(*header, message, call);
   if (!dispatched.ok()) frames_->Abort(dispatched.error().message);
 }

@@ -319,7 +319,7 @@ Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec
   values.Warn(
       kAllocationTimeout,
       StrCat("limits the wait for containers, as in TonY ", kTony053, "; in TonY ", kTony046, " it had the meaning of ",
-             kRegistrationTimeout, "; set ", kTonyVersion, " to the version that is meant"),
+             kRegistrationTimeout, "; set ", kTonyVersion, " to the version for which the job was written"),
       warnings);
   return Ok();
 }

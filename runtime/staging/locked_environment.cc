@@ -127,7 +127,7 @@ FileKind KindOfLock(const fs::path& file) {
 }
 
 constexpr std::string_view kFolderOfThisMachine =
-    "this line names a folder or file of this machine, whose content a lock does not fix; put it into src_dir";
+    "this line names a folder or file of this machine, and a lock file does not pin its content; put it into src_dir";
 
 // Accepts lines such as "name==1.2 ; marker --hash=sha256:..." and "name @ https://host/x.whl#sha256=...", options, and
 // comments.
@@ -147,7 +147,7 @@ Status CheckRequirements(std::string_view text) {
         word.starts_with("--constraint"))
       return RefuseLine(
           number, line,
-          "this line names another file, whose content the lock does not fix; put its lines into this file");
+          "this line names another file, and a lock file does not pin its content; put its lines into this file");
     if (word.starts_with('-')) continue;
     any = true;
     if (word.find("==") == std::string_view::npos && word.find(" @ ") == std::string_view::npos)

@@ -173,7 +173,7 @@ class NamedPaths {
     if (!is_shell && fs::path(path).filename() != "Makefile") return TakeEnvironments(*text);
     if (is_shell && text->find("\r\n") != std::string::npos)
       found_.warnings.push_back(StrCat(path,
-                                       " has Windows line ends, which a shell takes for a part of each line's "
+                                       " has Windows line ends, which a shell reads as part of each line's "
                                        "last word; convert them: dos2unix ",
                                        path));
     TakeShell(*text);

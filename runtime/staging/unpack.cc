@@ -88,7 +88,8 @@ class Unpacker {
     TRY_ASSIGN(const std::string name, CleanName(entry.name));
     if (entry.encrypted) return Refuse(entry.name, "the entry is encrypted");
     if (name.empty() && entry.kind == ArchiveEntry::Kind::kFolder) return Ok();
-    if (name.empty()) return Refuse(entry.name, "the name stands for the folder into which the archive is unpacked");
+    if (name.empty())
+      return Refuse(entry.name, "the entry's name is the folder itself into which the archive is unpacked");
     switch (entry.kind) {
       case ArchiveEntry::Kind::kFolder:
         return tree_.MakeFolder(name, entry.modified);
@@ -130,7 +131,7 @@ class Unpacker {
     const int64_t read = std::max<int64_t>(archive_.Consumed(), 1);
     if (written_ > limits_.free_of_ratio && written_ / read > limits_.ratio)
       return Refuse(entry.name, StrCat("the archive unpacks to more than ", limits_.ratio,
-                                       " times its size, which real data does not"));
+                                       " times its size, as only a decompression bomb does"));
     TRY(space_.Take(size));
     TRY(WriteAll(file.get(), bytes, tree_.PathOf(name)));
     TRY(meter_.Copied(size));

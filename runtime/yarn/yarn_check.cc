@@ -230,7 +230,7 @@ Check CheckQueues(const QueueView& view, const std::string& user) {
   if (room.empty())
     return WarnCheck(kName, StrCat(text, ": all are full"), "jobs wait; \"tony list --queue\" shows for whom");
   if (!has_default)
-    return WarnCheck(kName, StrCat(text, ", but not ", YarnSpec().queue),
+    return WarnCheck(kName, StrCat(text, "; queue ", YarnSpec().queue, " is not among them"),
                      StrCat("set tony.yarn.queue, for example to ", room.front()));
   return OkCheck(kName, text);
 }
@@ -323,12 +323,12 @@ Result<Duration> TimeOfRecord(const YarnCluster& cluster) {
 Check AttributesOff(const YarnCluster& cluster, const Error& why) {
   const auto time = TimeOfRecord(cluster);
   const std::string cost =
-      time.ok() ? StrCat("; a record took ", time->count(), " ms as a file, and each job waits for some ",
-                         kRecordsOfJob, " of them: ", Seconds(*time * kRecordsOfJob))
+      time.ok() ? StrCat("; a record took ", time->count(), " ms as a file, and each job waits for about ",
+                         kRecordsOfJob, " such writes: ", Seconds(*time * kRecordsOfJob))
                 : "";
   return WarnCheck("attributes", StrCat(why.message, cost),
-                   "jobs run anyway; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml makes them "
-                   "start and end sooner");
+                   "jobs run without attributes; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml "
+                   "makes them start and end sooner");
 }
 
 void AddWrite(const YarnCluster& cluster, WebHdfsCalls& hdfs, Checks& all) {

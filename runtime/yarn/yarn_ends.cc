@@ -194,7 +194,8 @@ std::string AmountOf(const std::string& detail) {
 std::string NoRoomForMasters(const std::string& text, const std::string& whose, std::string_view limit) {
   return StrCat(whose, " may have ", AmountOf(Detail(text, limit)),
                 " for application masters (maximum-am-resource-percent), of which ",
-                AmountOf(Detail(text, "Queue AM Resource Usage")), " are in use in the queue; this one requests ",
+                AmountOf(Detail(text, "Queue AM Resource Usage")),
+                " are in use in the queue; the job's application master requests ",
                 AmountOf(Detail(text, "AM Resource Request")));
 }
 

@@ -52,7 +52,7 @@ bool MayComeIntoBeing(const ClusterQueues& queues, const std::string& name) {
 }
 
 std::string Hint(const QueueReport* queue, const std::string& user) {
-  if (!queue) return "the cluster has no such queue now, or several of this name";
+  if (!queue) return "the cluster has no such queue now, or has several queues of this name";
   if (!queue->running) return "the queue is stopped";
   if (!queue->children.empty()) return "the queue is a parent queue, and only the queues below it accept jobs";
   return StrCat("the queue is closed to user ", user);

@@ -348,7 +348,7 @@ std::string TypesOf(const ContainerLimits& limits) {
 std::string UnitText(const std::string& unit) { return unit.empty() ? "units" : unit; }
 
 std::optional<Refusal> RefusalOf(const Resources& wanted, const ContainerLimits& limits) {
-  constexpr std::string_view kMost = ", the most that this cluster gives a container";
+  constexpr std::string_view kMost = ", the maximum for a container in this cluster";
   const hadoop::Resource& most = limits.maximum;
   if (wanted.memory_mb > most.memory_mib)
     return Refusal{"memory", StrCat(wanted.memory_mb, " MB of memory is above ", most.memory_mib, " MB", kMost)};

@@ -46,7 +46,7 @@ Failures FailuresOfCollectives() {
   return {
       {"one raises, the others lose it", LedBy("raise"), "user_error", {primary}, {"ValueError: bad batch"}, {"first cause: worker:0", "first cause: worker:1"}, "worker:2", kWorkers},
       {"one raises and is slow to die", LedBy("slow"), "user_error", {primary}, {"ValueError: bad batch"}, {}, "worker:2", kWorkers},
-      {"one raises, is slow to die, and is paid for once", LedBy("slow"), "user_error", {primary, "restarts used up: gang 1 of 1"}, {"worker:2 failed on 127.0.0.1: exit code 1: ValueError: bad batch"}, {}, "worker:2", kWorkers, {"tony.restart.gang.budget=1"}},
+      {"one raises, is slow to die, and is paid for once", LedBy("slow"), "user_error", {primary, "restart budget used up: gang 1 of 1"}, {"worker:2 failed on 127.0.0.1: exit code 1: ValueError: bad batch"}, {}, "worker:2", kWorkers, {"tony.restart.gang.budget=1"}},
       {"one kills itself", LedBy("die"), "user_error", {"SIGKILL"}, {}, {}, "worker:2", kWorkers},
       {"one exits 0 early", LedBy("leave"), "user_error", {"Connection closed by peer", "the task's connection to another task broke", "worker:2 had ended with exit code 0"}, {}, {}, "*", kWorkers},
       {"nobody listens", "address=$(echo $TF_CONFIG | grep -o '127.0.0.1:[0-9]*' | sed -n 2p); if [ $TASK_INDEX = 0 ]; then exec @F dial $address; else exec sleep 600; fi",

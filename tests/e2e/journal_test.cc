@@ -142,7 +142,7 @@ TEST_F(JournalE2eTest, AnIncompleteRecordAtTheEndOfTheJournalIsRemovedAndTheJobC
   ASSERT_TRUE(ClientSays("application master restarted (epoch 2)")) << client_->err();
   EXPECT_TRUE(TasksLive());
   GoAndEnd(*client_);
-  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("30 bytes of an unfinished append"));
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("the last 30 bytes were an incomplete record"));
   ExpectNothingLeft();
 }
 

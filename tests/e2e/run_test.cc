@@ -79,7 +79,8 @@ TEST_F(InitTest, TheInitCommandOverwritesNoFileAndRefusesAnUnknownKindOfJob) {
   box_.Write("here/train.py", "mine");
   const Ran over = In("here", {"init"});
   EXPECT_EQ(over.exit, 73);
-  EXPECT_EQ(over.err, "tony: init: train.py already exists; nothing was written\n");
+  EXPECT_EQ(over.err,
+            "tony: init: train.py already exists, so nothing was written; move the file away, or use another folder\n");
   EXPECT_EQ(ReadText(box_.File("here/train.py")), "mine");
   EXPECT_FALSE(fs::exists(box_.File("here/job.yaml")));
   const Ran unknown = In("there", {"init", "keras"});

@@ -40,7 +40,7 @@ def expect_schema(name: str | None, document: Mapping[str, Any]) -> None:
         return
     raise VersionMismatch(
         f"{name or NAME} answers in schema {document.get('schema')}, but this package reads schema {SCHEMA}: "
-        "install both in one version"
+        "install both in the same version"
     )
 
 
@@ -48,7 +48,7 @@ def line_of(verb: str, program: str | None, line: bytes) -> Document:
     try:
         document = as_document(json.loads(line))
     except ValueError:
-        raise Unavailable(f"tony {verb}: a line that is not an answer: {line[:80]!r}") from None
+        raise Unavailable(f"tony {verb}: expected a JSON object, not the line {line[:80]!r}") from None
     expect_schema(program, document)
     if set(document) == {"schema", "error"}:
         raise error_of(document["error"], document)
@@ -57,4 +57,4 @@ def line_of(verb: str, program: str | None, line: bytes) -> Document:
 
 def expect_end(verb: str, code: int | None) -> None:
     if code not in (0, 1):
-        raise Unavailable(f"tony {verb}: exit {code} before the end")
+        raise Unavailable(f"tony {verb}: ended with exit code {code} before its last answer")

@@ -152,7 +152,7 @@ def run(
     ask = _of_job(words, secrets or None, directory, strict, SUBMIT_GRACE)
     rest = (command,) if isinstance(command, str) else tuple(command)
     if not rest or not rest[0]:
-        raise UsageError("run: no command")
+        raise UsageError("run: expected a command")
     if instances < 1:
         raise UsageError(f"run: {instances} instances; expected 1 or more")
     return Ask((*ask.words, "--json", "--", *rest), ask.document, ask.directory, ask.limit, ask.grace, last=True)

@@ -121,7 +121,7 @@ def a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause(airflow)
         run.release()
         text = f"it was submitted on {socket.gethostname()} (home {first.home})"
         wait_for("the resumed task's end", lambda: text in task.log(1))
-        assert f"(home {other.home}); give the tasks of TonY a queue of one machine" in task.log(1), task.log(1)
+        assert f"(home {other.home}); run the tasks of TonY in a queue of one machine" in task.log(1), task.log(1)
         task.wait_for_try(2)
         expect_said(airflow, task, job, first, other)
     finally:

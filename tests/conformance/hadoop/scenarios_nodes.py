@@ -113,7 +113,7 @@ def tasks_that_request_gpus_run_on_the_node_with_gpus():
     words = ("-executes", "true", "-conf", "tony.worker.instances=1")
     ran = submit(*words, "-conf", "tony.worker.gpus=5")
     must(ran.returncode == 65, ran.returncode, ran.stdout, ran.stderr)
-    must("tony.worker.gpus: 5 GPUs is above 4, the most that this cluster gives a container" in ran.stderr, ran.stderr)
+    must("tony.worker.gpus: 5 GPUs is above 4, the maximum for a container in this cluster" in ran.stderr, ran.stderr)
     must((applications(), jobs_in_hdfs()) == before, "something is left of what was refused")
     gang = submit(*words, *GANG, "-conf", "tony.worker.gpus=4", "-conf", "tony.worker.instances=2", "--detach")
     must("request 8 GPUs; the running nodes have 4" in gang.stderr, gang.stdout, gang.stderr)

@@ -50,8 +50,8 @@ TEST_F(SharedHomeTest, TheErrorNamesTheOwnerOfAForeignEntryInPlaceOfAUsersFolder
   const std::vector<std::pair<std::string, std::string>> traps = {
       {"mkdir -m 0777 " + place.string(), " belongs to " + culprit},
       {"mkdir -m 0777 " + trap.string() + "; ln -s " + trap.string() + " " + place.string(),
-       " is a link of " + culprit},
-      {"touch " + place.string(), " is a file of " + culprit}};
+       " is a link that belongs to " + culprit},
+      {"touch " + place.string(), " is a file that belongs to " + culprit}};
   for (const auto& [set, words] : traps) {
     ASSERT_EQ(mallory_->Run({"sh", "-c", set}).exit, 0);
     for (const Words& verb : {One("true"), Words{"list"}, Words{"gc"}})

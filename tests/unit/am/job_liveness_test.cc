@@ -79,7 +79,7 @@ const TestRow kSilent[] = {
     {"AnUnkillableProcessOfATaskThatMustRestartFailsTheJob",
      {{"job worker*2 gang=3: confirming-start, all-up, report worker:0 fails 1", "verdict none"},
       {"exit worker:1 unseen left says `process 7 (sleep) of root cannot be ended by alice`",
-       "verdict infra says `worker:1 cannot start again: process 7 (sleep) of root cannot be ended by alice`"}}},
+       "verdict infra says `worker:1 cannot be restarted: process 7 (sleep) of root cannot be ended by alice`"}}},
     {"ATaskThatLeavesAnUnkillableProcessCanStillSucceed",
      {{"job worker*2 gang=3: confirming-start, all-up, exit worker:0 unseen left says `process 7 (sleep) of root "
        "cannot be ended by alice` kept success",

@@ -142,8 +142,8 @@ const TestRow kGangRestarting[] = {
       {"report board:0 killed", "restarts 1; worker:1 told next 2"}}},
     {"AUsedUpRestartBudgetFailsTheJobAndIsNamedInTheVerdict",
      {{"job worker*1 pytorch gang=1: running, report worker:0 fails 1, register worker:0#2, report worker:0#2 fails 3",
-       "attempt_ended job_stopping; verdict of worker:0#2 says `~exit code 3 (user_error); restarts used up: gang 1 of "
-       "1`; worker:0#2 told release"}}},
+       "attempt_ended job_stopping; verdict of worker:0#2 says `~exit code 3 (user_error); restart budget used up: "
+       "gang 1 of 1`; worker:0#2 told release"}}},
     {"ASucceededTaskRunsAgainWithItsGangAndMustSucceedAgain",
      {{"job worker*2 pytorch gang=1: running, report worker:0 success, exit worker:0, report worker:1 fails 1",
        "attempt_ended restart_decided restart_began; orders tell worker:0#1, tell worker:1#1, tell worker:0#1, request "

@@ -123,20 +123,20 @@ TEST(RestartPolicyTest, LossesOutsideTheTimeWindowDoNotUseUpTheBudgetForLostTask
 
 TEST(RestartPolicyTest, EachTaskHasItsOwnRestartBudget) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0")}};
-  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
+  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1");
   EXPECT_EQ(judge.Say("worker:1", Failure(1)), "task");
 }
 
 TEST(RestartPolicyTest, EachRoleHasItsOwnRestartBudget) {
   const Judge judge{Tasks().Restarts(kRole, 1).Build(), {Charged(kRole, "worker:0")}};
-  EXPECT_EQ(judge.Say("worker:1", Failure(1)), "restarts used up: role 1 of 1");
+  EXPECT_EQ(judge.Say("worker:1", Failure(1)), "restart budget used up: role 1 of 1");
   EXPECT_EQ(judge.Say("reader:0", Failure(1)), "role");
 }
 
 TEST(RestartPolicyTest, GangAndJobRestartBudgetsAreSharedByAllTasks) {
   for (const RestartScope level : {kGang, kJob}) {
     const Judge judge{Tasks().Restarts(level, 1).Build(), {Charged(level, "worker:0")}};
-    EXPECT_EQ(judge.Say("reader:1", Failure(1)), "restarts used up: " + std::string(ToString(level)) + " 1 of 1");
+    EXPECT_EQ(judge.Say("reader:1", Failure(1)), "restart budget used up: " + std::string(ToString(level)) + " 1 of 1");
   }
 }
 
@@ -146,14 +146,15 @@ TEST(RestartPolicyTest, RestartsEscalateFromTaskToRoleToGangToJob) {
     EXPECT_EQ(judge.Say("worker:0", Failure(1)), ToString(level));
     judge.past.push_back(Charged(level, "worker:0"));
   }
-  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1, role 1 of 1, gang 1 of 1, job 1 of 1");
+  EXPECT_EQ(judge.Say("worker:0", Failure(1)),
+            "restart budget used up: task 1 of 1, role 1 of 1, gang 1 of 1, job 1 of 1");
 }
 
 TEST(RestartPolicyTest, AScopeWithoutARestartBudgetIsSkippedAndNotNamedInTheVerdict) {
   Judge judge{Tasks().Restarts(kTask, 1).Restarts(kJob, 1).Build(), {Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "job");
   judge.past.push_back(Charged(kJob, "worker:0"));
-  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1, job 1 of 1");
+  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1, job 1 of 1");
 }
 
 TEST(RestartPolicyTest, ABudgetForAScopeSmallerThanTheFrameworksScopeIsIgnored) {
@@ -163,14 +164,14 @@ TEST(RestartPolicyTest, ABudgetForAScopeSmallerThanTheFrameworksScopeIsIgnored) 
 
 TEST(RestartPolicyTest, ARestartCountsAgainstTheBudgetUntilTheExactEndOfTheTimeWindow) {
   Judge judge{Tasks().Restarts(kTask, 1, kMinute).Build(), {Charged(kTask, "worker:0", kMinute - Duration(1))}};
-  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
+  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1");
   judge.past = {Charged(kTask, "worker:0", kMinute)};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
 TEST(RestartPolicyTest, ARestartCountsAgainstTheBudgetForEverWithoutATimeWindow) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0", 1'000'000 * kMinute)}};
-  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
+  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1");
 }
 
 // ---- scopes
@@ -207,7 +208,8 @@ TEST(RestartPolicyTest, ASidecarRestartsAlone) {
 TEST(RestartPolicyTest, AFailedSidecarRestartsNoOtherTaskByDefault) {
   const JobBuilder builder = JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar);
   const JobSpec spec = JobBuilder(builder).Restarts(kTask, 1).Restarts(kGang, 5).Restarts(kJob, 5).Build();
-  EXPECT_EQ((Judge{spec, {Charged(kTask, "board:0")}}.Say("board:0", Failure(1))), "restarts used up: task 1 of 1");
+  EXPECT_EQ((Judge{spec, {Charged(kTask, "board:0")}}.Say("board:0", Failure(1))),
+            "restart budget used up: task 1 of 1");
   const JobSpec none = JobBuilder(builder).Restarts(kGang, 5).Build();
   EXPECT_EQ((Judge{none}.Say("board:0", Failure(1))), "no");
   EXPECT_EQ((Judge{With(none, "board", kGang, {})}.Say("board:0", Failure(1))), "gang") << "the job asks for it";
@@ -226,7 +228,7 @@ TEST(RestartPolicyTest, AFailedSidecarRestartsOnlyItsRoleIfTheSidecarOutlivesGan
 TEST(RestartPolicyTest, ARolesOwnBudgetAppliesToTheSmallestScopeOfTheRole) {
   const JobSpec spec = With(Tasks().Restarts(kTask, 9).Build(), "worker", {}, 1);
   const Judge judge{spec, {Charged(kTask, "worker:0")}};
-  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restarts used up: task 1 of 1");
+  EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1");
   EXPECT_EQ(judge.Say("worker:1", Failure(1)), "task");
   EXPECT_EQ(judge.Say("reader:0", Failure(1)), "task");
 }
@@ -234,7 +236,8 @@ TEST(RestartPolicyTest, ARolesOwnBudgetAppliesToTheSmallestScopeOfTheRole) {
 TEST(RestartPolicyTest, ARolesBudgetForGangRestartsCountsOnlyRestartsCausedByItsTasks) {
   const JobSpec spec = With(Tasks().Framework(FrameworkKind::kPytorch).Build(), "worker", {}, 1);
   EXPECT_EQ((Judge{spec, {Charged(kGang, "reader:0")}}.Say("worker:0", Failure(1))), "gang");
-  EXPECT_EQ((Judge{spec, {Charged(kGang, "worker:1")}}.Say("worker:0", Failure(1))), "restarts used up: gang 1 of 1");
+  EXPECT_EQ((Judge{spec, {Charged(kGang, "worker:1")}}.Say("worker:0", Failure(1))),
+            "restart budget used up: gang 1 of 1");
   EXPECT_EQ((Judge{spec}.Say("reader:0", Failure(1))), "no");
 }
 

@@ -105,9 +105,9 @@ const TestRow kRequests[] = {
       {"{3.90|4}", kIdOf390}}},
     {"AMessageListsThePropertiesThatAnAzkabanVersionDoesNotProvide",
      {{"2.5",
-       "note this Azkaban does not pass to a step: azkaban.url and azkaban.flow.projectname; its executions are "
-       "distinguished by azkaban.flow.uuid alone"},
-      {"3.58", "note ~does not pass to a step: azkaban.url;"},
+       "note this Azkaban passes no value of azkaban.url and azkaban.flow.projectname to a step, so only "
+       "azkaban.flow.uuid distinguishes its executions"},
+      {"3.58", "note ~passes no value of azkaban.url to a step"},
       {"{3.90|4}", "no notes"}}},
     {"AllAttemptsOfAStepHaveTheSameRequestId",
      {{"3.58 | azkaban.job.attempt={0|}", "id azkaban://HOST/ranking/0f8c-358/nightly/train | first"},

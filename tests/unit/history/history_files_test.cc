@@ -170,7 +170,8 @@ TEST_F(HistoryFilesTest, ASymlinkInPlaceOfTheJobsHistoryFolderIsRefused) {
   for (const Status& written : {BeginHistory(records), FinishHistory(records)}) {
     ASSERT_FALSE(written.ok());
     EXPECT_EQ(written.error().code, ErrorCode::kNotPermitted);
-    EXPECT_THAT(written.error().message, HasSubstr((*HistoryFolder(records))->string() + " is a link of "));
+    EXPECT_THAT(written.error().message,
+                HasSubstr((*HistoryFolder(records))->string() + " is a link that belongs to "));
   }
   EXPECT_EQ(*ReadFile(elsewhere / "tony-final.xml"), "mine");
   EXPECT_THAT(Names(elsewhere), UnorderedElementsAre("tony-final.xml"));

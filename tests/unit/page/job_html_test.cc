@@ -54,7 +54,7 @@ TEST(JobHtmlTest, TaskFailuresThatDidNotFailTheJobAreCountedOnThePage) {
   JobStatus status = Running(2);
   EXPECT_THAT(Html(status), Not(HasSubstr("Failed tasks")));
   status.tolerated_failures = 2;
-  EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 2 have failed without failing the job"));
+  EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 2 tasks have failed; the job tolerates these failures"));
   status.verdict = Verdict{.message = "97 of 100 tracked tasks succeeded"};
   EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 97 of 100 tracked tasks succeeded"));
 }

@@ -148,10 +148,10 @@ TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderIsRejectedIfAnotherUserOwnsTheFold
   Make(temp_.path() / "trap", kAlice, 0700);
   fs::create_symlink(temp_.path() / "trap", alices_);
   ASSERT_EQ(lchown(alices_.c_str(), kMallory, kMallory), 0);
-  EXPECT_THAT(Refused(kAlice), HasSubstr(alices_.string() + " is a link of uid 70003"));
+  EXPECT_THAT(Refused(kAlice), HasSubstr(alices_.string() + " is a link that belongs to uid 70003"));
   fs::remove(alices_);
   std::ofstream(alices_) << "";
-  EXPECT_THAT(Refused(kAlice), HasSubstr(alices_.string() + " is a file of root; root must remove it"));
+  EXPECT_THAT(Refused(kAlice), HasSubstr(alices_.string() + " is a file that belongs to root; root must remove it"));
 }
 
 TEST_F(UserHomeTest_NeedsRoot, AGroupWritableSubfolderOfAUserIsRejected) {

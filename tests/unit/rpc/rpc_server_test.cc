@@ -222,7 +222,7 @@ TEST_P(RpcServerLimitsTest, ACallAboveMaxOpenCallsGetsAnExceptionAndOpenCallsCon
   for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
   const ParsedAnswer answer = ParseAnswer(ReadFrame(peer));
   EXPECT_EQ(answer.header.seq, 3);
-  EXPECT_EQ(answer.exception, "too many open calls");
+  EXPECT_EQ(answer.exception, "too many calls of this connection have no answer yet; try again later");
 
   service.parked.front().Success({});
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);

@@ -187,7 +187,7 @@ const TestRow kTaskLimits[] = {
      {{kAllocation + "=5000",
        "on " + kAllocation +
            " limits the wait for containers, as in TonY 0.5.3; in TonY 0.4.6 it had the meaning of "
-           "tony.container.registration.timeout; set tony.compat.version to the version that is meant"},
+           "tony.container.registration.timeout; set tony.compat.version to the version for which the job was written"},
       {kAllocation + "=-1", "quiet"},
       // Only TonY 0.5.3 has both keys.
       {kAllocation + "=5000 | tony.container.registration.timeout=7000", "quiet"},

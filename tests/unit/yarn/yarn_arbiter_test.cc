@@ -499,12 +499,12 @@ TEST(MasterWaitTest, AnExceededResourceLimitForApplicationMastersIsReportedWithI
                 "Queue's AM resource limit exceeded.  " +
                 details),
             "waits for its application master: queue ml may have 26240 MB and 103 vcores for application masters "
-            "(maximum-am-resource-percent), of which 24576 MB and 96 vcores are in use in the queue; this one requests "
-            "8192 MB and 32 vcores");
+            "(maximum-am-resource-percent), of which 24576 MB and 96 vcores are in use in the queue; the job's "
+            "application master requests 8192 MB and 32 vcores");
   EXPECT_EQ(Why("User's AM resource limit exceeded. " + details),
             "waits for its application master: user eve in queue ml may have 13120 MB and 52 vcores for application "
-            "masters (maximum-am-resource-percent), of which 24576 MB and 96 vcores are in use in the queue; this one "
-            "requests 8192 MB and 32 vcores");
+            "masters (maximum-am-resource-percent), of which 24576 MB and 96 vcores are in use in the queue; the "
+            "job's application master requests 8192 MB and 32 vcores");
 }
 
 TEST(MasterWaitTest, AFullQueueIsReportedWithItsUsedPercentageAndLimit) {

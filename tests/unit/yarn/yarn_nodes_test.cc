@@ -209,9 +209,9 @@ TEST(NeverGrantedTest, ARequestUpToTheMaximumOfTheClusterIsNotRejected) {
 
 TEST(NeverGrantedTest, ARequestAboveTheMaximumOfTheClusterIsRejectedWithBothAmounts) {
   EXPECT_EQ(WhyNeverGranted(Resources{.memory_mb = 65536}, kLimits),
-            "65536 MB of memory is above 8192 MB, the most that this cluster gives a container");
+            "65536 MB of memory is above 8192 MB, the maximum for a container in this cluster");
   EXPECT_EQ(WhyNeverGranted(Resources{.vcores = 5}, kLimits),
-            "5 vcores is above 4, the most that this cluster gives a container");
+            "5 vcores is above 4, the maximum for a container in this cluster");
 }
 
 TEST(NeverGrantedTest, AGpuRequestIsRejectedAboveTheClusterMaximumOrWithoutAGpuResourceType) {
@@ -224,7 +224,7 @@ TEST(NeverGrantedTest, AGpuRequestIsRejectedAboveTheClusterMaximumOrWithoutAGpuR
   limits.maximum.others = {{"yarn.io/gpu", 2}};
   EXPECT_FALSE(WhyNeverGranted(Resources{.gpus = 2}, limits));
   EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 3}, limits),
-            "3 GPUs is above 2, the most that this cluster gives a container");
+            "3 GPUs is above 2, the maximum for a container in this cluster");
 }
 
 TEST(NeverGrantedTest, CustomResourceAmountsAreCheckedInTheUnitOfTheCluster) {
@@ -237,8 +237,8 @@ TEST(NeverGrantedTest, CustomResourceAmountsAreCheckedInTheUnitOfTheCluster) {
   };
   EXPECT_EQ(why("disk", 4), "may be granted") << "without a unit it is the cluster's";
   EXPECT_EQ(why("disk", {4000, "M"}), "may be granted");
-  EXPECT_EQ(why("disk", 5), "5 of disk is above 4G, the most that this cluster gives a container");
-  EXPECT_EQ(why("disk", {5000, "M"}), "5000M of disk is above 4G, the most that this cluster gives a container");
+  EXPECT_EQ(why("disk", 5), "5 of disk is above 4G, the maximum for a container in this cluster");
+  EXPECT_EQ(why("disk", {5000, "M"}), "5000M of disk is above 4G, the maximum for a container in this cluster");
   EXPECT_EQ(why("disk", {500, "M"}), "500M is not a whole number of G, in which this cluster counts disk");
   EXPECT_EQ(why("yarn.io/fpga", {500, "m"}),
             "500m is not a whole number of units, in which this cluster counts yarn.io/fpga");
@@ -250,7 +250,7 @@ TEST(NeverGrantedTest, AJobSpecAboveTheMaximumIsRejectedWithItsConfigurationKey)
   JobSpec spec;
   spec.roles = {{.name = "ps"}, {.name = "worker", .resources = {.memory_mb = 65536}}};
   EXPECT_EQ(WhyNeverGranted(spec, kLimits),
-            "tony.worker.memory: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container");
+            "tony.worker.memory: 65536 MB of memory is above 8192 MB, the maximum for a container in this cluster");
   spec.roles.pop_back();
   EXPECT_FALSE(WhyNeverGranted(spec, kLimits));
   spec.roles[0].resources.others = {{"disk", 1}};

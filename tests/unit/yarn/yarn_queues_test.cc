@@ -178,9 +178,8 @@ const TestRow kChecks[] = {
     {"AnUnknownQueueOfAFairSchedulerIsAccepted", {{"fair | check none | received", "comes | received: "}}},
     {"AJobPlanReportsQueueProblemsWithoutATestSubmission",
      {{"plan none | plan off | plan ml | plan a | received",
-       "~no such queue now, or several of this name; the ResourceManager decides at the submit; use one of | ~the "
-       "queue is "
-       "stopped | ~the queue is closed to user eve | ~is a parent queue | received: "}}},
+       "~no such queue now, or has several queues of this name; the ResourceManager decides at the submit; use one of | "
+       "~the queue is stopped | ~the queue is closed to user eve | ~is a parent queue | received: "}}},
 };
 TABLE_TEST(YarnQueueCheckTest, kChecks, ScriptIn<QueueWorld>());
 

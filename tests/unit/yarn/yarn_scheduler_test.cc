@@ -334,7 +334,7 @@ const TestRow kSchedules[] = {
       {"times maybe exited", "0 times"}}},
     {"AContainerRequestAboveTheClusterMaximumEndsItsAttemptWithBothAmountsInTheError",
      {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
-      {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the most that this cluster gives a container, "
+      {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the maximum for a container in this cluster, "
        "user_config",
        ""}}},
     {"AContainerRequestThatYarnRejectsEndsItsAttempt",

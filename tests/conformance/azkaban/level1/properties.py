@@ -95,7 +95,7 @@ def a_job_shows_which_step_it_is(azkaban):
     execution.must("SUCCEEDED")
     status = azkaban.sandbox.tony("status", execution.job("train"))
     assert re.fullmatch(r"azkaban://[^/]+/conformance/[0-9a-f-]{36}/train/train", status["request_id"]), status
-    assert "does not pass to a step: azkaban.url;" in execution.log("train"), execution.log("train")
+    assert "passes no value of azkaban.url to a step" in execution.log("train"), execution.log("train")
     assert status["tags"] == [f"azkaban.flow.execid:{execution.number}", "azkaban.flow.flowid:train",
                               "azkaban.flow.projectname:conformance"], status  # fmt: skip
 

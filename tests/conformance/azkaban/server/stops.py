@@ -60,7 +60,7 @@ def the_next_attempt_attaches_to_a_killed_adapters_job(azkaban):
     # execution.
     request = azkaban.sandbox.tony("status", job)["request_id"]
     assert re.fullmatch(r"azkaban://[^/]+/[0-9]+/[0-9a-f-]{36}/attached/attached", request), request
-    assert "does not pass to a step: azkaban.url and azkaban.flow.projectname" in run.log_file("attached", 1)
+    assert "passes no value of azkaban.url and azkaban.flow.projectname to a step" in run.log_file("attached", 1)
 
 
 def executions_with_the_same_number_have_separate_jobs(azkaban):
