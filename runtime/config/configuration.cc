@@ -71,8 +71,8 @@ std::string MaskedValue(std::string_view key, std::string_view value) {
   if (std::ranges::find(kVariableLists, key) != std::end(kVariableLists)) return MaskVariables(value);
   if (key == kMainArgs) return std::string(value.empty() ? "" : kMask);
   const Key* row = FindKey(key);
-  const bool is_secret =
-      !row || row->name.find("<NAME>") != row->name.npos ? IsSecretName(key) : row->secrecy == KeySecrecy::kSecret;
+  const bool is_free = !row || row->name.ends_with("<NAME>") || row->name.ends_with("<CODE>");
+  const bool is_secret = is_free ? IsSecretName(key) : row->secrecy == KeySecrecy::kSecret;
   return std::string(is_secret ? kMask : value);
 }
 

@@ -30,8 +30,8 @@ inline constexpr std::string_view kMask = "********";
 
 // Returns what others may see of a property. kMask replaces the value of main.args, which may contain variables, and
 // the value of a secret key. The table of keys decides which keys are secret. If a key has no row in the table, or only
-// a row with <NAME>, the name of the key decides. In a list of variables, kMask replaces the values of variables with a
-// secret name.
+// a row with <NAME> or <CODE>, the name of the key decides. In a list of variables, kMask replaces the values of
+// variables with a secret name.
 std::string MaskedValue(std::string_view key, std::string_view value);
 
 // Returns the configuration in Hadoop's format with <final> and <source>, which TonY's portal requires. Characters that

@@ -35,7 +35,8 @@ enum class KeyEffect {
   kRefused,
 };
 
-// The secrecy of a key's value: whether others may read it. For keys with <NAME>, the name decides, as for a variable.
+// The secrecy of a key's value: whether others may read it. For keys with <NAME> or <CODE>, the name
+// decides, as for a variable.
 enum class KeySecrecy { kOpen, kSecret };
 
 struct Key {

@@ -133,7 +133,7 @@ class CorpusTest : public ::testing::TestWithParam<std::string> {
   const std::filesystem::path golden_file_;
 };
 
-TEST_P(CorpusTest, CommandLineAzkabanStepAndJobDocumentParseEqualPropertiesIntoTheSameJob) {
+TEST_P(CorpusTest, TheSamePropertiesGiveTheSameJobInAFileAnAzkabanStepOrAJobDocument) {
   const std::string own_text = ReadWhole(CorpusFolder() / (set() + ".properties"));
   const std::string own_file = set() + ".properties";
   WriteWhole(own_file, own_text);
@@ -159,7 +159,7 @@ TEST_P(CorpusTest, CommandLineAzkabanStepAndJobDocumentParseEqualPropertiesIntoT
 }
 
 // Reading these files fails at their text. The command line reports the line, and a step reports the key.
-TEST(CorpusFormatTest, CommandLineAndAzkabanStepRefuseAMalformedFileForTheSameReason) {
+TEST(CorpusFormatTest, TheCommandLineAndAnAzkabanStepRefuseAMalformedPropertiesFileForTheSameReason) {
   const TempFolder folder;
   for (const char* set : {"bad-format-escape", "bad-format-nul", "bad-format-surrogate"}) {
     const std::filesystem::path file = CorpusFolder() / StrCat(set, ".properties");

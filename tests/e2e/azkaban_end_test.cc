@@ -29,7 +29,7 @@ class AzkabanEndTest : public AzkabanTest {
 
 // ---- cancelled steps
 
-TEST_F(AzkabanEndTest, TheAdapterExitsAtOnceAndTheJobIsKilledWhenTheAdapterGetsSigterm) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterEndsTheAdapterAtOnceAndKillsTheJob) {
   const auto step = StartHolding();
   Terminate(*step);
   ExpectKilled(Job());
@@ -37,7 +37,7 @@ TEST_F(AzkabanEndTest, TheAdapterExitsAtOnceAndTheJobIsKilledWhenTheAdapterGetsS
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanEndTest, SigintAndSighupKillTheJobAsSigtermDoes) {
+TEST_F(AzkabanEndTest, SigintOrSighupToTheAdapterKillsTheJob) {
   int execution = 10;
   for (const int signal : {SIGINT, SIGHUP}) {
     step_.properties["azkaban.flow.execid"] = std::to_string(++execution);
@@ -57,7 +57,7 @@ TEST_F(AzkabanEndTest, ASecondSigtermToTheAdapterHasNoEffect) {
   ExpectKilled(Job());
 }
 
-TEST_F(AzkabanEndTest, SigtermDuringStagingLeavesNoRunningJob) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterDuringStagingLeavesNoRunningJob) {
   fs::create_directory(step_.folder() / "app");
   std::ofstream(step_.folder() / "app" / "large") << "";
   // The file has no blocks, so it needs no disk, and its hash takes minutes.
@@ -70,7 +70,7 @@ TEST_F(AzkabanEndTest, SigtermDuringStagingLeavesNoRunningJob) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, SigtermAtAnyMomentWhileTheStepStartsLeavesNoRunningJob) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterAtAnyMomentOfTheStepsStartLeavesNoRunningJob) {
   step_.properties["executes"] = "sleep 1000";
   for (int i = 0; i < 6; ++i) {
     step_.properties["azkaban.flow.execid"] = std::to_string(100 + i);
@@ -158,7 +158,7 @@ TEST_F(AzkabanEndTest, SigtermToTheAdapterOfAnOlderAttemptDoesNotKillTheJob) {
   const auto first = StartHolding();
   step_.properties["azkaban.job.attempt"] = "1";
   const auto second = step_.Start();
-  ASSERT_TRUE(Says(*second, "attached"));
+  ASSERT_TRUE(Says(*second, "of an earlier attempt runs"));
   first->Signal(SIGTERM);
   // The first adapter may have exited by itself before the signal.
   EXPECT_FALSE(first->Wait().timed_out);
@@ -193,7 +193,7 @@ TEST_F(AzkabanEndTest, TheAdapterExitsButTheJobContinuesWhenAzkabansExecutorServ
   EXPECT_EQ(StateOf(Job()), "RUNNING");
   step_.properties["azkaban.job.attempt"] = "1";
   const auto next = step_.Start();
-  ASSERT_TRUE(Says(*next, "attached"));
+  ASSERT_TRUE(Says(*next, "of an earlier attempt runs"));
   Go();
   ExpectEnd(next->Wait(), 0);
 }
@@ -228,7 +228,7 @@ TEST_F(AzkabanEndTest, TheAdapterRestartsTheMasterAfterKeeperAndMasterWereKilled
   ExpectAllGoneSoon();
 }
 
-TEST_F(AzkabanEndTest, TheStepSucceedsAfterItsWorkingFolderWasRemoved) {
+TEST_F(AzkabanEndTest, AStepSucceedsIfItsWorkingFolderIsRemovedWhileTheJobRuns) {
   step_.variables["JOB_OUTPUT_PROP_FILE"] = box_.File("outputs");
   step_.properties["azkaban.job.attachment.file"] = box_.File("attachment");
   const auto step = StartHolding();

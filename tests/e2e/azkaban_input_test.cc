@@ -76,20 +76,20 @@ const TestRow kInput[] = {
     {"StartingTheAdapterOutsideAzkabanIsAUsageError", {{"unset $JOB_PROP_FILE", ""}, {"step", "64 && ~JOB_PROP_FILE"}}},
 
     // ---- values of properties
-    {"AnInvalidNumberIsRefusedWithItsKeyAndValue",
+    {"TheErrorForAnInvalidNumberShowsTheKeyAndTheValue",
      {{"set tony.worker.instances two", ""}, {"step", "65 && ~tony.worker.instances && ~two && ~expected"}}},
-    {"AMissingSourceFolderIsRefusedAndNamed",
+    {"TheErrorNamesAMissingSourceFolder",
      {{"set src_dir no/such/folder", ""},
       {"step", "65 && ~tony.src-dir && ~no/such/folder && ~no such file or folder"}}},
     {"AJobThatNeedsMoreMemoryThanTheMachineHasIsRefused",
      {{"machine {\"memory_mb\":1000}", ""},
       {"set tony.worker.memory 5g", ""},
       {"step", "65 && ~tony.worker.memory && ~5 && ~1000 MB"}}},
-    {"AnUnsupportedFrameworkIsRefusedAndNamed",
+    {"TheErrorNamesAnUnsupportedFramework",
      {{"set tony.application.framework mxnet", ""},
       {"step", "65 && ~tony.application.framework && ~mxnet && ~pytorch"}}},
     {"AJobThatEnablesDockerIsRefused", {{"set tony.docker.enabled true", ""}, {"step", "65 && ~tony.docker.enabled"}}},
-    {"AnInvalidWatchTimeoutIsRefusedAndNamed",
+    {"TheErrorForAnInvalidWatchTimeoutShowsTheKeyAndTheValue",
      {{"set tony.azkaban.watch-timeout soon", ""},
       {"step", "65 && ~tony.azkaban.watch-timeout && ~soon && ~expected"},
       {"set tony.azkaban.watch-timeout -1", ""},
@@ -151,7 +151,7 @@ TEST_F(AzkabanFilesTest, APropertiesFileOf20MebibytesIsRefused) {
   ExpectRefused(65, HasSubstr("larger than"));
 }
 
-TEST_F(AzkabanFilesTest, APropertiesFileThatDoesNotExistOrIsAFolderOrPipeIsRefusedAndNamed) {
+TEST_F(AzkabanFilesTest, TheErrorNamesAPropertiesFileThatDoesNotExistOrIsAFolderOrAPipe) {
   step_.variables["JOB_PROP_FILE"] = box_.File("missing");
   ExpectRefused(65, AllOf(HasSubstr(box_.File("missing")), HasSubstr("no such file")));
   step_.variables["JOB_PROP_FILE"] = step_.folder().string();
@@ -162,7 +162,7 @@ TEST_F(AzkabanFilesTest, APropertiesFileThatDoesNotExistOrIsAFolderOrPipeIsRefus
   ExpectRefused(65, HasSubstr(box_.File("pipe")));
 }
 
-TEST_F(AzkabanFilesTest, APropertiesFileWithoutReadPermissionIsRefusedAndNamed_NotAsRoot) {
+TEST_F(AzkabanFilesTest, TheErrorNamesAPropertiesFileWithoutReadPermission_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const std::string file = box_.Write("closed", Stored());
   fs::permissions(file, fs::perms::none);

@@ -106,14 +106,14 @@ TEST_F(AzkabanInstallTest, AnUpgradeKeepsPropertiesAndFilesThatTheAdministratorA
   EXPECT_THAT(Install().out, testing::HasSubstr("nothing was changed"));
 }
 
-TEST_F(AzkabanInstallTest, TheInstallOptionNoExecuteAsUserSetsExecuteAsUserToFalse) {
+TEST_F(AzkabanInstallTest, AnInstallWithTheOptionNoExecuteAsUserSetsExecuteAsUserToFalse) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Install({"--no-execute-as-user"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/private.properties"), testing::EndsWith("\nexecute.as.user=false\n"));
 }
 
-TEST_F(AzkabanInstallTest, TheInstallOptionWithProgramsCopiesTheProgramsIntoTheFolderOfTheJobType) {
+TEST_F(AzkabanInstallTest, TheProgramsAreCopiedIntoTheJobTypesFolderIfTheInstallOptionWithProgramsIsSet) {
   const Ran ran = Install({"--with-programs"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/plugin.properties"), testing::StartsWith("command=${plugin.dir}/bin/tony-azkaban\n"));
@@ -128,7 +128,7 @@ TEST_F(AzkabanInstallTest, TheInstallOptionWithProgramsCopiesTheProgramsIntoTheF
   ExpectOneLine(own({}), 64, "lies in the folder that would be replaced");
 }
 
-TEST_F(AzkabanInstallTest, TheInstallCommandReplacesLinkedInsJobTypeOnlyWithTheOptionReplace) {
+TEST_F(AzkabanInstallTest, LinkedInsJobTypeIsReplacedOnlyIfTheInstallOptionReplaceIsSet) {
   Write("TonyJob/private.properties", "jobtype.class=com.linkedin.tony.azkaban.TonyJob\n");
   Write("TonyJob/tony.jar", "jar");
   ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not installed by TonY (a folder of its own); --replace moves");
@@ -282,7 +282,7 @@ class AzkabanDoctorTest : public AzkabanInstallTest {
   static bool Has(const Ran& ran, const std::string& line) { return ran.out.find(line) != std::string::npos; }
 };
 
-TEST_F(AzkabanDoctorTest, TheDoctorSuggestsTheInstallCommandIfTheJobTypeIsMissing) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandSuggestsTheInstallCommandIfTheJobTypeIsMissing) {
   const Ran none = Doctor();
   EXPECT_EQ(none.exit, 1) << none.out;
   EXPECT_TRUE(Has(none, "fail  private.properties: ")) << none.out;
@@ -296,14 +296,14 @@ TEST_F(AzkabanDoctorTest, TheDoctorSuggestsTheInstallCommandIfTheJobTypeIsMissin
   EXPECT_TRUE(Has(ran, "ok    type TonyJob: the same as tony")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorFailsIfExecuteAsUserIsOnButTheExecuteAsUserProgramIsMissing) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandFailsIfExecuteAsUserIsOnButTheExecuteAsUserProgramIsMissing) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Doctor();
   EXPECT_EQ(ran.exit, 1);
   EXPECT_TRUE(Has(ran, "fail  execute.as.user: true, Azkaban's default")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorCanPrintTheReportAsJson) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandPrintsTheReportAsJsonIfTheOptionJsonIsSet) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   const Ran ran = Doctor({"--json"});
   const auto document = ParseJson(ran.out);
@@ -312,7 +312,7 @@ TEST_F(AzkabanDoctorTest, TheDoctorCanPrintTheReportAsJson) {
   EXPECT_EQ(ran.exit, 0);
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorChangesNoFiles) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandChangesNoFiles) {
   ASSERT_EQ(Install().exit, 0);
   const Words before = Names(box_.folder());
   Doctor();
@@ -320,7 +320,7 @@ TEST_F(AzkabanDoctorTest, TheDoctorChangesNoFiles) {
   EXPECT_FALSE(fs::exists(box_.home() / "jobs"));
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorChecksJobTypesAndEnvironmentOfARunningExecutorServer) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandChecksTheJobTypesAndTheEnvironmentOfARunningExecutorServer) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   fs::create_symlink("/bin/sleep", box_.File("java"));
   const Background server({box_.File("java"), "1000"}, box_.Environment({{"PATH", "/none"}}), box_.folder());
@@ -333,7 +333,7 @@ TEST_F(AzkabanDoctorTest, TheDoctorChecksJobTypesAndEnvironmentOfARunningExecuto
   EXPECT_TRUE(Has(ran, "ok    home: " + box_.home().string())) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorRejectsAnExecutorProcessIdThatIsInvalidMissingOrNotJava) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandRejectsAProcessIdThatIsInvalidOrUnusedOrNotOfAJavaProcess) {
   const Background shell({"/bin/sleep", "1000"}, box_.Environment(), box_.folder());
   const std::string words = "/proc/" + std::to_string(shell.pid()) + "/cmdline";
   ASSERT_TRUE(WaitFor([&] { return ReadText(words).find("sleep") != std::string::npos; }));
@@ -344,7 +344,7 @@ TEST_F(AzkabanDoctorTest, TheDoctorRejectsAnExecutorProcessIdThatIsInvalidMissin
   ExpectOneLine(Run({"doctor", "--executor", "x"}), 64, "--executor x: expected a process id");
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorNamesAMissingFolderOfJobTypes) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandNamesAMissingFolderOfJobTypes) {
   const Ran ran = Run({"doctor", box_.File("none")});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_TRUE(Has(ran, "fail  job types: " + box_.File("none") + ": no such folder")) << ran.out;

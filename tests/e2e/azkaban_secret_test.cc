@@ -38,14 +38,14 @@ TEST_F(AzkabanSecretTest, SecretsReachTheTaskButAppearInNoLog) {
   ExpectHushed(ran);
 }
 
-TEST_F(AzkabanSecretTest, SecretsAreNotInFailureReports) {
+TEST_F(AzkabanSecretTest, FailureReportsContainNoSecrets) {
   step_.properties["executes"] = "echo broken >&2; exit 5";
   const Ran ran = step_.Run();
   ExpectEnd(ran, 1);
   ExpectHushed(ran);
 }
 
-TEST_F(AzkabanSecretTest, SecretsAreNotInErrorMessagesOfInvalidProperties) {
+TEST_F(AzkabanSecretTest, ErrorsAboutInvalidPropertiesContainNoSecrets) {
   const auto refused = [this](const std::string& property, const std::string& value) {
     auto before = std::exchange(step_.properties[property], value);
     const Ran ran = step_.Run();

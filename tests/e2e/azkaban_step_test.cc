@@ -21,7 +21,7 @@ TEST_F(AzkabanStepTest, ASuccessfulStepExitsWithZeroAndWritesItsJobIdForTheNextS
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanStepTest, AzkabansFileVariablesAreHiddenFromTheTaskAndTaskOutputFromTheStepsLog) {
+TEST_F(AzkabanStepTest, TheTaskDoesNotSeeAzkabansFileVariablesAndTheStepsLogContainsNoTaskOutput) {
   step_.variables["JOBTYPE_PRIVATE_PROP_FILE"] = step_.folder() / "private";
   step_.properties["executes"] =
       "echo to nobody; test -z \"$JOB_PROP_FILE$JOB_OUTPUT_PROP_FILE$JOBTYPE_PRIVATE_PROP_FILE\"";
@@ -136,7 +136,7 @@ TEST_F(AzkabanStepTest, TheStepOverwritesAnExistingOutputsFile) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATasksErrorsAreRemovedFromTheStepsLog) {
+TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsInATasksErrorOutputAreRemovedFromTheStepsLog) {
   step_.properties["executes"] = R"(printf '\033[31mred\033[0m\rover it\nRuntimeError: \033[1mbold\n' >&2; exit 3)";
   const Ran ran = step_.Run();
   // ExpectEnd fails if the log contains an escape or a carriage return.
@@ -144,7 +144,7 @@ TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATasksErrorsAreRemovedFromThe
   EXPECT_THAT(ran.out, HasAll({"over it", "bold"}));
 }
 
-TEST_F(AzkabanStepTest, AFailedStepReportsExitCodeAndLastErrorLineAndPassesOnNoOutputs) {
+TEST_F(AzkabanStepTest, AFailedStepLogsTheExitCodeAndTheLastErrorLineAndPassesNoOutputsOn) {
   step_.properties["executes"] =
       R"(echo '{"a":1}' > $TONY_OUTPUT_FILE; printf 'step 1\rstep 2\n\033[31mno such data\033[0m\n' >&2; exit 3)";
   const Ran ran = step_.Run();
@@ -156,7 +156,7 @@ TEST_F(AzkabanStepTest, AFailedStepReportsExitCodeAndLastErrorLineAndPassesOnNoO
   ExpectAllGoneSoon();
 }
 
-TEST_F(AzkabanStepTest, TheJobIsTaggedWithAzkabansExecutionFlowProjectAndServer) {
+TEST_F(AzkabanStepTest, TheJobHasTagsForTheAzkabanServerTheProjectTheFlowAndTheExecution) {
   ExpectEnd(step_.Run(), 0);
   EXPECT_THAT(json::serialize(Status(Job())),
               HasAll({"azkaban.flow.execid:7", "azkaban.flow.flowid:nightly", "azkaban.flow.projectname:ranking",
@@ -171,7 +171,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepAttachesToTheJobOfAKilledAttempt) 
   Ends(*first, 137);
   step_.properties["azkaban.job.attempt"] = "1";
   const auto second = step_.Start();
-  ASSERT_TRUE(Says(*second, "attached")) << "and says so";
+  ASSERT_TRUE(Says(*second, "of an earlier attempt runs")) << "and says so";
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(1));
   Go();
   const Ran ran = second->Wait();
@@ -187,7 +187,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepReusesTheResultOfTheSuccessfulJob)
   // The outputs file of this attempt is new.
   const Ran again = step_.Run();
   ExpectEnd(again, 0);
-  EXPECT_THAT(again.out, AllOf(HasSubstr(Job()), HasSubstr("adopted"), Not(HasSubstr("keeps them"))));
+  EXPECT_THAT(again.out, AllOf(HasSubstr(Job()), HasSubstr("adopts the result"), Not(HasSubstr("keeps them"))));
   EXPECT_EQ(Outputs(), outputs);
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(1));
 }
@@ -203,7 +203,7 @@ TEST_F(AzkabanStepTest, ALaterAttemptOfTheStepCreatesANewJobAfterAFailedJob) {
   EXPECT_NE(Outputs().at("tony.job.id"), failed);
 }
 
-TEST_F(AzkabanStepTest, EachFlowExecutionAndEachNestedFlowPathGetsASeparateJob) {
+TEST_F(AzkabanStepTest, StepsOfDifferentFlowExecutionsOrNestedFlowPathsHaveSeparateJobs) {
   ExpectEnd(step_.Run(), 0);
   step_.properties["azkaban.flow.nested.path"] = "sub:train";
   ExpectEnd(step_.Run(), 0);
@@ -214,7 +214,7 @@ TEST_F(AzkabanStepTest, EachFlowExecutionAndEachNestedFlowPathGetsASeparateJob) 
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(4));
 }
 
-TEST_F(AzkabanStepTest, TheRequestIdContainsAzkabansServerProjectExecutionFlowAndJob) {
+TEST_F(AzkabanStepTest, TheRequestIdIsAUriThatNamesTheAzkabanServerTheFlowExecutionAndTheStep) {
   step_.properties["azkaban.flow.flowid"] = "night ly/é";
   ExpectEnd(step_.Run(), 0);
   const std::string execution = step_.properties.at("azkaban.flow.uuid");

@@ -6,17 +6,17 @@ namespace tony {
 namespace {
 
 const TestRow kBadInput[] = {
-    {"MalformedXmlIsRefusedWithFileAndLine",
+    {"TheErrorForMalformedXmlNamesTheFileAndTheLine",
      {{"write broken.xml `<configuration>\n<property><name>tony.worker.instances</name><value>1</property>\n`", ""},
       {"submit broken.xml", "65 && refused && ~broken.xml && ~2"}}},
-    {"MalformedPropertiesAreRefusedWithFileAndLine",
+    {"TheErrorForMalformedPropertiesNamesTheFileAndTheLine",
      {{"write broken.properties `tony.worker.instances=1\ntony.worker.command=\\u12G4\n`", ""},
       {"submit broken.properties", "65 && refused && ~broken.properties && ~2"}}},
     {"AMisspelledOptionIsRefused", {{"submit -excutes true", "64 && refused && ~-excutes && ~--executes"}}},
     {"AnUnquotedCommandIsRefused", {{"submit -executes python train.py", "64 && refused && ~train.py && ~quotes"}}},
     {"AMisspelledSubcommandIsRefused", {{"sumbit -executes true", "64 && refused && ~sumbit && ~\"submit\""}}},
     {"AnOptionWithoutItsValueIsRefused", {{"submit -executes", "64 && refused && ~--executes needs a value"}}},
-    {"AnInvalidMemorySizeIsRefusedWithKeyValueAndOrigin",
+    {"TheErrorForAnInvalidMemorySizeShowsTheSettingAndItsOrigin",
      {{"one true tony.worker.memory=2x", "65 && refused && ~tony.worker.memory && ~2x && ~-conf && ~expected"}}},
     {"AllErrorsArePrintedTogetherFollowedByWarningsAboutUnknownKeys",
      {{"one true tony.worker.memory=2x tony.worker.vcores=0 tony.worker.memroy=1g",
@@ -42,7 +42,7 @@ const TestRow kBadInput[] = {
      {{"one true tony.worker.restart.scope=all", "65 && refused && ~tony.worker.restart.scope && ~all && ~gang"},
       {"one true tony.checkpoint.dir=hdfs:///saved",
        "65 && refused && ~tony.checkpoint.dir && ~hdfs:///saved && ~tony.scheduler=yarn"}}},
-    {"AnInvalidNumberInAFileIsRefusedWithFileAndLine",
+    {"TheErrorForAnInvalidNumberInAFileNamesTheFileAndTheLine",
      {{"write job.properties `\ntony.worker.instances=two\ntony.worker.command=true\n`", ""},
       {"submit job.properties", "65 && refused && ~tony.worker.instances && ~two && ~job.properties:2"}}},
     {"TheSourceFolderMustExist", {{"one true -src_dir no/such/folder", "65 && refused && ~no/such/folder"}}},
@@ -51,7 +51,7 @@ const TestRow kBadInput[] = {
     {"AJobWithoutACommandIsRefused", {{"submit tony.worker.instances=1", "65 && refused && ~worker"}}},
     {"ASubmitFailsIfTonyHomeCannotBeCreated",
      {{"write file `in the way`", ""}, {"TONY_HOME=%B/file/home one true", "73 && refused && ~%B/file"}}},
-    {"TheCommandsStatusWaitKillAndLogsRefuseAnUnknownJob",
+    {"AnUnknownJobIsRefusedByEachOfTheCommandsStatusWaitKillAndLogs",
      {{"status local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
       {"wait local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
       {"kill local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
@@ -60,7 +60,7 @@ const TestRow kBadInput[] = {
       {"wait ../jobs", "66 && refused && ~../jobs"},
       {"kill ../jobs", "66 && refused && ~../jobs"},
       {"logs ../jobs", "66 && refused && ~../jobs"}}},
-    {"WaitCommandRefusesAnInvalidTimeout", {{"wait local-x --timeout soon", "64 && refused && ~--timeout && ~soon"}}},
+    {"AWaitWithAnInvalidTimeoutIsRefused", {{"wait local-x --timeout soon", "64 && refused && ~--timeout && ~soon"}}},
 };
 TABLE_TEST(BadInputTest, kBadInput, RunScript);
 

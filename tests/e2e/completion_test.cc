@@ -6,7 +6,7 @@ namespace {
 
 // %S stands for the beginning of the submit of a job without a gang, and %m for the least memory.
 const TestRow kCompletion[] = {
-    {"AJobSucceedsAndStopsItsRunningTasksOnceMinSucceededTasksHaveSucceeded",
+    {"AJobSucceedsAndStopsItsRunningTasksOnceItsOnlyRoleHasReachedMinSucceeded",
      {{"& %S `case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; %H` tony.shard.instances=8 "
        "tony.shard.memory=%m tony.shard.min-succeeded=5",
        ""},
@@ -19,7 +19,7 @@ const TestRow kCompletion[] = {
       {"status %J --json", "/tolerated_failures=2 && /verdict/message~exit code 3 (user_error); 1 was not needed"},
       {"history %J", "out~despite failures: 5 of 8"},
       {"history", "out~5 of 8 tracked tasks succeeded"}}},
-    {"AJobFailsOnceMinFailedTasksOfARoleHaveFailed",
+    {"AJobFailsOnceTheNumberOfFailedTasksOfARoleReachesMinFailed",
      {{"%S `i=$TASK_INDEX; until [ $i = 0 ] || [ -e %B/failed-$((i-1)) ]; do sleep 0.02; done; [ $i = 2 ] && exec "
        "sleep 600; touch %B/failed-$i; exit $((i+10))` tony.shard.instances=3 tony.shard.memory=%m "
        "tony.shard.min-failed=2",
@@ -37,7 +37,7 @@ const TestRow kCompletion[] = {
       {"go", ""},
       {"end", "out!in spite of"},
       {"left", ""}}},
-    {"CompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief",
+    {"TheCompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief",
      {{"%S `exit $TASK_INDEX` tony.worker.instances=2 tony.worker.memory=%m tony.application.completion-rule=tony",
        "out~1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"},
       {"%S `exit $((1-TASK_INDEX))` tony.worker.instances=2 tony.worker.memory=%m "

@@ -38,7 +38,7 @@ class ContractTest : public TonyTest {
 
 // ---- the decision table of submit
 
-TEST_F(ContractTest, ASubmitOfTheSameRequestAttachesToTheRunningJobAndBecomesTheJobsOwner) {
+TEST_F(ContractTest, AnotherSubmitOfARequestAttachesToTheRunningJobAndChangesTheJobsOwner) {
   const std::string job = StartHolding("first");
   for (const char* policy : {"adopt", "attach"}) {
     const std::string owner = std::string("of-") + policy;
@@ -146,7 +146,7 @@ TEST_F(ContractTest, TwentySimultaneousSubmitsOfOneRequestCreateOneJob) {
   EndAll();
 }
 
-TEST_F(ContractTest, AKillSentBeforeTheJobExistsRefusesTheLaterSubmitOfTheSameOwner) {
+TEST_F(ContractTest, ASubmitIsRefusedAfterAKillOfTheSameRequestAndOwnerThatFoundNoJob) {
   const auto killed = Json({"kill", "--request-id", kRequest, "--if-owner", "late"});
   ExpectJson(killed, {{"/job", nullptr}, {"/remembered", true}, {"/killed", false}});
   FailsInALine(77, One("true") + Under("late"));
@@ -258,7 +258,7 @@ TEST_F(ContractTest, AJobWithAWaitingClientRunsLongerThanItsWatchTimeout) {
   GoAndEnd(*client);
 }
 
-TEST_F(ContractTest, TheWaitCommandWithTheOptionSinceReturnsTheCurrentStatusAtTheTimeout) {
+TEST_F(ContractTest, TheWaitCommandWithTheOptionSinceReturnsTheCurrentStatusIfNothingChangesUntilTheTimeout) {
   const std::string job = StartHolding("first");
   value status = Json({"wait", job, "--since", "0"});
   while (!At(status, "/timed_out").is_bool())

@@ -63,7 +63,7 @@ const TestRow kDependencies[] = {
        "err~order: worker after data, head (ready)"}}},
     // The same order as in ray-on-tony: the head runs until the last worker is done, and its address is in
     // CLUSTER_SPEC.
-    {"WorkersThatWaitForAReadyHeadStartOnceTheHeadHasPublishedReady",
+    {"WorkersThatDependOnTheHeadRoleStartOnceTheHeadTaskHasPublishedReady",
      {{"write task.sh `case $JOB_NAME in head) sleep 0.2; touch listens; echo \"$CLUSTER_SPEC\" > head-spec; echo "
        "READY=here:1 >> \"$TONY_PUBLISH_FILE\"; until [ -e done ]; do sleep 0.02; done ;; worker) [ -e listens ] || "
        "exit 7; "

@@ -36,7 +36,7 @@ class DigestTest : public TonyTest {
   int tries_ = 0;
 };
 
-TEST_F(DigestTest, ASubmitThatIsNotARetryRunsAnEditedProgramAgain) {
+TEST_F(DigestTest, ASubmitThatIsNotARetryCreatesANewJobIfTheProgramWasEdited) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   Edit("second");
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
@@ -47,7 +47,7 @@ TEST_F(DigestTest, ASubmitThatIsNotARetryRunsAnEditedProgramAgain) {
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, ARetryButNotAFirstTryReusesAnAcknowledgedResult) {
+TEST_F(DigestTest, AnAcknowledgedResultIsReusedByARetryButNotByAFirstTry) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   EXPECT_EQ(Decision(Who::kFirstTry), "adopted") << "nobody has consumed it";
   Acknowledge();
@@ -79,7 +79,7 @@ TEST_F(DigestTest, ARetryReusesTheResultDespiteChangedEnvironmentVariablesAndFil
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, AFirstTryReusesTheResultDespiteAChangedSecretNameTimeoutOrFolder) {
+TEST_F(DigestTest, AFirstTryReusesTheResultIfOnlyASecretTheJobNameATimeoutOrTheFolderHasChanged) {
   EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
   fs::create_directory(source_ + "/__pycache__");
   box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");
@@ -168,7 +168,7 @@ TEST_F(TaskSecretTest, ATaskGetsTheSecretAndNoFileContainsTheSecretAfterTheJob) 
   EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
 }
 
-TEST_F(TaskSecretTest, ARestartedTaskGetsTheSecretAgainFromTheNextMaster) {
+TEST_F(TaskSecretTest, ATaskRestartedByTheNextMasterGetsTheSecretAgain) {
   const std::string once = box_.File("once");
   const std::string command = std::string(kHasIt) + " || exit 9; [ -e " + once + " ] && exit 0; touch " + once + "; " +
                               HoldUntilGo() + "; exit 3";

@@ -97,7 +97,7 @@ TEST_F(EndedLogTest, TheWaitCommandAddsAJobLostByARebootToTheHistory) {
   EXPECT_THAT(Names({"--class", "node_lost"}), ElementsAre("lost"));
 }
 
-TEST_F(EndedLogTest, ARestartedKeeperWritesTheMissingHistoryEntry) {
+TEST_F(EndedLogTest, ARestartedKeeperWritesTheMissingHistoryEntryOfItsJob) {
   // Takes the lock that a rewrite of the log takes. The keeper waits two seconds for it before it appends its entry.
   fs::create_directories(Log().parent_path());
   const int log = open(Log().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

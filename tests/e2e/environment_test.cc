@@ -29,7 +29,7 @@ const TestRow kEnvironment[] = {
        ""},
       {"one `echo $AZKABAN_INPUT_DATASET`", ""},
       {"log worker-0 stdout", "out=/data/a;/data/b\n"}}},
-    {"ADatasetTooLongForAnEnvironmentVariableIsRefusedWithFileAndLine",
+    {"TheErrorForADatasetTooLongForAnEnvironmentVariableNamesTheFileAndTheLine",
      {{"write train.job `type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
        "azkaban.input.dataset=%L\n`",
        ""},

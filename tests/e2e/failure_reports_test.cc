@@ -141,7 +141,7 @@ TEST_F(FailureReportsTest, ReportsOfFailedShellCommandsNameTheFirstCause) { Expe
 TEST_F(FailureReportsTest, ReportsOfTasksEndedBySignalsNameTheCause) { ExpectAllReported(FailuresBySignals()); }
 TEST_F(FailureReportsTest, ReportsOfNativeCrashesNameTheFirstCause) { ExpectAllReported(FailuresOfNativeCode()); }
 TEST_F(FailureReportsTest, ReportsOfPythonErrorsNameTheFirstCause) { ExpectAllReported(FailuresOfPython()); }
-TEST_F(FailureReportsTest, ReportsOfMachineFaultsAndLimitsNameTheCause) { ExpectAllReported(FailuresOfMachines()); }
+TEST_F(FailureReportsTest, ReportsOfFailuresCausedByMachinesNameTheCause) { ExpectAllReported(FailuresOfMachines()); }
 TEST_F(FailureReportsTest, ReportsOfPeerFailuresNameTheFirstFailedTask) { ExpectAllReported(FailuresOfCollectives()); }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST_F(JhistE2eTest, TheHistoryFileStaysInProgressAcrossAMasterRestartUntilTheJo
   ExpectNothingLeft();
 }
 
-TEST_F(JhistE2eTest, TheOptionExportRestoresARemovedHistoryFile) {
+TEST_F(JhistE2eTest, TheHistoryCommandRestoresARemovedHistoryFileIfTheOptionExportIsSet) {
   Succeeds(One("true") + WithHistory());
   const std::string folder = Folder().string();
   fs::remove_all(folder);
@@ -119,13 +119,13 @@ TEST_F(JhistE2eTest, AnUnwritableHistoryFolderDoesNotFailTheJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(JhistE2eTest, HistoryExportFailsForAJobSubmittedWithoutHistoryLocation) {
+TEST_F(JhistE2eTest, ExportingTheHistoryFileFailsForAJobSubmittedWithoutHistoryLocation) {
   Succeeds(One("true"));
   const Ran ran = Fails(65, {"history", Job(), "--export"});
   EXPECT_THAT(ran.err, HasSubstr("was submitted without tony.history.location"));
 }
 
-TEST_F(JhistE2eTest, ThePlanCommandExplainsTheOriginOfEachValue) {
+TEST_F(JhistE2eTest, ThePlanCommandShowsTheOriginOfEachConfigurationValueIfTheOptionExplainIsSet) {
   box_.Write("job.properties", "tony.worker.instances=2\ntony.containers.command=true\nworker_env.API_KEY=hidden\n");
   const Ran ran = Succeeds({"plan", box_.File("job.properties"), "-conf", "tony.worker.memory=1g", "--explain"});
   EXPECT_THAT(ran.out, HasAll({"tony.worker.memory = 1g  (-conf)\n", "tony.worker.vcores = 1  (default)\n"}));

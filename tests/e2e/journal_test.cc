@@ -184,7 +184,7 @@ TEST_F(JournalSmallDiskTest, AKillThatCannotBeRecordedOnAFullDiskStillEndsTheTas
   ExpectNothingLeft();
 }
 
-TEST_F(JournalE2eTest, TheHistoryCommandShowsVerdictAttemptsAndEventsOfAnEndedJob) {
+TEST_F(JournalE2eTest, TheHistoryCommandShowsTheVerdictTheAttemptsAndTheEventsOfAnEndedJob) {
   Fails(1, Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5"));
   ExpectNothingLeft();
 

@@ -14,7 +14,7 @@ namespace {
 // Each line has KEY=VALUE | pointer and value in the plan's spec | more keys of the planned job, which has one worker.
 // "refuses": a plan with this value is refused; "elsewhere": the value does not change a plan.
 constexpr const char* kKeys = R"(
-CompletionTest.CompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief
+CompletionTest.TheCompletionRuleTonyToleratesAFailedTaskThatIsNotTheChief
   tony.application.completion-rule=tony | /completion_rule="tony"
   tony.application.fail-on-worker-failure-enabled=true | /roles/0/min_failed=1 | tony.application.completion-rule=tony
   tony.application.stop-on-failure-jobtypes=worker | /roles/0/min_failed=1 | tony.application.completion-rule=tony
@@ -47,7 +47,7 @@ TonyScenariosTest.AFailedParameterServerFailsTheJobAndStopsTheWorker
   tony.worker.command=own | /roles/0/command="own"
 YarnClientTest.CommandsForYarnJobsAreRefusedIfHadoopConfDirIsNotSet
   tony.scheduler=yarn | /scheduler="yarn"
-TonyScenariosTest.WorkersThatExceedADependencyTimeoutMarkedIgnoredAreStoppedAndTheJobSucceeds
+TonyScenariosTest.WorkersAreStoppedAndTheJobSucceedsAfterADependencyTimeoutConfiguredAsIgnored
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
@@ -69,9 +69,9 @@ LimitsTest.AJobAboveMaxInstancesOrAMaxTotalLimitIsRefusedBeforeAnythingStarts
   tony.task.max-total-vcores=0 | refuses
 QueueTest.TwoJobsThatEachNeedSixtyPercentOfTheMemoryRunOneAfterTheOther
   tony.worker.memory=3g | /roles/0/memory_mb=3072
-CompletionTest.AJobFailsOnceMinFailedTasksOfARoleHaveFailed
+CompletionTest.AJobFailsOnceTheNumberOfFailedTasksOfARoleReachesMinFailed
   tony.worker.min-failed=2 | /roles/0/min_failed=2 | tony.worker.instances=2
-CompletionTest.AJobSucceedsAndStopsItsRunningTasksOnceMinSucceededTasksHaveSucceeded
+CompletionTest.AJobSucceedsAndStopsItsRunningTasksOnceItsOnlyRoleHasReachedMinSucceeded
   tony.worker.min-succeeded=1 | /roles/0/min_succeeded=1
 BoardTest.TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts
   tony.ps.outlives-restarts=true | /roles/0/outlives_restarts=true | tony.ps.instances=1 tony.application.sidecar.jobtypes=ps
@@ -79,11 +79,11 @@ KeysRunTest.AWorkerRestartBudgetOrAnAmRetryCountOfTwoAllowsTwoRestarts
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
-BackgroundTest.BackgroundProcessesAreKilledOrAwaitedOrFailTheTaskAccordingToTonyTaskBackground
+BackgroundTest.TheSettingTonyTaskBackgroundCanKillOrAwaitBackgroundProcessesOrFailTheTask
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
   tony.task.log-limit=2g | /log_limit_mb=2048
-KeysRunTest.TheKeysAmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles
+KeysRunTest.TheTonyAmKeysSetTheCommandTheMemoryTheGpusAndTheFilesOfAJobWithoutRoles
   tony.am.command=own | /roles/0/command="own" | tony.worker.instances=0
   tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
   tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
@@ -115,7 +115,7 @@ KeysRunTest.ATaskWithoutHeartbeatsIsMarkedSuspectUntilItsNextHeartbeat
   tony.task.suspect-after-ms=5 | /timers/suspect_after_ms=5
 LivenessTest.AMasterPausedForLongerThanTheLostTimeoutDoesNotRestartTasks
   tony.task.lost-after-ms=90000 | /timers/lost_after_ms=90000
-TonyMethodTest.AnExecutorStopsItsTaskAfterTheOrphanTimeoutWithoutAMaster
+TonyMethodTest.AnExecutorStopsItsTaskIfNoMasterRunsForTheOrphanTimeout
   tony.task.orphan-timeout-ms=5 | /timers/orphan_timeout_ms=5
   tony.task.record-fresh-ms=5 | /timers/record_fresh_ms=5
 LimitsTest.ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod
@@ -185,7 +185,7 @@ hadoop
   tony.yarn.view-acl=ann | /yarn/view_acl="ann"
 NoFreeRestartTest.AKilledExecutorFailsTheJobIfTheRestartBudgetForLostTasksIsZero
   tony.restart.lost.budget=5 | /restart/lost/most=5
-KeyEffectTest.OnlyRestartsOfLostTasksWithinTheWindowCountAgainstTheBudget
+KeyEffectTest.RestartsOfALostTaskOlderThanTheTimeWindowDoNotCountAgainstTheRestartBudget
   tony.restart.lost.window-ms=5 | /restart/lost/window_ms=5
 )";
 
@@ -350,7 +350,7 @@ TEST_F(KeysTest, AKeySetToItsDefaultValueCausesNoWarning) {
   }
 }
 
-TEST_F(KeysTest, TheExplanationOfThePlanMarksKeysWithoutEffect) {
+TEST_F(KeysTest, ThePlanCommandMarksKeysWithoutEffectIfTheOptionExplainIsSet) {
   const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
   EXPECT_THAT(ran.out, HasAll({"tony.http.port = x  (-conf); no effect: only TonY's portal reads this key\n",
                                "tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n",
@@ -411,7 +411,7 @@ const TestRow kKeysRun[] = {
        ""},
       {"log worker-0 stdout", "out=1,2 3 4 5,6 7 8\n"},
       {"status %J --json", "/tags=[\"a\",\"b\"]"}}},
-    {"TheKeysAmCommandMemoryGpusAndResourcesApplyToAJobWithoutRoles",
+    {"TheTonyAmKeysSetTheCommandTheMemoryTheGpusAndTheFilesOfAJobWithoutRoles",
      {{"machine {\"memory_mb\":1000,\"gpus\":[3]}", ""},
       {"write file", ""},
       {"submit `tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file` tony.am.memory=999m tony.am.gpus=1 "
@@ -469,7 +469,7 @@ TABLE_TEST(KeysRunTest, kKeysRun, [](const TestRow& row) {
 
 class KeyEffectTest : public TonyTest {};
 
-TEST_F(KeyEffectTest, OnlyRestartsOfLostTasksWithinTheWindowCountAgainstTheBudget) {
+TEST_F(KeyEffectTest, RestartsOfALostTaskOlderThanTheTimeWindowDoNotCountAgainstTheRestartBudget) {
   const auto client =
       box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
                                          "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));

@@ -5,7 +5,7 @@ namespace tony {
 namespace {
 
 const TestRow kLedger[] = {
-    {"AJobThatRequestsMoreMemoryThanTheMachineHasIsRefusedWithBothAmounts",
+    {"TheErrorForATooLargeMemoryRequestShowsTheRequestedMemoryAndTheMachinesMemory",
      {{"workers 3 true tony.worker.memory=500m",
        "65 && refused && err=tony: the job requests 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has "
        "1000 "
@@ -42,7 +42,7 @@ const TestRow kLedger[] = {
     {"TheErrorForARefusedMemoryRequestMentionsTheIgnoredMachineFile",
      {{"machine {", ""}, {"one true tony.worker.memory=100000g", "65 && err~machine.json is ignored: "}}},
     // The doctor changes nothing: home/jobs stays missing.
-    {"DoctorReportsAUsableMachineAsHealthy",
+    {"TheDoctorCommandReportsAUsableMachineAsHealthy",
      {{"doctor --json",
        "/healthy=true && !\"health\":\"fail\" && /checks/0/name=home && /checks/1/name=old jobs && "
        "/checks/2/name=ledger && "
@@ -50,11 +50,11 @@ const TestRow kLedger[] = {
        "/checks/7/name=open files && /checks/8/name=processes && /checks/9/name=inotify && /checks/10/name=programs && "
        "/checks/11/name=service && /checks/12=null"},
       {"missing home/jobs", ""}}},
-    {"TheDoctorWarnsIfATaskWithDefaultMemoryDoesNotFitTheMachine",
+    {"TheDoctorCommandWarnsIfATaskWithDefaultMemoryDoesNotFitTheMachine",
      {{"doctor",
        "out~warn  defaults: a task requests 2048 MB by default; 0 fit here && "
        "out~-> state what a task needs: -conf tony.worker.memory=512m"}}},
-    {"DoctorFailsOnAnUnusableHomeOrARelativeLedgerPath",
+    {"TheDoctorCommandFailsOnAnUnusableHomeOrARelativeLedgerPath",
      {{"write file", ""},
       {"TONY_HOME=%B/file/home doctor", "1 && out~fail  home: %B/file && out~-> set TONY_HOME"},
       {"TONY_LEDGER=relative doctor", "1 && out~fail  ledger: TONY_LEDGER=relative"}}},

@@ -16,7 +16,7 @@ const TestRow kLimits[] = {
     {"ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod",
      {{"one `trap '' TERM; while :; do sleep 600; done` tony.worker.timeout=500 tony.task.stop-grace-ms=300",
        "1 && verdict=timeout && ~ran longer than 0.5 s"}}},
-    {"TheNoticeFileNamesTheKeyOfTheExceededExecutionTimeout",
+    {"TheNoticeFileGivenToAStoppedTaskNamesTheKeyOfTheExceededExecutionTimeout",
      {{"one `trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done` tony.worker.timeout=500",
        "1 && verdict=timeout && ~ran longer than 0.5 s"},
       {"log worker-0 stdout", "~tony.task.executor.execution-timeout-ms"}}},
@@ -42,7 +42,7 @@ const TestRow kLimits[] = {
       {"one true tony.am.startup-timeout=1500",
        "1 && verdict=timeout && ~the application master had not started 1.5 s after the submission && "
        "~(tony.am.startup-timeout=1500)"}}},
-    {"TheStartupTimeoutEndsWhenTheMasterStarts", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
+    {"AJobMayOutliveTheStartupTimeoutOfItsMaster", {{"one `sleep 3` tony.am.startup-timeout=2500", ""}, {"left", ""}}},
     {"ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob",
      {{"machine `{\"memory_mb\":1000}`", ""},
       {"& one `%H` tony.worker.memory=900m", ""},

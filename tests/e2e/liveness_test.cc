@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Pairs, AnyTwoTest,
 class WhileStartingTest : public LivenessTest, public testing::WithParamInterface<Two> {};
 
 // Kills the first program. As soon as its successor exists, kills the successor and the second program.
-TEST_P(WhileStartingTest, TheJobSucceedsWhenARestartedProcessAndASecondProcessAreKilledTogether) {
+TEST_P(WhileStartingTest, TheJobSucceedsWhenTheReplacementOfAKilledProcessAndASecondProcessAreKilled) {
   StartJob();
   const std::string first = std::get<0>(GetParam()), second = std::get<1>(GetParam());
   const std::vector<pid_t> old = box_.Pids(first);

@@ -44,7 +44,7 @@ const TestRow kLogs[] = {
       {"logs %J worker:0 --stderr --tail 1 --json",
        "/entries/0/text=err 4\n && /eof=true && /cursor=worker:0#1/stderr=24"}}},
     // The cursor is at byte 10, behind the five lines of `seq 5`, each of two bytes.
-    {"TheTailOfALogCanBeFollowedOrContinuedFromItsCursor",
+    {"NewLinesAfterTheTailOfALogCanBeFollowedOrReadFromTheReturnedCursor",
      {{"& one `seq 5; %H; echo late`", ""},
       {"running 1", ""},
       {"& logs %J -f --tail 2", ""},
@@ -96,13 +96,13 @@ const TestRow kLogs[] = {
       {"end 1", "out=step 30\nstep 31\nstep end"},
       {"logs %J --json --grep loss", "/entries/0/text=loss\n && /entries/1=null"},
       {"logs %J --grep a[bc", "64 && err~from character 2 on && line"}}},
-    {"TheSubmitOptionLogsShowsTheOutputOfAllTasksAndThenTheVerdict",
+    {"ASubmitWithTheOptionLogsPrintsTheOutputOfAllTasksAndThenTheVerdict",
      {{"workers 2 `echo from $TASK_INDEX; echo problem >&2` --logs",
        "out~%J\n && out~\nworker:0 | from 0\n && out~\nworker:1 | from 1\n && out~\nworker:1 ! problem\n && "
        "out~SUCCEEDED after"},
       {"one `echo shown; exit 2` --logs --json", "1 && err~\nshown\n && outlines=1"},
       {"one true --logs --detach", "64"}}},
-    {"ASubmitWithLogsEndsItsOutputWithTheVerdict", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
+    {"ASubmitWithLogsPrintsTheVerdictAfterTheLogs", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
     {"TheLogsCommandRefusesAnUnknownTask", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
 };
 TABLE_TEST(LogsTest, kLogs, RunScript);

@@ -107,7 +107,7 @@ class SharedMemoryE2eTest : public TonyTest {
   }
 };
 
-TEST_F(SharedMemoryE2eTest, SharedMemoryFilesAreRemovedWithTheLastJobThatHasThemOpen) {
+TEST_F(SharedMemoryE2eTest, ASharedMemoryFileIsRemovedWhenTheLastJobThatHasTheFileOpenIsKilled) {
   const std::string one = Submit("one"), two = Submit("two");
   box_.Tony({"kill", one});
   box_.Tony({"wait", one});

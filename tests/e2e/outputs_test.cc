@@ -37,13 +37,12 @@ const TestRow kOutputs[] = {
        " && "
        "err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json", "/state=SUCCEEDED && /outputs_problem~line 1, offset 0: expected a JSON object"}}},
-    {"AnOutputFileOf3GibibytesIsReportedByItsSizeAndNotKept",
+    {"TheSizeOfA3GibibyteOutputFileIsReportedAndTheFileIsNotKept",
      {{"one `truncate -s 3G $TONY_OUTPUT_FILE`",
        "out~the outputs are not kept: they have 3221225472 bytes, more than 1048576"},
       {"outputs %J --json",
-       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~it has 3221225472 bytes, and at most "
-       "1048576 are kept && "
-       "err~expected one JSON object && /error/class=spec_invalid"},
+       "65 && line && err~worker:0#1 && err~logs/worker-0/1/output.json && err~they have 3221225472 bytes, more "
+       "than 1048576 && err~expected one JSON object && /error/class=spec_invalid"},
       {"status %J --json",
        "/state=SUCCEEDED && /outputs_problem~the outputs are not kept: they have 3221225472 bytes, more than 1048576"},
       {"missing %F/logs/worker-0/1/output.json", ""}}},
@@ -106,7 +105,7 @@ TEST_F(OutputFilesTest, OutputsRemainReadableIfEitherTheJobsRecordOrTheChiefsCop
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
-TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedByTheCommandsSubmitStatusAndOutputsAndInTheLog) {
+TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedInTheExecutorsLogAndByTheCommandsThatShowOutputs) {
   const Ran job =
       Succeeds(One(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)"));
   const auto outputs = Outputs();

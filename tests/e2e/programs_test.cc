@@ -122,7 +122,7 @@ TEST_P(ReplacedProgramsTest, ARunningJobKeepsItsOldProgramsWhenATaskIsRestarted)
 INSTANTIATE_TEST_SUITE_P(Ways, ReplacedProgramsTest, testing::Values(false, true),
                          [](const auto& test) { return test.param ? "InPlace" : "ByRename"; });
 
-TEST_F(ProgramsE2eTest, AJobWithoutStoredProgramsContinuesWithTheClientsPrograms) {
+TEST_F(ProgramsE2eTest, KeeperAndMasterAreRestartedWithTheClientsProgramsIfTheJobHasNoStoredPrograms) {
   Begin();
   const fs::path file = box_.JobFolder(Job()) / "submission.json";
   auto submission = ParseJson(ReadText(file));
@@ -136,7 +136,7 @@ TEST_F(ProgramsE2eTest, AJobWithoutStoredProgramsContinuesWithTheClientsPrograms
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, AJobWhoseStoredProgramsWereRemovedContinuesWithTheClientsPrograms) {
+TEST_F(ProgramsE2eTest, TheKeeperIsRestartedWithTheClientsProgramsIfTheJobsStoredProgramsWereRemoved) {
   Begin();
   KillTogether();
   fs::remove(fs::path(Entry()) / "tony-am");
@@ -147,7 +147,7 @@ TEST_F(ProgramsE2eTest, AJobWhoseStoredProgramsWereRemovedContinuesWithTheClient
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, ASubmitWithARequestIdStoresAllPrograms) {
+TEST_F(ProgramsE2eTest, ASubmitWithARequestIdStoresTheProgramsOfTheJob) {
   const Ran ran = Installed(One("true") + Words{"--request-id", "k", "--owner", "o"});
   ASSERT_EQ(ran.exit, 0) << ran.err;
   EXPECT_TRUE(fs::exists(fs::path(Entry()) / "tony-am"));

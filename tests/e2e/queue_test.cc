@@ -88,13 +88,13 @@ const TestRow kQueue[] = {
       {"end 1", ""},
       {"end 2", ""}}},
     // A task without the variables of its job is recognized by the keeper among its ancestors.
-    {"AJobSubmittedByATaskIsRefusedIfThatJobWouldHaveToWait",
+    {"AJobSubmittedByATaskIsRefusedIfTheSubmittedJobWouldHaveToWait",
      {{"one `%RUN 300m -- true; echo small $?; %RUN 500m -- true; echo large $?; env -i PATH=$PATH HOME=$HOME "
        "TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER %RUN 500m -- true; echo bare $?` %S --logs",
        "out~\nsmall 0\n && out~\nlarge 69\n && out~\nbare 69\n && "
        "out~which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"}}},
     // The job of the submitting task (%1) waits as well, so it has no reservation yet.
-    {"AQueuedJobSubmittedByATaskFailsOnceTheJobOfThatTaskRuns",
+    {"AQueuedJobSubmittedByATaskOfAnotherQueuedJobFailsOnceTheOtherJobRuns",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& one `%HOLD(outer)` %S", ""},

@@ -56,14 +56,14 @@ TEST_F(RebootTest, TheKillCommandReportsThatALostJobHasAlreadyEnded) {
 }
 
 // A file that was not synced may exist and be empty after a power cut.
-TEST_F(RebootTest, FilesOfALostJobEmptiedByAPowerCutDoNotBlockStatusAndSubmit) {
+TEST_F(RebootTest, TheStatusAndSubmitCommandsSucceedIfAPowerCutEmptiedFilesOfALostJob) {
   for (const char* name : {"status.json", "am.lease", "clock", "epoch"})
     std::ofstream(box_.JobFolder(Job()) / name, std::ios::trunc) << "";
   ExpectLost(box_.Tony({"status", Job()}), 0);
   Succeeds(One("true") + kRequest);
 }
 
-TEST_F(RebootTest, TheRecoverCommandRecordsTheEndOfALostJobWithAnEmptyStatusFile) {
+TEST_F(RebootTest, TheRecoverCommandRecordsALostJobAsFailedIfTheJobsStatusFileIsEmpty) {
   std::ofstream(box_.JobFolder(Job()) / "status.json", std::ios::trunc) << "";
   const Ran ran = box_.Tony({"recover"});
   EXPECT_THAT(ran.out, HasSubstr(Job() + " FAILED settled")) << ran.err;

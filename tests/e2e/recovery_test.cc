@@ -67,7 +67,7 @@ TEST_F(RecoveryTest, TheResultOfATaskThatEndsWhileNoMasterRunsIsNotLost) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, AKilledExecutorRestartsTheGangWithoutUsingTheRestartBudget) {
+TEST_F(RecoveryTest, KillingAnExecutorRestartsTheGangWithoutUsingTheRestartBudget) {
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);
   kill(executors[0], SIGKILL);

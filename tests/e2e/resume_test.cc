@@ -53,7 +53,7 @@ const TestRow kResume[] = {
        "/checkpoint/resumed_from/path=%B/saved/ckpt-12 && /checkpoint/resumed_from/writer=this_job"},
       {"file told-worker-0-2", "out=none %B/saved 1 0\n"},
       {"file told-worker-0-3", "out=%B/saved/ckpt-12 %B/saved 1 0\n"}}},
-    {"ARestartedTaskResumesFromAnEarlierJobsCheckpointThatThisJobOverwrote",
+    {"ARestartedTaskResumesFromAnEarlierJobsCheckpointIfTheCurrentJobModifiedTheCheckpoint",
      {{"write saved/ckpt-7/weights `of an earlier job`", ""},
       {"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 2 ] || { echo more >> $TONY_CHECKPOINT_DIR/ckpt-7/weights; exit 3; }` %C "

@@ -156,7 +156,7 @@ TEST_F(RoughVenvTest, APythonVenvWithANonExecutableInterpreterIsRefused) {
   box_.Write("env/bin/python3",
              "\x7f"
              "ELF");
-  ExpectRefused(Job(), 65, HasSubstr("venv/bin/python3: it is not executable"));
+  ExpectRefused(Job(), 65, HasSubstr("venv/bin/python3: the program is not executable"));
 }
 
 TEST_F(RoughTest, AResourceThatCannotBeReadIsRefused) {

@@ -158,7 +158,7 @@ TEST_F(StagingTest, PythonWritesNoBytecodeIntoTheStoreOfStagedFiles) {
   for (const auto& [path, state] : StoreState()) EXPECT_THAT(path, Not(HasSubstr("__pycache__")));
 }
 
-TEST_F(StagingTest, AnArchiveWithAParentPathIsRefusedBeforeAnythingStarts) {
+TEST_F(StagingTest, AnArchiveWithAnEntryInTheParentFolderIsRefusedBeforeAnythingStarts) {
   const std::string bad = Archive("bad.tar", ArchiveForm::kTar, {{.name = "../escaped", .content = "x"}});
   const Ran ran = Fails(65, One("true") + Words{"-src_dir", bad});
   EXPECT_EQ(ran.err, "tony: src_dir " + bad + ": \"../escaped\": a name with \"..\"\n");

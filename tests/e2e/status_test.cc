@@ -6,7 +6,7 @@ namespace {
 
 const TestRow kStatus[] = {
     // The client has to report both tasks before the status is compared.
-    {"StatusOfARunningJobShowsEachTaskAndItsProcess",
+    {"TheStatusOfARunningJobShowsEachTaskAndTheTasksProcess",
      {{"& workers 2 `%H`", ""},
       {"running 2", ""},
       {"says 0 `worker:0 running on 127.0.0.1 (pid `", ""},
@@ -17,7 +17,7 @@ const TestRow kStatus[] = {
       {"status %J", "out~worker:1"},
       {"go", ""},
       {"end", ""}}},
-    {"StatusOfAFailedJobShowsItsExitCodeAndErrorOutput",
+    {"TheStatusOfAFailedJobShowsTheExitCodeAndTheErrorOutputOfTheTask",
      {{"one `echo oops >&2; exit 9`", "1 && verdict=user_error"},
       {"status %J --json", "/state=FAILED && /verdict/exit_code=9 && /verdict/retryable~e"},
       {"status %J", "out~oops"}}},
@@ -48,7 +48,7 @@ const TestRow kStatus[] = {
 TABLE_TEST(StatusTest, kStatus, RunScript);
 
 const TestRow kList[] = {
-    {"TheListCommandMarksAJobWithoutAMasterAsUnruled",
+    {"TheListCommandMarksAJobThatHasNoMasterAndSuggestsTheWaitCommand",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"list", "out!unruled"},

@@ -58,7 +58,7 @@ TEST_F(StopTest, TheClientIgnoresSighupIfTheShellIgnoresSighup) {
   ExpectNothingLeft();
 }
 
-TEST_F(StopTest, ASignalBeforeTheFirstTaskRunsLeavesNoProcesses) {
+TEST_F(StopTest, ASignalToTheClientBeforeTheFirstTaskRunsLeavesNoProcesses) {
   const auto client = box_.StartTony(One("exec sleep 1000"));
   ASSERT_TRUE(WaitFor([&] { return CountLines(client->out()) == 1; }));
   client->Signal(SIGTERM);

@@ -106,7 +106,7 @@ const TestRow kScenarios[] = {
     // --- Files and TensorBoard
 
     // TonY's testTonyResourcesFlag
-    {"ResourcesHaveGivenNamesAndMarkedArchivesAreUnpacked", {{"submit method-resources.properties", ""}, {"left", ""}}},
+    {"ResourcesAreRenamedAndArchivesUnpackedAsConfigured", {{"submit method-resources.properties", ""}, {"left", ""}}},
 
     // --- Tasks that decide the verdict
 
@@ -167,11 +167,11 @@ const TestRow kScenarios[] = {
        "1 && /verdict/message~role worker continued for more than 1.0 s after chief had ended"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredShouldPass
-    {"WorkersThatExceedADependencyTimeoutMarkedIgnoredAreStoppedAndTheJobSucceeds",
+    {"WorkersAreStoppedAndTheJobSucceedsAfterADependencyTimeoutConfiguredAsIgnored",
      {{"submit method-outlives-group-ignored.properties", "tasks=chief:0 succeeded, worker:0 killed, worker:1 killed"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
-    {"AParameterServerIsStoppedWhenWorkersExceedADependencyTimeoutMarkedIgnored",
+    {"AParameterServerIsStoppedAfterADependencyTimeoutConfiguredAsIgnored",
      {{"submit method-outlives-group-ignored-ps.properties", "tasks~ps:0 killed"}, {"left", ""}}},
     // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which also expects a failure despite its name.
     {"AWorkerThatFailsAfterTheChiefHasEndedFailsTheJob",
@@ -364,7 +364,7 @@ TEST_F(TonyMethodTest, ATensorBoardSidecarGetsTheTensorBoardPortAndIsStoppedAtTh
 }
 
 // testTonyFinalConf: the tony-final.xml of a job, which also runs here.
-TEST_F(TonyMethodTest, TonyFinalXmlContainsTheOptionsAndKeysOfTheJob) {
+TEST_F(TonyMethodTest, TonyFinalXmlContainsTheCommandLineOptionsAndTheConfigurationKeysOfTheJob) {
   ExpectSucceeded(box_.Tony(Method("final-conf") + Conf("tony.history.location=" + box_.File("history"))));
   std::string final;
   for (const auto& entry : fs::recursive_directory_iterator(box_.File("history")))
@@ -384,7 +384,7 @@ TEST_F(TonyMethodTest, TonyFinalXmlContainsTheOptionsAndKeysOfTheJob) {
 // testLostConnectionWithAMJobShouldFail, which TonY disables because its executors lived on. Here the application
 // master is not restarted, so the executor gives up and ends its task; the next client gets the verdict. All processes
 // share a processor, on which TonY's executor could not end.
-TEST_F(TonyMethodTest, AnExecutorStopsItsTaskAfterTheOrphanTimeoutWithoutAMaster) {
+TEST_F(TonyMethodTest, AnExecutorStopsItsTaskIfNoMasterRunsForTheOrphanTimeout) {
   const OneProcessor one;
   Fails(0, Method("lost-am") +
                Confs({"tony.task.orphan-timeout-ms=300", "tony.task.record-fresh-ms=300",

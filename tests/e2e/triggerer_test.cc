@@ -80,7 +80,7 @@ class TriggererTest : public TonyTest {
   void Strike(const std::string& program) const { SignalAll(program, SIGKILL); }
 };
 
-TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatANewerWatcherFollows) {
+TEST_F(TriggererTest, AWatcherThatContinuesAfterAPauseCannotKillAJobThatANewerWatcherFollows) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -107,7 +107,7 @@ TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatANewerWatcherFollows) {
   EXPECT_EQ(Text(taker.Newest(), "/verdict/message"), "marked failed");
 }
 
-TEST_F(TriggererTest, AWatcherResumedAfterAMasterRestartDoesNotReplaceTheNewerWatcher) {
+TEST_F(TriggererTest, AWatcherThatWasPausedDuringAMasterRestartDoesNotReplaceTheNewerWatcher) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);

@@ -98,7 +98,7 @@ TEST_F(WatchTest, ASingleWatchCommandFollowsTenJobsNamedOnItsInput) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, AnEndedJobAddedToAWatchCommandAgainIsReportedAgain) {
+TEST_F(WatchTest, TheWatchCommandPrintsTheStatusOfAnEndedJobAgainIfTheJobIsAddedAgain) {
   const auto jobs = Submit(1);
   const auto watch = WatchByInput();
   Type(jobs[0]);
@@ -191,7 +191,7 @@ TEST_F(WatchTest, ASignalEndsAWatchCommandWhoseOutputPipeIsFull) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, AWatchCommandWithoutJsonPrintsALineForEachChange) {
+TEST_F(WatchTest, TheWatchCommandPrintsALineForEachStatusChangeIfTheOptionJsonIsNotSet) {
   const auto jobs = Submit(1);
   const auto watch = box_.StartTony({"watch", jobs[0]});
   ASSERT_TRUE(WaitFor([&] { return watch->out().find(jobs[0] + " worker:0 running") != std::string::npos; }))

@@ -22,7 +22,7 @@ const TestRow kYarnClient[] = {
      {{"%C one true tony.scheduler=yarn -src_dir %B",
        "69 && refused && ~tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "},
       {"missing home/staged", ""}}},
-    {"SubmitToYarnPrintsEachWarningOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
+    {"AYarnSubmitPrintsEachWarningOnce", {{"%C one true tony.scheduler=yarn tony.local.priority=9", "69 && lines=2"}}},
     {"AnUnreachableYarnClusterDoesNotHideLocalJobs",
      {{"one true --request-id k", ""},
       {"%C list", "69 && out~local- && err~127.0.0.1:1"},
@@ -30,7 +30,7 @@ const TestRow kYarnClient[] = {
       {"%C find --request-id unknown", "69"}}},  // the cluster may know the request
     {"TheLocalQueueIsShownEvenIfTheYarnClusterIsUnreachable",
      {{"%C list --queue", "69 && out~MB of memory && err~127.0.0.1:1"}, {"list --queue", ""}}},
-    {"TheDoctorReportsClusterProblemsAndTheirFixes",
+    {"TheDoctorCommandReportsClusterProblemsAndTheirFixes",
      {{"%C doctor --yarn",
        "1 && out~ok    configuration: from HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
        "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  "
@@ -63,7 +63,7 @@ TABLE_TEST(YarnClientTest, kYarnClient, [](TestRow row) {
 
 class YarnNamesTest : public TonyTest {};
 
-TEST_F(YarnNamesTest, AHangingDnsServerDoesNotBlockSubmitAndStatus) {
+TEST_F(YarnNamesTest, TheSubmitAndStatusCommandsFailWithAnErrorIfTheDnsServerHangs) {
   fs::create_directories(box_.folder() / "conf");
   box_.Write("conf/core-site.xml", kSite);
   Sandbox::Variables variables = WithShim("names_shim", {{"HADOOP_CONF_DIR", box_.File("conf")}});

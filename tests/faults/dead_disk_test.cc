@@ -147,7 +147,7 @@ std::vector<DiskFault> EachMoment() {
   return faults;
 }
 
-TEST(DeadDiskTest, SigtermToTheKeeperEndsTheJobAndTheStatusIsWrittenWhenTheDiskRecovers) {
+TEST(DeadDiskTest, AJobWhoseKeeperReceivesSigtermIsRecordedAsKilledWhenTheDiskRecovers) {
   TryEachMoment([](DyingDisk&) { kill(getpid(), SIGTERM); }, FinalState::kKilled, EachMoment());
 }
 

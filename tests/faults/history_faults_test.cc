@@ -40,26 +40,26 @@ void ExpectFirstAndIfDoneSecond(const fs::path& folder, bool done) {
   }
 }
 
-TEST(EndedLogFaultsTest, AFailedAppendKeepsTheEarlierLines) {
+TEST(EndedLogFaultsTest, AFailedAppendKeepsTheEarlierLinesOfTheLogOfEndedJobs) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Append(Ended("second", 2)); },
                  .look = ExpectFirstAndIfDoneSecond});
 }
 
-TEST(EndedLogFaultsTest, AFailedRewriteLeavesTheOldOrTheNewLog) {
+TEST(EndedLogFaultsTest, AFailedRewriteLeavesTheOldOrTheNewLogOfEndedJobs) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Rewrite({Ended("second", 2)}, FromMillis(0)); },
                  .look = ExpectFirstAndIfDoneSecond});
 }
 
 // After a successful Sync(), gc removes the job's folder.
-TEST(EndedLogFaultsTest, ASyncReportsEveryDiskFault) {
+TEST(EndedLogFaultsTest, ASyncOfTheLogOfEndedJobsReportsEveryDiskFault) {
   TryEveryFault({.prepare = [](auto& folder) { AppendFirst(folder / "home"); },
                  .call = [](auto& folder) { return EndedLog(folder / "home").Sync(); },
                  .tells_every_fault = true});
 }
 
-TEST(EndedLogFaultsTest, TheLogIsReadWholeOrNotAtAll) {
+TEST(EndedLogFaultsTest, TheLogOfEndedJobsIsReadWholeOrTheReadFails) {
   TryEveryFault({.prepare = AppendFirst, .call = [](auto& folder) -> Status {
                    const auto log = EndedLog(folder).Read();
                    if (!log.ok()) return log.error();

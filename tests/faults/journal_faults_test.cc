@@ -36,7 +36,7 @@ void WriteFirst(const fs::path& folder) {
   opened->file->NoteWritten(text.size());
 }
 
-TEST(JournalFaultsTest, ARecordIsAppendedWholeOrRemovedByTheNextWriter) {
+TEST(JournalFaultsTest, AnAppendIsCompleteOrTheNextWriterRemovesThePartialRecord) {
   TryEveryFault({.prepare = WriteFirst,
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const auto opened, OpenJournalFile(JournalIn(folder)));
@@ -86,7 +86,7 @@ TEST(JournalFaultsTest, ARecordAppendedAfterAFailedRewriteIsInTheCurrentJournalF
   }
 }
 
-TEST(JournalFaultsTest, AWriteInterruptedByASignalIsContinued) {
+TEST(JournalFaultsTest, AJournalWriteInterruptedByASignalIsRetriedAtOnce) {
   const TempFolder folder(MemoryFolder());
   WriteFirst(folder.path());
   const auto opened = OpenJournalFile(JournalIn(folder.path()));
@@ -134,7 +134,7 @@ bool TryToWriteTheEnd(const DiskFault& fault) {
   return disk.HasFailed();
 }
 
-TEST(JournalFaultsTest, ADecisionReportedAsWrittenIsInTheFile) {
+TEST(JournalFaultsTest, ADecisionReportedAsWrittenIsInTheJournalFile) {
   for (const int error : {EIO, ENOSPC}) {
     for (const bool stays : {false, true}) {
       int nth = 1;

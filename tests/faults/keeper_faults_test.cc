@@ -44,7 +44,7 @@ TEST(ContainerRecordFaultsTest, AnExecutorIsRecordedWithPidAndStartTimeOrNotAtAl
            }});
 }
 
-TEST(ContainerRecordFaultsTest, TheExitOfAContainerIsReadEvenIfAnEarlierLineIsTruncated) {
+TEST(ContainerRecordFaultsTest, TheExitOfAContainerIsReadEvenIfAnEarlierLineOfItsRecordIsTruncated) {
   const ContainerExited exited = {kContainer, ExitStatus{ExitStatus::Kind::kExited, 3}, ""};
   TryEveryFault({.prepare = Launch,
                  .call = [&](auto& folder) -> Status {

@@ -64,7 +64,7 @@ Status ExpectAllSeen(const LedgerView& view) {
   return Ok();
 }
 
-TEST_F(LedgerFaultsTest, ALedgerReadReturnsEveryLiveEntryOrFailsOrWarns) {
+TEST_F(LedgerFaultsTest, ALedgerReadThatMissesALiveEntryFailsOrWarns) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(const LedgerView view, FolderIn(folder).Read());
@@ -108,7 +108,7 @@ TEST_F(LedgerFaultsTest, ALedgerEntryIsAddedWholeOrNotAtAll) {
                      }});
 }
 
-TEST_F(LedgerFaultsTest, AFailedTakeoverKeepsTheLedgerEntryAdmitted) {
+TEST_F(LedgerFaultsTest, ADiskFaultDuringATakeoverLeavesTheLedgerEntryAdmitted) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
@@ -120,7 +120,7 @@ TEST_F(LedgerFaultsTest, AFailedTakeoverKeepsTheLedgerEntryAdmitted) {
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }
 
-TEST_F(LedgerFaultsTest, AFailedAdmissionLeavesTheLedgerEntryAdmittedOrWaiting) {
+TEST_F(LedgerFaultsTest, ADiskFaultDuringAdmissionLeavesTheLedgerEntryAdmittedOrWaiting) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
@@ -139,7 +139,7 @@ TEST_F(LedgerFaultsTest, AFailedAdmissionLeavesTheLedgerEntryAdmittedOrWaiting) 
                      }});
 }
 
-TEST_F(LedgerFaultsTest, AFailedMoveLeavesTheLedgerEntryInItsOldOrNewQueuePosition) {
+TEST_F(LedgerFaultsTest, ADiskFaultDuringAMoveLeavesTheLedgerEntryInItsOldOrNewQueuePosition) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {
                    TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());

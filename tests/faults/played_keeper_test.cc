@@ -72,7 +72,7 @@ TEST_F(PlayedProcessCheckTest, ALedgerEntryIsConfirmedByAnExecutorThatOutlivesIt
   EXPECT_EQ(ProcessChecker().Of(Entry()), ProcessCheck::kNone);
 }
 
-TEST_F(PlayedProcessCheckTest, AProcessThatExitsDuringTheCheckDoesNotHideOtherProcesses) {
+TEST_F(PlayedProcessCheckTest, ALedgerEntryIsConfirmedByTheExecutorIfTheKeeperExitsDuringTheCheck) {
   machine_.Add(kKeeper, Keeper());
   machine_.Add(kExecutor, Keeper());
   for (const char* file : {"stat", "status", "cmdline"}) {
@@ -146,7 +146,7 @@ TEST_F(PlayedSweepTest, AProcessWithAnUnreadableEnvironmentIsALeftoverOnlyIfTheK
   EXPECT_THAT(Leftovers(), ElementsAre(kOther));
 }
 
-TEST_F(PlayedSweepTest, AProcessThatReusesAListedPidIsNotKilled) {
+TEST_F(PlayedSweepTest, AProcessThatReusesThePidOfALeftoverProcessIsNotKilled) {
   AddKeeperAndExecutor();
   machine_.Add(kTask, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
   machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
@@ -221,7 +221,7 @@ TEST_F(PlayedContainersTest, AProcessThatReusesTheExecutorsPidIsNotTakenForTheEx
 }
 
 // A process that forks and ends without pause escapes every list of all processes once pids wrap around.
-TEST_F(PlayedContainersTest, AContainerDoesNotEndWhileAnUnlistedChildProcessLives) {
+TEST_F(PlayedContainersTest, AContainerDoesNotEndWhileAChildProcessMissingFromTheProcessListLives) {
   constexpr pid_t kStuck = kOther + 10;
   machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
   machine_.unlisted.insert(kStuck);
@@ -322,7 +322,7 @@ TEST_F(PlayedCgroupTest, KillingACgroupMemberIsRetriedIfNoPidfdCanBeOpened) {
   EXPECT_FALSE(KillCgroup(cgroup_.path()));
 }
 
-TEST_F(PlayedCgroupTest, AMemberInUninterruptibleSleepKeepsTheCgroupPopulated) {
+TEST_F(PlayedCgroupTest, KillCgroupReportsAPopulatedCgroupWhileAMemberIsInUninterruptibleSleep) {
   PlayedProcess stuck = Member();
   stuck.state = 'D';
   machine_.Add(kTask, stuck);

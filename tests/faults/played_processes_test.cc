@@ -58,7 +58,7 @@ TEST_F(PlayedProcessesTest, AProcessThatReusesADescendantsPidBeforeThePidfdIsOpe
   }
 }
 
-TEST_F(PlayedProcessesTest, ATreeOfUnrelatedProcessesWithReusedPidsIsNotSignalled) {
+TEST_F(PlayedProcessesTest, UnrelatedProcessesThatReuseThePidsOfAProcessTreeAreNotSignalled) {
   for (const bool seen : {false, true}) {
     machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
     machine_.Add(kGrandchild, {.parent = kChild});
@@ -72,7 +72,7 @@ TEST_F(PlayedProcessesTest, ATreeOfUnrelatedProcessesWithReusedPidsIsNotSignalle
   }
 }
 
-TEST_F(PlayedProcessesTest, AProcessWithAReusedPidAndAnotherStartTimeIsNotSignalledWithoutPidfds) {
+TEST_F(PlayedProcessesTest, AReusedPidIsDetectedByTheStartTimeIfPidfdsAreUnsupported) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
@@ -190,7 +190,7 @@ TEST_F(PlayedProcessesTest, AChildOrphanedDuringATreeWalkIsSignalledByTheNextWal
 
 // ---- states of processes ----
 
-TEST_F(PlayedProcessesTest, AProcessWhoseMainThreadHasEndedCountsAsLivingWithItsChildren) {
+TEST_F(PlayedProcessesTest, AProcessIsListedAndKilledWithItsChildrenAfterItsMainThreadEnds) {
   machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
   EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
@@ -212,7 +212,7 @@ TEST_F(PlayedProcessesTest, AProcessBlockedInTheKernelIsReportedAsUninterruptibl
 
 // ---- unreadable processes ----
 
-TEST_F(PlayedProcessesTest, AProcessWithAnUnreadableEnvironmentHidesNoOtherProcess) {
+TEST_F(PlayedProcessesTest, ProcessesAreListedEvenIfTheEnvironmentOfAnotherProcessIsUnreadable) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kOther, {.environment = {kMark}, .user = 4711});
   machine_.Add(kLate, {.environment = {kMark}});
@@ -224,7 +224,7 @@ TEST_F(PlayedProcessesTest, AProcessWithAnUnreadableEnvironmentHidesNoOtherProce
   EXPECT_THAT(listed, ElementsAre(kChild, kOther, kLate)) << "each once";
 }
 
-TEST_F(PlayedProcessesTest, AProcessListingFailsOnAShortageOfDescriptorsOrMemory) {
+TEST_F(PlayedProcessesTest, TheProcessListingFailsIfFileDescriptorsOrMemoryRunOut) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kLate, {.environment = {kMark}});
   ASSERT_TRUE(TryListProcesses().ok());
@@ -241,7 +241,7 @@ TEST_F(PlayedProcessesTest, AProcessListingFailsOnAShortageOfDescriptorsOrMemory
   EXPECT_TRUE(TryListProcesses().ok());
 }
 
-TEST_F(PlayedProcessesTest, OwnChildrenReturnsUnknownInsteadOfAnEmptyListOnADescriptorShortage) {
+TEST_F(PlayedProcessesTest, OwnChildrenReturnsUnknownInsteadOfAnEmptyListIfFileDescriptorsRunOut) {
   machine_.Add(kChild, {.parent = kUs});
   for (const std::string& what : {StrCat(kUs, "/task"), StrCat(kUs, "/task/", kUs, "/children")}) {
     ASSERT_EQ(OwnChildren(), std::vector<pid_t>{kChild});
@@ -257,7 +257,7 @@ TEST_F(PlayedProcessesTest, OwnChildrenReturnsUnknownInsteadOfAnEmptyListOnADesc
   }
 }
 
-TEST_F(PlayedProcessesTest, AnUnlistedProcessIsKilledThroughTheListOfItsParentsChildren) {
+TEST_F(PlayedProcessesTest, AProcessMissingFromTheProcessListIsKilledThroughTheChildrenFile) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.unlisted = {kChild};
@@ -266,7 +266,7 @@ TEST_F(PlayedProcessesTest, AnUnlistedProcessIsKilledThroughTheListOfItsParentsC
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, DescendantsAreFoundByListingProcWithoutAChildrenFile) {
+TEST_F(PlayedProcessesTest, DescendantsAreFoundByListingProcIfThereIsNoChildrenFile) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.Add(kOther, {});
@@ -278,7 +278,7 @@ TEST_F(PlayedProcessesTest, DescendantsAreFoundByListingProcWithoutAChildrenFile
 
 // ---- holding a process ----
 
-TEST_F(PlayedProcessesTest, AStatFileReplacesAPidfdOnlyIfPidfdsAreUnsupportedOrForbidden) {
+TEST_F(PlayedProcessesTest, AProcessIsIdentifiedByItsStatFileOnlyIfPidfdsAreUnsupportedOrForbidden) {
   machine_.Add(kOther, {});
   const std::string hold = StrCat("hold ", kOther);
   for (const int error : {ESRCH, ENOMEM, EMFILE}) {
@@ -310,7 +310,7 @@ TEST_F(PlayedProcessesTest, SignallingAForbiddenProcessGivesEpermAndAnExitedProc
   }
 }
 
-TEST_F(PlayedProcessesTest, OnlyOwnChildrenAreSignalledIfNoPidfdCanBeOpened) {
+TEST_F(PlayedProcessesTest, OnlyDirectChildrenAreSignalledIfNoPidfdCanBeOpened) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   for (const pid_t pid : {kChild, kGrandchild}) machine_.errors[StrCat("hold ", pid)] = ENOMEM;
@@ -318,7 +318,7 @@ TEST_F(PlayedProcessesTest, OnlyOwnChildrenAreSignalledIfNoPidfdCanBeOpened) {
   EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "nobody else can get the number of a child that is not reaped";
 }
 
-TEST_F(PlayedProcessesTest, AFailedReadOfTheStatFileIsNotTakenForTheEndOfTheProcess) {
+TEST_F(PlayedProcessesTest, AProcessDoesNotCountAsEndedIfItsStatFileCannotBeRead) {
   machine_.errors["hold"] = ENOSYS;
   machine_.Add(kOther, {});
   EventLoop loop;

@@ -172,7 +172,7 @@ TEST(JobStoreFaultsTest, AJobIsCreatedWholeOrNotAtAll) {
                      }});
 }
 
-TEST(JobStoreFaultsTest, AnExistingJobIsFoundOrTheReadFails) {
+TEST(JobStoreFaultsTest, AReadOfTheJobStoreFindsAnExistingJobOrFails) {
   TryEveryFault(
       {.prepare =
            [](auto& folder) { ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok()); },
@@ -288,7 +288,7 @@ TEST(EntryFaultsTest, AStagedEntryIsStoredWholeOrNotAtAll) {
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); }, .call = KeepEntry, .look = LookAtEntry});
 }
 
-TEST(EntryFaultsTest, StoringAnEntryAgainKeepsTheExistingStagedEntry) {
+TEST(EntryFaultsTest, AStagedEntrySurvivesADiskFaultWhileTheSameEntryIsStoredAgain) {
   TryEveryFault({.prepare = [](auto& folder) { ASSERT_TRUE(KeepEntry(folder).ok()); },
                  .call = KeepEntry,
                  .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
@@ -333,7 +333,7 @@ std::string HolderIn(const fs::path& folder) {
   return TextOf(HolderOf(HomeIn(folder), "/checkpoints"), [](const CheckpointHolder& h) { return h.job.value; });
 }
 
-TEST(CheckpointHolderFaultsTest, AFailedTakeoverLeavesTheCheckpointFolderWithItsOldOrNewHolder) {
+TEST(CheckpointHolderFaultsTest, ADiskFaultDuringATakeoverLeavesTheOldOrTheNewHolderOfTheCheckpointFolder) {
   TryEveryFault({.prepare = [](auto& folder) { TakeFolder(folder, {"gone"}); },
                  .call = [](auto& folder) -> Status {
                    const auto holder = TakeCheckpointFolder(HomeIn(folder), "/checkpoints", kJob);

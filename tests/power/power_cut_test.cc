@@ -107,7 +107,7 @@ TEST_F(PowerCutTest, ANewJobIsEitherCompleteOrAbsentAfterAPowerCut) {
 }
 
 // Before a job's end the only promise is that the job can be found to be lost.
-TEST_F(PowerCutTest, VerdictAndAcknowledgementOfAJobSurviveAPowerCut) {
+TEST_F(PowerCutTest, TheVerdictAndTheAcknowledgementOfAJobSurviveAPowerCut) {
   const JobRecords records = CreateJob();
   disk_.Promise("created");
   JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
@@ -177,7 +177,7 @@ class JournalPowerCutTest : public PowerCutTest {
   const std::string path_ = temp_.path() / "journal";
 };
 
-TEST_F(JournalPowerCutTest, TheEndOfAJobInTheJournalSurvivesAPowerCut) {
+TEST_F(JournalPowerCutTest, TheJobEndedRecordInTheJournalSurvivesAPowerCut) {
   EventLoop loop;
   auto opened = am::LocalJournal::Open(loop, path_);
   ASSERT_TRUE(opened.ok());

@@ -35,39 +35,39 @@ void ExpectFound(const Plan& plan, Flaw flaw, const std::string& complaint) {
 }
 
 const FlawRow kFlaws[] = {
-    {"TheCheckerDetectsAnAmThatAnswersBeforeItsJournalIsWritten", Flaw::kActsBeforeJournal, "not in the journal"},
-    {"TheCheckerDetectsAnAmThatSendsAnUnwrittenDecision", Flaw::kTellsAhead, "not in the journal"},
+    {"TheCheckerDetectsAnAmThatAnswersBeforeItsDecisionIsJournalled", Flaw::kActsBeforeJournal, "not in the journal"},
+    {"TheCheckerDetectsAnAmThatSendsACommandThatIsNotYetJournalled", Flaw::kTellsAhead, "not in the journal"},
     {"TheCheckerDetectsAnAmThatOpensAStageBeforeItsJournalHasTheValues", Flaw::kOpensStagesEarly,
      "before its stage was open"},
     {"TheCheckerDetectsAnExecutorThatLosesPublishedValues", Flaw::kLosesValues, "had published was lost"},
     {"TheCheckerDetectsAnAmThatDoesNotReadItsJournal", Flaw::kForgetsJournal, "whole decisions"},
     {"TheCheckerDetectsAnAmThatAppendsAfterATornJournalTail", Flaw::kKeepsTornTail, "whole decisions"},
-    {"TheCheckerDetectsAnAmThatDoesNotReadTheKillRequestOfItsPredecessor", Flaw::kForgetsKill,
+    {"TheCheckerDetectsANewAmThatDoesNotReadAPendingKillRequest", Flaw::kForgetsKill,
      "the kill request is ignored"},
-    {"TheCheckerDetectsAnAmThatDoesNotRepeatItsPredecessorsOrders", Flaw::kSkipsPendingOrders, "the job has not ended"},
-    {"TheCheckerDetectsAnAmThatRenewsItsLeaseWithoutItsArbiter", Flaw::kRenewsWithoutRule, "has lost its arbiter"},
-    {"TheCheckerDetectsAnAmThatTrustsAnUnwrittenLeaseRenewal", Flaw::kRenewsUnwritten, "lease record is not renewed",
+    {"TheCheckerDetectsANewAmThatDoesNotRepeatUnfinishedOrders", Flaw::kSkipsPendingOrders, "the job has not ended"},
+    {"TheCheckerDetectsAnAmThatRenewsItsLeaseWithoutLeadership", Flaw::kRenewsWithoutRule, "has lost its arbiter"},
+    {"TheCheckerDetectsAnAmThatIgnoresAFailedLeaseRenewal", Flaw::kRenewsUnwritten, "lease record is not renewed",
      "worker*2, all runs 200s, at 1s lock-lease 180s, at 30s cut worker:0 100s"},
-    {"TheCheckerDetectsAnAmThatOverlooksCheckpoints", Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"},
-    {"TheCheckerDetectsAnAmThatIgnoresTheConditionOfAKill", Flaw::kIgnoresFence, "nobody may ask for it"},
-    {"TheCheckerDetectsAnAmThatIgnoresWatcherNames", Flaw::kOverlooksWatchers, "which is not in the journal"},
+    {"TheCheckerDetectsAnAmThatNeverFindsACheckpoint", Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"},
+    {"TheCheckerDetectsAnAmThatTreatsAConditionalKillAsUnconditional", Flaw::kIgnoresFence, "nobody may ask for it"},
+    {"TheCheckerDetectsAnAmThatTreatsNamedWatchersAsUnnamed", Flaw::kOverlooksWatchers, "which is not in the journal"},
     {"TheCheckerDetectsAnAmThatWritesToASealedJournal", Flaw::kIgnoresSeal, "is over, yet it"},
-    {"TheCheckerDetectsAReplacedAmThatAnswersWithoutItsArbiter", Flaw::kAnswersWithoutRule,
+    {"TheCheckerDetectsAReplacedAmThatAnswersWithoutLeadership", Flaw::kAnswersWithoutRule,
      "was replaced and has lost its arbiter", "worker*2, shared-store 1300ms, all runs 60s, at 5s double-am 90s"},
-    {"TheCheckerDetectsAnAmThatRepeatsACompletedWrite", Flaw::kRepeatsUnanswered, "journal"},
+    {"TheCheckerDetectsAnAmThatRepeatsACompletedButUnacknowledgedWrite", Flaw::kRepeatsUnanswered, "journal"},
     {"TheCheckerDetectsAnAmThatKeepsASurplusContainer", Flaw::kKeepsSurplus, "neither used nor returned"},
-    {"TheCheckerDetectsASchedulerThatReportsExitsBeforeTheyHappen", Flaw::kConfirmsUnseen,
+    {"TheCheckerDetectsASchedulerThatReportsContainerExitsBeforeTheyHappen", Flaw::kConfirmsUnseen,
      "the final status came before"},
     {"TheCheckerDetectsAKeeperThatWaitsForAnUnkillableProcess", Flaw::kWaitsForWhatStays, "outlives its bound",
      "worker*2, worker:0 children-stay, at 5s kill"},
-    {"TheCheckerDetectsAnExecutorThatStartsItsProcessAgain", Flaw::kStartsTwice, "was started again"},
+    {"TheCheckerDetectsAnExecutorThatStartsAnEndedProcessAgain", Flaw::kStartsTwice, "was started again"},
     {"TheCheckerDetectsAnAmThatResumesFromAnotherJobsCheckpoint", Flaw::kTakesOthersCheckpoints,
      "noted a checkpoint that never was"},
-    {"TheCheckerDetectsAnExecutorThatDropsTheCheckpointPath", Flaw::kLosesResume, "resumes from ''"},
+    {"TheCheckerDetectsAnExecutorThatWithholdsTheCheckpointPathFromItsProcess", Flaw::kLosesResume, "resumes from ''"},
     {"TheCheckerDetectsAnExecutorThatChangesTheClusterSpec", Flaw::kAltersClusterSpec, "got another cluster spec"},
     {"TheCheckerDetectsAnExecutorThatDoesNotStopItsTask", Flaw::kIgnoresStop, "is given up, but its process runs",
      "worker*2, all runs 200s, at 5s cut worker:0 100s"},
-    {"TheCheckerDetectsAnExecutorThatIgnoresAllButItsFirstProcess", Flaw::kSeesFirstProcessOnly, "did not succeed"},
+    {"TheCheckerDetectsAnExecutorThatChecksOnlyItsFirstProcess", Flaw::kSeesFirstProcessOnly, "did not succeed"},
     {"TheCheckerDetectsAnExecutorThatKeepsItsOldAttemptId", Flaw::kForgetsAttempt, "was started again"},
 };
 TABLE_TEST(FlawTest, kFlaws, [](const FlawRow& row) {
@@ -75,7 +75,7 @@ TABLE_TEST(FlawTest, kFlaws, [](const FlawRow& row) {
   EXPECT_GT(FoundBySeed(row.flaw, row.complaint), 0u);
 });
 
-TEST(FlawTest, TheCheckerDetectsAnAmThatFollowsWallClockStepsInEitherDirection) {
+TEST(FlawTest, TheCheckerDetectsAnAmWhoseJobClockFollowsWallClockSteps) {
   constexpr Duration kHours = std::chrono::hours(8);
   for (const Duration step : {kHours, -kHours}) {
     Plan plan = PlanOf("worker*1 timeout=60s, all runs 40s, at 20s crash-am");

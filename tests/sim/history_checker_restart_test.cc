@@ -43,7 +43,7 @@ TEST(HistoryCheckerRestartTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, Right()), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartWithAWrongScopeBudgetBackOffOrTaskListIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartWithTheWrongScopeOrBudgetOrBackOffOrTasksIsNoticed) {
   using Decided = RestartDecided;
   ExpectNoticedIf<Decided>([](Decided& d) { d.scope = RestartScope::kJob; }, "of a job, not of a gang");
   ExpectNoticedIf<Decided>([](Decided& d) { d.charged = false; }, "is charged to the wrong budget");
@@ -53,21 +53,21 @@ TEST(HistoryCheckerRestartTest, ARestartWithAWrongScopeBudgetBackOffOrTaskListIs
   ExpectNoticedIf<Decided>([](Decided& d) { d.number = 2; }, "is not the next one");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartBeyondTheBudgetIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartWithoutARestartBudgetIsNoticed) {
   Plan strict = RestartPlan();
   strict.spec.restart.levels = {};
   ExpectComplaint(strict, Right(), "although the job has to stop");
   ExpectComplaint(strict, Right(), "restart 1 for no reason");
 }
 
-TEST(HistoryCheckerRestartTest, AMissingRestartDespiteARemainingBudgetIsNoticed) {
+TEST(HistoryCheckerRestartTest, AMissingRestartIsNoticedIfRestartBudgetIsLeft) {
   Plan stingy = RestartPlan();
   stingy.spec.restart.levels = {};
   History history = RightHistory(stingy);
   ExpectNoticed(history, "worker:1#1 has to start again");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartBeforeTheBackOffOrTheTasksHaveEndedIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartThatBeginsDuringTheBackOffOrBeforeTheTasksEndIsNoticed) {
   ExpectNoticedIf<RestartDecided>([](RestartDecided& d) { d.not_before += Duration(1'000); },
                                   "before its back-off was over");
   History history = Right();
@@ -128,7 +128,7 @@ TEST(HistoryCheckerRestartTest, AMissingOrWrongCheckpointSearchResultIsNoticed) 
 }
 
 // The AM read the checkpoint before it was overwritten, and wrote its note afterwards.
-TEST(HistoryCheckerRestartTest, ACheckpointOverwrittenBeforeItIsJournalledCausesNoComplaint) {
+TEST(HistoryCheckerRestartTest, TheCheckerAcceptsACheckpointOverwrittenBetweenSearchAndJournalWrite) {
   History history = Right();
   std::optional<Checkpoint> noted;
   const auto note = std::ranges::find_if(history.events(), [&](const Seen& seen) {
@@ -145,7 +145,7 @@ TEST(HistoryCheckerRestartTest, ACheckpointOverwrittenBeforeItIsJournalledCauses
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, history), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, MoreRestartsWithoutProgressThanTheLimitAllowsAreNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartBeyondTheLimitOfRestartsWithoutProgressIsNoticed) {
   Plan plan = PlanOf(
       "worker*1 task=9 checkpoints=3, all runs 1s, worker:0 first runs 100ms fails 3 first runs 100ms fails 3 first "
       "runs "
@@ -192,7 +192,7 @@ TEST(HistoryCheckerRestartTest, AStopCommandWithoutAJournalledDecisionIsNoticed)
   ExpectNoticed(history, "worker:0#2 is told to stop, which is not in the journal");
 }
 
-TEST(HistoryCheckerRestartTest, AStopThatWasNeverJournalledIsNoticedOnlyIfTheTaskWasSignalled) {
+TEST(HistoryCheckerRestartTest, AnUnjournalledStopCommandIsNoticedOnlyIfTheTaskWasSignalled) {
   History history = Right();
   const auto place = Restarted(history) - history.events().begin();
   InsertBefore(history, history.events().begin() + place, JournalStuck{{1}, true});
@@ -224,7 +224,7 @@ TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatOverlapLongerThanAllowedA
   ExpectNoticed(with(Duration(100)), "two processes of worker:");
 }
 
-TEST(HistoryCheckerRestartTest, AnAttemptDeclaredLostTooEarlyOrWhileItRunsIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnAttemptDeclaredLostTooEarlyOrWhileItsProcessRunsIsNoticed) {
   const Plan plan = PlanOf("worker*2, all runs 300s, at 5s cut worker:0 100s");
   const History right = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, right), "\n"), "");
@@ -255,7 +255,7 @@ TEST(HistoryCheckerRestartTest, AProcessThatRunsLongAfterItsAttemptWasDeclaredLo
   ExpectComplaint(plan, history, "ran on long after it was given up");
 }
 
-TEST(HistoryCheckerRestartTest, AnAmThatRenewsItsLeaseWithoutItsArbiterIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnAmThatRenewsItsLeaseWithoutLeadershipIsNoticed) {
   const Plan plan = PlanOf("worker*1, all runs 30s");
   History history = RightHistory(plan);
   std::erase_if(history.events(), [](const Seen& seen) {

@@ -23,25 +23,25 @@ TEST_F(StagedHistoryTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
 
-TEST_F(StagedHistoryTest, AStageThatOpensBeforeTheValuesAreInTheJournalIsNoticed) {
+TEST_F(StagedHistoryTest, TheCheckerDetectsAStageThatOpensBeforeTheJournalHasTheValues) {
   RewriteJournal(history_, [](std::vector<Decision>& decisions) { std::erase_if(decisions, Is<ValuesPublished>); });
   ExpectComplaint("stage 1 was opened before driver:0 had published");
   ExpectComplaint("acknowledged values that are not in the journal");
 }
 
-TEST_F(StagedHistoryTest, ATaskStartedBeforeTheJournalOpensItsStageIsNoticed) {
+TEST_F(StagedHistoryTest, TheCheckerDetectsATaskStartedBeforeTheJournalOpensItsStage) {
   RewriteJournal(history_, [](std::vector<Decision>& decisions) { std::erase_if(decisions, Is<StageOpened>); });
   ExpectComplaint("ps:0#1 is told to start before its stage was open");
   ExpectComplaint("worker:1#1 was started before its stage was open");
 }
 
-TEST_F(StagedHistoryTest, JournalledValuesThatDifferFromThePublishedValuesAreNoticed) {
+TEST_F(StagedHistoryTest, TheCheckerDetectsJournalledValuesThatDifferFromThePublishedValues) {
   RewriteEach<ValuesPublished>(history_, [](ValuesPublished& d) { d.values["ADDRESS"] += "!"; });
   ExpectComplaint("driver:0#1 published something else");
   ExpectComplaint("got another cluster spec");
 }
 
-TEST_F(StagedHistoryTest, AValueJournalledTwiceIsNoticed) {
+TEST_F(StagedHistoryTest, TheCheckerDetectsAValueThatIsJournalledTwice) {
   RewriteJournal(history_, [](std::vector<Decision>& decisions) {
     const auto published = std::ranges::find_if(decisions, Is<ValuesPublished>);
     if (published != decisions.end()) decisions.insert(published, Decision(*published));
@@ -49,7 +49,7 @@ TEST_F(StagedHistoryTest, AValueJournalledTwiceIsNoticed) {
   ExpectComplaint("driver:0#1 publishes what it may not");
 }
 
-TEST_F(StagedHistoryTest, ALossOfPublishedValuesIsNoticed) {
+TEST_F(StagedHistoryTest, TheCheckerDetectsTheLossOfPublishedValues) {
   RewriteEach<AttemptEnded>(history_, [](AttemptEnded& d) {
     if (d.attempt.task == (TaskId{"driver", 0})) d.outcome.cls = OutcomeClass::kUserError;
   });
@@ -73,21 +73,21 @@ TEST_F(DependentHistoryTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
 
-TEST_F(DependentHistoryTest, ARoleThatIsRequestedBeforeTheRolesItDependsOnSucceedIsNoticed) {
+TEST_F(DependentHistoryTest, TheCheckerDetectsARoleRequestedBeforeTheRolesItDependsOnSucceed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     if (d.attempts.front().task == (TaskId{"data", 0})) d.attempts.push_back({(TaskId{"worker", 0}), 1});
   });
   ExpectComplaint("containers were asked for whose turn it is not");
 }
 
-TEST_F(DependentHistoryTest, ARequestForOnlySomeTasksOfARoleIsNoticed) {
+TEST_F(DependentHistoryTest, TheCheckerDetectsARequestForContainersOfOnlySomeTasksOfARole) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     std::erase_if(d.attempts, [](const AttemptId& id) { return id.task == TaskId{"worker", 1}; });
   });
   ExpectComplaint("containers were asked for whose turn it is not, or not for all others");
 }
 
-TEST_F(DependentHistoryTest, AGangRestartThatIncludesASucceededPrerequisiteRoleIsNoticed) {
+TEST_F(DependentHistoryTest, TheCheckerDetectsAGangRestartThatIncludesASucceededPrerequisiteRole) {
   plan_ = PlanOf(
       "data*1 ps*1:untracked worker*2:waits=data pytorch gang=1, data:0 runs 1s, ps:0 runs 100s, worker:0 first fails "
       "1");
@@ -96,7 +96,7 @@ TEST_F(DependentHistoryTest, AGangRestartThatIncludesASucceededPrerequisiteRoleI
   ExpectComplaint("restart 1 of the wrong tasks");
 }
 
-TEST_F(DependentHistoryTest, ARoleIgnoredBeforeItsTimeoutIsNoticed) {
+TEST_F(DependentHistoryTest, TheCheckerDetectsARoleThatIsIgnoredBeforeItsTimeout) {
   plan_ = PlanOf("data*1 ps*1:untracked worker*2:left=data/4s pytorch, data:0 runs 1s, ps:0 runs 100s");
   history_ = RightHistory(plan_);
   plan_.spec.roles.back().outlives.front().limit = Duration(60'000);
@@ -109,33 +109,33 @@ constexpr char kShardsPlan[] =
     "collector*1 shard*5:succeeds=2, shard:0 runs 2s fails 3, shard:1 runs 4s, shard:2 runs 6s, shard:3 shard:4 runs "
     "300s";
 
-TEST(CompletionScenarioTest, AnUnrecordedToleratedFailureIsNoticed) {
+TEST(CompletionScenarioTest, TheCheckerDetectsAToleratedFailureThatIsNotInTheJournal) {
   History history = RightHistory(PlanOf(kShardsPlan));
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<FailureTolerated>); });
   ExpectComplaint(PlanOf(kShardsPlan), history, "although the job goes on without shard:0#1");
 }
 
-TEST(CompletionScenarioTest, AToleratedFailureThatShouldFailTheJobIsNoticed) {
+TEST(CompletionScenarioTest, TheCheckerDetectsAToleratedFailureThatShouldFailTheJob) {
   Plan plan = PlanOf(kShardsPlan);
   const History history = RightHistory(plan);
   plan.spec.roles[1].min_failed = 1;
   ExpectComplaint(plan, history, "although the job has to stop");
 }
 
-TEST(CompletionScenarioTest, ARoleThatIsNotStoppedAfterItReachesMinSucceededIsNoticed) {
+TEST(CompletionScenarioTest, TheCheckerDetectsARoleThatIsNotStoppedAfterItReachesMinSucceeded) {
   History history = RightHistory(PlanOf(kShardsPlan));
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<RoleFinished>); });
   ExpectComplaint(PlanOf(kShardsPlan), history, "although enough of shard have succeeded");
 }
 
-TEST(CompletionScenarioTest, ARoleThatIsStoppedBeforeItReachesMinSucceededIsNoticed) {
+TEST(CompletionScenarioTest, TheCheckerDetectsARoleThatIsStoppedBeforeItReachesMinSucceeded) {
   Plan plan = PlanOf(kShardsPlan);
   const History history = RightHistory(plan);
   plan.spec.roles[1].min_succeeded = 3;
   ExpectComplaint(plan, history, "role shard is finished for no reason");
 }
 
-TEST(CompletionScenarioTest, AVerdictThatNamesTheLastInsteadOfTheFirstFailureIsNoticed) {
+TEST(CompletionScenarioTest, TheCheckerDetectsAVerdictThatNamesTheLastInsteadOfTheFirstFailure) {
   Plan plan = PlanOf(kShardsPlan);
   plan.spec.roles[1].min_failed = 2;
   plan.tasks[TaskId{"shard", 1}].process.exit_code = 4;
@@ -151,14 +151,14 @@ constexpr char kFailingProcess[] =
     "worker*2:processes=3 pytorch gang=1, all runs 10s beside runs 2s beside runs 12s, worker:0 first alone beside "
     "runs 100s deaf beside runs 3s fails 7";
 
-TEST(ProcessesHistoryTest, ASuccessDespiteAFailedProcessIsNoticed) {
+TEST(ProcessesHistoryTest, TheCheckerDetectsATaskThatSucceedsDespiteAFailedProcess) {
   const Plan plan = PlanOf(kProcessesPlan);
   History history = RightHistory(plan);
   FirstOf<ProcessEnded>(history).exit.value = 7;
   ExpectComplaint(plan, history, "did not succeed");
 }
 
-TEST(ProcessesHistoryTest, AnAttemptThatReportsItsEndWhileAProcessStillRunsIsNoticed) {
+TEST(ProcessesHistoryTest, TheCheckerDetectsAnAttemptThatReportsItsEndWhileAProcessStillRuns) {
   const Plan plan = PlanOf(kFailingProcess);
   History history = RightHistory(plan);
   const auto killed = std::ranges::find_if(history.events(), [](const Seen& seen) {
@@ -170,7 +170,7 @@ TEST(ProcessesHistoryTest, AnAttemptThatReportsItsEndWhileAProcessStillRunsIsNot
   ExpectComplaint(plan, history, "worker:0#1 has reported its end, and a process of it runs");
 }
 
-TEST(ProcessesHistoryTest, AnOutcomeThatNamesTheWrongProcessIsNoticed) {
+TEST(ProcessesHistoryTest, TheCheckerDetectsAnOutcomeThatNamesTheWrongProcess) {
   const Plan plan = PlanOf(kFailingProcess);
   History history = RightHistory(plan);
   RewriteEach<AttemptEnded>(history, [](AttemptEnded& d) {
@@ -179,7 +179,7 @@ TEST(ProcessesHistoryTest, AnOutcomeThatNamesTheWrongProcessIsNoticed) {
   ExpectComplaint(plan, history, "worker:0#1 has another exit status in the journal");
 }
 
-TEST(ProcessesHistoryTest, AProcessThatIsStartedTwiceIsNoticed) {
+TEST(ProcessesHistoryTest, TheCheckerDetectsAProcessThatIsStartedTwice) {
   const Plan plan = PlanOf(kProcessesPlan);
   History history = RightHistory(plan);
   const ProcessStarted start = FirstOf<ProcessStarted>(history);

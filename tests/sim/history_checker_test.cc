@@ -71,7 +71,7 @@ TEST(HistoryCheckerTest, AWrongExitStatusInTheJournalIsNoticed) {
   ExpectComplaint(history, "SUCCEEDED, but worker:");
 }
 
-TEST(HistoryCheckerTest, ALostExitStatusIsNoticed) {
+TEST(HistoryCheckerTest, AnExitStatusThatIsMissingFromTheJournalIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
     for (Decision& decision : decisions) {
@@ -115,7 +115,7 @@ TEST(HistoryCheckerTest, AVerdictThatContradictsTheOutcomesIsNoticed) {
   ExpectComplaint(with(FinalState::kFailed, OutcomeClass::kTimeout), "FAILED without a reason");
 }
 
-TEST(HistoryCheckerTest, AFailureThatDoesNotFailTheJobIsNoticed) {
+TEST(HistoryCheckerTest, ATaskFailureThatShouldEndTheJobButDoesNotIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
     const auto ended = std::ranges::find_if(decisions, Is<AttemptEnded>);
@@ -131,7 +131,7 @@ TEST(HistoryCheckerTest, AStatusThatDiffersFromTheJournalIsNoticed) {
   ExpectComplaint(history, "the final status differs from the journal");
 }
 
-TEST(HistoryCheckerTest, MessagesSentBeforeTheirDecisionIsInTheJournalAreNoticed) {
+TEST(HistoryCheckerTest, AMessageSentBeforeItsDecisionIsInTheJournalIsNoticed) {
   const auto early = [](const Event& event) {
     History history = RightHistory();
     InsertBefore(history, First<JournalWritten>(history), event);

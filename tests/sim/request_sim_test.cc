@@ -45,7 +45,7 @@ TEST(RequestSimTest, ASeedAlwaysGivesTheSameRun) {
 }
 
 // Runs that never show an end, an answer or a cause would prove little about it.
-TEST(RequestSimTest, TheSeedsCoverEverySubmitResultKillAnswerAndCauseOfAJobEnd) {
+TEST(RequestSimTest, TheSeedsCoverEveryResultOfASubmitEveryAnswerToAKillAndEveryCauseOfAJobEnd) {
   std::set<SubmitEnd> ends;
   std::set<KillAnswer> answers;
   std::set<EndCause> causes;
@@ -91,11 +91,11 @@ struct FlawRow {
 const FlawRow kRequestFlaws[] = {
     {"TheCheckerDetectsASubmitThatTakesNoLock", RequestFlaw::kTakesNoLock, {"still runs"}},
     {"TheCheckerDetectsASubmitThatOverwritesTheRecordOfAnotherSubmit", RequestFlaw::kComparesNothing, {"still runs"}},
-    {"TheCheckerDetectsASubmitThatAssumesAPendingJobIsDead",
+    {"TheCheckerDetectsASubmitThatGivesUpAJobThatIsStillBeingCreated",
      RequestFlaw::kGivesNothingUp,
      {"the request id does not find it"}},
-    {"TheCheckerDetectsASubmitThatMissesALateRevocation", RequestFlaw::kOverlooksRevocation, {"was in vain"}},
-    {"TheCheckerDetectsASubmitThatKillsAJobBeforeItRecordsItsOwnNumber",
+    {"TheCheckerDetectsASubmitThatMissesAConcurrentRevocation", RequestFlaw::kOverlooksRevocation, {"was in vain"}},
+    {"TheCheckerDetectsASubmitThatKillsAJobBeforeRecordingTheSubmissionNumber",
      RequestFlaw::kRaisesNoNumber,
      {"a job was killed for number"}},
     {"TheCheckerDetectsASubmitThatCreatesItsJobBeforeItsRequestRecord",
@@ -126,8 +126,8 @@ const FlawRow kRequestFlaws[] = {
     {"TheCheckerDetectsAManualSubmitThatReplacesARunningJob",
      RequestFlaw::kTakesPersonForFirst,
      {"it may not replace that job"}},
-    {"TheCheckerDetectsAKillThatFindsTheJobBeforeItRevokesTheRequest", RequestFlaw::kRevokesLast, {"was in vain"}},
-    {"TheCheckerDetectsAnAmThatIgnoresTheConditionOfAKill",
+    {"TheCheckerDetectsAKillThatSearchesForTheJobBeforeRevokingTheRequest", RequestFlaw::kRevokesLast, {"was in vain"}},
+    {"TheCheckerDetectsAnAmThatAcceptsAKillWhoseConditionIsFalse",
      RequestFlaw::kIgnoresFence,
      {"its condition does not hold"}},
     {"TheCheckerDetectsAnAmThatExecutesACancelledKill", RequestFlaw::kForgetsToVoid, {"the planned kill is void"}},

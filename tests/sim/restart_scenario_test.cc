@@ -21,7 +21,7 @@ const TestRow kRestarts[] = {
      {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
        "fails 3",
        "SUCCEEDED success; 1 starts of board:0; 2 starts of worker:0"}}},
-    {"AGangRestartBesideARunningSidecarSurvivesAnAmCrashAtAnyStep",
+    {"AGangRestartThatKeepsASidecarRunningSurvivesAnAmCrashAtAnyStep",
      {{"board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
        "fails 3",
        "SUCCEEDED success everywhere"}}},
@@ -49,7 +49,7 @@ const TestRow kRestarts[] = {
        "500ms fails 3, others",
        "SUCCEEDED success everywhere; 2 starts of worker:1; first worker:1 resumes; last worker:1 resumes "
        "/checkpoints/worker-0-400"}}},
-    {"AJobWithResumeLatestStartsFromAnotherJobsCheckpoint",
+    {"AJobConfiguredToResumeFromTheLatestCheckpointUsesAnotherJobsCheckpoint",
      {{"worker*2 pytorch gang=1 checkpoints=3, look-takes 300ms, all runs 1500ms saves 200ms, worker:1 first runs "
        "500ms fails 3, others, latest",
        "SUCCEEDED success everywhere; first worker:1 resumes /checkpoints/other-900"}}},
@@ -70,7 +70,7 @@ const TestRow kRestarts[] = {
       {"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
        "fails 3, at {510|530|560|1000}ms lose worker:0 30s dies",
        "SUCCEEDED success"}}},
-    {"ASecondFailureDuringARestartUsesNoFurtherRestartBudget",
+    {"ASecondFailureDuringAGangRestartCausesNoSecondRestart",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 2s, worker:1 first runs 500ms fails "
        "3, worker:2 first runs 1s fails 4 obeys 5s",
        "SUCCEEDED success; 1 restart_decided"}}},
@@ -84,12 +84,12 @@ const TestRow kRestarts[] = {
     {"ThreeRestartsWithoutANewerCheckpointEndTheJob",
      {{"worker*1 task=100 checkpoints=3, worker:0 runs 500ms fails 3",
        "FAILED user_error says `~3 restarts without a newer checkpoint`; 4 starts of worker:0"}}},
-    {"ExitCode193RestartsATaskWithoutABudgetAndExitCode194NeverDoes",
+    {"ExitCode193RestartsATaskWithoutARestartBudgetAndExitCode194FailsTheJob",
      {{"worker*1, all runs 1500ms, worker:0 first runs 500ms fails 193", "SUCCEEDED success"},
       {"worker*1 task=5, all runs 1500ms, worker:0 first runs 500ms fails 194",
        "FAILED user_error; 1 starts of worker:0"}}},
     // ---- schedulers and executors
-    {"AFalselyReportedContainerEndLetsProcessesOverlapOnlyAsLongAsAllowed",
+    {"AFalseReportOfAContainerExitLetsProcessesOfATaskOverlapOnlyForTheAllowedTime",
      {{"worker*2 pytorch, all runs 30s, at 5s lie-about worker:0 {100ms|5s|20s}", "SUCCEEDED success"}}},
     {"ATaskOnANodeReportedLostKeepsRunningWhileItsExecutorSendsHeartbeats",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0", "SUCCEEDED success; 1 starts of worker:0"}}},
@@ -101,12 +101,12 @@ const TestRow kRestarts[] = {
        "SUCCEEDED success; 3 containers"}}},
     {"ContainersThatExitImmediatelyAreReplacedUntilAContainerRuns",
      {{"worker*2 pytorch, all runs 1500ms, worker:1 launches-fail 3", "SUCCEEDED success"}}},
-    {"AContainerThatEndsByOomBeforeItsExecutorRegisteredFailsTheJob",
+    {"AContainerThatEndsByOomBeforeItsExecutorRegistersFailsTheJob",
      {{"worker*2 pytorch, all runs 1500ms, worker:0 launched 500ms, at 300ms end worker:0 oom", "FAILED oom"}}},
 };
 TABLE_TEST(RestartScenarioTest, kRestarts, CheckPlan);
 
-TEST(RestartScenarioTest, AGangRestartThatExcludesAnOrdinarySidecarIsNoticed) {
+TEST(RestartScenarioTest, TheCheckerDetectsAGangRestartThatExcludesAnOrdinarySidecar) {
   Plan plan = PlanOf(
       "board*1:sidecar:outlives worker*2 pytorch gang=1, all runs 1500ms, board:0 runs 60s, worker:1 first runs 500ms "
       "fails 3");

@@ -37,11 +37,11 @@ const TestRow kScenarios[] = {
     {"ATaskRunsAsSoonAsItHasAContainerInFcfsMode",
      {{"worker*3 fcfs, all runs 1s, worker:2 granted 30s", "SUCCEEDED success everywhere"}}},
     // Engines send requests to a job that runs for some seconds. A new AM leads within a second.
-    {"AKillByAReplacedOwnerDoesNothingDespiteAnAmCrashAtAnyStep",
+    {"AKillByAReplacedOwnerIsIgnoredDespiteAnAmCrashAtAnyStep",
      {{"worker*2, all runs 8s, owner o1, at 1s attach o2, at 4s kill if-owner o1", "SUCCEEDED success everywhere"}}},
     {"AKillByTheOwnerEndsTheJobDespiteAnAmCrashAtAnyStep",
      {{"worker*2, all runs 8s, owner o1, at 1s attach o2, at 4s kill if-owner o2", "KILLED killed everywhere"}}},
-    {"AnotherWatcherCancelsAPlannedKillDespiteAnAmCrashAtAnyStep",
+    {"ActivityOfASecondWatcherCancelsAPlannedKillDespiteAnAmCrashAtAnyStep",
      {{"worker*2, all runs 8s, owner o1, at 500ms look w1, at 1500ms kill if-watcher w1 4s, at 3500ms look w2",
        "SUCCEEDED success everywhere"}}},
     {"AJobWithoutClientActivityIsAbandonedDespiteAnAmCrashAtAnyStep",
@@ -82,7 +82,7 @@ TEST(ScenarioTest, AJobSucceedsDespiteAJournalTornAtAnyByte) {
   }
 }
 
-TEST(ScenarioTest, ALeaseRenewalWithoutLeadershipIsNoticedAndStopsNoTask) {
+TEST(ScenarioTest, TheCheckerDetectsALeaseRenewalWithoutLeadershipAlthoughNoTaskStops) {
   const Plan plan = PlanOf("worker*2, all runs 200s, at 5s freeze-keeper 50s");
   World world(plan, Flaw::kRenewsWithoutRule);
   world.Run();
@@ -117,16 +117,16 @@ const TestRow kOutages[] = {
     {"AJobSucceedsEvenIfKeeperAndAmDie",
      {{", all runs 1500ms, at [100-1700/100]ms kill-keeper 20s, at [100-1700/100]ms crash-am",
        "SUCCEEDED success; 2 starts"}}},
-    {"AJobFailsAsInfraAfterFiveAmCrashes",
+    {"AJobFailsWithClassInfraAfterFiveAmCrashes",
      {{", all runs 60s, at 5s crash-am 10", "FAILED infra; 5 crashes"}}},
     {"AnAmThatCrashesFourTimesDoesNotEndTheJob", {{", all runs 60s, at 5s crash-am 3", "undisturbed"}}},
-    {"TasksKeepRunningOnAFullDiskAndTheirEndsAreRecordedLater",
+    {"TasksKeepRunningOnAFullDiskAndTheirExitsAreRecordedWhenTheDiskHasRoom",
      {{", all runs 1500ms, at [0-2000/50]ms fill-disk 20s", "undisturbed"}}},
     {"AKillStopsTasksEvenIfTheDiskIsFull",
      {{", all runs 600s, at 5s fill-disk 60s, at 10s kill", "KILLED killed; tasks over in 12s"}}},
     {"AJobSucceedsDespiteAFullDiskAndAnAmCrash",
      {{", all runs 1500ms, at 1s fill-disk 1500ms, at [100-3000/100]ms crash-am", "undisturbed"}}},
-    {"AJobSucceedsDespiteAFailedSyncAndAnAmCrash",
+    {"AJobSucceedsDespiteAFailedDiskSyncAndAnAmCrash",
      {{", all runs 1500ms, at [0-1700/20]ms fail-sync, at [100-1800/20]ms crash-am", "undisturbed"}}},
 };
 TABLE_TEST(OutageScenarioTest, kOutages, PlansLike("worker*2 pytorch gang=3", ""));
@@ -174,7 +174,7 @@ TEST(OutageScenarioTest, TwentyFiveNetworkOutagesOf20SecondsRestartNoTask) {
 
 // skypilot-org/skypilot#10061: the controller was killed at the very end; work was torn down, and a recorded end was
 // lost.
-TEST(OutageScenarioTest, AnAmKilledWithinTheLast20StepsLosesNeitherWorkNorVerdict) {
+TEST(OutageScenarioTest, AJobEndsUndisturbedIfTheAmIsKilledWithinTheLast20StepsOfTheJob) {
   const std::string_view text = "worker*2 pytorch gang=3, all runs 1500ms";
   World reference(PlanOf(text));
   reference.Run();
@@ -208,11 +208,11 @@ const TestRow kInStages[] = {
     {"AStagedJobSucceedsDespiteAnAmCrashAtAnyStep", {{"", "SUCCEEDED success everywhere"}}},
     {"ARestartedGangWaitsForNewlyPublishedValues",
      {{"gang=1, driver:0 first fails 1", "SUCCEEDED success everywhere; 4 stage_opened"}}},
-    {"ADriverThatExitsWithoutPublishingFailsTheJob", {{", driver:0 silent", "FAILED user_error everywhere"}}},
-    {"ADriverThatNeverPublishesFailsTheJobByTimeout",
+    {"ADriverThatExitsWithoutPublishingItsValuesFailsTheJob", {{", driver:0 silent", "FAILED user_error everywhere"}}},
+    {"ADriverThatNeverPublishesItsValuesFailsTheJobByTimeout",
      {{"registration=20s, driver:0 silent runs 100s", "FAILED timeout"}}},
     // The driver's executor reports the values that it has read as soon as it reaches the AM again.
-    {"ValuesPublishedDuringANetworkCutReachTheAmLater",
+    {"ValuesPublishedDuringANetworkCutReachTheAmAfterTheCut",
      {{", at 900ms cut driver:0 5s{| requests| answers}", "SUCCEEDED success; 2 values_published"}}},
 };
 TABLE_TEST(StageScenarioTest, kInStages,

@@ -87,7 +87,7 @@ class PageTest(unittest.TestCase):
             self.assertIn(what, report)
         self.assertIn(f"tony logs {self.job} worker:1#2", report)
 
-    def test_the_page_follows_a_job_to_its_failure_and_the_history_shows_the_failure(self):
+    def test_the_job_page_is_updated_until_the_job_fails_and_the_history_page_shows_the_failure(self):
         self.start_chromium()
         self.submit(COMMAND.format(go=self.folder / "go", line=self.folder / "line"), workers=3)
         url = self.tracking_url()
@@ -115,7 +115,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual([path for path in proxy.asked if not path.startswith("/some/prefix/")], [])
         self.look_afterwards()
 
-    def test_the_page_continues_with_the_next_application_master(self):
+    def test_the_job_page_continues_with_the_next_application_master(self):
         self.start_chromium()
         go = self.folder / "go"
         self.submit(f"until [ -e {go} ]; do sleep 0.05; done", workers=1)
@@ -131,7 +131,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(job.text("section.report"), [])
         self.assertTrue(job.value("window.never_reloaded"))
 
-    def test_an_invalid_or_used_port_is_refused_in_one_line(self):
+    def test_the_history_command_refuses_an_invalid_or_used_port_in_one_line(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
             for word, code in (("x", 64), ("70000", 64), (port, 69)):
@@ -141,7 +141,7 @@ class PageTest(unittest.TestCase):
                 self.assertIn(word, refused.stderr)
                 self.assertEqual(refused.stdout, "")
 
-    def test_history_serve_has_the_same_address_until_its_token_file_is_removed(self):
+    def test_the_history_page_keeps_its_address_until_its_token_file_is_removed(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         addresses = [self.address_of_history(port) for _ in range(2)]
@@ -152,7 +152,7 @@ class PageTest(unittest.TestCase):
         kept.unlink()
         self.assertNotEqual(self.address_of_history(port), addresses[0])
 
-    def test_history_serve_runs_even_if_its_token_cannot_be_stored(self):
+    def test_the_history_page_is_served_even_if_its_token_cannot_be_stored(self):
         (self.folder / "home/history/page-token").mkdir(parents=True)
         self.address_of_history(0, complaint="the address of this page will be different at the next start")
 

@@ -113,7 +113,7 @@ TEST_F(LedgerStrangersTest, AnotherUsersLockOnTheLedgerFolderBlocksNoJobAndIsRep
   }
 }
 
-TEST_F(LedgerStrangersTest, StatusOfAWaitingJobNamesTheHoldersOfLedgerLockAndMemory) {
+TEST_F(LedgerStrangersTest, TheStatusOfAWaitingJobNamesTheHoldersOfTheLedgersLockAndOfTheMemory) {
   const fs::path go = honest_.home() / "go";
   const auto first = honest_.Start(
       Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=600m"}));

@@ -41,7 +41,7 @@ TEST_F(ApplicationMasterTest, AHeartbeatThatChangesNothingIsAnsweredAtOnce) {
   EXPECT_FALSE(Heartbeat("worker:0")->open());
 }
 
-TEST_F(ApplicationMasterTest, ACallWaitsForTheJournalWritesOfEarlierCalls) {
+TEST_F(ApplicationMasterTest, TheAnswerToACallWaitsForTheJournalWritesOfEarlierCalls) {
   GrantBothAndRegisterOne();
   Register("worker:1");
 

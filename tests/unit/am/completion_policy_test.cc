@@ -98,7 +98,7 @@ TEST(CompletionPolicyTest, ARoleThatNeedsThreeOfFourTasksToSucceedToleratesOneFa
   EXPECT_TRUE(IsComplete(spec, {{"shard", {3, 0}}, {"controller", {1, 0}}}));
 }
 
-TEST(CompletionPolicyTest, AJobCompletesDespiteFewerFailuresThanMinFailed) {
+TEST(CompletionPolicyTest, AJobStillCompletesIfARoleHasFewerFailedTasksThanMinFailed) {
   const JobSpec spec = Shards(0, 2);
   const Outcome failure = Failure(5);
 
@@ -185,7 +185,7 @@ TEST(CompletionPolicyTest, ATaskThatSucceedsBeforeTheGangHasFormedFailsTheJob) {
   EXPECT_NE(verdict.cls, OutcomeClass::kSuccess);
 }
 
-TEST(CompletionPolicyTest, AFailureDescriptionIncludesTheKnownNodeExitStatusMessageAndClass) {
+TEST(CompletionPolicyTest, AFailureDescriptionOmitsAnUnknownNodeAndAnUnknownExitStatus) {
   const Outcome nothing{.cls = OutcomeClass::kNodeLost};
   const Outcome oom{
       .cls = OutcomeClass::kOom, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 9}, .message = "memory limit 2048 MB"};

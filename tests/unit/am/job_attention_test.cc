@@ -38,7 +38,7 @@ class JobOwnershipTest : public testing::Test {
   JobDriver driver_{Watched()};
 };
 
-TEST_F(JobOwnershipTest, ALaterMasterDoesNotReplaceTheCurrentOwnerByTheSubmitter) {
+TEST_F(JobOwnershipTest, ANewMasterKeepsTheCurrentOwnerInsteadOfTheSubmitter) {
   StartAs(kFirstClaim);
   EXPECT_EQ(driver_.Status().claim, kFirstClaim);
   driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});

@@ -19,7 +19,7 @@ const TestRow kResuming[] = {
     {"AnUnexpectedOrRepeatedCheckpointSearchResultIsIgnored",
      {{"running, see 1 1", "nothing"}, {"report worker:0 fails 1, see 1 1, see 1 2", "nothing"}}},
     // The previous AM's clock was ahead, and by that clock the restart was due.
-    {"AClockStepBackDelaysARestartButNotTheFailureForLackOfProgress",
+    {"ABackwardClockStepDelaysARestartButNotTheJobsFailureForLackOfProgress",
      {{"+checkpoints=1: running, resume worker:0 1, report worker:0#2 fails 1, standstill -500ms, see 2 {5|none}",
        "checkpoint_noted{| job_stopping}"}}},
     {"ARestartUsesTheLastKnownCheckpointIfTheCheckpointDirectoryIsUnreadable",
@@ -29,7 +29,7 @@ const TestRow kResuming[] = {
       {"pass 1ms", "checkpoint_noted restart_began gang_allocated"},
       {"all-up", "worker:0#3 resumes /ckpt/step-5"}}},
     // The order keeps its old number, contains the newer checkpoint, and is sent in the turn that notes the checkpoint.
-    {"ATaskThatStillRestartsReceivesANewerCheckpointFoundForAnotherTask",
+    {"ARestartingTaskReceivesANewerCheckpointFoundDuringAnotherTasksRestart",
      {{"job worker*2 standalone task=9 backoff=0/0 checkpoints=3: running, report worker:0 fails 1, see 1 5, register "
        "worker:0#2, note worker:0#2",
        "worker:0#2 resumes /ckpt/step-5"},

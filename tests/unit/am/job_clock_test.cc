@@ -14,11 +14,11 @@ Instant Now(const std::optional<KeptClock>& kept, const std::string& boot, Insta
   return NowOfJob(kept, {boot, Duration(1'000'000), wall}, newest);
 }
 
-TEST(JobClockTest, TheJobUsesWallTimeIfNoClockIsSaved) {
+TEST(JobClockTest, AJobUsesWallTimeIfNoJobClockIsSaved) {
   EXPECT_EQ(Now(std::nullopt, "boot-1", kWall, std::nullopt), kWall);
 }
 
-TEST(JobClockTest, TheSavedClockIgnoresWallClockStepsUntilTheNextReboot) {
+TEST(JobClockTest, TheSavedJobClockIgnoresWallClockStepsUntilTheNextReboot) {
   for (const Duration step : {Duration(0), kHours, -kHours})
     EXPECT_EQ(Now(kKept, "boot-1", kWall + step, kWall - Duration(5)), kWall) << step.count();
 }
@@ -29,7 +29,7 @@ TEST(JobClockTest, TheJobClockFollowsWallTimeAfterARebootButNeverGoesBackwards) 
   EXPECT_EQ(Now(std::nullopt, "boot-2", kWall - kHours, kWall), kWall) << "of the release before";
 }
 
-TEST(JobClockTest, TheJobUsesWallTimeIfTheBootIdIsUnknown) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
+TEST(JobClockTest, AJobUsesWallTimeIfTheBootIdIsUnknown) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
 
 }  // namespace
 }  // namespace tony::am

@@ -106,12 +106,12 @@ TEST(JobRestartDamageTest, AJournalledRestartCausedByAnUnknownAttemptIsRejected)
   ExpectDamaged(kCheckpointed, "running", {Decided(1, {kFirst}, {kFirst, 2}), Decided(1, {kFirst}, {kStrange, 1})});
 }
 
-TEST(JobRestartDamageTest, AJournalledRestartBeforeContainersAreRequestedOrWhileTheJobStopsIsRejected) {
+TEST(JobRestartDamageTest, AJournalledRestartIsRejectedBeforeContainerRequestsAndWhileTheJobStops) {
   ExpectDamaged(kCheckpointed, "start, replay 2", {Decided(1, {kFirst})});
   ExpectDamaged(kCheckpointed, "running, kill", {Decided(1, {kFirst, kSecond}, kOne, RestartScope::kGang)});
 }
 
-TEST(JobRestartDamageTest, AJournalledCheckpointSearchWithoutAnOpenRestartIsRejected) {
+TEST(JobRestartDamageTest, AJournalledCheckpointSearchThatBelongsToNoPendingRestartIsRejected) {
   ExpectDamaged(kCheckpointed, "running", {CheckpointSearchStarted{1}});
   ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSearchStarted{2}, CheckpointNoted{1, {}}});
   ExpectDamaged(kCheckpointed, kToLook, {CheckpointNoted{2, {}}});
@@ -138,7 +138,7 @@ TEST(JobRestartDamageTest, AJournalledNextAttemptWithAWrongNumberOrContainerIsRe
                 {RestartBegan{1, {{{kFirst, 2}, kOnes}, fine}, {}}});
 }
 
-TEST(JobRestartDamageTest, AJournalledStopOfAnAttemptThatIsUnknownEndedOrStoppingIsRejected) {
+TEST(JobRestartDamageTest, AJournalledStopOfAnUnknownOrEndedOrStoppingAttemptIsRejected) {
   ExpectDamaged(
       kCheckpointed, "running",
       {AttemptStopping{{kFirst, 2}, Killed(), Duration(0)}, AttemptStopping{{kStrange, 1}, Killed(), Duration(0)}});

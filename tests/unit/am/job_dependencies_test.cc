@@ -66,7 +66,7 @@ const TestRow kDepending[] = {
     {"ARoleOnYarnIsIncompleteWhileATaskOfTheRoleAwaitsANewContainer",
      {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
     {"ACompleteRoleOnYarnKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
-    {"ADependentRoleStartsWithoutATaskThatWasPreemptedBeforeTheStart",
+    {"ADependentRoleDoesNotWaitForAPreemptedTaskOfTheRole",
      {{"begun, place worker:0, preempt worker:0 5s, place worker:1", "worker:0 told stop; worker:1 told start 1"},
       {"report worker:0 killed", "restart for database:0+worker:0+worker:1"}}},
     {"APreemptedTaskIsStoppedAtOnceEvenIfTheRoleItDependsOnIsNotReady",
@@ -80,7 +80,7 @@ const TestRow kDepending[] = {
       {"all-granted, all-registered, all-run, report data:0 data:1 success", "also request worker:0#1 worker:1#1"},
       {"place worker:1", "worker:1 told start 1"}}},
     // ---- waiting until a role is ready
-    {"ADependentTaskHasAContainerButStartsOnlyWhenTheOtherTaskPublishesReady",
+    {"ATaskWithAContainerStartsOnlyWhenTheTaskItDependsOnPublishesReady",
      {{"job head*1 worker*2:ready=head: start", "orders request head:0#1 worker:0#1 worker:1#1"},
       {"all-granted, all-registered",
        "head:0 told start 1; head:0 knows head*1 worker*2; worker:0 told none; worker:0 waits head (ready)"},
@@ -100,7 +100,7 @@ const TestRow kDepending[] = {
     {"ATaskThatSucceedsWithoutPublishingTheAwaitedReadySignalFailsTheJob",
      {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
        "verdict says `~the task ended without publishing READY`"}}},
-    {"ARoleAndTheRoleWhoseReadinessItAwaitsRequestContainersTogether",
+    {"ARoleRequestsContainersTogetherWithTheRoleWhoseReadinessItAwaits",
      {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
       {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},
       {"place head:0 worker:0 worker:1", "head:0 told start 1; worker:0 told none"}}},
@@ -122,7 +122,7 @@ TEST(JobDependenciesTest, AJobWithDependentRolesSucceedsEvenIfTheMasterDiesAfter
   }
 }
 
-TEST(JobDependenciesTest, AJournalThatRequestsOnlyPartOfARoleOrStartsARoleTooEarlyIsRejected) {
+TEST(JobDependenciesTest, AJournalThatRequestsOnlySomeContainersOfARoleOrStartsARoleTooEarlyIsRejected) {
   JobDriver driver(JobOf(kPrepared));
   driver.Running();
   driver.Report("data:0", Success());
@@ -139,7 +139,7 @@ constexpr char kInTwoStages[] = "driver*1 worker*2 staged registration=30s suspe
 const TestRow kStaged[] = {
     {"OnlyTasksOfTheFirstStageStartWhenTheGangHasFormed",
      {{"begun", "driver:0 told start 1; worker:0 told none; worker:0 is registered; driver:0 values"}}},
-    {"TheNextStageStartsAndReceivesTheValuesWhenTheLastValueIsPublished",
+    {"TheNextStageStartsWithThePublishedValuesOnceTheLastValueIsPublished",
      {{"begun, publish driver:0 ADDRESS=first:1",
        "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:1 told start 1; worker:1 values "
        "driver:0.ADDRESS=first:1"}}},
@@ -171,7 +171,7 @@ const TestRow kStaged[] = {
     {"ATaskThatSucceedsWithoutPublishingItsValuesFailsTheJob",
      {{"begun, report driver:0 success",
        "attempt_ended job_stopping; verdict user_error says `~the task ended without publishing ADDRESS`"}}},
-    {"ASuccessReadFromDiskIsAnInfraFailureIfTheTasksValuesAreMissing",
+    {"ASuccessReadFromDiskCountsAsAnInfraFailureIfTheTaskPublishedNoValues",
      {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
     {"ATaskThatSucceedsBeforeTheGangHasFormedRestartsWithoutUsingItsBudget",
      {{"gathering, register driver:0, report driver:0 success", "end success; restart free"}}},
@@ -186,7 +186,7 @@ const TestRow kStaged[] = {
     {"TheTimeoutForPublishingValuesStartsAgainWithEachStage",
      {{"+ps*2:untracked: begun, wait 15s, publish driver:0 ps:1, pass 29999ms", "nothing"},
       {"pass 1ms", "job_stopping; verdict says `~missing ps:0 (ADDRESS)`"}}},
-    {"AStoppingJobStartsNoFurtherStage",
+    {"AStoppingJobDoesNotStartTheNextStage",
      {{"begun, kill", "worker:0 told stop"}, {"publish driver:0", "values_published; worker:0 told stop"}}},
     // ---- restarts
     {"AGangRestartDiscardsThePublishedValues",
@@ -281,7 +281,7 @@ TABLE_TEST(JobFcfsTest, kServed, Script("worker*3 tensorflow fcfs"));
 // ---- Roles that run on after a group of other roles has ended.
 
 const TestRow kGrouped[] = {
-    {"TheJobFailsIfARoleRunsLongerThanItsTimeoutAfterAnotherRolesEnd",
+    {"TheJobFailsIfARoleOutlivesAnotherRoleByMoreThanTheConfiguredTimeout",
      {{"running, wait 50s, end chief:0 success, pass 9999ms", "nothing"},
       {"deadline",
        "job_stopping; verdict timeout says `~role worker continued for more than 10.0 s after chief had ended "

@@ -93,7 +93,7 @@ const TestRow kStopping[] = {
     {"AnExecutorThatRegistersAfterAKillReceivesAStopCommandAndCanReport",
      {{"gathering, kill, register worker:0", "worker:0 told stop"},
       {"report worker:0 killed", "attempt_ended; worker:0 told release"}}},
-    {"AKillOfARunningJobStopsEveryExecutorAndWaitsForThem",
+    {"AKilledJobStopsEveryExecutorAndEndsWhenAllExecutorsHaveExited",
      {{"running, kill enough",
        "job_stopping; orders tell worker:0#1, tell worker:1#1; worker:0 told stop; worker:0 grace 10s; worker:0 is "
        "stopping; runs"},
@@ -138,7 +138,7 @@ const TestRow kStopping[] = {
 };
 TABLE_TEST(JobStopTest, kStopping, Script("worker*2 grace=10s"));
 
-TEST(JobStopTest, AReleaseHasAHigherCommandNumberThanAStopEvenAfter2000Kills) {
+TEST(JobStopTest, AReleaseCommandHasAHigherNumberThanTheStopCommandEvenAfter2000Kills) {
   JobDriver driver(JobBuilder().Role("worker", 2).Build());
   driver.Running();
   driver.Kill("slowly", Duration(5000));
@@ -174,7 +174,7 @@ const TestRow kCompleting[] = {
        "shard:2 state backoff"},
       {"report shard:0 shard:1 shard:3 success", "shard:2 state done; shard:2#2 told release"},
       {"pass 60s", "lacks restart_began"}}},
-    {"ATaskThatNeverGotAContainerIsDoneOnceItsRoleReachesMinSucceeded",
+    {"ATaskWithoutAContainerCountsAsDoneOnceItsRoleReachesMinSucceeded",
      {{"job shard*3:succeeds=2 worker*1 fcfs: start, grant shard:0, register shard:0, heartbeat shard:0, grant "
        "shard:1, register shard:1, heartbeat shard:1, report shard:0 shard:1 success",
        "attempt_ended role_finished attempt_ended; shard:2 state done; state RUNNING"}}},
@@ -201,7 +201,7 @@ const TestRow kCompleting[] = {
      {{"job worker*3:fails=3 pytorch settle=300ms: running, report worker:1 fails 1", "attempt_ended"},
       {"pass 300ms", "failure_tolerated"},
       {"pass 1s", "nothing"}}},
-    {"AWorkersFailureIsToleratedButTheChiefsIsNotUnderTonysCompletionRule",
+    {"TonysCompletionRuleToleratesAWorkersFailureButNotTheChiefsFailure",
      {{"job worker*3 standalone tonys-rule: running, report worker:1 fails 1", "has failure_tolerated"},
       {"report worker:0 fails 2", "verdict of worker:0 says `~; an earlier failure: worker:1 failed`"}}},
     {"ASidecarsFailureFailsTheJobIfMinFailedIsSet",
@@ -233,16 +233,16 @@ const TestRow kSettling[] = {
       {"all-granted, all-registered", "worker:1#2 told start 2; verdict none"}}},
     {"AFailureCausesARestartAtOnceIfARestartBudgetIsLeft",
      {{"+gang=1: running, report worker:1 fails 1", "attempt_ended restart_decided"}}},
-    {"AnOomFailureFailsTheJobWithoutSettleTime",
+    {"AnOomFailureFailsTheJobWithoutWaitingForTheSettleTime",
      {{"running, report worker:1 oom", "attempt_ended job_stopping"}}},
-    {"TheFailureOfTheOnlyTaskFailsTheJobWithoutSettleTime",
+    {"TheFailureOfTheOnlyTaskFailsTheJobWithoutWaitingForTheSettleTime",
      {{"job worker*1 pytorch settle=300ms: running, report worker:0 fails 1", "attempt_ended job_stopping"}}},
     {"TheJobFailsWithoutWaitingForTheSettleTimeIfTheLastRunningTaskFails",
      {{"running, report worker:0 worker:1 success, report worker:2 fails 1", "attempt_ended job_stopping"}}},
-    {"TheJobFailsWithoutSettleTimeWhenAllTasksHaveFailed",
+    {"TheJobFailsWithoutWaitingForTheSettleTimeWhenAllTasksHaveFailed",
      {{"running, report worker:0 fails 1, report worker:1 fails 2, report worker:2 fails 3",
        "attempt_ended job_stopping; verdict any"}}},
-    {"TheFailureOfAStandaloneTaskFailsTheJobWithoutSettleTime",
+    {"TheFailureOfAStandaloneTaskFailsTheJobWithoutWaitingForTheSettleTime",
      {{"job worker*3 settle=300ms standalone: running, report worker:0 fails 1", "attempt_ended job_stopping"}}},
     {"TheVerdictIsKilledIfAKillArrivesWithinTheSettleTime",
      {{"running, report worker:1 fails 1, kill enough", "job_stopping; verdict KILLED; worker:1 told release"}}},
@@ -257,7 +257,7 @@ const TestRow kSettling[] = {
     {"TheVerdictNamesALaterFailureInsteadOfAFailureBlamedOnAPeer",
      {{"running, report worker:0 fails 1 peer, wait 2400ms, report worker:2 fails 3", "deadline +300ms"},
       {"deadline", "job_stopping; verdict of worker:2"}}},
-    {"TheVerdictNamesALaterFailureEvenIfAFailureBlamedOnAPeerSettlesFirst",
+    {"TheVerdictNamesALaterFailureEvenIfTheSettleTimeOfAFailureBlamedOnAPeerEndsFirst",
      {{"running, report worker:0 fails 1 peer, wait 2900ms, report worker:2 fails 3, pass 100ms",
        "verdict of worker:2"}}},
     {"TheVerdictNamesALaterOomInsteadOfAFailureBlamedOnAPeer",
@@ -280,10 +280,10 @@ const TestRow kSettling[] = {
        "verdict of worker:1"}}},
     {"ASidecarsFailureDoesNotShortenTheSettleTime",
      {{"+board*1:sidecar: running, report worker:0 board:0 fails 1 peer", "verdict none"}}},
-    {"ATaskWithoutHeartbeatsIsNamedAsTheProbableCause",
+    {"TheVerdictNamesATaskWithoutHeartbeatsAsTheProbableCause",
      {{"running, wait 4s, heartbeat worker:0 worker:2, pass 1s, report worker:0 fails 1 peer, pass 3s",
        "verdict says `~; worker:1 sends no heartbeats`"}}},
-    {"TheTaskThatExitedBeforeTheOthersIsNamedAsTheProbableCauseOfTheFailure",
+    {"TheVerdictNamesTheTaskThatExitedFirstAsTheProbableCause",
      {{"running, report worker:2 success, report worker:0 fails 1 peer, deadline",
        "verdict says `~; worker:2 had ended with exit code 0`"}}},
     {"TheVerdictNamesTheTaskWhoseAddressIsInTheErrorMessage",

@@ -31,7 +31,7 @@ const TestRow kSilent[] = {
        "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~no report confirmed that its processes "
        "have ended`"}}},
     // The STOP has not reached the executor, which obeys its master until the master has been silent for a long time.
-    {"AnExecutorThatCallsAfterTheKillOrderIsLostOnlyAfterAnother60Seconds",
+    {"AnExecutorThatCallsAfterItsKillOrderIsLostOnly60SecondsAfterTheCall",
      {{"begun, wait 14999ms, await worker:0, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "attempt_ended job_stopping"}}},
     {"ANewMasterRestartsTheTimeoutForTheExitOfAKilledContainer",
@@ -68,7 +68,7 @@ const TestRow kSilent[] = {
       {"heartbeat worker:1, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "container_kill_ordered"}}},
     // ---- a scheduler that sees each process
-    {"ASilentAttemptIsNotLostBeforeItsExitIfTheSchedulerConfirmsExits",
+    {"ASilentAttemptIsNotLostBeforeItsContainerExitsIfTheSchedulerConfirmsExits",
      {{"confirming-start, all-granted, all-registered, all-run, pass 5s, pass 55s", "also kill c-worker-0"},
       {"pass 75s", "lacks attempt_ended"},
       {"exit worker:0", "has attempt_ended"}}},
@@ -97,7 +97,7 @@ const TestRow kLimited[] = {
       {"pass 1ms",
        "job_stopping; verdict FAILED timeout says `~missing worker:0, worker:2`; verdict says `~30.0 s`; verdict says "
        "`~tony.container.registration.timeout`"}}},
-    {"AVerdictListsFiveMissingTasksAndCountsTheOthers",
+    {"ATimeoutVerdictNamesFiveUnregisteredTasksAndCountsTheOtherUnregisteredTasks",
      {{"job worker*100 registration=30s: gathering, pass 30s", "verdict says `~worker:4 and 95 more`"}}},
     {"TheRegistrationTimeoutStartsWhenAllTasksHaveContainers",
      {{"job worker*2 registration=30s suspect=24h lost-after=24h: start, grant worker:0, register worker:0, pass 300s",
@@ -189,7 +189,7 @@ const TestRow kEdges[] = {
        "worker:0 fails 1",
        "worker:1 told stop"},
       {"kill within 10s enough", "orders tell worker:0#1"}}},
-    {"ACommandForTheNextAttemptIsNumberedBetweenAStopAndARelease",
+    {"CommandNumbersGrowFromStopToNextAttemptToRelease",
      {{"+pytorch gang=1: running, report worker:0 fails 1, note worker:1, exit worker:1 kept killed",
        "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
        "worker:0"}}},
@@ -197,16 +197,16 @@ const TestRow kEdges[] = {
     {"AnAttemptThatEndsBeforeItRunsIsLostUnlessItReportsAFailure",
      {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
       {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
-    {"AGangCanRestartBeforeItHasFormed",
+    {"AGangRestartIsPossibleBeforeTheGangHasFormed",
      {{"+lost=0 gang=1: start, grant worker:0{|, grant worker:1}", "state {ALLOCATING|GATHERING}"},
       {"exit worker:0", "restart gang{|; state RESTARTING}"},
       {"{|exit worker:1, }all-granted, all-registered", "state RUNNING"}}},
     // ---- two or many at once
-    {"TheNextDeadlineIsTheEarlierOfTwoBackOffEnds",
+    {"TheNextDeadlineIsTheEndOfTheEarlierOfTwoBackOffs",
      {{"+suspect=20s fresh=20s task=3 backoff=1s/8s: running, report worker:0 worker:1 fails 1, register worker:0#2 "
        "worker:1#2, report worker:0#2 fails 1, wait 500ms, report worker:1#2 fails 1",
        "deadline +500ms"}}},
-    {"AVerdictNamesAllMissingTasksIfThereAreFive",
+    {"ATimeoutVerdictNamesAllUnregisteredTasksIfThereAreFive",
      {{"job worker*5 registration=1s: gathering, pass 1s", "verdict says `$worker:3, worker:4`"}}},
 };
 TABLE_TEST(JobEdgeTest, kEdges,

@@ -28,14 +28,14 @@ const TestRow kRecovering[] = {
     // ---- state that executors report again
     {"ARegistrationOfARunningExecutorWithANewMasterChangesNothing",
      {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
-    {"ANewMasterLearnsThatATaskRunsFromItsExecutorsRegistration",
+    {"ANewMasterMarksATaskAsRunningWhenTheExecutorRegistersItAsRunning",
      {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
     {"ANewMasterAcceptsAnOutcomeThatTheOldMasterMissed",
      {{"job worker*1: running, master 2, register worker:0 ended, report worker:0 fails 3",
        "attempt_ended job_stopping; verdict exit 3"}}},
     {"TheStartCommandOfAFormedGangIsTheSameUnderANewMaster",
      {{"running, note worker:0, master 2", "worker:0 told as noted"}}},
-    {"ANewMasterFailsTheJobIfTheOldMasterOnlyRecordedTheFailure",
+    {"ANewMasterFailsTheJobIfTheOldMasterRecordedOnlyTheTaskFailure",
      {{"running, report worker:0 fails 3", "attempt_ended job_stopping"},
       {"replay -1, start 2", "epoch_began job_stopping; verdict of worker:0"}}},
 };
@@ -192,7 +192,7 @@ const TestRow kRestartingAgain[] = {
      {{"running, exit worker:0, master 2", "orders request worker:0#2"}}},
     {"ANewMasterOfAKilledJobSendsNoSignalToAnExecutorBetweenAttempts",
      {{"+task=1: running, report worker:0 fails 1, kill, master 2", "no orders; worker:0 told next 2"}}},
-    {"ANewMasterRestartsATaskIfTheOldMasterOnlyRecordedTheFailure",
+    {"ANewMasterRestartsATaskIfTheOldMasterRecordedOnlyTheTaskFailure",
      {{"+task=1: running, report worker:0 fails 1", "attempt_ended restart_decided restart_began"},
       {"replay -2, start 2", "epoch_began restart_decided restart_began"}}},
     // ---- budgets and back-off

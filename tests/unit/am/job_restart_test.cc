@@ -25,7 +25,7 @@ const TestRow kRestarting[] = {
      {{"+task=1: running, report worker:0 infra by TERM signal", "restart task free"},
       {"register worker:0#2, all-run, report worker:0#2 infra by TERM signal", "restart task free"},
       {"deadline, register worker:0#3, all-run, report worker:0#3 infra by TERM signal", "restart task charged"}}},
-    {"SignalsToOtherTasksOrOutsideTheTimeWindowAreNotBlamedOnTheProgram",
+    {"OnlySignalsToTheSameTaskWithinTheTimeWindowAreBlamedOnTheProgram",
      {{"+lost=10/60s: running, report worker:0 infra by TERM signal, register worker:0#2, all-run, report worker:1 "
        "infra by TERM signal",
        "restart task free"},
@@ -83,7 +83,7 @@ const TestRow kRestarting[] = {
     {"AnExecutorWithAnInfraFailureIsReleasedAndTheTaskGetsANewContainer",
      {{"running, report worker:0 {node_lost|infra|preempted}", "worker:0 told release"},
       {"exit worker:0", "also request worker:0#2"}}},
-    {"TheVerdictNamesTheNumberOfRestartsAfterLostContainers",
+    {"TheVerdictCountsTheRestartsAfterLostContainers",
      {{"running, exit worker:0, report worker:1 fails 1", "verdict says `~(user_error); after 1 restart`"}}},
     // ---- one restart replaces another
     {"AGangRestartReplacesATaskRestartThatHasNotBegun",
@@ -184,7 +184,7 @@ const TestRow kTroubled[] = {
      {{"job worker*2 standalone task=2: begun, register worker:0#2, report worker:0#2 fails 1, kill enough",
        "worker:0#2 told release; worker:1 told stop; worker:0 state done"},
       {"report worker:1 killed, exit worker:0#2 worker:1", "state KILLED; deadline none"}}},
-    {"AKillStopsAnExecutorBetweenAttemptsWhenItRegistersTheNextAttempt",
+    {"AKillStopsAnExecutorBetweenAttemptsOnceTheNextAttemptRegisters",
      {{"begun, report worker:1 killed", "worker:0 told next 2"},
       {"kill enough", "orders tell worker:0#2, tell worker:1#2; worker:0 told next 2"},
       {"register worker:0#2", "worker:0#2 told stop"},
@@ -241,7 +241,7 @@ const TestRow kTroubled[] = {
      {{"job worker*2 standalone: gathering, register worker:0, exit worker:0 unseen because oom says `out of memory: "
        "the limit was reached`",
        "verdict oom says `~out of memory: the limit was reached; tony.worker.memory is 2048 MB`"}}},
-    {"ASuccessOrFailureOnDiskOverridesTheExitClassOfTheScheduler",
+    {"ASuccessOrFailureOnDiskOverridesTheExitCauseReportedByTheScheduler",
      {{"job worker*2 standalone lost=0: running, exit worker:0 unseen because {node_lost|preempted kept "
        "killed|preempted kept fails 1|node_lost kept success}",
        "worker:0 outcome {node_lost|preempted|user_error|success}"}}},
@@ -324,7 +324,7 @@ const TestRow kHeld[] = {
     {"AGangWithoutContainersHasNoHoldTimeout", {{"start, pass 300s", "lacks restart_decided"}}},
     {"StandaloneTasksKeepTheirContainersBeyondTheHoldTimeout",
      {{"job worker*2 standalone yarn hold=30s{| fcfs}: running, exit worker:1, pass 30s", "lacks restart_decided"}}},
-    {"AnIncompleteGangKeepsItsContainersWithoutYarnOrWithAHoldTimeoutOfZero",
+    {"AnIncompleteGangKeepsItsContainersIfNotOnYarnOrIfTheHoldTimeoutIsZero",
      {{"job worker*3 pytorch gang=2 {hold=30s|yarn hold=0}: begun, pass 30s", "lacks restart_decided"}}},
     // Otherwise two gangs that lend each other a node would use up the budget for lost nodes.
     {"ARestartAfterTheHoldTimeoutUsesNoRestartBudget",
@@ -363,7 +363,7 @@ const TestRow kOutliving[] = {
        "worker:0#2 worker:1#2",
        "worker:1#2 told start 2; board:0 told start 1"},
       {"heartbeat board:0", "board:0 is running"}}},
-    {"AGangRestartDoesNotWaitForASidecarThatEndedMeanwhile",
+    {"AGangRestartDoesNotWaitForASidecarThatEndsDuringTheRestart",
      {{"begun, report board:0 fails 127", "attempt_ended; state GATHERING"},
       {"register worker:0#2 worker:1#2", "state RUNNING; board:0 state done"}}},
     {"ASidecarThatIsLostDuringAGangRestartIsRestartedAlone",
@@ -373,7 +373,7 @@ const TestRow kOutliving[] = {
     {"AGangRestartDoesNotWaitForTheNewContainerOfASidecar",
      {{"begun, exit board:0, register worker:0#2 worker:1#2", "state RUNNING"},
       {"grant board:0#2, launched board:0#2, register board:0#2", "board:0#2 told start 2"}}},
-    {"TheFirstFormationOfTheGangWaitsForTheSidecar",
+    {"TheGangFormsForTheFirstTimeOnlyAfterTheSidecarRegisters",
      {{"gathering, register worker:0 worker:1", "worker:0 told none"}, {"register board:0", "worker:0 told start 1"}}},
     {"AJobRestartAlsoRestartsASidecarThatOutlivesGangRestarts",
      {{"job worker*2 board*1:sidecar:outlives pytorch job=1: running, report worker:0 fails 1", "board:0 told stop"},

@@ -43,7 +43,7 @@ const TestRow kStraight[] = {
     {"TheFirstHeartbeatMarksTheTaskAsRunning",
      {{"gathering, all-registered, wait 700ms, heartbeat worker:0 running 4711",
        "attempt_ran; worker:0 is running; worker:0 pid 4711; worker:0 started"}}},
-    {"FurtherHeartbeatsCauseNoDecision",
+    {"HeartbeatsAfterTheFirstCauseNoDecision",
      {{"running, heartbeat worker:0", "nothing"}, {"heartbeat worker:0 stopping", "nothing"}}},
     {"AHeartbeatBeforeTheStartCommandCausesNoDecision",
      {{"gathering, register worker:0, heartbeat worker:0 waiting 0", "nothing"}}},
@@ -78,7 +78,7 @@ TEST(JobTest, TheStartCommandListsEveryEndpointByRoleAndIndex) {
   EXPECT_EQ(driver.CommandFor("ps:0"), command);
 }
 
-TEST(JobTest, TheSequenceNumberEqualsTheNumberOfDecisions) {
+TEST(JobTest, TheSequenceNumberOfAJobEqualsTheNumberOfJournalledDecisions) {
   JobDriver driver(JobOf(kPsAndTwoWorkers));
   driver.Running();
   EXPECT_EQ(driver.job().seq(), static_cast<int64_t>(driver.journal().size()));
@@ -116,7 +116,7 @@ const TestRow kCalls[] = {
     {"ACallWithAnUnknownGenerationIsRejected", {{"running, impostor worker:0 generation=2", "refused bad_request"}}},
     {"AnOutcomeReportedBeforeTheRegistrationIsRejected",
      {{"gathering, report worker:0 success", "refused bad_request; nothing"}}},
-    {"CallsOfAnEndedAttemptThatClaimsToRunAreRejected",
+    {"CallsThatReportAnEndedAttemptAsRunningAreRejected",
      {{"running, report worker:0 success, {heartbeat worker:0|register worker:0 running 100}",
        "refused stale_attempt `~worker:0#1 has ended: succeeded`; nothing"}}},
     {"TheExecutorOfAnEndedAttemptCanRegisterAgainToReceiveTheReleaseCommand",
@@ -139,7 +139,7 @@ const TestRow kCalls[] = {
       {"twice register worker:0 ended", "unchanged"}}},
     // A task cannot run without a cluster spec. If the AM believed this report, the barrier would not count the task,
     // and no task could start.
-    {"AHeartbeatThatReportsRunningTooEarlyDoesNotPreventTheGangFromForming",
+    {"AHeartbeatThatReportsAnUnstartedTaskAsRunningDoesNotKeepTheGangFromForming",
      {{"gathering, register worker:0, heartbeat worker:0 running 7, register worker:1", "state RUNNING"}}},
     {"AnUnknownTaskReceivesNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
 };
@@ -172,7 +172,7 @@ const TestRow kUsed[] = {
     {"UsageInAHeartbeatIsShownInTheStatusButNotJournalled",
      {{"running, used worker:0 1", "nothing"}, {"used worker:0 2", "nothing; worker:0 used 2; worker:1 used nothing"}}},
     {"AHeartbeatWithoutUsageKeepsTheLastUsage", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
-    {"TheUsageInTheOutcomeReplacesTheLastUsageAndSurvivesAReplay",
+    {"TheUsageInTheOutcomeReplacesTheLastHeartbeatUsageAndSurvivesAReplay",
      {{"running, used worker:0 1, report worker:0 success used 5", "worker:0 used 5"}, {"replay", "worker:0 used 5"}}},
     {"AnExitWithoutAReportKeepsTheLastUsage", {{"running, used worker:0 7, exit worker:0, replay", "worker:0 used 7"}}},
     {"ANewMasterShowsNoUsageUntilTheNextHeartbeat", {{"running, used worker:0 7, master 2", "worker:0 used nothing"}}},
@@ -186,14 +186,14 @@ const TestRow kQuiet[] = {
      {{"running, wait 59s, quiet worker:0 100ms 59s, quiet worker:3 40s 59s, pass 1s",
        "verdict says `the job ran longer than 60.0 s (tony.application.timeout); no output from worker:3 for 41.0 "
        "s`"}}},
-    {"ATimeoutVerdictNamesFiveTasksWithoutOutputAndCountsTheOthers",
+    {"ATimeoutVerdictNamesFiveTasksWithoutOutputAndCountsTheOtherSilentTasks",
      {{"running, wait 50s, quiet worker:0 20s 50s, quiet worker:1 20100ms 50s, quiet worker:2 20200ms 50s, quiet "
        "worker:3 20300ms 50s, quiet worker:4 20400ms 50s, quiet worker:5 20500ms 50s, quiet worker:6 20600ms 50s, pass "
        "10s",
        "verdict says `$; no output from worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for "
        "30.3 s, "
        "worker:2 for 30.2 s and 2 more`"}}},
-    {"ATimeoutVerdictNamesNoTaskIfAllWroteOutputUntilTheEnd",
+    {"ATimeoutVerdictNamesNoTaskIfAllTasksWroteOutputUntilTheTimeout",
      {{"running, wait 59900ms, quiet worker:0 100ms 59900ms, pass 100ms",
        "verdict says `the job ran longer than 60.0 s (tony.application.timeout)`"}}},
 };

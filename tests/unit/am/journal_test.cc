@@ -86,7 +86,7 @@ TEST_F(JournalTest, AppendedDecisionsAreReadAfterReopening) {
   EXPECT_THAT(troubles_, IsEmpty());
 }
 
-TEST_F(JournalTest, ConfirmedAppendsAreInTheFile) {
+TEST_F(JournalTest, ConfirmedAppendsAreInTheJournalFile) {
   const auto journal = Opened();
 
   AppendAndWait(*journal, OneOfEachKind());
@@ -189,7 +189,7 @@ TEST_F(JournalTest, AppendsAreConfirmedInOrderOnTheEventLoop) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_F(JournalTest, OnlyTheDecisionThatEndsTheJobIsSynced) {
+TEST_F(JournalTest, OnlyTheDecisionThatEndsTheJobIsSyncedToDisk) {
   const auto journal = Opened();
 
   for (const Decision& decision : OneOfEachKind()) {

@@ -276,7 +276,7 @@ TEST_F(JournalTroubleTest, AFileSizeLimitIsTreatedLikeAFullDisk) {
 }
 
 // Starts a thousand tasks turn by turn, as the shell does it.
-TEST_F(JournalTroubleTest, StartingAThousandTasksNeedsAtMost50Syncs) {
+TEST_F(JournalTroubleTest, StartingAThousandTasksNeedsAtMost50JournalSyncs) {
   JobDriver driver(JobBuilder().Role("worker", 1000).Build());
   driver.Start();
   size_t appended = 0, turns = 0;

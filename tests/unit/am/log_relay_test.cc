@@ -113,7 +113,7 @@ TEST_F(LogRelayTest, ALogReplyWithAWrongTaskOrQueryIdOrTextCountIsIgnored) {
   EXPECT_TRUE(answer->open());
 }
 
-TEST_F(LogRelayTest, ALogQueryBeyondTheLimitPerExecutorIsRejected) {
+TEST_F(LogRelayTest, ALogQueryBeyondTheLimitOfOpenQueriesPerExecutorIsRejected) {
   for (size_t i = 0; i < LogRelay::kMostAsksOfTask; ++i) Read({Want(kFirst, static_cast<int64_t>(i))});
   const auto more = Read({Want(kFirst, 99)});
   EXPECT_THAT(relay_.TakeAsks(kFirst), SizeIs(LogRelay::kMostAsksOfTask));
@@ -152,7 +152,7 @@ TEST_F(LogRelayTest, ASlowLogReaderDelaysTheReleaseOfATaskOnlyForALimitedTime) {
   EXPECT_TRUE(relay_.DelaysRelease({kFirst, 2})) << "another attempt has its own time";
 }
 
-TEST_F(LogRelayTest, ALogReaderThatNoLongerReadsDelaysTheReleaseOnlyForALimitedTime) {
+TEST_F(LogRelayTest, ALogReaderThatStopsReadingDelaysTheReleaseOfATaskOnlyForALimitedTime) {
   const auto answer = Read({Want(kFirst)});
   relay_.Take(kFirst, Taken(kFirst).id, {Text("a")});
   EXPECT_TRUE(RunUntil(loop_, [&] { return !relay_.DelaysRelease({kFirst, 1}); }));

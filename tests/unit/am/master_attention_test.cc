@@ -88,7 +88,7 @@ TEST_F(MasterOwnershipTest, TheRequestFileOfAConditionalKillIsRemovedOnceTheKill
   EXPECT_TRUE(records_.ReadKills()->empty());
 }
 
-TEST_F(MasterOwnershipTest, AFencedKillIsNotAppliedLaterFromItsRequestFile) {
+TEST_F(MasterOwnershipTest, AFencedKillIsNotExecutedFromItsRequestFileWhenTheOldOwnerReturns) {
   const KillRequest kill = {.reason = "late", .if_owner = {"o1"}};
   Attach("o2");
   ASSERT_TRUE(records_.WriteKill(kill).ok());

@@ -72,7 +72,7 @@ class FcfsMasterCheckpointTest : private CheckpointHome, public ApplicationMaste
       : ApplicationMasterTest(JobBuilder().Role("worker", 2).Fcfs().Checkpoints(checkpoints.path().string()).Build()) {}
 };
 
-TEST_F(FcfsMasterCheckpointTest, TheStatusStillSaysWhyContainersArePendingAfterTheCheckpointListing) {
+TEST_F(FcfsMasterCheckpointTest, TheStatusStillShowsWhyContainersArePendingAfterTheCheckpointListing) {
   master_.OnScheduler(ContainersPending{"waits for 8192 MB of memory"});
   Grant("worker:0");
   Register("worker:0");

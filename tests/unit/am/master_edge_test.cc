@@ -71,7 +71,7 @@ TEST_F(MasterEdgeTest, WatchersReceiveOnlyChangesThatAreInTheJournal) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return second->value.has_value(); }));
 }
 
-TEST_F(MasterEdgeTest, ACommandDoesNotWaitForJournalWritesOfOtherTasks) {
+TEST_F(MasterEdgeTest, ACommandForATaskDoesNotWaitForJournalWritesAboutOtherTasks) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();

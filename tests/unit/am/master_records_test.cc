@@ -82,7 +82,7 @@ TEST_F(MasterRecordsTest, TheEndOfAJobIsReportedOnlyAfterTheFinalStatusIsStored)
   EXPECT_THAT(scheduler_.orders, Contains("finish KILLED"));
 }
 
-TEST_F(MasterRecordsTest, AMasterThatLosesTheSchedulerDuringASlowStoreCallDecidesNothing) {
+TEST_F(MasterRecordsTest, AMasterThatLosesTheSchedulerDuringASlowStoreCallRefusesTheWaitingCalls) {
   const auto killed = KillIf("o1");
   auto reported = std::make_shared<Answered<std::monostate>>();
   GrantBothAndRegisterOne();

@@ -40,7 +40,7 @@ class TroubleTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(TroubleTest, LaunchesWaitUntilTheJournalCanBeWritten) {
+TEST_F(TroubleTest, ContainerLaunchesWaitUntilTheJournalCanBeWritten) {
   journal_.WriteAll();
   scheduler_.orders.clear();
   BeginTrouble();

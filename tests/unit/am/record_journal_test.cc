@@ -170,7 +170,7 @@ TEST_F(RecordJournalTest, AppendsThatWaitForTheStoreAreStoredInOneRecord) {
 }
 
 // Several records that are each stored at once are better than one that takes half a second.
-TEST_F(RecordJournalTest, RecordsStayBelow12000BytesUnlessVeryManyAppendsWait) {
+TEST_F(RecordJournalTest, JournalRecordsHaveAtMost12000BytesUnlessVeryManyAppendsWait) {
   Open(1);
   const size_t turn = EncodeTurn(kSome).size();
   store_->Hold(true);

@@ -157,7 +157,7 @@ TEST(RestartPolicyTest, AScopeWithoutARestartBudgetIsSkippedAndNotNamedInTheVerd
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1, job 1 of 1");
 }
 
-TEST(RestartPolicyTest, ABudgetForAScopeSmallerThanTheFrameworksScopeIsIgnored) {
+TEST(RestartPolicyTest, ATaskRestartBudgetIsIgnoredIfTheFrameworkRestartsTheWholeGang) {
   const JobSpec collective = Tasks().Framework(FrameworkKind::kPytorch).Restarts(kTask, 9).Build();
   EXPECT_EQ((Judge{collective}.Say("worker:0", Failure(1))), "no");
 }
@@ -225,7 +225,7 @@ TEST(RestartPolicyTest, AFailedSidecarRestartsOnlyItsRoleIfTheSidecarOutlivesGan
 
 // ---- a role's own budget
 
-TEST(RestartPolicyTest, ARolesOwnBudgetAppliesToTheSmallestScopeOfTheRole) {
+TEST(RestartPolicyTest, ARolesOwnRestartBudgetAppliesToTheSmallestRestartScopeOfTheRole) {
   const JobSpec spec = With(Tasks().Restarts(kTask, 9).Build(), "worker", {}, 1);
   const Judge judge{spec, {Charged(kTask, "worker:0")}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1");

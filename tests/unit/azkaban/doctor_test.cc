@@ -94,7 +94,7 @@ TEST(DoctorPropertiesTest, TheDoctorAcceptsTheInitiallyInstalledProperties) {
   EXPECT_EQ(OfDefaults(FirstPluginText("/opt/tony-azkaban")), "ok");
 }
 
-TEST(DoctorPropertiesTest, SecretValuesAreNotPrintedAndAnEnabledMemoryCheckIsAcceptedWith100GbFree) {
+TEST(DoctorPropertiesTest, TheDoctorPrintsNoSecretValueAndAcceptsAnEnabledMemoryCheckWith100GbFree) {
   const std::string type = "jobtype.class=azkaban.jobExecutor.ProcessJob\n";
   EXPECT_THAT(OfServer(type + "db.password=hunter2"), testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(OfServer(type, kMuchMemory), "ok");
@@ -208,7 +208,7 @@ TEST_F(DoctorFilesTest, TheCommandMustBeASingleExecutableWithAnAbsolutePath) {
   EXPECT_THAT(OfCommand("command=${plugin.dir}/bin/tony-azkaban"), HasSubstr("cannot be run by azkaban"));
 }
 
-TEST_F(DoctorFilesTest, OnlyTheServersUserMustBeAbleToRunTheCommandWithoutExecuteAsUser) {
+TEST_F(DoctorFilesTest, ACommandThatOnlyTheServersUserCanRunIsAFailureOnlyWithExecuteAsUser) {
   Write("jobtypes/tony/bin/tony-azkaban", "", 0700);
   struct stat status = {};
   ASSERT_EQ(stat((folder_.path() / "jobtypes/tony/bin/tony-azkaban").c_str(), &status), 0);
@@ -288,7 +288,7 @@ TEST_F(DoctorFilesTest, MissingJobTypeAliasesUnusedFoldersAndInstallationLeftove
   EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("is another job type"));
 }
 
-TEST_F(DoctorFilesTest, AServerWithoutKillInPathOrWithoutAzkabanInItsCommandLineIsReported) {
+TEST_F(DoctorFilesTest, AServerIsReportedIfKillIsNotInItsPathOrAzkabanNotInItsCommandLine) {
   ExecutorServer server;
   server.pid = 7;
   server.user = installation_.server.user;

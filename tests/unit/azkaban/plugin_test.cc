@@ -59,7 +59,7 @@ const TestRow kOutputs[] = {
      {{"path={${x}|a $(date) b|/models/${run}}", "^; 1 notes: "},
       {"path=${x} | model=${x}", "^; 2 notes: "},
       {"price=5 $", "price=5 $ | tony.output.price=5 $"}}},
-    {"TonyModelPathIsTakenFromTheMostSpecificModelOutput",
+    {"TheModelPathIsTheOutputTonyModelPathOrElseModelPathOrElseModel",
      {{"model=/a", "model=/a | tony.model.path=/a | tony.output.model=/a"},
       {"model=/a | model.path=/b", "~ | tony.model.path=/b | "},
       {"model.path=/b | tony.model.path=/c",
@@ -88,7 +88,7 @@ TEST(OutputPropertiesTest, AStepWithoutOutputsPassesOnTheJobIdAndTheLogLocation)
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
-TEST(OutputPropertiesTest, TonyJobUrlIsTheJobsPageIfTheLogsAreNotInAFolder) {
+TEST(OutputPropertiesTest, ThePropertyTonyJobUrlIsTheUrlOfTheJobsPageIfTheLogsAreNotInAFolder) {
   auto made = PropertiesForNextSteps({"application_1_2"}, "yarn logs", "http://rm/proxy/application_1_2/", {});
   EXPECT_EQ(made.values["tony.job.logs"], "yarn logs");
   EXPECT_EQ(made.values["tony.job.url"], "http://rm/proxy/application_1_2/");
@@ -193,7 +193,7 @@ TEST_F(InstallFilesTest, EveryUserCanReadAnInstalledPluginEvenWithUmask0077) {
   EXPECT_TRUE(IsBuilt(jobtypes_ / "t", content));
 }
 
-TEST_F(InstallFilesTest, APluginWithDifferentContentOrFileModesIsNotConsideredBuilt) {
+TEST_F(InstallFilesTest, ABuiltPluginWithOtherContentOrFileModesIsNotUpToDate) {
   const fs::path program = folder_.path() / "tony-x", built = jobtypes_ / "t";
   Write(program, "program");
   const PluginContent content{"private", "plugin", {program}, {}};
@@ -229,7 +229,7 @@ TEST_F(InstallFilesTest, AnUpgradeKeepsFilesThatTheAdministratorAddedToThePlugin
   EXPECT_FALSE(fs::exists(jobtypes_ / "t/bin"));
 }
 
-TEST_F(InstallFilesTest, TheInstallersWorkFolderIsBesideTheJobTypesFolderAndIsRemovedAfterwards) {
+TEST_F(InstallFilesTest, TheInstallersWorkFolderIsBesideTheJobTypesFolderAndIsRemovedAfterTheInstallation) {
   {
     const auto work = WorkFolder::Make(jobtypes_);
     ASSERT_TRUE(work.ok()) << work.error().message;
@@ -269,7 +269,7 @@ TEST_F(InstallFilesTest, TheBackupOfAReplacedPluginGetsTheFirstUnusedNumber) {
 
 // ---- help
 
-TEST(VerbHelpTest, TheOptionsHelpAndHRequestTheHelpText) {
+TEST(VerbHelpTest, TheOptionsHelpAndHWithDashesRequestTheHelpText) {
   for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(RequestsHelp({"/jobtypes", word})) << word;
   EXPECT_FALSE(RequestsHelp({}));
   EXPECT_FALSE(RequestsHelp({"help", "--json"}));

@@ -177,7 +177,7 @@ class StepPropertiesTest : public testing::Test {
   const TempFolder folder_;
 };
 
-TEST_F(StepPropertiesTest, TheStepPropertiesGiveTheRequestIdThePathOfTheAttachmentAndTheJob) {
+TEST_F(StepPropertiesTest, TheStepPropertiesDetermineTheRequestIdTheAttachmentPathAndTheJobSpec) {
   const auto step = Read(
       "executes=true\ntony.worker.instances=2\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n"
       "azkaban.flow.projectname=p\nazkaban.flow.uuid=u\nazkaban.url=http\\://az\\:8081\n"

@@ -134,7 +134,7 @@ class SignalTest : public EventLoopTest {
   sigset_t before_;
 };
 
-TEST_F(SignalTest, EachSignalArrivesWithItsNumber) {
+TEST_F(SignalTest, ASignalCallbackReceivesTheNumberOfEachSignal) {
   std::vector<int> arrived;
   const auto watch = loop.OnSignals({SIGUSR1, SIGUSR2}, [&](int signal) {
     arrived.push_back(signal);

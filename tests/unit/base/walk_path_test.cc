@@ -76,7 +76,7 @@ TEST_F(WalkPathTest, AWorldWritableParentFolderIsReportedAsARiskUnlessTheFolderI
   EXPECT_NE(Risk(At("a/none"), getuid()), nullptr) << "everybody can make what is not there";
 }
 
-TEST_F(WalkPathTest, TheOwnerOfAParentFolderIsReportedAsARisk_RootOnly) {
+TEST_F(WalkPathTest, AParentFolderOwnedByAnotherUserIsReportedAsARisk_RootOnly) {
   Give(At("a"), kAda);
   const PathRisk* const risk = Risk(home_, 0);
   ASSERT_NE(risk, nullptr);
@@ -86,7 +86,7 @@ TEST_F(WalkPathTest, TheOwnerOfAParentFolderIsReportedAsARisk_RootOnly) {
   EXPECT_NE(Risk(home_, kBob), nullptr);
 }
 
-TEST_F(WalkPathTest, TheOwnerOfALinkOrOfAnEntryInAStickyFolderIsReportedAsARisk_RootOnly) {
+TEST_F(WalkPathTest, ALinkOrAStickyFolderEntryOwnedByAnotherUserIsReportedAsARisk_RootOnly) {
   fs::permissions(temp_.path(), fs::perms::all | fs::perms::sticky_bit);
   fs::create_directory_symlink(home_, At("link"));
   EXPECT_EQ(Risk(At("link"), 0), nullptr);

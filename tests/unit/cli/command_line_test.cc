@@ -64,7 +64,7 @@ TEST(CommandLineTest, WordsAfterDashDashArePositional) { EXPECT_THAT(Parsed({"--
 
 TEST(CommandLineTest, ALoneDashIsAPositionalArgument) { EXPECT_THAT(Parsed({"-"}).words(), ElementsAre("-")); }
 
-TEST(CommandLineTest, ANegativeNumberIsPositional) { EXPECT_THAT(Parsed({"-100"}).words(), ElementsAre("-100")); }
+TEST(CommandLineTest, ANegativeNumberIsNotAnOption) { EXPECT_THAT(Parsed({"-100"}).words(), ElementsAre("-100")); }
 
 TEST(CommandLineTest, AnUnknownOptionIsRefusedWithTheNearestKnownOption) {
   EXPECT_THAT(Refused({"-exectes", "x"}), HasSubstr("\"-exectes\"; did you mean --executes?"));

@@ -44,7 +44,7 @@ TEST(ContractOptionsTest, ASubmitWithoutOptionsHasNoRequestIdAndNoOwner) {
   EXPECT_EQ(order.claim, Claim());
 }
 
-TEST(ContractOptionsTest, TheSubmitCommandReadsRequestIdOwnerSubmissionPolicyAndWatchTimeout) {
+TEST(ContractOptionsTest, SubmitOptionsSetTheRequestIdTheOwnerTheSubmissionAndTheWatchTimeout) {
   const SubmitOrder order = Order({"--request-id", "airflow://dag/run 1/t\u00e4sk/-1", "--owner", "o1", "--submission",
                                    "3", "--on-existing=attach", "--watch-timeout", "1.5"});
   EXPECT_EQ(order.request.value, "airflow://dag/run 1/t\u00e4sk/-1");
@@ -53,7 +53,7 @@ TEST(ContractOptionsTest, TheSubmitCommandReadsRequestIdOwnerSubmissionPolicyAnd
   EXPECT_EQ(order.claim, (Claim{{"o1"}, Duration(1500)}));
 }
 
-TEST(ContractOptionsTest, TheOptionsSubmissionAndOnExistingRequireARequestId) {
+TEST(ContractOptionsTest, TheOptionsSubmissionAndOnExistingAreRefusedWithoutARequestId) {
   EXPECT_EQ(Order({"--owner", "o1"}).claim.owner.value, "o1");
   EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission needs --request-id"));
   EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing needs --request-id"));
@@ -83,7 +83,7 @@ TEST(ContractOptionsTest, ARequestIdIsALineOfTextOfUpTo4096Bytes) {
     EXPECT_THAT(RefusedOrder({"--request-id", bad}), HasSubstr("expected 1 to 4096 bytes of UTF-8 without a line end"));
 }
 
-TEST(ContractOptionsTest, KillOptionsForOwnerWatcherDelayAndReasonAreReadIntoTheRequest) {
+TEST(ContractOptionsTest, KillOptionsSetTheOwnerTheWatcherTheDelayAndTheReasonOfTheKillRequest) {
   const auto read = [](const Words& words) { return *ReadKillRequest(LineOf("kill", words), FromMillis(1000)); };
   EXPECT_TRUE(read({"job"}).IsPlain());
   EXPECT_TRUE(read({"job", "--delay", "0"}).IsPlain());
@@ -126,7 +126,7 @@ TEST(SubmitStepsTest, AFailedJobAndAJobThatIsBeingKilledAreBothClassifiedAsEndin
   }
 }
 
-TEST(SubmitRequestTest, TheJsonAnswerOfASubmitHasDecisionSpecDifferencesAndWarnings) {
+TEST(SubmitRequestTest, TheJsonAnswerOfASubmitHasTheDecisionTheSpecDifferencesAndTheWarnings) {
   const SubmittedJob job = {.end = SubmitEnd::kAttached, .spec_differs = true, .differs_in = {"files", "roles"}};
   const auto fields = DecisionFields(job, {"say \"no\"", "b"});
   EXPECT_EQ(fields.at("decision"), "\"attached\"");

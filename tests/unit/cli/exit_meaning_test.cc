@@ -67,7 +67,7 @@ TEST(ExitMeaningTest, AnInvalidExitArgumentIsRefused) {
   }
 }
 
-TEST(ExitMeaningTest, TheExplanationShowsClassRestartPolicyAndAdvice) {
+TEST(ExitMeaningTest, TheExplanationOfAnExitShowsTheClassTheRestartPolicyAndTheRemedy) {
   const std::string text = ExplainText(RulesAbout({.exit_code = 124}, {}));
   EXPECT_EQ(text,
             "\nthe command timeout(1) ended the task at its limit\n"
@@ -96,7 +96,7 @@ TEST(ExitMeaningTest, FailuresMdContainsThePrintedTableOfBuiltInRules) {
   EXPECT_THAT(manual.str(), HasSubstr(RuleTable({BuiltInRules().begin(), BuiltInRules().end()})));
 }
 
-TEST(ExitMeaningTest, TheJsonExplanationHasClassAdviceRestartAndRetryable) {
+TEST(ExitMeaningTest, TheJsonExplanationOfAnExitHasTheFieldsClassAdviceRestartAndRetryable) {
   const auto value = boost::json::parse(ExplainJson(RulesAbout({.exit_code = 193}, {})));
   ASSERT_EQ(value.as_array().size(), 1u);
   const auto& rule = value.at(0).as_object();

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(KeyListTest, AKeyIsListedWithTypeDefaultMeaningAndRemarks) {
+TEST(KeyListTest, AKeyIsListedWithItsTypeItsDefaultItsMeaningAndRemarks) {
   EXPECT_THAT(KeyList(""), HasSubstr("tony.application.timeout  (milliseconds, 0 if not set)\n    time limit of "));
   EXPECT_THAT(KeyList(""), HasSubstr("tony.secret.key  (text, changeme if not set, secret)\n"));
   EXPECT_THAT(KeyList(""), HasSubstr("\n    only with tony.scheduler=yarn\n"));

@@ -49,7 +49,7 @@ std::string Table(const JobStatus& status, int rows = 24, int columns = 80, bool
   return text;
 }
 
-TEST(LiveTableTest, EachTaskIsShownWithStateAttemptTimeMemoryCpuAndHost) {
+TEST(LiveTableTest, TheRowOfATaskHasColumnsForStateAttemptTimeMemoryCpuAndHost) {
   JobStatus status = Job({Task("ps", 0, "running"), Task("worker", 0, "running"), Task("worker", 1, "registered")});
   status.tasks[2].usage.reset();
   status.tasks[2].started.reset();
@@ -86,7 +86,7 @@ TEST(LiveTableTest, FailedAndSilentTasksAreShownFirstAndTasksThatDoNotFitAreCoun
   EXPECT_EQ(std::ranges::count(Table(Job(tasks)), '\n'), 23);
 }
 
-TEST(LiveTableTest, ARestartingGangIsShownWithItsGenerationRestartsAndLastFailure) {
+TEST(LiveTableTest, ARestartingGangIsShownWithItsGenerationItsRestartCountAndItsLastFailure) {
   JobStatus status = Job({Task("worker", 0, "failed"), Task("worker", 1, "killed")});
   status.state = "RESTARTING";
   status.generation = {2};
@@ -119,7 +119,7 @@ TEST(LiveTableTest, AJobThatWaitsForContainersShowsThePendingReason) {
   EXPECT_THAT(Table(status), Not(HasSubstr("waits for"))) << "it is over";
 }
 
-TEST(LiveTableTest, ATerminalOf40ColumnsShowsOnlyTaskStateTimeAndMemory) {
+TEST(LiveTableTest, ATerminalOf40ColumnsShowsOnlyTheTableColumnsTaskStateTimeAndMemory) {
   JobStatus status = Job({Task("worker", 0, "running"), Task("worker", 1, "running")});
   status.delay = "waits for 8192 MB of memory: 2 jobs are before it";
   EXPECT_EQ(Table(status, 24, 40),

@@ -66,7 +66,7 @@ TEST_F(LogLinesTest, AnExpressionThatIsExponentialInBacktrackingEnginesIsMatched
   EXPECT_FALSE(slow->IsIn(std::string(100'000, 'a')));
 }
 
-TEST_F(LogLinesTest, TheLastLinesAreReportedOneStreamAfterTheOther) {
+TEST_F(LogLinesTest, TheLastLinesOfOneStreamAreReportedBeforeTheLastLinesOfTheNextStream) {
   LastLinesPerStream last(2);
   for (int i = 1; i <= 5; ++i) {
     const std::string line = StrCat("line ", i, "\n");

@@ -26,7 +26,7 @@ TEST(TimeOptionTest, ATimeOptionAcceptsAgesAndIsoTimesOfAnyPrecision) {
   EXPECT_EQ(ToIso8601(**Since("2026-11-21T09:30:15.123Z")), "2026-11-21T09:30:15.123Z");
 }
 
-TEST(TimeOptionTest, ATimeOptionRefusesOtherTextAndNamesTheOptionAndTheValue) {
+TEST(TimeOptionTest, TheErrorForAnInvalidTimeNamesTheOptionAndTheValue) {
   for (const char* text : {"", "d", "-1d", "3w", "yesterday", "2026-11-31", "2026-11-21 09:30", "2026", "Z"}) {
     const auto time = Since(text);
     ASSERT_FALSE(time.ok()) << text;

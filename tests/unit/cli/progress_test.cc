@@ -58,7 +58,7 @@ TEST(ProgressTest, ARestartedApplicationMasterIsReportedInOneLine) {
               ElementsAre("application master restarted (epoch 2); tasks kept running"));
 }
 
-TEST(ProgressTest, TheTrackingPageIsReportedFirstAndAgainWhenItsUrlChanges) {
+TEST(ProgressTest, TheTrackingPageIsReportedInTheFirstLineAndAgainWhenItsUrlChanges) {
   JobStatus first = Running({Worker(0, "running", 77)});
   first.tracking_url = "http://127.0.0.1:4711/t/";
   EXPECT_THAT(ChangeLines(std::nullopt, first), Contains("page: http://127.0.0.1:4711/t/"));
@@ -69,7 +69,7 @@ TEST(ProgressTest, TheTrackingPageIsReportedFirstAndAgainWhenItsUrlChanges) {
   EXPECT_THAT(ChangeLines(first, moved), ElementsAre("page: http://127.0.0.1:4712/t/"));
 }
 
-TEST(ProgressTest, TheTensorBoardUrlIsReportedOnceWhenItIsKnown) {
+TEST(ProgressTest, TheTensorBoardUrlIsReportedOnceWhenTheUrlBecomesKnown) {
   const JobStatus before = Running({Worker(0, "running", 77)});
   JobStatus after = before;
   after.tensorboard_url = "http://127.0.0.1:6006/";
@@ -192,7 +192,7 @@ TEST(ProgressTest, TheBeginningAndTheEndOfDegradedOperationAreReported) {
   EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is no longer degraded"));
 }
 
-TEST(ProgressTest, TheStatusCommandShowsRestartsDegradationAndAttempts) {
+TEST(ProgressTest, TheStatusCommandShowsTheRestartsTheDegradationAndTheAttempts) {
   JobStatus status = Restarted("RUNNING", {2});
   status.trouble = "journal: no space left on device";
   status.tasks[0].attempt = 2;

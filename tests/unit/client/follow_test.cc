@@ -132,7 +132,7 @@ TEST_F(FollowTest, AJobWhoseMasterDoesNotStartWithinTheStartupTimeoutIsEnded) {
   EXPECT_EQ(notes_, std::vector<std::string>{why});
 }
 
-TEST_F(FollowTest, AHangingKeeperIsReportedAndMakesAKillReturnUnavailable) {
+TEST_F(FollowTest, AHangingKeeperIsReportedAndAKillOfItsJobReturnsUnavailable) {
   launcher_.waits = "a keeper that hangs";
   launcher_.pulse = {.silent = true, .note = "waits for the keeper"};
   Follower follower(loop_, records_, launcher_, Sink());
@@ -158,7 +158,7 @@ TEST_F(FollowTest, AJobWhoseMasterIsQueuedIsNotEndedBeforeTheStartupTimeout) {
   EXPECT_TRUE(launcher_.asked_to_end.empty());
 }
 
-TEST_F(FollowTest, AFollowerDestroyedBeforeItsFirstCheckLeavesNoCallbackOnTheLoop) {
+TEST_F(FollowTest, AFollowerDestroyedBeforeItsFirstCheckLeavesNoCallbackOnTheEventLoop) {
   std::optional<Follower> first(std::in_place, loop_, records_, launcher_, Sink());
   first->Start(Duration(10'000));
   first.reset();
@@ -185,7 +185,7 @@ TEST_F(FollowTest, AKeeperThatIsSlowToStartIsNotStartedTwice) {
   EXPECT_EQ(launcher_.starts, 1);
 }
 
-TEST_F(FollowTest, NoRestartIsReportedWhenAnotherProcessHasStartedTheKeeper) {
+TEST_F(FollowTest, NoKeeperRestartIsReportedWhenAnotherProcessHasStartedTheKeeper) {
   launcher_.on_start = BeOver;
   launcher_.someone_else_does = true;
   Follower follower(loop_, records_, launcher_, Sink());
@@ -224,7 +224,7 @@ TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheArbiter) {
 }
 
 // No process listens at the address of the lease, as after the death of an AM.
-TEST_F(FollowTest, TheSchedulerExecutesAKillForTheMatchingOwnerWhenNoMasterRuns) {
+TEST_F(FollowTest, TheSchedulerExecutesAKillThatNamesTheCurrentOwnerWhenNoMasterRuns) {
   launcher_.waits =
       "has no application master; YARN is starting attempt 2: the container of the application master is being started";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
@@ -253,7 +253,7 @@ TEST_F(FollowTest, TheSchedulerExecutesAKillForTheMatchingOwnerWhenNoMasterRuns)
   EXPECT_FALSE(end_) << "the records are read again for the verdict";
 }
 
-TEST_F(FollowTest, AKillThatCouldNotBeRecordedReturnsTheVerdictOfTheScheduler) {
+TEST_F(FollowTest, TheSchedulerExecutesAnUnrecordedKillIfTheKillNamesTheLastKnownOwner) {
   launcher_.waits = "its store is away";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
   Follower follower(loop_, records_, launcher_, Sink());

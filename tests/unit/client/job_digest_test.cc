@@ -26,7 +26,7 @@ std::vector<std::string> Differs(const std::function<void(ParsedJobSpec&)>& chan
 
 using Names = std::vector<std::string>;
 
-TEST(JobDigestTest, TheDigestCoversCommandRolesEnvironmentCheckpointsAndFiles) {
+TEST(JobDigestTest, TheDigestDependsOnTheCommandTheRolesTheEnvironmentTheCheckpointsAndTheFiles) {
   EXPECT_EQ(Differs([](auto& job) { job.spec.roles[1].command = "train --more"; }), Names{"command"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.framework = FrameworkKind::kJax; }), Names{"command"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.mode = DistributedMode::kFcfs; }), Names{"command"});
@@ -44,7 +44,7 @@ TEST(JobDigestTest, TheDigestCoversCommandRolesEnvironmentCheckpointsAndFiles) {
   EXPECT_EQ(DifferingParts(DigestOf(Job(), "content"), DigestOf(Job(), "other")), Names{"files"});
 }
 
-TEST(JobDigestTest, VariablesWhoseConcatenationsAreEqualHaveDifferentDigests) {
+TEST(JobDigestTest, EnvironmentVariablesWhoseConcatenationsAreEqualHaveDifferentDigests) {
   const auto environment = [](const std::map<std::string, std::string>& variables) {
     ParsedJobSpec job;
     job.spec.execution_env = variables;
@@ -54,7 +54,7 @@ TEST(JobDigestTest, VariablesWhoseConcatenationsAreEqualHaveDifferentDigests) {
   EXPECT_NE(environment({{"A", "=B"}}), environment({{"A=", "B"}}));
 }
 
-TEST(JobDigestTest, ChangedNamesTimeoutsAndSecretValuesLeaveTheDigestUnchanged) {
+TEST(JobDigestTest, TheDigestDoesNotDependOnTheJobNameTheTimeoutOrTheValuesOfSecrets) {
   EXPECT_EQ(Differs([](auto& job) {
               job.spec.name = "other";
               job.spec.tags = {"try:2"};

@@ -47,7 +47,7 @@ const TestRow kShown[] = {
      {{"tony.worker.instances=2 | tony.ps.instances=0",
        "tony.worker.memory=2g from default | tony.application.framework=tensorflow from default | "
        "tony.ps.memory=none"}}},
-    {"ADefaultNeverReplacesAnEmptyValue",
+    {"AKeyThatIsSetToAnEmptyValueDoesNotGetTheDefault",
      {{"tony.worker.instances=2 | tony.worker.memory=", "tony.worker.memory= from job:3"}}},
     {"SecretsAreMasked",
      {{"tony.execution.env.API_KEY=s1 | tony.https.keystore.password=s2 | azkaban.Password=s3 | "

@@ -47,7 +47,7 @@ std::string ErrorOf(const std::string& text) {
   return document.error().message;
 }
 
-TEST(JobDocumentTest, TheOriginOfEachKeyOrFlagIsTheDocumentMemberThatSetsIt) {
+TEST(JobDocumentTest, TheOriginOfEachKeyOrFlagIsItsMemberInTheDocument) {
   const auto document = ReadJobDocument(kWhole, "doc");
   ASSERT_TRUE(document.ok()) << document.error().message;
   const SubmitFlags& flags = document->members;

@@ -123,7 +123,7 @@ const TestRow kLoads[] = {
       {"tony.xml: tony.worker.instances=1 | site/tony-site.xml: tony.worker.instances=2;tony.worker.memory=3g | -conf "
        "tony.worker.instances=3 -conf tony.worker.memory=4g -conf tony.worker.memory=5g",
        "tony.worker.instances=3 from -conf | tony.worker.memory=5g from -conf"}}},
-    {"AFinalValueOfTheUserBlocksTheSiteFileButNotFlags",
+    {"AFinalValueInTonyXmlOverridesTheSiteFileButNotFlags",
      {{"tony.xml: a=1! | site/tony-site.xml: a=2", "a=1 from tony.xml:1"},
       {"tony.xml: a=1! | site/tony-site.xml: a=2 | -conf a=3", "a=3 from -conf"}}},
     {"TheContentDecidesTheTypeOfAFile",
@@ -168,7 +168,7 @@ const TestRow kLoads[] = {
      {{"-shell_env A=1,2,B=3 -shell_env E= -shell_env A=x=y,z -container_env 'P=/a:/b,\n c'",
        "tony.execution.env.A=x=y,z from -shell_env | tony.execution.env.E= from -shell_env | "
        "tony.containers.env.P=/a:/b,\n c from -container_env"}}},
-    {"TheFlagsPythonBinaryPathExecutesAndTaskParamsFormTheCommand",
+    {"TheCommandIsPythonBinaryPathThenExecutesThenTaskParams",
      {{"-executes train.py", "tony.containers.command=train.py from -executes"},
       {"-executes train.py -task_params '--steps 5' -python_binary_path venv/bin/python -conf "
        "tony.containers.command=other -src_dir src",
@@ -247,7 +247,7 @@ TEST(LoadPropertiesTest, ATildeInAPathIsExpandedToTheHomeFolder) {
   EXPECT_EQ(loaded->Find("tony.execution.env.TB_LOG_DIR")->value, here + "/tb");
 }
 
-TEST(LoadPropertiesTest, TonyXmlOrTheJobTypeTonyMarksAJobAsATonyJob) {
+TEST(LoadPropertiesTest, AJobWithATonyXmlOrTheJobTypeTonyIsMarkedAsATonyJob) {
   for (const auto& [given, is_tony_job] :
        std::vector<std::pair<std::string, bool>>{{"site/tony-site.xml: a=1", false},  // no job file, only flags
                                                  {"job.yaml: name: x\nproperties: {a: b}\n", false},
@@ -520,14 +520,14 @@ const TestRow kLayers[] = {
       {Doc(kTypeTony, R"("src_dir": "code")") + " | src/", "tony.src-dir=code from src_dir"},
       {Doc(kTypeTony, R"("conf": {"tony.src-dir": "code"})") + " | src/", "tony.src-dir=code from conf"},
       {Doc(R"("src_dir": "a", "conf": {"tony.src-dir": "b"})") + " | src/", "tony.src-dir=b from conf"}}},
-    {"AHigherLayerReplacesTagsAndAddsResources",
+    {"AHigherLayerReplacesTheTagsAndAddsToTheResources",
      {{Doc(kLists, R"("tags": ["b"])"), "tony.application.tags=b from tags"},
       {Doc(kLists, R"("tags": [])"), "tony.application.tags= from tags"},
       {Doc(kLists, R"("resources": ["y", "z"])"), "tony.containers.resources=x,y,z from properties and resources"},
       {Doc(kLists, R"("resources": [])"), "tony.containers.resources=x from properties"},
       {Doc(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
        "tony.containers.resources=x,y from spec.resources and resources"}}},
-    {"TheCompletionOfARoleChangesOnlyThatRoleInTheUntrackedAndSidecarLists",
+    {"TheCompletionMemberOfARoleMovesOnlyThatRoleInTheUntrackedAndSidecarLists",
      // The default list stays, reduced to roles that the job has. A role that is in the right list already changes
      // nothing.
      {{Completed("untracked"), kUntracked + "ps,worker from tasks.worker.completion"},
@@ -541,7 +541,7 @@ const TestRow kLayers[] = {
       {Completed("untracked", R"(, "conf": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from conf"},
       {Completed("untracked") + " | -conf tony.application.untracked.jobtypes=mine", kUntracked + "mine from -conf"}}},
-    {"AListOfUntrackedRolesInThePropertiesOverridesACompletionInTheSpec",
+    {"AnUntrackedListInThePropertiesOverridesACompletionMemberInTheSpec",
      {{Doc(kSpecUntracked), kUntracked + "worker from spec.tasks.worker.completion"},
       {Doc(kSpecUntracked, R"("properties": {"tony.application.untracked.jobtypes": "eval"})"),
        kUntracked + "eval from properties"},

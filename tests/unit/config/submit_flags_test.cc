@@ -44,7 +44,7 @@ std::string ArgumentError(const std::string& text) {
 }
 
 const TestRow kArguments[] = {
-    {"WordsThatTonyIgnoredInMainArgsAreErrorsWithTheirPosition",
+    {"InvalidWordsInMainArgsAreErrorsThatNameThePositionOfTheWord",
      {{"-executes python train.py", "^word 3: expected an option; put a value of several words in"},
       {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},

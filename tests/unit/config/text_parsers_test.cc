@@ -231,7 +231,7 @@ TEST(HadoopXmlTest, TextInEachCommonEncodingIsDecodedByItsXmlDeclaration) {
     CheckXml({Encoded(Encoding(encoding, "中文"), encoding), "中文"});
 }
 
-TEST(LineIndexTest, ANewlineBelongsToTheLineThatItEnds) {
+TEST(LineIndexTest, ANewlineCharacterBelongsToTheLineBeforeTheNewline) {
   const LineIndex lines("ab\ncd\n");
   EXPECT_EQ(lines.LineOf(0), 1u);
   EXPECT_EQ(lines.LineOf(2), 1u);

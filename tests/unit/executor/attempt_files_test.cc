@@ -166,7 +166,7 @@ TEST_F(OutputWatchTest, SilenceOfATaskIsMeasuredFromTheLastWriteToStdoutOrStderr
   }
 }
 
-TEST_F(OutputWatchTest, ALogWriteWithAFileTimeBeforeThePreviousCheckIsTreatedAsWrittenAtThatCheck) {
+TEST_F(OutputWatchTest, SilenceIsMeasuredFromThePreviousCheckIfTheFileTimeOfANewWriteIsOlder) {
   watch_.Quiet(kStart + Duration(50'000));
   Write("stdout");
   std::filesystem::last_write_time(temp_.path() / "stdout",
@@ -193,7 +193,7 @@ class PublishWatchTest : public testing::Test {
   std::vector<PublishedValues> told_;
 };
 
-TEST_F(PublishWatchTest, EachNewPublishedValueCausesOneReportOfAllValuesPublishedSoFar) {
+TEST_F(PublishWatchTest, EachNewValueOfADeclaredNameCausesOneReportOfAllValuesPublishedSoFar) {
   const auto watch = Watch();
   Append("ADDRESS=he");
   Append("re:1\n");
@@ -213,7 +213,7 @@ TEST_F(PublishWatchTest, ValuesPublishedBeforeTheWatchStartsAreReported) {
   EXPECT_TRUE(Told(1));
 }
 
-TEST_F(PublishWatchTest, AnExplicitCheckReportsValuesThatTheWatchHasNotYetReported) {
+TEST_F(PublishWatchTest, AnExplicitCheckReportsPublishedValuesWithoutWaitingForAFileEvent) {
   const auto watch = Watch();
   Append("ADDRESS=here:1\n");
   watch->Look();

@@ -256,7 +256,7 @@ TEST_F(ContainerProgramTest, ALargeJobSpecIsReadFromALocalizedFile) {
   EXPECT_EQ(Text(logs_ / "stdout"), "100000\n");
 }
 
-TEST_F(ContainerProgramTest, TheSameContainerCanBeLaunchedAgainInItsFolder) {
+TEST_F(ContainerProgramTest, ASecondLaunchInTheSameContainerFolderRunsTheTaskAgain) {
   Localize("true");
   ScriptedAm first({1});
   Rule(first);
@@ -271,7 +271,7 @@ TEST_F(ContainerProgramTest, TheSameContainerCanBeLaunchedAgainInItsFolder) {
   EXPECT_EQ(second.outcomes.size(), 1u);
 }
 
-TEST_F(ContainerProgramTest, ATaskIsStoppedAndReportedAsNodeLostWhenItsAmWasUnreachableForTheCutOffTime) {
+TEST_F(ContainerProgramTest, ATaskIsStoppedAsNodeLostWhenItsAmIsUnreachableForTheConfiguredCutOffTime) {
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
   Localize("touch started; sleep 1000");
@@ -348,7 +348,7 @@ TEST_F(ContainerTakeoverTest, AnExecutorThatReachesItsAmDoesNotReadTheLeaseInHdf
   EXPECT_TRUE(name_node_.server().requests().empty());
 }
 
-TEST_F(ContainerTakeoverTest, ATaskIsStoppedAtTheCutOffTimeWhenNeitherItsAmNorHdfsCanBeReached) {
+TEST_F(ContainerTakeoverTest, ATaskIsStoppedAfterTheConfiguredCutOffTimeIfItsAmAndHdfsAreUnreachable) {
   name_node_.does_not_do = "GETXATTRS";
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
@@ -425,7 +425,7 @@ TEST_F(ContainerEndTest, KillingAnExecutorKillsItsTask) {
   EXPECT_EQ(**exit, Exited(137)) << "what the NodeManager tells";
 }
 
-TEST_F(ContainerEndTest, ATaskIsKilledWhenTheGuardProcessAboveItsExecutorIsKilled) {
+TEST_F(ContainerEndTest, ATaskIsKilledWhenTheGuardProcessThatStartedItsExecutorIsKilled) {
   StartStubborn();
   const auto exit = Launch();
   ASSERT_TRUE(IsStarted());

@@ -78,7 +78,7 @@ TEST_F(EvidenceTest, OomKillsAreReadFromTheNearestParentCgroupThatCountsThem) {
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
 }
 
-TEST_F(EvidenceTest, AnIncreasedOomKillCountShowsWhetherTheCgroupOrTheMachineRanOutOfMemory) {
+TEST_F(EvidenceTest, AnOomKillIsAttributedToTheCgroupIfTheCgroupsCountRoseAndElseToTheMachine) {
   EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
   EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
   EXPECT_EQ(Compare({{}, 5}, {{}, 6}), OomEvidence::kMachine);
@@ -102,7 +102,7 @@ TEST_F(EvidenceTest, AnOomKillIsDescribedWithTheMemoryLimitAndPeakOfTheCgroup) {
       "kernel; tony.worker.memory sets it");
 }
 
-TEST_F(EvidenceTest, TheOomMessageNamesTheCgroupsLimitIfTonyDidNotMakeTheCgroup) {
+TEST_F(EvidenceTest, TheOomMessageNamesTheMemoryLimitOfACgroupThatTonyDidNotMake) {
   Write("proc/self/cgroup", "4:memory:/docker/7\n");
   Write("sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()), "");
@@ -156,7 +156,7 @@ TEST_F(EvidenceTest, EvidenceOfAFailureContainsTheErrorReportAndTheLastLinesOfSt
   EXPECT_EQ(seen.report_problem, "");
 }
 
-TEST_F(EvidenceTest, EvidenceContainsTheEndOfStdoutAndReportsNoFullDiskIfTheDiskHasFreeSpace) {
+TEST_F(EvidenceTest, EvidenceHasTheEndOfStdoutAndMentionsNoFullDiskIfDiskSpaceIsFree) {
   Write("stdout", "step 7\n");
   EXPECT_EQ(Gathered().stdout_tail, "step 7\n");
   EXPECT_EQ(Gathered().full_disk, "");
@@ -252,7 +252,7 @@ std::vector<Recorded> AllRecorded() {
   return all;
 }
 
-TEST(FirstCausesTest, VerdictsOnRecordedFailuresHaveTheLabelledCauseAndClass) {
+TEST(FirstCausesTest, EachRecordedFailureIsClassifiedWithItsLabelledCauseAndClass) {
   const auto all = AllRecorded();
   EXPECT_GE(all.size(), 60u);
   size_t right = 0;
@@ -314,7 +314,7 @@ TEST(SecretMaskTest, EachLineOfAMultiLineSecretIsMaskedExceptShortLines) {
   EXPECT_EQ(Masked("fdS3\n", "fdS3 x"), "*** x") << "a file's line end";
 }
 
-TEST(SecretMaskTest, ThePasswordOfASecretUrlIsMaskedEvenWhereThePasswordStandsAlone) {
+TEST(SecretMaskTest, ThePasswordOfASecretUrlIsMaskedEvenOutsideOfTheUrl) {
   const std::string url = "postgresql://train:gu%40ss@db:5432/x?sslmode=on";
   EXPECT_EQ(Masked(url, "no such user: train gu@ss gu%40ss"), "no such user: train *** ***");
   EXPECT_EQ(Masked("https://example.org/a@b", "example.org"), "example.org");
@@ -326,7 +326,7 @@ TEST(SecretMaskTest, MaskingInPlaceKeepsTheLengthOfTheText) {
   EXPECT_EQ(text, "a ****** b");
 }
 
-TEST(SecretMaskTest, TheLengthOfAnIncompleteSecretAtTheEndOfATextIsReturned) {
+TEST(SecretMaskTest, ASecretCutOffAtTheEndOfATextIsDetectedWithItsLength) {
   const SecretMask mask({"s3cret"});
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cre"), 5u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cret"), 0u);

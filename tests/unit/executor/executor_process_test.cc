@@ -116,7 +116,7 @@ const TestRow kProcesses[] = {
        "1000"
        " | stop 200 | outcome | runs daemon",
        "^killed | ended"}}},
-    {"TheSettingTonyTaskBackgroundEndKillsBackgroundProcessesWhenTheCommandEnds",
+    {"BackgroundProcessesConfiguredToEndAreKilledWhenTheCommandEnds",
      {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
        "outcome",
        "^success 0 | ~running in the background, and the executor ended it"},
@@ -197,9 +197,9 @@ std::string FailureOf(const std::string& command) {
 }
 
 const TestRow kFailures[] = {
-    {"ExitCode193IsATransientFailureAndExitCode194IsPermanent",
+    {"ExitCode193IsReportedAsATransientFailureAndExitCode194AsAPermanentFailure",
      {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
-    {"TheErrorFileSetsClassMessageAndAdviceOfTheOutcome",
+    {"TheErrorFileSetsTheClassTheMessageAndTheAdviceOfTheOutcome",
      {{R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)",
        "^infra 4, because: no license, permanent."}}},
     {"ThePyTorchErrorFileSetsTheCauseInTheOutcome",
@@ -339,7 +339,7 @@ TEST_F(BackgroundTest, StoppingATaskEndsItsBackgroundProcesses) {
   EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
 }
 
-TEST_F(BackgroundTest, BackgroundProcessesAreKilledOrAwaitedOrFailTheTaskAccordingToTonyTaskBackground) {
+TEST_F(BackgroundTest, TheSettingTonyTaskBackgroundCanKillOrAwaitBackgroundProcessesOrFailTheTask) {
   const Outcome ended = Run("./train 1000 &", Background::kEnd);
   EXPECT_TRUE(ended.Succeeded());
   EXPECT_THAT(ended.message, HasSubstr("the executor ended it"));

@@ -226,7 +226,7 @@ const TestRow kExecutors[] = {
      {{"processes 2 | start-and-heartbeat | log stderr fine | log stderr-1 boom", ""},
       {"work tony-error-1.json {\"class\":\"oom\",\"message\":\"too big\"} | exit 3 1 | exit TERM | reported",
        "^oom 3, because: too big, stderr: boom\n, process 1"}}},
-    {"AFailedProcessStartStopsTheProcessesOfTheTaskThatAlreadyRun",
+    {"AFailedProcessStartStopsTheAlreadyRunningProcessesOfTheTask",
      // The third process is not started.
      {{"processes 3 | starts-fail 1 69 start /bin/bash: no memory | start | heartbeat | last",
        "phase stopping | @/logs/worker-0/1/stdout-1"},
@@ -281,7 +281,7 @@ TABLE_TEST(ExecutorNextTest, kNextAttempts, ScriptIn<ExecutorWorld>());
 
 // The action StartProcesses starts its process at once, and that start is the next event. The executor must still
 // perform the action SendAwait, which follows StartProcesses, before it handles that event.
-TEST(ExecutorOrderTest, AllActionsOfAnEventArePerformedBeforeTheNextEvent) {
+TEST(ExecutorOrderTest, AllActionsOfAnEventArePerformedBeforeTheNextEventIsHandled) {
   class Watched : public FakeAm {
    public:
     using FakeAm::FakeAm;

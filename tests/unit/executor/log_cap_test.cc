@@ -38,7 +38,7 @@ std::string Lines(int64_t from, int64_t size) {
   return text;
 }
 
-TEST(UntilNextCheckTest, TheTimeUntilTheNextSizeCheckShrinksWithTheSpeedOfTheLogWriter) {
+TEST(UntilNextCheckTest, TheFasterALogGrowsTheSoonerItsSizeIsCheckedAgain) {
   const Duration second(1000);
   EXPECT_EQ(UntilNextCheck(1024 * kMb, 0, second), second);
   EXPECT_EQ(UntilNextCheck(16 * kMb, 0, second), Duration(100)) << "a writer may begin with 100 MiB in that time";
@@ -148,7 +148,7 @@ TEST_F(LogCapTest, ANewFileThatReplacedTheLogIsNotCut) {
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
 }
 
-TEST_F(LogCapTest, ALogThatIsALinkAPipeAFolderOrMissingIsNotCut) {
+TEST_F(LogCapTest, ALinkPipeFolderOrMissingFileInPlaceOfALogIsNotCut) {
   Append(16 * kMb);
   const auto link = temp_.path() / "link", pipe = temp_.path() / "pipe";
   std::filesystem::create_symlink(file_, link);
@@ -236,7 +236,7 @@ class LogNotesTest : public testing::Test {
   LogGrowthNotes notes_{log_};
 };
 
-TEST_F(LogNotesTest, EachGrowthOfALogIsRecordedOnceWithItsTime) {
+TEST_F(LogNotesTest, EachGrowthOfALogIsRecordedOnceWithTheTimeOfTheGrowth) {
   notes_.Look(FromMillis(500));
   EXPECT_EQ(Notes(), "") << "there is no log yet";
   Append("one\n");
@@ -273,7 +273,7 @@ TEST_F(LogNotesTest, TheNumberOfRecordedLogGrowthTimesIsLimitedInALongRun) {
   EXPECT_EQ(kept[kept.size() - 2].size + 1, kept.back().size) << "the newest are as fine as ever";
 }
 
-TEST_F(LogNotesTest, ALinkOrPipeInPlaceOfTheLogGrowthTimesFileIsNotWrittenTo) {
+TEST_F(LogNotesTest, LogGrowthTimesAreNotWrittenToALinkOrPipeInPlaceOfTheirFile) {
   std::ofstream(temp_.path() / "precious") << "mine";
   std::filesystem::create_symlink(temp_.path() / "precious", temp_.path() / "stdout.times");
   Append("one\n");

@@ -82,7 +82,7 @@ TEST(LogFilesTest, TheLast20LinesOfALongLogFileAreRead) {
   EXPECT_TRUE(tail.ends_with("line 99999\n")) << tail;
 }
 
-TEST(LogFilesTest, TheTextOfALogTailContainsMoreThanTheLast20Lines) {
+TEST(LogFilesTest, ALogTailContainsAll501LinesOfATextWithoutColours) {
   std::string text = "\x1b[31mValueError: x\x1b[0m\n", expected = "ValueError: x\n";
   for (int i = 0; i < 500; ++i) text += "noise\n", expected += "noise\n";
   EXPECT_EQ(LogTailOf(text).text, expected);
@@ -194,7 +194,7 @@ TEST_F(LogAnswersTest, AnExecutorReturnsOnlyLogFilesOfItsOwnTask) {
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "stderr", 0})->is_there) << "a link that the task put there";
 }
 
-TEST_F(LogAnswersTest, ALogQueryWithoutAnOffsetReturnsTheLogsSizeAndPartsAndTheTasksAttempts) {
+TEST_F(LogAnswersTest, ALogQueryWithoutAnOffsetReturnsNoTextButTheLogsSizeAndTheTasksAttempts) {
   Write("text");
   ASSERT_TRUE(MakeFolder(Folder(2)).ok());
   const auto news = AskAtOnce(Stdout(-1));
@@ -277,12 +277,12 @@ TEST_F(ExecutorLogsTest, TheExecutorAnswersALogQueryThatArrivesInPlaceOfACommand
   EXPECT_EQ(bed_.am.sent_logs.front().caller.token, "secret");
 }
 
-TEST_F(ExecutorLogsTest, AFailureOnASingleMachineIsReportedWithoutLogExcerpts) {
+TEST_F(ExecutorLogsTest, AFailureIsReportedWithoutLogExcerptsByDefault) {
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, IsEmpty());
 }
 
-TEST_F(ExecutorLogsTest, AFailureIsReportedWithLogExcerptsIfTheLogsCannotBeReadLater) {
+TEST_F(ExecutorLogsTest, AnExecutorConfiguredToSendLogExcerptsReportsAFailureWithLogExcerpts) {
   bed_.sends_log_excerpts = true;
   Fail();
   EXPECT_THAT(bed_.am.reported_logs, ElementsAre(LogExcerpt{"stdout", 6, {{0, "hello\n"}}}));

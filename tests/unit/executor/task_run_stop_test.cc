@@ -21,7 +21,7 @@ const TestRow kStops[] = {
      {{"running, PREEMPT 5s", "notice by 5000 ms: preempted; signal TERM"},
       {"pass 3s, PREEMPT 5s 12", "notice by 5000 ms"},  // a second stop adds no time
       {"PREEMPT 1s 13", "notice by 4000 ms"}}},
-    {"NoStopNoticeIsWrittenForAStopWithoutAReasonOrBeforeTheProcessStarts",
+    {"AStopNoticeIsWrittenOnlyIfTheStopHasAReasonAndTheProcessHasStarted",
      {{"{running, STOP 5s|register, PREEMPT 5s}", "no notice"}}},
     {"DescendantsOfAStoppedProcessStillGetTheFullGracePeriodAfterTheProcessExits",
      {{"running, STOP 5s, exit 0", ""},
@@ -39,7 +39,7 @@ const TestRow kStops[] = {
      {{"register, START, STOP 0s, pass 1ms", ""}, {"started", "signals KILL"}}},
     {"AStopCommandAfterTheProcessHasExitedDoesNotChangeTheOutcome",
      {{"running, exit 3, STOP 5s, gone", "outcome user_error"}}},
-    {"TheCommandReleaseStopsARunningTaskAndEndsItsExecutor",
+    {"AReleaseCommandStopsARunningTaskAndEndsItsExecutor",
      {{"running, RELEASE", "signals TERM"}, {"exit TERM, gone", "1 keep; 1 leave; leave 0"}}},
     // ---- SIGTERM
     {"AnExecutorThatGetsSigtermStopsTheTaskSavesTheOutcomeAndExits",
@@ -118,7 +118,7 @@ TEST(TaskRunStopTest, TheExecutorStopsWaitingForProcessesBlockedInTheKernelAfter
 // ---- NEXT
 
 const TestRow kNextAttempts[] = {
-    {"TheCommandNextBeginsAndRegistersTheNextAttemptAfterThePreviousAttemptHasEnded",
+    {"ANextAttemptCommandAfterTheEndOfAnAttemptBeginsAndRegistersTheNextAttempt",
      {{"ended", "state Ended"},
       {"NEXT 3",
        "state Waiting; phase waiting; no outcome; begin worker:3#3; use am.example:7001; register waiting pid 0 at "
@@ -132,11 +132,11 @@ const TestRow kNextAttempts[] = {
       {"started 5353", "heartbeat running pid 5353 & generation 2"},
       {"exit 0, gone", "1 keep; report success & worker:3#3"},
       {"NEXT 4 6", "begin worker:3#4"}}},
-    {"TheCommandNextIsIgnoredUntilTheCurrentAttemptHasEnded",
+    {"ANextAttemptCommandIsIgnoredUntilTheCurrentAttemptHasEnded",
      {{"{register|register, START|running|running, exit 1|running, STOP 1s|running, STOP 0s, pass 1ms}", ""},
       {"NEXT 3 20", "no begin; await 20 from; state {Waiting|Starting|Running|Sweeping|Stopping|Killing}"}}},
-    {"TheCommandNextIsIgnoredIfItNamesAnOlderOrTheCurrentAttempt", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
-    {"TheCommandNextMaySkipAttemptNumbers", {{"ended, NEXT 7", "register & worker:3#7"}}},
+    {"ANextAttemptCommandForTheCurrentOrAnOlderAttemptIsIgnored", {{"ended, NEXT {0|1|2}", "state Ended; no begin"}}},
+    {"ANextAttemptCommandMaySkipAttemptNumbers", {{"ended, NEXT 7", "register & worker:3#7"}}},
     {"AnExecutorThatGotSigtermBeginsNoFurtherAttempt",
      {{"ended, SIGTERM", "state Ended"}, {"NEXT 3", "no begin"}, {"acked", "leave 143"}}},
     {"AStoppedAttemptCanBeFollowedByTheNextAttempt",
@@ -144,7 +144,7 @@ const TestRow kNextAttempts[] = {
     {"LateAnswersToCallsOfThePreviousAttemptAreIgnored",
      {{"ended, NEXT 3", ""}, {"answers-from-before, gone", "nothing; state Waiting; link Registering"}}},
     {"TheNextAttemptSendsNoCallBeforeItsRegistrationIsAnswered", {{"ended", ""}, {"NEXT 3", "no await; no report"}}},
-    {"AnAttemptWhoseFolderCannotBeMadeFailsAndIsReportedAfterRegistration",
+    {"AFailureToMakeTheFolderOfAnAttemptIsReportedAfterTheAttemptRegisters",
      {{"ended", ""},
       {"NEXT 3, unbegun", "state Ended; outcome infra; no report"},
       {"registered", "1 report; report infra & worker:3#3"},
@@ -155,9 +155,9 @@ const TestRow kNextAttempts[] = {
      {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
     {"AnExecutorWhoseNextAttemptHasNotStartedExits30MinutesAfterTheLossOfItsAm",
      {{"ended, NEXT 3, lose, pass 29min", "state Waiting"}, {"pass 1min", "leave 69"}}},
-    {"AnExecutorWhoseAttemptEndedWaitsAtLeast5MinutesForTheCommandNext",
+    {"AnExecutorWhoseAttemptEndedWaitsAtLeast5MinutesForANextAttemptCommand",
      {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},
-    {"ATaskIsStoppedIfItsSilentAmRenewsTheLeaseFor35SecondsAfterANotLeaderAnswer",
+    {"ATaskIsStoppedWithin35SecondsIfItsAmAnswersNotLeaderAndThenOnlyRenewsTheLease",
      {{"running, refuse not leader, cut-off 35s", "state Stopping"}}},
 };
 TABLE_TEST(TaskRunNextTest, kNextAttempts, Script());
@@ -243,7 +243,8 @@ const TestRow kCutOffs[] = {
     {"AnExecutorCutOffFromALivingAmStopsItsTaskAfter30Seconds",
      {{"running, lose, cut-off 29750ms", "state Running"},
       {"cut-off 250ms", "state Stopping; signals TERM"},
-      {"exit TERM, gone", "keep node_lost & cut off; no leave"},  // the outcome may still be reported
+      // The outcome may still be reported.
+      {"exit TERM, gone", "keep node_lost & could not reach the application master; no leave"},
       {"register 2", "1 report"}}},
     {"ATaskWithADeadAmKeepsRunningFor29Minutes", {{"running, lose, lease 1, lose, pass 29min", "state Running"}}},
     {"ATaskIsStopped30SecondsAfterItsUnreachableAmBeginsToRenewAStaleLeaseAgain",
@@ -304,28 +305,28 @@ const TestRow kEdges[] = {
     {"ARepeatedNextCommandIsIgnored", {{"ended, NEXT 2", "state Ended; no begin"}, {"NEXT 3 14", "begin worker:3#3"}}},
     {"TheExecutorBeginsTheNextAttemptBeforeRegisteringTheAttemptWithTheAm",
      {{"ended, NEXT 3", "1 register; begin; use; register"}}},
-    {"AStoppedTaskIsSignalledBeforeItsAmIsNotified", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
+    {"AStopCommandSignalsTheTaskBeforeTheNextHeartbeat", {{"running, STOP 5s", "1 heartbeat; signal; heartbeat"}}},
     {"DescendantsAreNotKilledAtOnceWhenTheStoppedProcessExits", {{"running, STOP 5s", ""}, {"exit 0", "signals 0"}}},
     {"AProcessStartThatFailsDuringAStopEndsTheAttemptAsKilled",
      {{"register, START, STOP {5|0}s, pass 1ms", "state {Stopping|Killing}"},
       {"unstarted", "state Ended; outcome killed; 1 report"}}},  // the task was being stopped anyway
     {"AnExecutorCanBeReleasedAfterAFailedProcessStart",
      {{"register, START, unstarted", "state Ended"}, {"RELEASE", "leave 0"}}},
-    {"SigtermAfterTheCommandReleaseCausesNoOutcomeReport",
+    {"SigtermAfterAReleaseCommandCausesNoOutcomeReport",
      {{"running, RELEASE, SIGTERM, exit TERM, gone", "no report; leave 0"}}},
-    {"TheCommandReleaseAfterSigtermCancelsTheOutcomeReport",
+    {"AReleaseCommandAfterSigtermCancelsTheOutcomeReport",
      {{"running, SIGTERM, RELEASE, exit TERM, gone", "no report; leave 0"}}},
     {"TheFirstOfTwoReasonsToExitDecidesTheExitCodeOfTheExecutor",
      {{"running, RELEASE, refuse stale attempt, exit TERM, gone", "leave 0"}}},
     {"ASecondSigtermDoesNotExtendThe2SecondsForTheOutcomeReport",
      {{"ended, lose, SIGTERM, pass 1s, SIGTERM, pass 999ms", "no leave"}, {"pass 1ms", "1 leave"}}},
-    {"ANewAmGetsAHeartbeatOfARunningProcessAtOnce", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
+    {"ARunningTaskSendsANewAmAHeartbeatAtOnce", {{"running, lose, register 2", "1 heartbeat; heartbeat running"}}},
     {"AnExecutorWhoseAmNeverAnswersStopsItsTaskAfter30Minutes",
      {{"running, lose, lease 1, pass 30min", "link Registering; state Stopping"}}},
 };
 TABLE_TEST(TaskRunEdgeTest, kEdges, Script());
 
-TEST(TaskRunEdgeTest, SigkillToLeftoverProcessesIsRepeatedEvery100MsAtFirstAndEvery250MsLater) {
+TEST(TaskRunEdgeTest, SigkillToLeftoverProcessesIsRepeatedWithABackOffUpTo250Milliseconds) {
   TaskRunDriver task;
   task.RunTask();
   task.Exit(ExitCode(0));

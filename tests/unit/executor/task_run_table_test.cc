@@ -62,7 +62,7 @@ State After(const std::string& script, Trigger trigger) {
   return task.run.state();
 }
 
-TEST(TaskRunTableTest, EveryTransitionInTheTableIsReachedByItsTrigger) {
+TEST(TaskRunTableTest, EachListedTriggerMovesATaskRunToItsListedState) {
   ASSERT_FALSE(Transitions().empty());
   for (const auto& [from, trigger, to] : Transitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " ", ToString(trigger)));
@@ -71,7 +71,7 @@ TEST(TaskRunTableTest, EveryTransitionInTheTableIsReachedByItsTrigger) {
   }
 }
 
-TEST(TaskRunTableTest, UnlistedTriggersChangeNoState) {
+TEST(TaskRunTableTest, TriggersThatAreNotListedForAStateDoNotChangeTheState) {
   for (const auto& [state, way] : kWays) {
     for (int i = 0; i < kTriggers; ++i) {
       const auto trigger = static_cast<Trigger>(i);

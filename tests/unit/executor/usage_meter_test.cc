@@ -59,7 +59,7 @@ TEST_F(UsageMeterTest, TwoSamplesAtTheSameTimeDoNotDivideByZero) {
   EXPECT_TRUE(meter_.series().points().empty());
 }
 
-TEST_F(UsageMeterTest, ACpuClockTickBetweenSamples1MillisecondApartIsNotAPeak) {
+TEST_F(UsageMeterTest, ASingleCpuClockTickWithin1MillisecondDoesNotRaiseThePeakCpuUsage) {
   Add(1000, 1, 10);
   Add(1001, 1, 20);
   EXPECT_EQ(usage().most_millicores, 10);
@@ -161,7 +161,7 @@ TEST(LeaseSightTest, AnAmWithoutALeaseIsNotConsideredAlive) {
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, AnUnchangedLeaseBecomesStaleAfterItsFreshTimeOf15SecondsSinceTheFirstRead) {
+TEST(LeaseSightTest, AnUnchangedLeaseBecomesStale15SecondsAfterItsFirstRead) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{10});
@@ -184,7 +184,7 @@ TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromTheReadThatShowsTh
   EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
 }
 
-TEST(LeaseSightTest, ARenewalReadExactlyWhenTheLeaseBecomesStaleProvesThatTheAmLivesFromThatReadOn) {
+TEST(LeaseSightTest, ARenewalThatIsReadExactlyAtTheStaleTimeStartsANewAlivePeriod) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -192,14 +192,14 @@ TEST(LeaseSightTest, ARenewalReadExactlyWhenTheLeaseBecomesStaleProvesThatTheAmL
   EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, AnAmIsTreatedAsAliveThroughAMinuteWithoutLeaseReads) {
+TEST(LeaseSightTest, AnAmCountsAsAliveSinceItsLastLeaseReadIfTheNextReadAMinuteLaterFails) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Unreadable(kStart + seconds{60});
   EXPECT_EQ(sight.alive()->since, kStart);
 }
 
-TEST(LeaseSightTest, AStoreThatCannotBeReadIsTreatedAsAFreshLease) {
+TEST(LeaseSightTest, AnUnreadableLeaseStoreCountsAsAFreshlyRenewedLease) {
   LeaseSight sight(seconds{15});
   sight.Unreadable(kStart);
   sight.Unreadable(kStart + seconds{10});
@@ -224,7 +224,7 @@ TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
   EXPECT_FALSE(sight.alive());
 }
 
-TEST(LeaseSightTest, TheFirstLeaseReadAfterAnAnswerDoesNotExtendTheTimeThatTheAmIsTreatedAsAlive) {
+TEST(LeaseSightTest, TheFirstLeaseReadAfterAnAnswerDoesNotExtendTheAlivePeriodOfTheAm) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Heard(kStart + seconds{60}, kStart + seconds{60});

@@ -168,7 +168,7 @@ TEST_F(UsageSamplerTest, CpuTimeOfChildrenReapedByALivingProcessIsCounted) {
   EXPECT_GE(sampler.Sample().cpu, Duration(180));
 }
 
-TEST_F(UsageSamplerTest, CpuTimeOfAZombieIsCountedOnceBeforeAndAfterTheZombieIsReaped) {
+TEST_F(UsageSamplerTest, CpuTimeOfAZombieIsCountedAndStaysTheSameWhenTheZombieIsReaped) {
   const UsageSampler sampler;
   const pid_t pid = Start([] { Spin(Duration(200)); });
   siginfo_t info{};

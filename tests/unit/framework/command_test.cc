@@ -65,7 +65,7 @@ TEST_F(CommandTest, ACommandThatStartsWithABuiltinOrAnAssignmentIsRunByBash) {
     EXPECT_FALSE(IsSimple(command)) << command;
 }
 
-TEST_F(CommandTest, OnlyAnExecutableBinaryFoundInPathIsStartedWithoutBash) {
+TEST_F(CommandTest, ACommandIsRunByBashIfItsProgramIsNotAnExecutableBinaryFoundInPath) {
   for (const char* command : {"script", "data", "folder", "missing", "./train"})
     EXPECT_FALSE(IsSimple(command)) << command;
   EXPECT_FALSE(AsSimpleCommand("train", {}));

@@ -228,7 +228,7 @@ TEST(FrameworkTest, NoTaskWaitsForValuesPublishedByTheLastStage) {
   EXPECT_TRUE(AwaitedValues(spec, {"ps", 0}).empty());
 }
 
-TEST(FrameworkTest, AJobCanPublishAtMost256ValuesAndNoSidecarCanPublishAwaitedValues) {
+TEST(FrameworkTest, AJobThatPublishesOver256ValuesOrAwaitsValuesOfASidecarIsRejected) {
   const auto refused = [](const std::vector<RoleSpec>& roles) {
     const Status status = CheckFramework(Spec(kStaged, roles));
     return status.ok() ? "" : status.error().message;
@@ -303,7 +303,7 @@ TEST_P(GoldenTest, EveryTaskHasTheEnvironmentOfTheGoldenFile) {
   EXPECT_EQ(Render(GetParam().spec), golden.str()) << path;
 }
 
-TEST_P(GoldenTest, EveryFrameworkVariableIsReservedExactlyOnce) {
+TEST_P(GoldenTest, EveryVariableOfTheFrameworkIsInTheReservedListExactlyOnce) {
   const JobSpec& spec = GetParam().spec;
   const auto reserved = ReservedVariables(spec);
   EXPECT_TRUE(std::ranges::is_sorted(reserved));
@@ -315,7 +315,7 @@ TEST_P(GoldenTest, EveryFrameworkVariableIsReservedExactlyOnce) {
   }
 }
 
-TEST_P(GoldenTest, TheFrameworkAcceptsTheGoldenSpec) { EXPECT_TRUE(CheckFramework(GetParam().spec).ok()); }
+TEST_P(GoldenTest, TheFrameworkAcceptsTheJobSpecOfTheGoldenFile) { EXPECT_TRUE(CheckFramework(GetParam().spec).ok()); }
 
 INSTANTIATE_TEST_SUITE_P(Frameworks, GoldenTest, ::testing::ValuesIn(GoldenCases()),
                          [](const auto& golden) { return golden.param.file; });
@@ -402,7 +402,7 @@ TEST(FrameworkTest, AUserSetCudaVisibleDevicesIsRejectedIfARoleRequestsGpus) {
       "variable that TonY itself sets in every task; choose another name");
 }
 
-TEST(FrameworkTest, AUserVariableThatTonySetsItselfIsRejectedByName) {
+TEST(FrameworkTest, AUserVariableIsRejectedWithItsNameIfTonySetsTheSameVariable) {
   const auto message = [](FrameworkKind framework, const std::string& name, bool container) {
     JobSpec spec = Spec(framework, {Role("worker", 1)});
     (container ? spec.container_env : spec.execution_env)[name] = "x";

@@ -82,7 +82,7 @@ TEST(RestartScopeTest, AWarningNamesARestartScopeThatIsTooSmallForTheFramework) 
                                                "tasks that keep running may hang, or compute wrong results"));
 }
 
-TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
+TEST(RestartScopeTest, ToleratedTaskFailuresInACollectiveFrameworkCauseAWarning) {
   JobSpec spec = SpecOf(kPytorch, {Role("board", kSidecar), Role("worker")});
   spec.roles[1].instances = 3;
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
@@ -95,7 +95,7 @@ TEST(RestartScopeTest, ACollectiveWithToleratedFailuresCausesAWarning) {
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
 }
 
-TEST(RestartScopeTest, OnlyToleratedWorkerFailuresCauseAWarningUnderTonysCompletionRule) {
+TEST(RestartScopeTest, TonysCompletionRuleCausesAWarningForWorkersButNotForTheChief) {
   JobSpec spec = SpecOf(kPytorch, {Role("chief"), Role("worker")});
   spec.completion_rule = CompletionRule::kTony;
   for (RoleSpec& role : spec.roles) role.min_failed = 0;

@@ -33,7 +33,7 @@ class UserEnvironmentTest : public testing::Test {
   ClusterSpec cluster_;
 };
 
-TEST_F(UserEnvironmentTest, ATasksEnvironmentHasItsJobIdTaskIdAttemptAndContainer) {
+TEST_F(UserEnvironmentTest, EnvironmentVariablesOfATaskIdentifyItsJobTaskAttemptAndContainer) {
   const auto variables = Variables({"worker", 1});
   for (const char* expected :
        {"TONY_JOB_ID=job-1", "TONY_TASK=worker:1", "TONY_ATTEMPT=2", "TONY_GENERATION=4", "TONY_LOG_DIR=/job/logs",
@@ -52,7 +52,7 @@ TEST_F(UserEnvironmentTest, ATasksEnvironmentActivatesTheJobsPythonVenv) {
   EXPECT_THAT(Variables({"worker", 1}), Contains(StartsWith("PATH=/job/work/venv/bin:/usr/local/sbin:")));
 }
 
-TEST_F(UserEnvironmentTest, PythonpathEntriesOfTheSourceFolderPointToTheTasksCopy) {
+TEST_F(UserEnvironmentTest, PythonpathEntriesInTheSourceFolderAreRedirectedToTheTasksCopy) {
   spec_.src_dir = "/home/u/src";
   spec_.execution_env = {{"PYTHONPATH", "/home/u/src:/home/u/src/lib:/home/u/src2"}, {"OUT", "/home/u/src/out"}};
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/home/u/src/.venv/bin"}),
@@ -116,7 +116,7 @@ TEST_F(UserEnvironmentTest, TonyErrorFileOfEveryTaskPointsIntoTheTasksWorkFolder
   EXPECT_THAT(variables, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, TorchelasticErrorFileIsTonysErrorFileUnlessTheUserSetsAnother) {
+TEST_F(UserEnvironmentTest, TorchelasticErrorFileIsTonysErrorFileUnlessTheUserSetsTheVariable) {
   spec_.framework = FrameworkKind::kPytorch;
   EXPECT_THAT(Variables({"worker", 0}, {"TORCHELASTIC_ERROR_FILE=/outer"}),
               Contains("TORCHELASTIC_ERROR_FILE=/job/work/tony-error.json"));

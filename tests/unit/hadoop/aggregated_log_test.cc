@@ -69,7 +69,7 @@ TEST(AggregatedLogTest, AnEmptyLogIsDistinguishedFromAMissingLog) {
   EXPECT_FALSE(other->is_log);
 }
 
-TEST(AggregatedLogTest, AContainerThatIsNotInTheLogFileIsNotFound) {
+TEST(AggregatedLogTest, FindReturnsNotFoundForAContainerMissingFromTheLogFile) {
   const auto log = Usual("gz").Find("container_4", "stdout");
   ASSERT_FALSE(log.ok());
   EXPECT_EQ(log.error().code, ErrorCode::kNotFound);

@@ -26,7 +26,7 @@ Credentials Sample() {
   return credentials;
 }
 
-TEST(VintTest, NumbersAreEncodedWithTheBytesThatHadoopWrites) {
+TEST(VintTest, VariableLengthIntegersAreEncodedWithTheSameBytesAsInHadoop) {
   const std::vector<std::pair<int64_t, std::string>> known = {
       {0, Bytes({0})},
       {127, Bytes({0x7f})},
@@ -43,7 +43,7 @@ TEST(VintTest, NumbersAreEncodedWithTheBytesThatHadoopWrites) {
   }
 }
 
-TEST(VintTest, NumbersOfEachLengthAreReadAsWritten) {
+TEST(VintTest, VariableLengthIntegersOfEveryLengthAreReadBackAndRejectedIfTruncated) {
   for (int shift = 0; shift < 64; ++shift) {
     for (const int64_t near : {-1, 0, 1}) {
       const auto number = static_cast<int64_t>((uint64_t{1} << shift) + static_cast<uint64_t>(near));

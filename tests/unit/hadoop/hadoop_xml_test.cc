@@ -41,14 +41,14 @@ class HadoopXmlTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(HadoopXmlTest, AValueInALaterSiteFileReplacesAnEarlierValueUnlessItIsFinal) {
+TEST_F(HadoopXmlTest, ALaterSiteFileOverridesAnEarlierValueUnlessTheEarlierValueIsFinal) {
   Write("core-site.xml", Set("a", "core") + Set("b", "core", true));
   Write("yarn-site.xml", Set("a", "yarn") + Set("b", "yarn"));
   EXPECT_EQ(TextOf("a"), "yarn");
   EXPECT_EQ(TextOf("b"), "core");
 }
 
-TEST_F(HadoopXmlTest, TheOriginOfEachValueAndDefaultNamesItsFile) {
+TEST_F(HadoopXmlTest, EachValueRecordsTheSiteFileOrDefaultFileOfItsOrigin) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm"));
   const auto site = Read();
   ASSERT_TRUE(site.ok()) << site.error().message;
@@ -59,7 +59,7 @@ TEST_F(HadoopXmlTest, TheOriginOfEachValueAndDefaultNamesItsFile) {
   EXPECT_FALSE(site->Find("unknown")->has_value());
 }
 
-TEST_F(HadoopXmlTest, EnvironmentVariablesInValuesAreExpandedWithTheirDefaults) {
+TEST_F(HadoopXmlTest, EnvironmentVariablesInSiteFileValuesAreReplacedByTheirValueOrDefault) {
   variables = {{"SET", "x"}, {"EMPTY", ""}};
   Write("core-site.xml", Set("a", "${env.SET}/${env.SET-d}/${env.SET:-d}/${env.NONE-d}/${env.NONE:-d}") +
                              Set("b", "[${env.EMPTY-d}][${env.EMPTY:-d}]") + Set("c", "${env.NONE}"));
@@ -74,7 +74,7 @@ TEST_F(HadoopXmlTest, AVariableNestedInAnotherVariableIsExpanded) {
   EXPECT_EQ(TextOf("a"), "n1:1");
 }
 
-TEST_F(HadoopXmlTest, ACycleOfVariablesIsRejectedWithFileAndKeyAndOtherKeysAreRead) {
+TEST_F(HadoopXmlTest, ACircularReferenceFailsOnlyItsOwnKeyAndIsReportedWithFileAndKey) {
   Write("core-site.xml", Set("a", "${b}") + Set("b", "${a}x") + Set("c", "fine"));
   EXPECT_EQ(TextOf("a"), Path("core-site.xml") +
                              ":2: a: the value has more than 20 nested ${...}, or a ${...} that refers to itself");

@@ -42,7 +42,7 @@ class RpcConnectionTest : public EventLoopTest {
   std::optional<RpcConnection> connection;
 };
 
-TEST_F(RpcConnectionTest, AConnectionNamesItsUserAndReturnsTheAnswerOfEachCall) {
+TEST_F(RpcConnectionTest, AConnectionSendsItsUserNameOnceAndReturnsTheResponseToEachCall) {
   Serve(std::nullopt);
   server->on_call = [&](const FakeRpcServer::Call& call) {
     wire::GetQueueInfoRequest answer;
@@ -300,7 +300,7 @@ TEST_F(RpcConnectionTest, ARequestAbove64MiBFailsWithoutAffectingOtherCalls) {
   EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
 }
 
-TEST(RpcFailureTest, AStandbyExceptionMapsToUnavailableAndAnErrorTextToItsFirstLine) {
+TEST(RpcFailureTest, AStandbyExceptionIsMappedToUnavailableAndErrorTextsAreCutToTheirFirstLine) {
   const RpcFailure failure{Kind::kAnswered, "org.apache.hadoop.ipc.StandbyException", "not active"};
   EXPECT_EQ(ErrorOf(failure, "x").code, ErrorCode::kUnavailable);
   EXPECT_EQ(FirstLine("a\x01\tb \nc"), "ab");

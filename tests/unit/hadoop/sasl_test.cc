@@ -30,7 +30,7 @@ TEST(DigestMd5Test, ClientAndServerProofsMatchThoseOfJava) {
   EXPECT_EQ(ProveDigest(input)->server, "ccd598b10def9f81160d45c146ecbdba");
 }
 
-TEST(DigestMd5Test, TheIdentifierAndPasswordOfATokenAreTheDigestUserAndPassword) {
+TEST(DigestMd5Test, TheIdentifierAndPasswordOfATokenServeAsDigestUserNameAndPassword) {
   const auto answer = AnswerDigest(kNodeToken, kChallenge, "/default", kClientNonce);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->response, std::string("charset=utf-8,username=\"") + kUser + "\",realm=\"default\",nonce=\"" +

@@ -53,7 +53,7 @@ TEST_F(WebHdfsTest, AFolderIsCreatedWithTheRequestedPermission) {
   EXPECT_EQ(LastTarget(), "/webhdfs/v1/a/b?op=MKDIRS&user.name=eve&permission=0750");
 }
 
-TEST_F(WebHdfsTest, AllBytesOfPathsAndParametersReachTheServer) {
+TEST_F(WebHdfsTest, AnyByteExceptNulInAPathOrParameterReachesTheServerUnchanged) {
   std::string bytes;
   for (int c = 1; c < 256; ++c) bytes.push_back(static_cast<char>(c));
   ASSERT_TRUE(MakeFolders("/x" + bytes).ok());
@@ -259,7 +259,7 @@ TEST_F(PutWholeTest, ASecondPutWithoutOverwriteReturnsFalseAndLeavesNoTemporaryF
   EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "third")));
 }
 
-TEST_F(PutWholeTest, APartiallyUploadedFileIsNotPublished) {
+TEST_F(PutWholeTest, APartialUploadFailsAndLeavesNoFile) {
   node.keeps_of_a_body = 4;
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
@@ -267,7 +267,7 @@ TEST_F(PutWholeTest, APartiallyUploadedFileIsNotPublished) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, AFileThatFailsTheCheckAfterItsUploadIsNotPublished) {
+TEST_F(PutWholeTest, AFileThatFailsTheCheckAfterItsUploadIsRemoved) {
   const auto put_checked = [&](const Status& checked) {
     return Run<Result<bool>>([&](auto done) {
       return PutCompleteFile(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600, done, [&] {
@@ -303,7 +303,7 @@ TEST_F(PutWholeTest, APutWhoseCreateAnswerIsLostFailsAndLeavesNoFile) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
-TEST_F(PutWholeTest, APutWithALostCallLeavesTheOldOrTheCompleteNewFile) {
+TEST_F(PutWholeTest, APutWithALostCallOrAnswerLeavesNoPartialFile) {
   for (const HdfsRename how : {HdfsRename::kIfNew, HdfsRename::kOverwrite}) {
     for (const char* operation : {"CREATE", "GETFILESTATUS", "RENAME", "DELETE"}) {
       for (const bool is_done : {false, true}) {

@@ -131,7 +131,7 @@ TEST_F(RmClientTest, ActiveApplicationsAndNodeLabelsAreListed) {
             std::vector<std::string>{"big"});
 }
 
-TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndADeniedQueueIsNotPermitted) {
+TEST_F(RmClientTest, ADuplicateSubmissionSucceedsAndASubmissionToADeniedQueueIsNotPermitted) {
   const std::string yarn = kExceptions + "YarnException";
   Play(server, {[&](const Call& call) {
                   server.Fail(call, yarn, "Application with id x is already present! Cannot add a duplicate!");
@@ -163,7 +163,7 @@ TEST_F(RmClientTest, ARepeatedSubmissionSucceedsAndADeniedQueueIsNotPermitted) {
   EXPECT_EQ(*queues, std::vector<std::string>{"root.default"});
 }
 
-TEST_F(RmClientTest, ApplicationsAreReportedAndKilledAndAnUnknownApplicationIsNotFound) {
+TEST_F(RmClientTest, ReportReturnsTheStateOfAnApplicationOrNotFoundAndKillSendsItsReason) {
   wire::GetApplicationReportResponse report;
   auto& application = *report.mutable_application_report();
   *application.mutable_applicationid() = ToWire(kApplication);
@@ -234,7 +234,7 @@ TEST_F(RmClientTest, TheNodesAndQueuesOfAClusterAreRead) {
             "/default-rack");
 }
 
-TEST_F(RmClientTest, QueuesOfAFairSchedulerHaveWholePathsAndNoMaximum) {
+TEST_F(RmClientTest, AFairSchedulerQueueIsReadWithItsFullPathAndAMaximumOf100Percent) {
   wire::GetQueueInfoResponse answer;
   wire::QueueInfo& root = *answer.mutable_queueinfo();
   root.set_queuename("root");
@@ -288,7 +288,7 @@ class AmRmSessionTest : public YarnClientsTest {
   AmRmSession session{loop, names, {"127.0.0.1", server.port()}, kMasterToken};
 };
 
-TEST_F(AmRmSessionTest, ARegistrationReturnsLimitsContainersOfEarlierAttemptsAndNodeTokens) {
+TEST_F(AmRmSessionTest, ARegistrationReturnsTheClusterLimitsAndTheContainersAndTokensOfEarlierAttempts) {
   Play(server, {[&](const Call& call) {
          wire::RegisterApplicationMasterResponse answer;
          *answer.mutable_maximumcapability() = ToWire(Resource{4096, 8, {}});
@@ -310,7 +310,7 @@ TEST_F(AmRmSessionTest, ARegistrationReturnsLimitsContainersOfEarlierAttemptsAnd
   EXPECT_EQ(request.tracking_url(), "http://n1:1/");
 }
 
-TEST_F(AmRmSessionTest, AnAllocateCallIsEncodedWithRequestedContainersReleasesAndAvoidedHosts) {
+TEST_F(AmRmSessionTest, AnAllocateCallCarriesTheContainerRequestsTheReleasesAndTheAvoidedHosts) {
   Play(server, {Answer(1)});
   Asked asked;
   asked.asks = {{.priority = 2, .request_id = 7, .place = "n1", .resource = {256, 1, {}}, .count = 3, .relax = false}};
@@ -363,7 +363,7 @@ TEST_F(AmRmSessionTest, AnAllocateAnswerIsDecodedIntoGrantedEndedAndPreemptedCon
   EXPECT_FALSE(allocation.may_be_repeated);
 }
 
-TEST_F(AmRmSessionTest, EachAllocateCallCarriesTheNumberOfTheLastAnswer) {
+TEST_F(AmRmSessionTest, EachAllocateCallCarriesTheResponseIdOfTheLastSuccessfulAnswer) {
   Play(server, {Answer(1), Answer(2), Refuse("InvalidResourceRequestException", "too large"), Answer(3)});
   (void)Allocate();
   (void)Allocate();
@@ -375,7 +375,7 @@ TEST_F(AmRmSessionTest, EachAllocateCallCarriesTheNumberOfTheLastAnswer) {
   EXPECT_EQ(NumberOf(3), 2);  // refused calls do not count
 }
 
-TEST_F(AmRmSessionTest, AnAllocateCallAfterALostAnswerRepeatsTheNumberAndMayReturnARepeatedAnswer) {
+TEST_F(AmRmSessionTest, TheAllocateCallAfterALostAnswerReusesTheResponseIdOfTheLostCall) {
   Play(server, {Answer(1), [&](const Call&) { server.CloseAll(); }, Answer(2), Answer(3)});
   (void)Allocate();
   EXPECT_EQ(std::get<Error>(Allocate()).code, ErrorCode::kUnavailable);
@@ -386,7 +386,7 @@ TEST_F(AmRmSessionTest, AnAllocateCallAfterALostAnswerRepeatsTheNumberAndMayRetu
   EXPECT_EQ(server.connections, 2);
 }
 
-TEST_F(AmRmSessionTest, ARestartedMasterReadsTheExpectedAnswerNumberFromTheRejection) {
+TEST_F(AmRmSessionTest, ARestartedMasterLearnsTheExpectedResponseIdFromTheRejectedAllocateCall) {
   Play(server,
        {Refuse("InvalidApplicationMasterRequestException",
                "Application Master is already registered : application_1700000000000_0001"),
@@ -401,7 +401,7 @@ TEST_F(AmRmSessionTest, ARestartedMasterReadsTheExpectedAnswerNumberFromTheRejec
   EXPECT_EQ(NumberOf(2), 40);
 }
 
-TEST_F(AmRmSessionTest, AnAllocateCallFailsAfterItsResponseIdWasRejectedTwice) {
+TEST_F(AmRmSessionTest, AnAllocateCallFailsAfterTheResourceManagerRejectsItsResponseIdTwice) {
   Play(server, {Refuse("InvalidApplicationMasterRequestException", "expect responseId to be 5, but get 0")});
   EXPECT_TRUE(std::holds_alternative<Error>(Allocate()));
   EXPECT_EQ(server.calls.size(), 2u);
@@ -474,7 +474,7 @@ TEST_F(AmRmSessionTest, ARenewedTokenAuthenticatesTheNextConnection) {
   EXPECT_EQ(server.connections, 2);
 }
 
-TEST_F(AmRmSessionTest, FinishReturnsWhetherTheResourceManagerRecordedTheEnd) {
+TEST_F(AmRmSessionTest, FinishReturnsWhetherTheResourceManagerHasUnregisteredTheMaster) {
   Play(server, {[&](const Call& call) { server.Succeed(call, wire::FinishApplicationMasterResponse()); },
                 [&](const Call& call) {
                   wire::FinishApplicationMasterResponse answer;
@@ -489,7 +489,7 @@ TEST_F(AmRmSessionTest, FinishReturnsWhetherTheResourceManagerRecordedTheEnd) {
   EXPECT_EQ(request.diagnostics(), "worker:0 failed");
 }
 
-TEST(ExpectedResponseTest, TheExpectedAnswerNumberIsParsedFromTheErrorMessage) {
+TEST(ExpectedResponseTest, TheExpectedResponseIdIsParsedFromTheErrorMessage) {
   EXPECT_EQ(ExpectedResponse("x, expect responseId to be 5, but get 3"), 5);
   EXPECT_EQ(ExpectedResponse("expect responseId to be 2147483647"), INT32_MAX);
   for (const char* text : {"", "expect responseId to be ", "expect responseId to be -1", "expect responseId to be x",
@@ -530,7 +530,7 @@ TEST_F(NmClientTest, StartedAndFailedContainersAreReportedSeparately) {
   EXPECT_EQ(server.calls.at(0).protocol, "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB");
 }
 
-TEST_F(NmClientTest, ContainerStatusesAndStopsAreReportedByContainerId) {
+TEST_F(NmClientTest, ContainerStatusesAndTheIdsOfStoppedContainersAreReturned) {
   Play(server, {[&](const Call& call) {
                   wire::GetContainerStatusesResponse answer;
                   auto& status = *answer.add_status();

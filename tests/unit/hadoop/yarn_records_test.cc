@@ -39,14 +39,14 @@ TEST(YarnIdsTest, MalformedIdsAreRejected) {
     EXPECT_FALSE(ParseContainerId(text)) << text;
 }
 
-TEST(WireRecordsTest, AnEncodedContainerIdNamesItsApplicationOnlyInTheAttemptId) {
+TEST(WireRecordsTest, AnEncodedContainerIdHasNoSeparateApplicationIdAndIsReadBack) {
   const ContainerId id{{kSomeApplication, 1}, 2};
   const wire::ContainerId message = ToWire(id);
   EXPECT_FALSE(message.has_app_id());
   EXPECT_EQ(FromWire(message), id);
 }
 
-TEST(WireRecordsTest, MemoryRepeatedInTheResourceMapIsIgnored) {
+TEST(WireRecordsTest, AMemoryEntryInTheResourceMapIsNotReadAsACustomResource) {
   wire::Resource message = ToWire(Resource{2048, 2, {{"yarn.io/gpu", 1}}});
   wire::ResourceInformation& memory = *message.add_resource_value_map();
   memory.set_key("memory-mb");

@@ -84,7 +84,7 @@ std::string Sealed(const std::string& body) {
   return body + checksum;
 }
 
-TEST(EndedLineTest, ALineOfAnotherFormatIsNotReadEvenIfItsChecksumIsCorrect) {
+TEST(EndedLineTest, ALineWithInvalidFieldsIsRejectedEvenIfItsChecksumIsCorrect) {
   const std::string good = "1\tj\tn\tu\tf\tKILLED\tkilled\t\t0\t1\t2\t3\t4\tc";
   ASSERT_TRUE(ReadEndedLine(Sealed(good)));
   for (const std::string& body : {"2" + good.substr(1), good + "\tmore", std::string("1\tj"),

@@ -77,7 +77,7 @@ TEST_F(EndedLogTest, OnlyTheLastLineOfAJobIsReturned) {
   EXPECT_THAT(Jobs(), ElementsAre(Job("a", 2), Job("b")));
 }
 
-TEST_F(EndedLogTest, TruncatedAndForeignLinesAreSkippedAndCounted) {
+TEST_F(EndedLogTest, TruncatedAndMalformedLinesAreSkippedAndCounted) {
   Append(Job("a"));
   const std::string line = Bytes();
   Add("a line of somebody else\n\n");
@@ -89,7 +89,7 @@ TEST_F(EndedLogTest, TruncatedAndForeignLinesAreSkippedAndCounted) {
   EXPECT_EQ(scan_.skipped, 3u);
 }
 
-TEST_F(EndedLogTest, AFlippedBitLosesOnlyAdjacentLinesAndYieldsNoFalseLine) {
+TEST_F(EndedLogTest, AFlippedBitDropsOnlyTheAffectedLinesAndNeverYieldsAWrongLine) {
   const std::vector<EndedJob> jobs = {Job("a"), Job("b"), Job("c")};
   std::string text;
   for (const EndedJob& job : jobs) text += ToLine(job);

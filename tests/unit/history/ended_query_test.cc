@@ -47,7 +47,7 @@ TEST_F(EndedQueryTest, ASearchStopsAtItsLimitAndReportsThatMoreJobsExist) {
   EXPECT_TRUE(found_.complete) << "exactly as many as there are";
 }
 
-TEST_F(EndedQueryTest, FiltersSelectJobsByStateClassUserRequestNameAndTime) {
+TEST_F(EndedQueryTest, EachFilterOfEndedJobsSelectsTheMatchingJobs) {
   EXPECT_THAT(Find({.state = FinalState::kFailed}), ElementsAre("f", "e"));
   EXPECT_THAT(Find({.cls = OutcomeClass::kOom}), ElementsAre("e"));
   EXPECT_THAT(Find({.user = "ana"}), ElementsAre("c", "b", "a"));

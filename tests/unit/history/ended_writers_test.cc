@@ -71,7 +71,7 @@ TEST_F(EndedWritersTest, AnAppendReturnsUnavailableWhileAnotherWriterHoldsTheLog
   EXPECT_THAT(Ids(), ElementsAre("a", "b"));
 }
 
-TEST_F(EndedWritersTest, AnAppendWritesToTheNewLogIfTheOldLogIsReplacedBeforeTheLock) {
+TEST_F(EndedWritersTest, AnAppendWritesToTheNewLogIfTheLogIsReplacedBeforeTheAppendTakesTheLock) {
   ASSERT_TRUE(log_.Append(Job("a")).ok());
   before_lock = [this] { EXPECT_TRUE(log_.Rewrite({Job("folder")}, FromMillis(0)).ok()); };
   EXPECT_TRUE(log_.Append(Job("b")).ok());

@@ -92,7 +92,7 @@ TEST(JhistTest, EachAttemptOfATaskHasAStartEventAndAFinishEventInOrder) {
                   Started(200, kSecond, "1-2"), Finished(300, kSecond, "SUCCEEDED", "NA"), Application(400, 1, 0)));
 }
 
-TEST(JhistTest, ARestartedAttemptInTheSameExecutorHasItsStartEventAtTheRestart) {
+TEST(JhistTest, AnAttemptRestartedInTheSameExecutorHasItsStartEventAtTheTimeOfTheRestart) {
   RestartBegan began{.number = 1};
   began.renewed = {{kSecond, {"1-1"}}};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").End(100, kWorker, Exit3()).Decide(150, began).Running(),
@@ -100,7 +100,7 @@ TEST(JhistTest, ARestartedAttemptInTheSameExecutorHasItsStartEventAtTheRestart) 
                           Finished(100, kWorker, "FAILED", "exit code 3, user_error"), Started(150, kSecond, "1-1")));
 }
 
-TEST(JhistTest, TheStartEventOfAnAttemptIsAtItsRegistrationIfTheLaunchIsUnconfirmed) {
+TEST(JhistTest, TheStartEventOfAnAttemptHasTheTimeOfRegistrationIfNoLaunchWasRecorded) {
   EXPECT_THAT(Told()
                   .Decide(10, ContainerAssigned{kWorker, {"1-1"}, "node-1"})
                   .Decide(20, AttemptRegistered{kWorker, {}})
@@ -125,7 +125,7 @@ TEST(JhistTest, ATaskWithoutARecordedEndHasItsFinishEventAtTheJobsEnd) {
                           Finished(400, kWorker, "FAILED", "node_lost, ended with its job"), Application(400, 1, 1)));
 }
 
-TEST(JhistTest, MeasuredMetricsHaveTonysNames) {
+TEST(JhistTest, MemoryAndGpuMetricsAreWrittenUnderTonysMetricNames) {
   Outcome outcome;
   outcome.usage = Usage{.mean_memory_bytes = 1000, .most_memory_bytes = 3000};
   outcome.usage->gpu = GpuUsage{.mean_percent = 40, .most_percent = 95};
@@ -145,7 +145,7 @@ TEST(JhistTest, MetricsThatWereNotMeasuredAreLeftOut) {
 }
 
 // The bytes of each kind of event. tests/e2e/jhist_test.cc checks that a stock reader accepts them.
-TEST(JhistTest, AnEventIsEncodedAsItsTypeRecordAndTime) {
+TEST(JhistTest, AnEventIsEncodedAsItsTypeThenItsRecordThenItsTime) {
   const std::string sync = "0123456789abcdef";
   const auto body = [&](const JhistEvent& event) {
     std::string file = EncodeJhist({event}, sync);

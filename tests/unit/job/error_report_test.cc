@@ -10,13 +10,13 @@ std::string ReportError(const std::string& json) {
   return report.ok() ? "accepted" : report.error().message;
 }
 
-TEST(ErrorReportTest, AnErrorReportIsParsedIntoClassAdviceAndMessage) {
+TEST(ErrorReportTest, AnErrorReportIsParsedIntoAClassAnAdviceAndAMessage) {
   const auto report = ParseErrorReport(R"({"class":"user_config","advice":"permanent","message":"no data","more":[]})");
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(*report, (ErrorReport{OutcomeClass::kUserConfig, Advice::kPermanent, "no data"}));
 }
 
-TEST(ErrorReportTest, AnErrorReportWithOnlyClassAdviceOrMessageIsAccepted) {
+TEST(ErrorReportTest, AnErrorReportWithOnlyAClassOrAdviceOrAMessageIsAccepted) {
   EXPECT_EQ(*ParseErrorReport(R"({"class":"hung"})"), (ErrorReport{OutcomeClass::kHung, Advice::kNone, ""}));
   EXPECT_EQ(*ParseErrorReport(R"({"advice":"transient"})"), (ErrorReport{{}, Advice::kTransient, ""}));
   EXPECT_EQ(*ParseErrorReport(R"({"message":"m"})"), (ErrorReport{{}, Advice::kNone, "m"}));

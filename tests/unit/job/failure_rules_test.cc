@@ -18,7 +18,7 @@ FailureRule Pattern(const std::string& pattern, OutcomeClass cls) {
   return {.name = "pattern." + pattern, .pattern = pattern, .cls = cls, .meaning = "as told"};
 }
 
-TEST(FailureRulesTest, ExitCodeZeroIsSuccessDespiteErrorReportOomAndFailureRules) {
+TEST(FailureRulesTest, ExitCodeZeroIsASuccessDespiteAnErrorReportAnOomKillAndAMatchingFailureRule) {
   Evidence evidence = Exit(0, "CUDA out of memory\n");
   evidence.report = ErrorReport{OutcomeClass::kInfra, Advice::kTransient, "bad"};
   evidence.oom = OomEvidence::kCgroup;
@@ -38,7 +38,7 @@ TEST(FailureRulesTest, TheMessageQuotesTheLastLogLineIfNoLineNamesACause) {
   EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the command timeout(1) ended the task at its limit");
 }
 
-TEST(FailureRulesTest, TheMessageQuotesTheMatchingLineBeforeTheMeaningOfTheRule) {
+TEST(FailureRulesTest, TheMessageQuotesTheMatchingLogLineAndThenTheMeaningOfTheRule) {
   EXPECT_EQ(Classify(Exit(1, "ModuleNotFoundError: No module named 'x'\nbye\n"), {}).message,
             "ModuleNotFoundError: No module named 'x': a Python module is missing or broken in the task's environment");
   EXPECT_EQ(Classify(Exit(1, "ValueError: bad shape\n"), {}).message, "ValueError: bad shape");

@@ -13,14 +13,14 @@ std::string FolderWith(const Settings& settings) {
   return parsed.ok() ? parsed->spec.history_folder : parsed.error().message;
 }
 
-TEST(HistoryFolderTest, TheHistoryFolderIsNamedIntermediateBelowTheHistoryLocation) {
+TEST(HistoryFolderTest, TheHistoryFolderIsTheFolderIntermediateBelowTheHistoryLocation) {
   EXPECT_EQ(FolderWith({{"tony.history.location", "/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", " file:///shared/tony/ "}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "file:/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "tony"}}), "/work/tony/intermediate");
 }
 
-TEST(HistoryFolderTest, TonyHistoryIntermediateOverridesTonyHistoryLocation) {
+TEST(HistoryFolderTest, TheKeyTonyHistoryIntermediateOverridesTheKeyTonyHistoryLocation) {
   EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}}), "/shared/running");
   EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}, {"tony.history.location", "/shared/tony"}}),
             "/shared/running");

@@ -36,7 +36,7 @@ TEST(ExitStatusTest, AWaitStatusIsDecodedIntoExitCodeOrSignal) {
   EXPECT_FALSE(FromWaitStatus(W_EXITCODE(0, 15)).Succeeded());
 }
 
-TEST(ExecutorProtocolTest, EveryPhaseAndRefusalHasAName) {
+TEST(ExecutorProtocolTest, EveryPhaseAndEveryReasonForARefusalHasAName) {
   EXPECT_EQ(ToString(Phase::kWaiting), "waiting");
   EXPECT_EQ(ToString(Phase::kRunning), "running");
   EXPECT_EQ(ToString(Phase::kStopping), "stopping");

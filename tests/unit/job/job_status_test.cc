@@ -51,7 +51,7 @@ TEST(JobStatusTest, TheJsonOfAnEndedJobHasTheDocumentedForm) {
       R"("restart_count":0,"restarts":[]})");
 }
 
-TEST(JobStatusTest, UsageIsWrittenOncePerTaskAndReadIntoTheTaskAndItsOutcome) {
+TEST(JobStatusTest, ResourceUsageIsWrittenOncePerTaskAndReadIntoTheTaskAndTheOutcome) {
   JobStatus status = Ended();
   const Usage used{.samples = 1, .memory_bytes = 123, .cpu = Duration(77)};
   status.tasks[0].usage = status.tasks[0].outcome->usage = used;
@@ -143,7 +143,7 @@ TEST(JobStatusTest, TheStatusOfARunningJobHasNoVerdictAndNoEndTime) {
   EXPECT_TRUE(read->tasks[0].suspect);
 }
 
-TEST(JobStatusTest, TheVerdictOfAKilledJobIsReadBackWithoutATask) {
+TEST(JobStatusTest, AKillVerdictThatNamesNoTaskSurvivesARoundTripThroughJson) {
   JobStatus status = Ended();
   status.verdict =
       Verdict{FinalState::kKilled, OutcomeClass::kKilled, "killed by ann", std::nullopt, "", std::nullopt, ""};

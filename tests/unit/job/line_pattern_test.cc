@@ -38,9 +38,9 @@ TEST(LinePatternTest, AnUnsupportedPatternIsRejectedWithTheReason) {
   EXPECT_EQ(PatternError(""), "the expression is empty");
   EXPECT_EQ(PatternError(std::string(257, 'a')), "the expression is longer than 256 bytes");
   EXPECT_EQ(PatternError(std::string("a\0b", 3)), "the expression contains a NUL character");
-  EXPECT_EQ(PatternError("a{3}"), "it holds a count {...}; write \\{ to match the character {");
-  EXPECT_EQ(PatternError("[[:alpha:][]{9}"), "it holds a count {...}; write \\{ to match the character {");
-  EXPECT_EQ(PatternError("(a)\\1"), "it holds a back-reference \\1");
+  EXPECT_EQ(PatternError("a{3}"), "the expression contains a count {...}; write \\{ to match the character {");
+  EXPECT_EQ(PatternError("[[:alpha:][]{9}"), "the expression contains a count {...}; write \\{ to match the character {");
+  EXPECT_EQ(PatternError("(a)\\1"), "the expression contains a back-reference \\1");
   EXPECT_EQ(PatternError("(a"), "unmatched ( or \\(");
   EXPECT_EQ(PatternError("[a"), "unmatched [, [^, [:, [., or [=");
   EXPECT_EQ(PatternError("a\\"), "trailing backslash");

@@ -98,7 +98,7 @@ TEST(OutputsParserTest, AMemberNestedDeeperThan100LevelsIsOmitted) {
   EXPECT_TRUE(Read("{\"a\":" + std::string(1 << 20, '[')).starts_with("refused: "));
 }
 
-TEST(OutputsParserTest, AtMost10000MembersAreKeptAnd20ProblemsListed) {
+TEST(OutputsParserTest, AtMost10000MembersAreKeptAndAtMost20ProblemsAreListed) {
   std::string many = "{\"x\":1";
   for (int i = 0; i < 30; ++i) many += StrCat(",\"b", i, "\":1e999");
   const auto outputs = ParseOutputs(many + "}");

@@ -11,7 +11,7 @@ OutputMember Of(const std::string& name, size_t size) {
   return {name, std::string(), StrCat("\"", name, "\":\"", std::string(size, 'x'), "\"")};
 }
 
-TEST(OutputsTest, TheLargestOutputsAreOmittedUntilTheOthersFitTheSizeLimit) {
+TEST(OutputsTest, TheLargestOutputsAreOmittedUntilTheRemainingOutputsFitTheSizeLimit) {
   Outputs outputs{.members = {Of("a", 10), Of("large", 500), Of("b", 20), Of("largest", 900)},
                   .problems = {{"largest", "NaN", /*left_out=*/false}}};
   TrimOutputs(outputs, 100);
@@ -24,7 +24,7 @@ TEST(OutputsTest, TheLargestOutputsAreOmittedUntilTheOthersFitTheSizeLimit) {
                 {"largest", "the member takes 912 bytes, and all members together may take at most 100"}}));
 }
 
-TEST(OutputsTest, OutputsAreTakenFromTheChiefOrElseFromTheOnlyTrackedTask) {
+TEST(OutputsTest, OutputsAreTakenFromTheOnlyTrackedTaskIfThereIsNoChief) {
   const auto leaves = [](const std::vector<RoleSpec>& roles, const TaskId& task) {
     return IsOutputTask(JobSpec{.roles = roles}, task);
   };

@@ -35,7 +35,7 @@ TEST(PublishedValuesTest, TheFirstOfTwoLinesWithTheSameNameIsTheValue) {
   EXPECT_EQ(ParsePublished("TOKEN=1\nTOKEN=2\n", kAddressAndToken), (PublishedValues{{"TOKEN", "1"}}));
 }
 
-TEST(PublishedValuesTest, ALastLineWithoutANewlineIsNotReadYet) {
+TEST(PublishedValuesTest, ALastLineWithoutANewlineIsIgnored) {
   EXPECT_EQ(ParsePublished("TOKEN=1\nADDRESS=he", kAddressAndToken), (PublishedValues{{"TOKEN", "1"}}));
 }
 

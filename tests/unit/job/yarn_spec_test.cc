@@ -18,7 +18,7 @@ TEST(YarnSpecTest, TheMasterHas512MegabytesAndOneVcoreByDefault) {
             (YarnSpec{.queue = "ml", .am_memory_mb = 2048, .am_vcores = 3}));
 }
 
-TEST(YarnSpecTest, ApplicationTypePriorityAndAclsAreReadFromTheConfiguration) {
+TEST(YarnSpecTest, TheApplicationTypeThePriorityAndTheAclsAreReadFromTheConfiguration) {
   const YarnSpec spec = SpecWith({{"tony.application.type", "training"},
                                   {"tony.yarn.priority", "7"},
                                   {"tony.yarn.view-acl", "eve,bob staff"},
@@ -62,7 +62,7 @@ TEST(YarnSpecTest, YarnKeysAreIgnoredForAJobOnAnotherScheduler) {
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
 }
 
-TEST(YarnSpecTest, RolePlacementAndTheHoldTimeoutOfAGangAreParsedAndValidated) {
+TEST(YarnSpecTest, TheRolePlacementAndTheGangHoldTimeoutAreParsedAndValidated) {
   const auto parsed =
       ParseWith({{"tony.scheduler", "yarn"}, {"tony.worker.placement", "spread"}, {"tony.yarn.gang-hold", "0"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;

@@ -210,7 +210,7 @@ TEST_F(AmSupervisionTest, ASilentAmIsKilledByPidEvenIfItsEnvironmentMarkIsMissin
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n")) << "killed by the keeper, for its silence";
 }
 
-TEST_F(AmSupervisionTest, AnAmStartedByADeadKeeperWithoutARecordIsKilledBeforeTheNextAmStarts) {
+TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextAmStarts) {
   LivingProcess am(Mark());
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
   Supervise().Begin();
@@ -231,7 +231,7 @@ TEST_F(AmSupervisionTest, ANewKeeperTakesOverALivingAmOnceTheAmSendsAHelloWithTh
   EXPECT_EQ(EpochOfStart(0), "5");
 }
 
-TEST_F(AmSupervisionTest, AHelloThatFailsForLackOfDescriptorsSucceedsAtTheNextAttempt) {
+TEST_F(AmSupervisionTest, AHelloOfTheAmThatFailsWithoutFreeDescriptorsSucceedsWhenRepeated) {
   Write("epoch", "4\n");
   LivingProcess am("A=1");
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
@@ -255,7 +255,7 @@ TEST_F(AmSupervisionTest, AnAmThatExitsBeforeTheKeeperReadsItsHelloIsReplaced) {
   EXPECT_TRUE(WaitFor([&] { return runner_->started.size() == 1; }));
 }
 
-TEST_F(AmSupervisionTest, TheRetirementOfAnAmIsReportedOnceAfterTheAmHasExited) {
+TEST_F(AmSupervisionTest, RetireCallsOnRetiredOnceAfterTheAmHasExited) {
   Supervise().Begin();
   supervision_->Retire();
   supervision_->Retire();
@@ -269,13 +269,13 @@ TEST_F(AmSupervisionTest, TheRetirementOfAnAmIsReportedOnceAfterTheAmHasExited) 
   EXPECT_THAT(said_, ElementsAre("start", "retired"));
 }
 
-TEST_F(AmSupervisionTest, TheRetirementOfTheAmIsReportedAtOnceIfNoAmRuns) {
+TEST_F(AmSupervisionTest, RetireCallsOnRetiredAtOnceIfNoAmRuns) {
   Supervise().Retire();
   ASSERT_TRUE(WaitFor([&] { return supervision_->Gone(); }));
   EXPECT_THAT(said_, ElementsAre("retired"));
 }
 
-TEST_F(AmSupervisionTest, RetiringTheAmAtOnceKillsTheAmAndReportsTheRetirementAfterTheAmsDeath) {
+TEST_F(AmSupervisionTest, RetireAtOnceKillsTheAmAndCallsOnRetiredAfterTheAmsDeath) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   Supervise().Begin();
@@ -288,7 +288,7 @@ TEST_F(AmSupervisionTest, RetiringTheAmAtOnceKillsTheAmAndReportsTheRetirementAf
   EXPECT_EQ(said_[1], "retired");
 }
 
-TEST_F(AmSupervisionTest, TheRetirementOfAnAmThatAnEarlierKeeperStartedIsReportedWhenTheAmHasExited) {
+TEST_F(AmSupervisionTest, RetireAwaitsTheExitOfAnAmThatAnEarlierKeeperStarted) {
   LivingProcess am(Mark());
   Supervise().Retire();
   Settle();

@@ -82,7 +82,7 @@ TEST_F(ContainerCgroupTest, ContainerCgroupsOfV1AreNeverMadeAboveTheKeepersOwnCg
   EXPECT_EQ(FindCgroupPlace(temp_.path())->version, CgroupVersion::kOne);
 }
 
-TEST_F(ContainerCgroupTest, TheCgroupNameContainsJobAndContainer) {
+TEST_F(ContainerCgroupTest, ACgroupNameContainsTheJobIdAndTheContainerId) {
   EXPECT_EQ(CgroupFolder({CgroupVersion::kTwo, "/cg"}, {"local-1"}, {"1-2"}), "/cg/tony-local-1-1-2");
 }
 
@@ -113,7 +113,7 @@ TEST_F(ContainerCgroupTest, MakingACgroupOutsideOfCgroupfsFailsAndNamesTheMissin
   EXPECT_FALSE(MakeCgroup(In("no/such"), {}).ok());
 }
 
-TEST_F(ContainerCgroupTest, TheProcessListOfACgroupIncludesAllCgroupsBelow) {
+TEST_F(ContainerCgroupTest, TheProcessListOfACgroupIncludesProcessesOfNestedCgroups) {
   EXPECT_THAT(ProcessesInCgroup(In("c")), IsEmpty());
   Write("c/cgroup.procs", "12\n13\n");
   Write("c/made/by/user/cgroup.procs", "14\n");
@@ -130,7 +130,7 @@ TEST_F(ContainerCgroupTest, RemovingACgroupRemovesItsChildrenFirst) {
   EXPECT_THAT(RemoveCgroup(In("c")).error().message, HasSubstr("remove " + In("c").string()));
 }
 
-TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsAboveAnAgeLimitAreRemoved) {
+TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsOlderThanAGivenAgeAreRemoved) {
   for (const char* name : {"p/tony-job-1-1", "p/tony-job-1-2", "p/system.slice"}) fs::create_directories(In(name));
   Write("p/tony-job-1-2/busy");
   const CgroupPlace place{CgroupVersion::kTwo, In("p")};
@@ -141,7 +141,7 @@ TEST_F(ContainerCgroupTest, OnlyEmptyTonyCgroupsAboveAnAgeLimitAreRemoved) {
   EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
 }
 
-TEST_F(ContainerCgroupTest, OomKillsOfACgroupV2TreeAreReadBelowTheRootIfTheRootCountsNone) {
+TEST_F(ContainerCgroupTest, OomKillsOfACgroupV2AreReadFromItsChildrenIfItsOwnCountIsZero) {
   Write("c/memory.max", "67108864\n");
   EXPECT_EQ(OomKillsOfTree(In("c")), 0);
   Write("c/memory.events", "oom 3\noom_kill 3\noom_group_kill 0\n");
@@ -168,7 +168,7 @@ TEST_F(ContainerCgroupTest, AFailcntAboveZeroIsCountedAsOneOomKillIfTheKernelDoe
   EXPECT_EQ(OomKillsOfTree(In("no/such")), 0);
 }
 
-TEST(CgroupLookTest, TestsFindTheSameUsableCgroupsAsTheKeeper) {
+TEST(CgroupLookTest, TheCgroupSearchOfTheTestsFindsTheSameUsableCgroupsAsTheKeeper) {
   const CgroupLook look = LookForCgroups();
   EXPECT_EQ(FindCgroupPlace().ok(), !look.limits.empty());
   EXPECT_EQ(FindPlaceWithoutLimits().ok(), look.unified);
@@ -220,7 +220,7 @@ TEST_F(RealCgroupTest, AnOomKillByTheKernelIsCountedInTheRealCgroup_NeedsWritabl
   EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
-TEST_F(RealCgroupTest, TheThreadThatSpeedsUpMovesIntoCgroupsCanBeStopped_NeedsWritableCgroup) {
+TEST_F(RealCgroupTest, TheThreadThatKeepsMovesIntoCgroupsFastCanBeStopped_NeedsWritableCgroup) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
@@ -278,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, KillCgroupTest,
                                   RoughName(std::get<1>(test.param));
                          });
 
-TEST_F(ContainerCgroupTest, ACgroupForContainersWithoutLimitsIsFoundIfTheV2MemoryControllerIsMissing) {
+TEST_F(ContainerCgroupTest, AV2ParentCgroupForContainersWithoutLimitsIsFoundDespiteAMissingMemoryController) {
   Write("proc/self/cgroup", "4:memory:/user\n0::/user.slice/x\n");
   Write("sys/fs/cgroup/memory/user/tasks");
   Write("sys/fs/cgroup/unified/user.slice/x/cgroup.procs");

@@ -52,7 +52,7 @@ class ContainersTest : public ::testing::Test {
   const JobRecords job_ = LocalJobRecords(temp_.path() / "job-1");
 };
 
-TEST_F(ContainersTest, ExecutorsThatCannotBeCheckedForLackOfDescriptorsAreNotTreatedAsExited) {
+TEST_F(ContainersTest, ExecutorsWithARecordedPidCountAsRunningWhenFileDescriptorsRunOut) {
   const LivingProcess first("A=1"), second("A=1"), third("A=1");
   Record({"1-1"}, first.pid());
   Record({"1-2"}, second.pid());
@@ -71,7 +71,7 @@ TEST_F(ContainersTest, AnExecutorWithoutARecordedPidCountsAsRunningWhenFileDescr
 }
 
 // With no free descriptor the keeper cannot list processes, and with one it can list them and not check them.
-TEST_F(ContainersTest, AnExecutorWhoseTaskCannotBeCheckedForLackOfDescriptorsIsNotStoppedAsIdle) {
+TEST_F(ContainersTest, AnExecutorWithATaskIsNotStoppedAsIdleWhenFileDescriptorsRunOut) {
   for (const size_t files : {0, 1}) {
     const pid_t child = fork();
     if (child == 0) {
@@ -99,7 +99,7 @@ TEST_F(ContainersTest, AnExecutorWhoseTaskCannotBeCheckedForLackOfDescriptorsIsN
 }
 
 // The folder stands for a cgroup v2, because a test cannot write these files in a real one.
-TEST_F(ContainersTest, AnExecutorThatDiedUnseenIsReportedAsOutOfMemoryIfItsCgroupCountedOomKills) {
+TEST_F(ContainersTest, AnExecutorThatDiedWithoutAKeeperIsReportedAsOutOfMemoryIfItsCgroupCountedOomKills) {
   const auto cgroup = temp_.path() / "cgroup";
   std::filesystem::create_directories(cgroup / "made");
   std::ofstream(cgroup / "memory.peak") << (64 << 20) << "\n";
@@ -160,7 +160,7 @@ TEST_F(ContainerRecordsTest, TheLaunchTheStartAndTheExitOfAContainerAreRecorded)
   EXPECT_EQ(Read("1-1").exited->error, "");
 }
 
-TEST_F(ContainerRecordsTest, ContainerExitsWithACodeAnErrorOrAnUnknownStatusAreReadBackFromTheirRecords) {
+TEST_F(ContainerRecordsTest, ARecordedContainerExitIsReadBackWithItsCodeItsErrorOrItsUnknownStatus) {
   const ExitStatus three{ExitStatus::Kind::kExited, 3};
   ASSERT_TRUE(records_.Exited({{"1-1"}, three, ""}).ok());
   ASSERT_TRUE(records_.Exited({{"1-2"}, std::nullopt, "start /x y: no\nsuch file"}).ok());
@@ -270,7 +270,7 @@ TEST(LogWritersTest, AProcessThatOnlyReadsALogIsNotALogWriter) {
   EXPECT_FALSE(WritesBelow(Child(temp.path() / "stdout", O_RDONLY, STDOUT_FILENO).pid(), temp.path()));
 }
 
-TEST(LogWritersTest, AProcessThatWritesToAFolderWithTheSameNamePrefixIsNotALogWriter) {
+TEST(LogWritersTest, AProcessThatWritesToTheFolderLogs2IsNotAWriterOfTheFolderLogs) {
   const TempFolder temp;
   std::filesystem::create_directory(temp.path() / "logs");
   std::filesystem::create_directory(temp.path() / "logs2");
@@ -293,7 +293,7 @@ SweepScope Scope(std::set<ContainerId> live, std::set<pid_t> own) {
   return {{"job"}, kKeeper, std::move(live), [own = std::move(own)](pid_t pid) { return own.contains(pid); }};
 }
 
-TEST(SweepTest, ProcessesMarkedForAnEndedContainerAreSelectedForKillingWhateverTheirParent) {
+TEST(SweepTest, ProcessesMarkedForAnEndedContainerAreSelectedForKillingRegardlessOfTheirParent) {
   const auto victims =
       FindLeftovers({Marked(200, 1, "1-1"), Marked(201, kKeeper, "1-1"), Marked(202, 1, "1-2")}, Scope({{"1-2"}}, {}));
   EXPECT_THAT(victims.pids, UnorderedElementsAre(200, 201));
@@ -333,7 +333,7 @@ TEST(SweepTest, UnmarkedLogWritersAreSelectedForKillingUnlessTheyDescendFromALiv
   EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
 }
 
-TEST(SweepTest, ALeftoverProcessOfAKnownContainerDelaysOnlyTheEndOfThatContainer) {
+TEST(SweepTest, ALeftoverProcessWithoutAKnownContainerMayBelongToAnyContainer) {
   Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
   EXPECT_TRUE(victims.Empty());
   victims.containers.insert({"1-1"});

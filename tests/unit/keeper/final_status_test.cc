@@ -82,7 +82,7 @@ TEST_F(FinalStatusTest, TheFinalStatusShowsActiveTasksAsFailedAndEndedTasksUncha
   EXPECT_TRUE(status.tasks[1].outcome->Succeeded());
 }
 
-TEST_F(FinalStatusTest, TheDegradedAndTheFinalStatusContainOutcomesThatExecutorsSaved) {
+TEST_F(FinalStatusTest, OutcomesSavedByExecutorsAreInTheDegradedStatusAndInTheFinalStatus) {
   JobStatus last;
   last.job = records_.job();
   last.state = "RUNNING";
@@ -118,7 +118,7 @@ TEST_F(FinalStatusTest, AttemptsMissingInTheLastStatusAreAddedFromTheirLogFolder
   EXPECT_EQ(status.tasks[1].attempt_state, "succeeded");
 }
 
-TEST_F(FinalStatusTest, AVerdictInTheLastStatusIsNotReplacedByAnInfraFailure) {
+TEST_F(FinalStatusTest, TheFinalStatusKeepsAVerdictThatTheLastStatusAlreadyHas) {
   JobStatus last;
   last.job = records_.job();
   last.state = "SUCCEEDED";
@@ -179,7 +179,7 @@ TEST_F(LostJobTest, FinalizingALostJobWritesItsFinalStatus) {
   EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
 
-TEST_F(LostJobTest, FinalizingALostJobEndsItsHistoryAsFailedForThePortal) {
+TEST_F(LostJobTest, TheHistoryFileOfAFinalizedLostJobHasFailedInItsName) {
   ASSERT_TRUE(BeginHistory(records_).ok());
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());
@@ -218,7 +218,7 @@ TEST_F(OlderFolderTest, AJobFolderWithoutARecordedBootIdIsNotTreatedAsLost) {
   EXPECT_FALSE(IsLost(records_));
 }
 
-TEST_F(OlderFolderTest, TheBootIdOfTheSubmissionIsComparedUntilAKeeperRecordsABootId) {
+TEST_F(OlderFolderTest, ABootIdRecordedByAKeeperOverridesTheBootIdOfTheSubmission) {
   Edit(BootId(), "another");
   EXPECT_TRUE(IsLost(records_));
   ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());

@@ -32,13 +32,13 @@ const TestRow kAms[] = {
      {{"boot another | keeper | ended | text ams | verdict", "yes | nothing | ^FAILED node_lost"}}},
     {"AnAmThatSendsTheKeeperNoRenewalsIsReplaced", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
     {"ASecondKeeperOfTheSameJobExitsAtOnce", {{"keeper | file ams | second-keeper | text ams", "1,"}}},
-    {"AnotherAmIsStartedAfterEachCrash",
+    {"AnAmWithTheNextEpochIsStartedAfterEachCrashOfAnAm",
      {{"master echo $2 >>$1/ams; echo bad >&2; [ $2 = 3 ] || exit 70; exec sleep 1000 | keeper | ams 1,2,3", ""}}},
 };
 TABLE_TEST(KeeperAmTest, kAms, ScriptIn<KeeperWorld>());
 constexpr char kHopeless[] = "echo $2 >>$1/ams; echo 'bad journal' >&2; [ -e $1/good ] && exec sleep 1000; exit 70";
 const TestRow kHopelessAms[] = {
-    {"FiveCrashesOfTheAmFailTheJobAsInfra",
+    {"FiveCrashesOfTheAmFailTheJobWithTheFailureClassInfra",
      {{"write good | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"remove good | kill-am | ended", "yes"},
       // The first AM was killed from outside, which does not count as a crash.
@@ -56,7 +56,7 @@ TABLE_TEST(HopelessAmTest, kHopelessAms, ScriptIn<KeeperWorld>(std::string(kHope
 const TestRow kUnheardAms[] = {
     {"AKillRequestEndsTheJobOfAHangingAm",
      {{"keeper | filled ams | ask-to-end | ended | of-job | verdict", "yes | 0 | ~: enough"}}},
-    {"AKillRequestOnConditionOfAnotherOwnerIsIgnoredWhileTheAmHangs",
+    {"AKillRequestThatRequiresAnotherOwnerIsIgnoredWhileTheAmHangs",
      {{"start-limit 3000 | keeper | ask-to-end-if-of another | ended | of-job | verdict", "yes | 0 | ^FAILED"}}},
     {"AJobFailsWhenItsAmHasNotStartedWithinTheStartupTimeout",
      {{"start-limit 300 | keeper | ended | of-job | verdict",
@@ -91,7 +91,7 @@ const TestRow kEnds[] = {
     {"ANewKeeperOfAFinishedJobStartsNoAmAndEndsAllProcesses",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
-    {"AKeeperThatGetsSigtermRequestsTheAmToEndTheJobAndKeepsServing",
+    {"AKeeperThatGetsSigtermRequestsTheKillOfItsJobAndStillLaunchesContainers",
      {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log is already ending the job | kill-reason",
        StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},

@@ -323,7 +323,7 @@ TEST_F(OrphanWithoutCgroupTest, AReforkingDaemonOfADeadExecutorIsFoundByItsEnvir
 
 // The escape that remains: a daemon without an ancestor of ours, a mark, a log of the job, or a cgroup. See
 // README.md of runtime/keeper.
-TEST_F(OrphanWithoutCgroupTest, ADaemonWithoutEnvironmentMarkAndOpenLogsIsNotFoundAfterItsExecutorsDeath_RootOnly) {
+TEST_F(OrphanWithoutCgroupTest, ADaemonWithNeitherEnvironmentMarkNorOpenLogSurvivesItsExecutor_RootOnly) {
   Orphan("stopped,bare,quiet");
   EXPECT_TRUE(DaemonLives(Lock())) << "it was found: then say so in the README";
 }

@@ -84,7 +84,7 @@ const TestRow kClaims[] = {
       {"other-leaves | granted | delay", "none"}}},
     {"ARestartedAmOfAQueuedJobReceivesThePendingReason",
      {{"other | other-admitted | begin | waits | kill-am | ams 1,2 | am 2 | waits", "yes"}}},
-    {"ALaunchRequestOfAQueuedJobWaitsForAdmissionUnlessTheContainerIsStopped",
+    {"AContainerOfAQueuedJobStartsAtAdmissionUnlessAStopRequestArrivesFirst",
      {{"other | other-admitted | begin | launch 1-1 >ran1 | launch 1-2 >ran2 | waits | term 1-1 | end 1-1",
        "yes | unseen: stopped before it was launched"},
       {"is-started 1-2 | other-leaves | end 1-2 | is ran2 | is ran1", "no | code 0 | yes | no"}}},
@@ -181,7 +181,7 @@ class FrozenTest : public ClaimWorld {
   const Frozen frozen_;
 };
 
-TEST_F(FrozenTest, AFrozenProcessKeepsItsJobsReservationButReleasesTheKeeperLock_NeedsFreezer) {
+TEST_F(FrozenTest, AFrozenProcessOfAFinishedJobKeepsTheReservationButNotTheKeeperLock_NeedsFreezer) {
   EnterOther();
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   EXPECT_THAT(EndOf("1-1"), AllOf(HasSubstr(" left"), HasSubstr("the kernel holds it (state D)")));
@@ -194,7 +194,7 @@ TEST_F(FrozenTest, AFrozenProcessKeepsItsJobsReservationButReleasesTheKeeperLock
 }
 
 // The machine's owner may want the reservation back although the frozen process still exists.
-TEST_F(FrozenTest, SigtermToTheKeeperFreesTheReservationHeldForAFrozenProcess_NeedsFreezer) {
+TEST_F(FrozenTest, SigtermToTheKeeperFreesTheReservationThatAFrozenProcessKeeps_NeedsFreezer) {
   FinishWhileItIsHeld();
   kill(keeper_, SIGTERM);
   EXPECT_TRUE(KeeperEnded(keeper_));

@@ -146,7 +146,7 @@ TEST(KeeperProtocolTest, ALargeContainerInventoryIsSplitIntoPartsBelowTheMessage
   EXPECT_EQ(again.exited.size(), whole.exited.size());
 }
 
-TEST(KeeperProtocolTest, AnEmptyContainerInventoryIsSentAsOnePartThatIsMarkedAsTheLast) {
+TEST(KeeperProtocolTest, AnEmptyContainerInventoryIsSentAsOnePartMarkedAsTheLastPart) {
   const auto parts = InParts({});
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_TRUE(parts[0].last);
@@ -217,7 +217,7 @@ const OldBicycle kOld{"red \"one\"", {{28}, {36}}};
 const Bicycle kNew{"red \"one\"", {{28}, {36}}, 3};
 const Bicycle kDefault{"red \"one\"", {{28}, {36}}, 1};
 
-TEST(FieldsTest, AFieldDeclaredInOneListIsInDocumentsJournalRecordsAndMessages) {
+TEST(FieldsTest, ASingleFieldDeclarationServesDocumentsJournalRecordsAndMessages) {
   const std::string document = WriteJson(kNew);
   EXPECT_EQ(document, R"({"name":"red \"one\"","wheels":[{"spokes":28},{"spokes":36}],"bells":3})");
   EXPECT_EQ(DocumentBack<Bicycle>(document), kNew);

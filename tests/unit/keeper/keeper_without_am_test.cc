@@ -52,7 +52,7 @@ TEST_F(UnreadableJobTest, AKillRequestWithoutGracePeriodKillsTasksThatIgnoreSigt
   EXPECT_EQ(FinalStatus().state, "KILLED");
 }
 
-TEST_F(UnreadableJobTest, AKillRequestOnConditionOfAnOwnerIsRefusedForAJobWithADamagedJournal) {
+TEST_F(UnreadableJobTest, AKillRequestThatRequiresAnOwnerIsRefusedForAJobWithADamagedJournal) {
   RunThenDamage(kBusy);
   ASSERT_TRUE(records_.WriteKill({.reason = "late", .if_owner = {"o1"}}).ok());
   ASSERT_TRUE(WaitFor([&] { return records_.ReadKills()->empty(); }));

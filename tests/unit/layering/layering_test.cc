@@ -42,7 +42,7 @@ std::vector<std::string> PureCoresOf(const std::string& folder) {
   return PureCores(ReadSources(SourceFolder(), folder), folder, text);
 }
 
-TEST(LayeringTest, FoldersIncludeOnlyFoldersBelowThem) {
+TEST(LayeringTest, EachFolderIncludesOnlyHeadersThatTheLayerTableAllows) {
   EXPECT_THAT(ViolationsIn(AllSources(), ArrowViolations), IsEmpty());
 }
 
@@ -145,7 +145,7 @@ TEST(LayeringTest, AnIncludeFromASiblingFolderIsReported) {
   EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/backend/scheduler.h\"\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, AnAllowedIncludeAndACommentedIncludeAreNotReported) {
+TEST(LayeringTest, AnAllowedIncludeAndACommentedOutIncludeAreNotReported) {
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/job/ids.h\"\n// #include \"executor/main.h\"\n"}),
               IsEmpty());
 }

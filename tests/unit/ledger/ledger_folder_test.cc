@@ -128,7 +128,7 @@ TEST_F(LedgerFolderTest, AnEntryTakenOverByANewKeeperStaysValidUntilBothKeepersR
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, TakingOverAnUnlockedAdmittedEntryQueuesTheEntryInItsOldPosition) {
+TEST_F(LedgerFolderTest, AnUnlockedAdmittedEntryIsQueuedInItsOldPositionWhenAKeeperTakesTheEntryOver) {
   {
     HeldEntry first = Add(Ask("local-1"));
     ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
@@ -154,7 +154,7 @@ TEST_F(LedgerFolderTest, EntryNumbersGrowAndAreNotReused) {
   EXPECT_THAT(Jobs(), ElementsAre("local-2", "local-3"));
 }
 
-TEST_F(LedgerFolderTest, AnEntryIsReportedAsChangedAfterItsAdmissionAndAfterItsRelease) {
+TEST_F(LedgerFolderTest, AnEntryCountsAsChangedAfterItsAdmissionAndAfterItsRelease) {
   HeldEntry held = Add(Ask("local-1"));
   const LedgerEntry waiting = held.entry;
   EXPECT_TRUE(folder_.IsUnchanged(waiting));
@@ -289,7 +289,7 @@ TEST_F(LedgerFolderTest, AHardLinkNamedWaitingDoesNotQueueAnAdmittedEntryAgain) 
   EXPECT_TRUE(View().ledger.entries()[0].admitted());
 }
 
-TEST_F(LedgerFolderTest, AHardLinkAtTheFutureNameOfAnEntryDoesNotPreventAdmissionOrWithdrawal) {
+TEST_F(LedgerFolderTest, AnEntryCanBeAdmittedOrWithdrawnEvenIfAHardLinkAlreadyHasItsNewName) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -441,7 +441,7 @@ TEST_F(LedgerFolderTest, AsRootTheErrorNamesALedgerFolderThatOtherUsersCannotWri
   EXPECT_EQ(exit, 0);
 }
 
-TEST(LedgerPlaceTest, AnExplicitlyConfiguredLedgerFolderIsNotAPrivateLedger) {
+TEST(LedgerPlaceTest, AConfiguredLedgerFolderIsUsedAndIsNotPrivateToTheUser) {
   const auto found = Must(LedgerFolder::Find("/home/x/.tony", "/dev/shm//tony/./ledger/"));
   EXPECT_EQ(found.path(), "/dev/shm/tony/ledger");
   EXPECT_FALSE(found.is_private());

@@ -90,7 +90,7 @@ class LedgerClaimTest : public testing::Test {
   LedgerFolder folder_ = *LedgerFolder::Find(temp_.path(), (temp_.path() / "ledger").string());
 };
 
-TEST_F(LedgerClaimTest, AJobThatFitsIsAdmittedAfterAndNotDuringTheCallToEnterTheLedger) {
+TEST_F(LedgerClaimTest, AJobThatFitsIsAdmittedAfterItsEnterCallHasReturned) {
   const auto job = Enter("a", {.memory_mb = 1000, .gpus = 2});
   EXPECT_FALSE(job->admitted);
   EXPECT_EQ(job->claim->lock(), -1);
@@ -183,7 +183,7 @@ TEST_F(LedgerClaimTest, AJobThatAlreadyRunsIsAdmittedEvenIfTheMachineIsFull) {
   EXPECT_FALSE(waits->admitted);
 }
 
-TEST_F(LedgerClaimTest, AJobThatExceedsTheMachineGetsAPendingReasonAndBlocksNoOtherJob) {
+TEST_F(LedgerClaimTest, AJobLargerThanTheMachineGetsAPendingReasonAndBlocksNoOtherJob) {
   const auto huge = Enter("a", {.memory_mb = 5000}), small = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*small));
   EXPECT_TRUE(WaitUntilToldWhy(*huge, "requests 5000 MB of memory and 0 GPUs, and this machine has only 1000 MB"));

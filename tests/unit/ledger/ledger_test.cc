@@ -181,10 +181,9 @@ const TestRow kUserLimits[] = {
      {{"limits 8000 | limits-of 1 | limits-of 7", "8000 MB, 1 GPUs | 12000 MB, 1 GPUs"}}},
     {"AJobAboveItsUsersLimitIsQueuedAndBlocksNoOtherUser",
      {{"limits 8000 | runs 1 6000 user=1 | waits 2 2001 user=1 | waits 3 8000 user=2 | fits 2 | why 2 | may 3",
-       "does not fit | waits for 2001 MB of memory: its user may have 8000 MB at a time (machine.json), and has 6000 "
-       "| "
-       "may"}}},
-    {"ResourcesHeldAboveAUsersLimitAreTreatedAsFree",
+       "does not fit | waits for 2001 MB of memory: machine.json allows its user 8000 MB at a time, and the user's "
+       "other jobs hold 6000 | may"}}},
+    {"ResourcesThatAUserHoldsAboveTheUsersLimitAreTreatedAsFree",
      {{"limits 8000 | runs 1 20000 held=0,1,2 user=1 | free", "16000 MB, GPUs 1 2 3"}}},
 };
 TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
@@ -212,14 +211,14 @@ const TestRow kTurns[] = {
       {"nobody | waits 3 500 user=1 job=ann | mine 5 100 | next 10",
        // The patience with ann begins when there is room.
        "wait for ann"}}},
-    {"EachFurtherQueuedJobThatDoesNotStartIsOvertakenHalfASecondLater",
+    {"EachFurtherQueuedJobThatDoesNotStartIsOvertakenHalfASecondAfterThePreviousJob",
      {{"small | waits 3 500 user=1 job=ann | waits 4 500 user=2 job=bob | mine 9 600 | next | next 1 | next 1 more",
        "^wait | wait for bob | admit"}}},
     {"AJobAboveItsUsersLimitDoesNotBlockAJobOfAnotherUser",
      {{"small | limits 700 | runs 1 400 user=1 | waits 3 400 user=1 | mine 9 100 | next", "admit"}}},
     {"AJobThatWouldExceedItsUsersLimitIsDeferred",
      {{"small | limits 700 | runs 1 400 | mine 9 400 | next", "~step aside: "},
-      {"next", "~may have 700 MB at a time"}}},
+      {"next", "~allows its user 700 MB at a time"}}},
     {"ADeferredJobWaitsForThePreviousPendingJobOfTheSameUser",
      {{"small | waits 3 100 | aside 5 100 | aside 7 100 | aside 9 100 | next", "wait for job-7"},
       {"nobody | waits 3 100 | aside 9 100 | next", "wait for job-3"}}},
@@ -467,7 +466,7 @@ TEST(LedgerBeliefTest, AnAdmittedEntryWithMoreMemoryThanTheMachineHasIsRejected)
   fake.entry.ask.memory_mb = 1001;
   EXPECT_EQ(WhyNot(fake), "") << "it only waits: it can never fit, and holds nobody up";
   fake.entry.place = Place::kAdmitted;
-  EXPECT_EQ(WhyNot(fake), "it holds 1001 MB of memory, and this machine has only 1000");
+  EXPECT_EQ(WhyNot(fake), "the entry holds 1001 MB of memory, and this machine has only 1000");
   EXPECT_EQ(WhyNot(fake, {.memory_mb = 2000}), "") << "it was admitted before machine.json said less";
 }
 
@@ -476,7 +475,7 @@ TEST(LedgerBeliefTest, AnEntryThatHoldsMoreGpusThanItRequestedIsRejected) {
   fake.entry.place = Place::kAdmitted;
   fake.entry.ask.gpus = 1;
   fake.entry.gpus = {0, 1};
-  EXPECT_EQ(WhyNot(fake), "it holds 2 GPUs and requested only 1");
+  EXPECT_EQ(WhyNot(fake), "the entry holds 2 GPUs and requested only 1");
 }
 
 TEST(LedgerBeliefTest, EntriesWritableByOtherUsersOrWithContradictingJobNamesAreRejected) {

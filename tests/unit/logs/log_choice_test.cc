@@ -38,14 +38,14 @@ std::vector<int> Chosen(const std::vector<int>& there, const std::string& begun,
   return numbers;
 }
 
-TEST(LogChoiceTest, ACursorSelectsItsAttemptAndAllLaterAttemptsInsteadOfOnlyTheNewest) {
+TEST(LogChoiceTest, ACursorSelectsTheAttemptThatTheCursorNamesAndAllLaterAttempts) {
   EXPECT_THAT(Chosen({1, 2, 3}, ""), ElementsAre(3));
   EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4"), ElementsAre(2, 3));
   EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4", LogChoice::Of({"worker", 0}, 1)), ElementsAre(1));
 }
 
 // A task can make folders with any number, and a client can change its cursor.
-TEST(LogChoiceTest, ACursorSelectsNoAttemptNumbersThatDoNotExist) {
+TEST(LogChoiceTest, ACursorSelectsOnlyAttemptsThatExist) {
   ASSERT_THAT(Chosen({1, 4}, "worker:0#1/stdout=4"), ElementsAre(1, 4));
   constexpr int kHighest = std::numeric_limits<int>::max();
   EXPECT_THAT(Chosen({1, 1'700'000'000, kHighest}, "worker:0#1/stdout=4"), ElementsAre(1, 1'700'000'000, kHighest));

@@ -106,7 +106,7 @@ TEST_F(LogReaderTest, ANewAttemptIsReadAfterAllOutputOfThePreviousAttempt) {
   EXPECT_EQ(Read(later, 1000, false), "worker:0#3/stdout:unfinished\n");
 }
 
-TEST_F(LogReaderTest, AnIncompleteLineIsReturnedWhenItIsCompletedOrAtTheLastRead) {
+TEST_F(LogReaderTest, AnIncompleteLineIsReturnedOnceTheLineIsCompletedOrAtTheLastRead) {
   Append("worker-0", 1, "stdout", "one\ntw");
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(Read(reader, 1000, false), "worker:0#1/stdout:one\n");

@@ -82,7 +82,7 @@ TEST_F(LogClockTest, TimeRecordsOfAGrowingLogAreReadAgainAfterOneSecond) {
   EXPECT_EQ(At(20, 6000), FromMillis(2000));
 }
 
-TEST_F(LogClockTest, LinesOfALogWithoutTimeRecordsGetTheTimeOfTheLastChange) {
+TEST_F(LogClockTest, LinesOfALogWithoutTimeRecordsGetTheTimeOfTheLogsLastChange) {
   Write("stdout", "x\n");
   const auto written = std::filesystem::file_time_type::clock::from_sys(FromMillis(1'700'000'000'000));
   std::filesystem::last_write_time(folder_ / "stdout", written);

@@ -105,7 +105,7 @@ TEST_F(FrameConnectionTest, AReadThatWaitsForAWritableSocketIsRetriedWhenTheSock
   EXPECT_TRUE(PeerHears("answer"));
 }
 
-TEST_F(FrameConnectionTest, AWriteThatWaitsForIncomingBytesIsRetriedWhenTheyArrive) {
+TEST_F(FrameConnectionTest, AWriteThatWaitsForIncomingBytesIsRetriedWhenTheBytesArrive) {
   channel->writes = std::deque<Kind>(1000, Kind::kWaitsToRead);
   channel->may_write_after_read = true;
   connection->Send("call");
@@ -116,13 +116,13 @@ TEST_F(FrameConnectionTest, AWriteThatWaitsForIncomingBytesIsRetriedWhenTheyArri
   EXPECT_EQ(closed, "");
 }
 
-TEST_F(FrameConnectionTest, AWriteThatWouldBlockIsRetriedUntilItSucceeds) {
+TEST_F(FrameConnectionTest, AWriteThatWouldBlockIsRetriedUntilTheWriteSucceeds) {
   channel->writes = {Kind::kWaitsToWrite, Kind::kWaitsToWrite};
   connection->Send("call");
   EXPECT_TRUE(PeerHears("call"));
 }
 
-TEST_F(FrameConnectionTest, UnsentBytesAreSentBeforeTheConnectionFinishes) {
+TEST_F(FrameConnectionTest, FinishClosesTheConnectionOnlyAfterUnsentBytesAreSent) {
   channel->writes = {Kind::kWaitsToWrite};
   connection->Send("last words");
   connection->Finish();

@@ -123,7 +123,7 @@ TEST_F(HostResolverTest, ADestroyedQueryBehind8HangingLookupsIsNeverAnswered) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, AChangedHostAddressReplacesTheKnownAddressAfterALaterLookup) {
+TEST_F(HostResolverTest, ALaterLookupReplacesTheKnownAddressOfAHostWhoseAddressHasChanged) {
   // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {

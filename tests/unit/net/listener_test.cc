@@ -64,7 +64,7 @@ TEST_F(ListenerTest, TheListenerLeavesSomeFileDescriptorsFreeForOtherFiles) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, FileDescriptorsStayReservedWhenNewConnectionsReplaceOldConnections) {
+TEST_F(ListenerTest, ReplacingOldConnectionsWithNewConnectionsKeepsDescriptorsFreeForFiles) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   for (int i = 0; i < 10; ++i) {

@@ -65,7 +65,7 @@ TEST(TlsTest, AnExecutorThatTheAmRefusesReceivesTheReason) {
   EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refused the TLS connection: "));
 }
 
-TEST(TlsTest, ClocksMayDifferBy23HoursButNotBy26Hours) {
+TEST(TlsTest, CertificatesAreAcceptedIfTheClocksOfThePeersDifferBy23HoursButNotBy26Hours) {
   using std::chrono::hours;
   for (const Duration wrong : {hours(-24), hours(23)}) EXPECT_EQ(Talk(MadeAt(WallNow() + wrong)).at_server, "token");
   const Seen late = Talk(MadeAt(WallNow() - hours(26)));
@@ -75,7 +75,7 @@ TEST(TlsTest, ClocksMayDifferBy23HoursButNotBy26Hours) {
   EXPECT_EQ(late.at_server + early.at_server, "");
 }
 
-TEST(TlsTest, ACertificateOfOneYearIsStillAcceptedOneHourBeforeItExpires) {
+TEST(TlsTest, ACertificateOfOneYearIsStillAcceptedOneHourBeforeItsExpiry) {
   const Duration year = std::chrono::hours(24 * 365);
   EXPECT_EQ(Talk(MadeAt(WallNow() - year + std::chrono::hours(1), year)).at_server, "token");
 }
@@ -139,7 +139,7 @@ TEST(TlsTest, ADisconnectIsReportedWithAndWithoutATlsCloseMessage) {
   }
 }
 
-TEST(TlsTest, AnIdentityWithAWrongRoleCertificateOrKeyIsRefused) {
+TEST(TlsTest, ATlsIdentityWithAWrongRoleABadCertificateOrAWrongKeyIsRefused) {
   const TlsIdentity& executor = OurJob().executor;
   const auto refusal = [](const Result<MakeChannel>& made) { return made.ok() ? "" : made.error().message; };
   EXPECT_THAT(refusal(MakeTlsServer(executor)), HasSubstr("role \"tony:executor\", expected tony:master"));

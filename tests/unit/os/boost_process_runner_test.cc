@@ -308,7 +308,7 @@ void FillDescriptors() {
   while (dup(0) >= 0) continue;
 }
 
-TEST_F(BoostProcessRunnerTest, AForkedCopyInheritsNoDescriptorEvenIfNoDescriptorIsFree) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyClosesInheritedDescriptorsEvenIfNoFreeDescriptorIsLeft) {
   ASSERT_EQ(pthread_atfork(nullptr, nullptr, FillDescriptors), 0);
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
@@ -321,7 +321,7 @@ TEST_F(BoostProcessRunnerTest, AForkedCopyInheritsNoDescriptorEvenIfNoDescriptor
   EXPECT_EQ(*ended, (ExitStatus{Kind::kExited, 0}));
 }
 
-TEST_F(BoostProcessRunnerTest, TheExitOfAChildIsReportedDespiteAZombieThatOtherCodeStarted) {
+TEST_F(BoostProcessRunnerTest, TheExitOfAChildIsReportedWhileAZombieOfOtherCodeAwaitsReaping) {
   const pid_t stranger = fork();
   if (stranger == 0) _exit(0);
   siginfo_t info{};

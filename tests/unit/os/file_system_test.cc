@@ -7,7 +7,7 @@
 namespace tony {
 namespace {
 
-TEST(FileSystemTest, TypeAndFreeSpaceOfAMissingPathComeFromItsNearestExistingFolder) {
+TEST(FileSystemTest, AMissingPathHasTheFileSystemOfItsNearestExistingFolder) {
   const TempFolder folder;
   EXPECT_EQ(NearestExisting(folder.path() / "a/b"), folder.path());
   const auto here = FileSystemOf(folder.path() / "a/b");

@@ -160,7 +160,7 @@ pid_t NewestNumber() {
 // Each process of the daemon lives for 3 ms, and a listing takes longer if there are many processes. A process that is
 // forked when the numbers start again may get a number that the listing has already passed. Tests that run at the same
 // time use up the numbers within a second.
-TEST_F(OwnTreeTest, AProcessListContainsAProcessOfAReforkingDaemon) {
+TEST_F(OwnTreeTest, EveryProcessListContainsAProcessOfADaemonThatReforksConstantly) {
   StartDaemon("refork");
   int looks = 0, missed = 0;
   for (int i = 0; i < 1000 && looks < 100; ++i) {

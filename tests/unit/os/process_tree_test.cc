@@ -133,7 +133,7 @@ TEST_F(ProcessTreeTest, ChildrenOfThisProcessIncludeStartedProcessesAndReparente
   }));
 }
 
-TEST_F(ProcessTreeTest, TheStartTimeOfAProcessIsConstantAndEmptyAfterTheProcessIsReaped) {
+TEST_F(ProcessTreeTest, TheStartTimeIsConstantForALivingProcessAndEmptyForAReapedProcess) {
   const std::string mine = StartTime(getpid());
   EXPECT_FALSE(mine.empty());
   EXPECT_EQ(StartTime(getpid()), mine);

@@ -98,8 +98,8 @@ TEST_F(SharedMemoryTest, FilesInDevShmAreKeptWhileALivingProcessUsesTheFiles) {
   const pid_t user = Holding(open), mapper = Mapping(mapped);
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(open)),
               ElementsAre(HasSubstr(StrCat("left files in /dev/shm that ended processes had open: ",
-                                           open.filename().string(), " (process ", user, " uses it)"))));
-  EXPECT_THAT(FreeAfterTheEndOf(Holding(mapped)), ElementsAre(HasSubstr(StrCat("(process ", mapper, " uses it)"))));
+                                           open.filename().string(), " (process ", user, " uses the file)"))));
+  EXPECT_THAT(FreeAfterTheEndOf(Holding(mapped)), ElementsAre(HasSubstr(StrCat("(process ", mapper, " uses the file)"))));
   EXPECT_TRUE(fs::exists(open) && fs::exists(mapped));
 }
 
@@ -149,7 +149,7 @@ TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserInDevShmIsKept) {
   EXPECT_TRUE(fs::exists(theirs));
 }
 
-TEST_F(SharedMemoryTest, AllFilesAreKeptIfTheProcessesThatUseThemCannotBeFoundForLackOfDescriptors) {
+TEST_F(SharedMemoryTest, AllFilesAreKeptIfTooFewDescriptorsAreFreeToFindTheProcessesThatUseTheFiles) {
   const fs::path file = Make("file");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });

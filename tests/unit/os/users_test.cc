@@ -114,7 +114,7 @@ TEST_F(UsersTest, GroupsFromTheDirectoryServiceAndTheGroupFileAreMerged) {
   EXPECT_EQ(Asked("id"), "-G ann\n");
 }
 
-TEST_F(UsersTest, AnIncompleteListOfGroupsIsAnError) {
+TEST_F(UsersTest, AFailedOrMalformedOutputOfTheIdProgramIsAnError) {
   sources_.id = {Program("id", "echo 100; exit 1")};
   EXPECT_EQ(GroupsOf(kAnn, sources_).error().code, ErrorCode::kUnavailable);
   sources_.id = {Program("id2", "echo 100 what")};
@@ -127,7 +127,7 @@ TEST_F(UsersTest, RootIsFoundOnThisMachineAndAnUnknownUserIsNamedByNumber) {
   EXPECT_EQ(UserName(3999999999), "3999999999");
 }
 
-TEST_F(UsersTest, EndlessOutputOfAProgramIsAnError) {
+TEST_F(UsersTest, RunProgramFailsForAProgramWithEndlessOutput) {
   const auto answer = RunProgram({"/usr/bin/yes"}, Duration(60000));
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(RunProgram({Path("missing")}, Duration(60000)).error().code, ErrorCode::kUnavailable);

@@ -45,7 +45,7 @@ class HttpLimitsTest : public testing::Test {
   int port = 0;
 };
 
-TEST_F(HttpLimitsTest, AConnectionThatSendsItsHeaderSlowlyIsClosedAfterTheHeaderLimit) {
+TEST_F(HttpLimitsTest, AConnectionIsClosedIfItsRequestHeaderTakesLongerThanTheHeaderTimeout) {
   RawBrowser slow(loop, port);
   slow.Send("GET / HTTP/1.1\r\n");
   const auto drip = [&] {
@@ -63,7 +63,7 @@ TEST_F(HttpLimitsTest, AConnectionThatSendsNothingIsClosed) {
   EXPECT_TRUE(silent.IsClosedSoon());
 }
 
-TEST_F(HttpLimitsTest, AnIdleConnectionIsClosedOnlyAfterTheIdleLimit) {
+TEST_F(HttpLimitsTest, AConnectionStaysOpenAfterAResponseUntilTheIdleTimeout) {
   RawBrowser idle(loop, port);
   idle.Get("/");
   idle.Answers();
@@ -82,7 +82,7 @@ TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsResponseIsDisconnectedAndTheResp
   EXPECT_EQ(body.use_count(), 1);
 }
 
-TEST_F(HttpLimitsTest, SilentConnectionsDoNotLockOutKnownClients) {
+TEST_F(HttpLimitsTest, TwentySilentConnectionsLockOutNeitherKnownNorNewClients) {
   ServeFour();
   RawBrowser known(loop, port), waits(loop, port);
   EXPECT_EQ(StatusSoon(known), 200);

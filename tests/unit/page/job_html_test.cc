@@ -111,7 +111,7 @@ TEST(JobHtmlTest, EveryLinkOnTheJobPageIsRelative) {
     EXPECT_THAT(html, Not(HasSubstr(absolute)));
 }
 
-TEST(JobHtmlTest, APageOf1000TasksShows100TasksWithTheFailedTaskAndALinkToAllTasks) {
+TEST(JobHtmlTest, TheJobPageShows100Of1000TasksIncludingTheFailedTaskAndLinksToAllTasks) {
   JobStatus status = Running(1000);
   status.tasks[777].attempt_state = "failed";
   const std::string html = Html(status);
@@ -134,7 +134,7 @@ TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheJobHistoryIsAvailable) {
   EXPECT_THAT(Html(status), Not(HasSubstr("Where the time went")));
 }
 
-TEST(JobHtmlTest, APageThatEndsWithItsJobNamesTheHistoryServeCommand) {
+TEST(JobHtmlTest, TheHistoryServeCommandIsShownOnAPageThatIsServedOnlyUntilTheJobEnds) {
   const JobStatus status = Failed();
   const auto html = [&](bool ends) { return JobHtml({.status = status, .now = *status.ended, .ends_with_job = ends}); };
   EXPECT_THAT(html(true), HasSubstr("tony history --serve"));

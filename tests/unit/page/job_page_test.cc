@@ -95,7 +95,7 @@ TEST_F(JobPageTest, UnknownAddressesReturn404) {
     EXPECT_EQ(StatusOf(Get(target)), 404) << target;
 }
 
-TEST_F(JobPageTest, StatusJsonIsTheJobStatusAsJson) {
+TEST_F(JobPageTest, TheAddressStatusJsonReturnsTheJobStatusAsJson) {
   const std::string answer = Get("/t/status.json");
   EXPECT_THAT(answer, HasSubstr("Content-Type: application/json\r\n"));
   EXPECT_EQ(BodyOf(answer), ToJson(status) + "\n");
@@ -111,7 +111,7 @@ TEST_F(JobPageTest, ALongPollWithTheNewestStatusReturnsAtTheNextChange) {
   EXPECT_THAT(json_watcher.Answers(), HasSubstr("\"state\":\"STOPPING\""));
 }
 
-TEST_F(JobPageTest, TheEndOfTheJobIsSentToAWaitingClient) {
+TEST_F(JobPageTest, AWaitingClientReceivesTheFinalStatusWhenTheJobEnds) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/?since=7&timeout=30");
   ASSERT_TRUE(RunUntil(loop, [&] { return server->connections() == 1; }));

@@ -177,7 +177,7 @@ TEST_F(CheckpointsTest, TheNewestCheckpointIsFoundAmongFilesNamedByCommonTrainin
   }
 }
 
-TEST_F(CheckpointsTest, AnEmptyFileIsTheNewestCheckpointOnlyIfNoOtherFileExists) {
+TEST_F(CheckpointsTest, AnOlderNonEmptyCheckpointIsPreferredToANewerEmptyFile) {
   Write("ckpt-1", 1000);
   ASSERT_EQ(close(creat((folder_.path() / "ckpt-2").c_str(), 0600)), 0);
   EXPECT_EQ(Newest(), "ckpt-1");
@@ -351,7 +351,7 @@ TEST_F(CheckpointListingTest, CheckpointsBelongToTheJobIfTheirFolderDidNotExistA
   EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
-TEST_F(CheckpointListingTest, ALinkedCheckpointFolderIsRejectedIfTheLinkTargetChangedSinceTheJobStart) {
+TEST_F(CheckpointListingTest, ALinkedCheckpointFolderIsRejectedIfTheLinkLeadsElsewhereThanAtTheJobStart) {
   fs::create_directory(folder_.path() / "one");
   fs::create_directories(folder_.path() / "other/step_9");
   fs::create_directory_symlink("one", folder_.path() / "link");
@@ -520,7 +520,7 @@ TEST_F(RecordCheckpointHoldersTest, OnlyOneOfTwoRacingJobsBecomesHolderOfACheckp
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, ALateJobCannotTakeAHeldCheckpointFolderEvenIfOldHolderRecordsAreRemovedMeanwhile) {
+TEST_F(RecordCheckpointHoldersTest, ASlowJobLosesTheRaceForACheckpointFolderEvenIfOldHolderRecordsAreRemoved) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst, kSecond};
   store_->before_put = [this] {
@@ -536,7 +536,7 @@ TEST_F(RecordCheckpointHoldersTest, ALateJobCannotTakeAHeldCheckpointFolderEvenI
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, HolderRecordsOfACheckpointFolderAreRemovedOnceTheHoldingJobIsGone) {
+TEST_F(RecordCheckpointHoldersTest, HolderRecordsOfACheckpointFolderAreRemovedOnceTheCurrentHolderIsRemoved) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst};
   EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);

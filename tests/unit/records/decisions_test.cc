@@ -27,7 +27,7 @@ constexpr std::string_view kNames[] = {
     "role_left",        "failure_tolerated",  "role_finished",
 };
 
-TEST(DecisionsTest, TestSamplesContainOneDecisionOfEachKind) {
+TEST(DecisionsTest, TheSampleDecisionsOfTheseTestsIncludeEachKindOfDecisionOnce) {
   const std::vector<Decision> decisions = OneOfEachKind();
 
   ASSERT_EQ(decisions.size(), std::variant_size_v<DecisionBody>);
@@ -49,7 +49,7 @@ TEST(DecisionsTest, ATaskRegistrationWithoutNamedPortsIsReadAndWrittenUnchanged)
   EXPECT_EQ(ToJson(read), text);
 }
 
-TEST(DecisionsTest, AStageOpenedDecisionIsReadBackWithItsRole) {
+TEST(DecisionsTest, ADecisionToOpenAStageIsReadBackWithTheRoleOfTheStage) {
   const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
   const auto read = Must(DecisionFromJson(text));
   EXPECT_EQ(std::get<StageOpened>(read.body).role, "worker");
@@ -297,7 +297,7 @@ TimeBreakdown Ledger(int64_t waiting, int64_t running, int64_t restarting, int64
   return {Duration(waiting), Duration(running), Duration(restarting), Duration(stopping)};
 }
 
-TEST(HistoryTest, TheTimeOfAJobIsSplitIntoWaitingRunningAndStopping) {
+TEST(HistoryTest, TheDurationOfAJobIsSplitIntoWaitingTimeRunningTimeAndStoppingTime) {
   const JobHistory history = Told().Accepted().Formed(300, 1).Stopped(1300, 1450).Read();
 
   EXPECT_EQ(history.time, Ledger(300, 1000, 0, 150));
@@ -334,7 +334,7 @@ TEST(HistoryTest, AJobKilledWhileWaitingHasNoRunningTime) {
   EXPECT_EQ(Told().Accepted().Stopped(40, 50).Read().time, Ledger(40, 0, 0, 10));
 }
 
-TEST(HistoryTest, ThePhasesOfAJobAddUpToTheJobDurationForEachPrefixOfTheJournal) {
+TEST(HistoryTest, PhaseDurationsAddUpToTheJobDurationForEveryPrefixOfTheJournal) {
   std::vector<Decision> decisions = OneOfEachKind();
   for (size_t size = 0; size <= decisions.size(); ++size) {
     const std::vector<Decision> part(decisions.begin(), decisions.begin() + static_cast<std::ptrdiff_t>(size));

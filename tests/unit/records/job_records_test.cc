@@ -44,7 +44,7 @@ TEST_F(JobRecordsTest, FoldersOfAnAttemptAreNamedByRoleTaskIndexAndAttemptNumber
   EXPECT_EQ(AttemptFolder(records_.place(), attempt).work, temp_.path() / "work/worker-3/2");
 }
 
-TEST_F(JobRecordsTest, ReadLeaseReturnsNothingBeforeTheFirstWriteAndThenTheWrittenLease) {
+TEST_F(JobRecordsTest, ReadLeaseReturnsNothingUntilALeaseIsWritten) {
   const auto none = records_.ReadLease();
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
@@ -132,7 +132,7 @@ TEST_F(JobRecordsTest, SecretsOfAJobAreReadBackUntilTheSecretsFileIsRemoved) {
   }
 }
 
-TEST_F(JobRecordsTest, KillRequestsOfTheCurrentAndTheFirstReleaseAreRead) {
+TEST_F(JobRecordsTest, KillRequestsInTheFileFormatsOfTheCurrentAndTheFirstReleaseAreRead) {
   EXPECT_TRUE(records_.ReadKills()->empty());
   const auto named = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
   EXPECT_FALSE(*records_.HasPlainKill());

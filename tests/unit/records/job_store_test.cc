@@ -128,7 +128,7 @@ TEST_F(JobStoreTest, ListReturnsJobsNewestFirstAndNothingIfThereAreNoJobs) {
   EXPECT_EQ(listed[2].job(), made[0]);
 }
 
-TEST_F(JobStoreTest, ASubmitThatDiedBeforeItsJobFolderWasRenamedLeavesNoJob) {
+TEST_F(JobStoreTest, AnUnfinishedJobFolderOfADeadSubmitIsNotListedAsAJob) {
   fs::create_directories(home_ / "jobs/.new-local-20261121-093015-abcdef");
   std::ofstream(home_ / "jobs/.new-local-20261121-093015-abcdef/spec.json") << "{";
   EXPECT_THAT(*store_.List(), IsEmpty());

@@ -69,7 +69,7 @@ TEST_F(KeptOutputsTest, AnOutputFileOf1MiBIsSavedAndAnOutputFileOf5GiBIsRejected
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
 }
 
-TEST_F(KeptOutputsTest, JsonMembersThatFitIn1MiBAreSavedFromALargerOutputFile) {
+TEST_F(KeptOutputsTest, AnOutputFileAbove1MiBIsReducedToTheJsonMembersThatFitIn1MiB) {
   const std::string large(kLongestOutputs, 'x');
   Write("{\"loss\": NaN, \"predictions\": \"" + large + "\", \"model.path\": \"/m\"}");
   EXPECT_EQ(Kept(), R"({"loss":"NaN","model.path":"/m"})");
@@ -90,7 +90,7 @@ TEST_F(KeptOutputsTest, OnlyTheFirst4MiBOfAnOutputFileAreRead) {
   EXPECT_EQ(left_out_[1], "the file of the outputs has 4194351 bytes, and only the first 4194304 were read");
 }
 
-TEST_F(KeptOutputsTest, AnOutputWhoseNumberIsTooLargeIsReportedByName) {
+TEST_F(KeptOutputsTest, AnOutputWithANumberTooLargeForADoubleIsReportedByName) {
   Write("{\"a\":1e400}");
   const auto kept = Must(KeepOutputs(file_, logs_));
   ASSERT_EQ(kept.size(), 1u);
@@ -232,7 +232,7 @@ TEST_F(LinkStagedTest, TheManifestOfStagedFilesIsReadBackUnchanged) {
   EXPECT_EQ(read, files);
 }
 
-TEST_F(LinkStagedTest, AStagedFileIsCopiedIntoTheWorkFolderWithoutWritingThroughLinks) {
+TEST_F(LinkStagedTest, AStagedFileIsCopiedIntoTheWorkFolderButNeverThroughASymbolicLink) {
   fs::create_directory_symlink(tree_ / "package", work_ / "taken");
   fs::create_symlink(tree_ / "train.py", temp_.path() / "link");  // like a link of a node
   const std::vector<StagedEntry> entries = {{"deep/er/train.py", temp_.path() / "link", Form::kCopy},
@@ -259,12 +259,12 @@ TEST_F(LinkStagedTest, ADamagedManifestOfStagedFilesIsRejectedWithTheFieldName) 
   EXPECT_EQ(StagedFilesFromJson("{").error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(LinkStagedTest, AStagedFolderIsLinkedByASingleSymbolicLink) {
+TEST_F(LinkStagedTest, ANamedStagedFolderIsLinkedByASingleSymbolicLink) {
   ASSERT_TRUE(LinkStaged({{.name = "code", .path = tree_}}, work_).ok());
   EXPECT_EQ(fs::read_symlink(work_ / "code"), tree_);
 }
 
-TEST_F(LinkStagedTest, TheTaskReceivesWritableCopiesOfTheContentsOfAStagedFolder) {
+TEST_F(LinkStagedTest, TheFilesOfAnUnnamedStagedFolderAreCopiedIntoTheWorkFolderAndMadeWritable) {
   fs::permissions(tree_ / "train.py", fs::perms(0555));
   fs::permissions(tree_ / "package/__init__.py", fs::perms(0444));
   fs::create_symlink("train.py", tree_ / "main");

@@ -48,7 +48,7 @@ TEST_F(RequestIndexTest, AWrittenRequestRecordIsReadBack) {
   EXPECT_EQ(*index_.Read({"another"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, ARequestRecordReturnsThePreviousJobIfTheNewJobWasNeverCreated) {
+TEST_F(RequestIndexTest, ReadingARequestRecordReturnsThePreviousJobIfTheNewJobWasNeverCreated) {
   const RequestRecord before{.newest_number = 2,
                              .job = JobId{"old"},
                              .job_number = 2,
@@ -65,7 +65,7 @@ TEST_F(RequestIndexTest, ARequestRecordReturnsThePreviousJobIfTheNewJobWasNeverC
   EXPECT_EQ(*index_.Read(request_), record);
 }
 
-TEST_F(RequestIndexTest, ARequestRecordWrittenBeforeDigestsExistedIsRead) {
+TEST_F(RequestIndexTest, ARequestRecordOfAReleaseWithoutDigestsIsRead) {
   ASSERT_TRUE(index_.Write(request_, {}).ok());
   MakeJob("local-1");
   std::ofstream(FolderOf(request_) / "record.json", std::ios::trunc)
@@ -140,7 +140,7 @@ TEST_F(RequestIndexTest, ARequestRecordOfAnotherRequestIdIsRejected) {
                                          " belongs to another request id, so it is damaged or was copied there");
 }
 
-TEST_F(RequestIndexTest, OnlyTheNamedOwnerIsRevokedAndOnlyForTenMinutes) {
+TEST_F(RequestIndexTest, ARevocationAppliesOnlyToTheNamedOwnerAndExpiresAfterTenMinutes) {
   EXPECT_FALSE(*index_.IsRevoked(request_, owner_, now_));
   ASSERT_TRUE(index_.Revoke(request_, owner_, now_).ok());
   EXPECT_TRUE(*index_.IsRevoked(request_, owner_, now_));
@@ -178,7 +178,7 @@ TEST_F(RequestIndexTest, LockingARequestFailsIfTheLockIsHeldPastTheTimeout) {
 }
 
 // Each process does what a submit does: it reads the record, and makes the job if it finds none.
-TEST_F(RequestIndexTest, OnlyTheFirstOf20ProcessesToLockARequestFindsNoRecord) {
+TEST_F(RequestIndexTest, ExactlyOneOf20ProcessesThatLockARequestFindsNoRequestRecord) {
   constexpr int kProcesses = 20;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
@@ -381,7 +381,7 @@ TEST_F(FinishedNamesTest, ATruncatedListOfFinishedJobsMarksNoUnfinishedJobAsFini
   EXPECT_FALSE(Knows(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, AListOfFinishedJobsThatIsACopyALinkOrAPipeIsIgnored) {
+TEST_F(FinishedNamesTest, TheListOfFinishedJobsIsIgnoredIfItsFileIsACopyASymbolicLinkOrAPipe) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(0));

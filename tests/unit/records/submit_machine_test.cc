@@ -152,7 +152,7 @@ struct CourseWorld {
 };
 
 const TestRow kCourses[] = {
-    {"TheFirstSubmitHoldsTheRequestLockToCreateTheJobButNotToPrepareFiles",
+    {"TheFirstSubmitReleasesTheRequestLockWhileFilesArePrepared",
      {{"course 0 | run | seen | seen",
        "lock, read | unlock, prepare, lock, read | record 0 new#0, create new, read_revocation"},
       {"not-revoked", "start new, unlock, done created new"}}},
@@ -208,13 +208,13 @@ const TestRow kCourses[] = {
        "kill old, unlock, prepare, await_gone old, lock, read | record 1 new#1, create new, read_revocation"}}},
     {"ASubmitAttachesToANewJobThatAppearsDuringTheWaitForTheOldJob",
      {{"begun 2 | seen 1 active old#1 | seen 2 active other#2", "~ | attach other"}}},
-    {"ASubmitIsRejectedAsStaleIfAHigherSubmissionNumberAppearsDuringTheWait",
+    {"ASubmitIsRejectedAsStaleIfAHigherNumberAppearsDuringTheWaitForTheOldJob",
      {{"begun 2 | seen 1 active old#1 | seen 3 ending old#1 gone", "~ | unlock, done refused_stale"}}},
     {"ALowerSubmissionNumberIsRejectedAsStale", {{"begun 1 | seen 2 active old#2", "unlock, done refused_stale"}}},
     {"ARecordedJobThatWasNeverCreatedIsIgnored",
      {{"begun 1 | seen 1 none old#1 gone | again",
        "unlock, prepare, lock, read | record 1 new#1, create new, read_revocation"}}},
-    {"ARetryReplacesTheOldJobIfTheFirstSubmitDiedAfterRecordingItsNumber",
+    {"ARetryWithTheSameSubmissionNumberReplacesTheOldJobIfTheFirstTryDied",
      {{"begun 2 | seen 2 active old#1", "kill old, unlock, prepare, await_gone old, lock, read"}}},
     {"TheFirstTryOfAWorkflowStepReplacesAJobThatRunsDifferentFiles",
      {{"begun 0 first | seen 0 active old#0 files=theirs | again",
@@ -293,7 +293,7 @@ SubmitDecision OfSameNumber(const Row& row, OnExisting policy) {
   return {};
 }
 
-TEST(SubmitDecisionTest, ThePolicyAndJobStateDecideASubmitWithTheSameSubmissionNumber) {
+TEST(SubmitDecisionTest, ASubmitWithTheNumberOfTheExistingJobIsDecidedByPolicyAndJobState) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -307,7 +307,7 @@ TEST(SubmitDecisionTest, ThePolicyAndJobStateDecideASubmitWithTheSameSubmissionN
 }
 
 // The number is higher than the existing job's. A submit that recorded it and then died makes no difference.
-TEST(SubmitDecisionTest, OnlyTheJobStateDecidesASubmitWithAHigherSubmissionNumber) {
+TEST(SubmitDecisionTest, ASubmitWithAHigherNumberThanTheExistingJobIsDecidedByJobStateAlone) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -345,7 +345,7 @@ TEST(SubmitDecisionTest, ASubmitOfARevokedOwnerIsRejectedUnderEveryPolicyAndJobS
 }
 
 // The contract's rules for digests and consumed results, with each case written by hand.
-TEST(SubmitDecisionTest, TheSubmitterKindDecidesWhetherChangedFilesOrUsedResultsCauseANewJob) {
+TEST(SubmitDecisionTest, TheKindOfSubmitterDecidesWhetherChangedFilesOrAConsumedResultCauseANewJob) {
   using enum SubmitterKind;
   using enum SubmitDecision;
   struct Case {
@@ -386,7 +386,7 @@ TEST(SubmitDecisionTest, TheResultOfAnotherWorkflowRunIsNotReused) {
   EXPECT_EQ(DecideSubmit(known, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
 }
 
-TEST(SubmitDecisionTest, ALaterTryOfAStepReplacesAJobWithDifferentFilesOfAnotherWorkflowRun) {
+TEST(SubmitDecisionTest, ALaterTryOfAWorkflowStepReplacesAJobOfAnotherRunIfTheFilesDiffer) {
   using enum SubmitterKind;
   const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);
@@ -395,7 +395,7 @@ TEST(SubmitDecisionTest, ALaterTryOfAStepReplacesAJobWithDifferentFilesOfAnother
   EXPECT_EQ(DecideSubmit(unknown, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kAdopt);
 }
 
-TEST(SubmitDecisionTest, TheDigestOfFilesIsNeededOnlyIfItCanChangeTheDecision) {
+TEST(SubmitDecisionTest, FileDigestsAreNeededOnlyIfFileDifferencesCanChangeTheSubmitDecision) {
   using enum SubmitterKind;
   for (const SubmitterKind asker : {kPerson, kFirstTry, kLaterTry}) {
     const bool engine_goes_on = asker == kLaterTry;
@@ -417,7 +417,7 @@ TEST(SubmitDecisionTest, OnlyDigestPartsThatBothSubmitsHaveAreCompared) {
   EXPECT_EQ(DifferingParts(a, {}), std::vector<std::string>()) << "a release without digests made it";
 }
 
-TEST(SubmitDecisionTest, PoliciesAreNamedAdoptAttachAndNever) {
+TEST(SubmitDecisionTest, ThePoliciesForAnExistingJobAreNamedAdoptAttachAndNever) {
   for (const OnExisting policy : kPolicies) EXPECT_EQ(OnExistingFromString(ToString(policy)), policy);
   EXPECT_EQ(OnExistingFromString("adopt"), OnExisting::kAdopt);
   EXPECT_EQ(OnExistingFromString("attach"), OnExisting::kAttach);

@@ -68,7 +68,7 @@ TEST_F(UserHomeTest, ATonyHomeOwnedByTheUserNeedsNoSubfolderForTheUser) {
   EXPECT_EQ(Found(geteuid()), named_) << "to be made";
 }
 
-TEST_F(UserHomeTest, GroupWriteAccessAndTheProgramsFolderAreRemovedFromAGroupWritableTonyHome) {
+TEST_F(UserHomeTest, AGroupWritableTonyHomeLosesGroupWriteAccessAndItsProgramsFolder) {
   setenv("TONY_HOME", named_.c_str(), 1);
   fs::create_directories(named_ / "programs/x");
   fs::create_directories(named_ / "jobs");
@@ -139,7 +139,7 @@ TEST_F(UserHomeTest_NeedsRoot, ASubfolderThatRootCreatedForTheUserIsUsed) {
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderIsRejectedIfAnotherUserOwnsTheFolderLinkOrFile) {
+TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderIsRejectedIfTheEntryAtItsPathBelongsToAnotherUser) {
   Make(named_, 0, 01777);
   Make(alices_, kMallory, 0777);
   EXPECT_EQ(Refused(kAlice), "home " + alices_.string() + " belongs to uid 70003 and has mode 0777, and not to uid " +
@@ -203,7 +203,7 @@ TEST_F(FolderPresenceTest, AJobFolderReplacedByANewFolderOfTheSameNameIsReported
   EXPECT_TRUE(IsGoneAfter(12s)) << "also where the file system gives the number of the removed one";
 }
 
-TEST_F(FolderPresenceTest, AJobFolderThatReturnsWithin9SecondsStaysPresent) {
+TEST_F(FolderPresenceTest, AJobFolderThatReappearsWithin9SecondsIsReportedPresent) {
   IsGoneAfter(1s);
   fs::rename(path_, temp_.path() / "elsewhere");
   EXPECT_FALSE(IsGoneAfter(9s));
@@ -213,7 +213,7 @@ TEST_F(FolderPresenceTest, AJobFolderThatReturnsWithin9SecondsStaysPresent) {
   EXPECT_FALSE(IsGoneAfter(9s)) << "the count began anew";
 }
 
-TEST_F(FolderPresenceTest, The9SecondsOfChecksForAMissingJobFolderStartAgainAfterAnHourWithoutChecks) {
+TEST_F(FolderPresenceTest, AnHourWithoutChecksRestartsThe9SecondsUntilAMissingJobFolderCountsAsRemoved) {
   IsGoneAfter(1s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(2s));

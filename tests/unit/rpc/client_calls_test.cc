@@ -144,7 +144,7 @@ TEST_F(ClientCallsTest, AWatchCallReturnsUnavailableWhenTheServerStops) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ClientCallsTest, AReadLogsCallCapsSizeAndWaitTimeAndRefusesInvalidStreams) {
+TEST_F(ClientCallsTest, SizeAndWaitTimeOfAReadLogsCallAreCappedAndInvalidStreamsAreRefused) {
   const auto am = Connect();
   ASSERT_TRUE(Status(*am).ok());
   const LogNews news{.is_there = true, .text = "line\n", .size = 5};

@@ -338,7 +338,7 @@ class FullQueueTest : public RpcFixture {
   }
 };
 
-TEST_F(FullQueueTest, AnExecutorSendsItsCallsWhenAFullListenQueueHasRoomAgain) {
+TEST_F(FullQueueTest, AnExecutorSendsItsCallsOnceTheAmsFullListenQueueHasRoomAgain) {
   CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
   client->Use(kFullAm);
@@ -360,7 +360,7 @@ TEST_F(FullQueueTest, AnExecutorSendsItsCallsWhenAFullListenQueueHasRoomAgain) {
   EXPECT_FALSE(second);
 }
 
-TEST_F(FullQueueTest, ATimeoutAtAFullListenQueueIsReportedToAnExecutorAsACrowdedAm) {
+TEST_F(FullQueueTest, AnExecutorCallThatTimesOutAtAFullListenQueueIsDisconnectedAsCrowded) {
   const CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
   client->Use(kFullAm);
@@ -370,7 +370,7 @@ TEST_F(FullQueueTest, ATimeoutAtAFullListenQueueIsReportedToAnExecutorAsACrowded
   EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
 }
 
-TEST_F(FullQueueTest, ATimeoutAtAFullListenQueueIsReportedToAClientAsAFullQueue) {
+TEST_F(FullQueueTest, AClientCallThatTimesOutAtAFullListenQueueFailsWithAnErrorThatNamesTheQueue) {
   CrowdedAm am(temp.path());
   const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
   impatient->Use(kFullAm);

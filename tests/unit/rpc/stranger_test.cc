@@ -125,7 +125,7 @@ TEST_P(StrangerTest, ANewPeerAboveMaxStrangersReplacesTheOldestUnauthenticatedPe
   EXPECT_EQ(server->connections(), 3u);
 }
 
-TEST_P(StrangerTest, AFullServerDropsUnauthenticatedThenIdlePeersAndKeepsPeersWithOpenAwaitCalls) {
+TEST_P(StrangerTest, AFullServerDropsUnauthenticatedPeersThenIdlePeersAndNeverPeersWithOpenAwaitCalls) {
   StartServer({.max_connections = 3});
   RawPeer awaiting(Place());
   awaiting.Send(AwaitFrame(1));

@@ -130,7 +130,7 @@ TEST_F(TlsRpcTest, BytesThatAreNotTlsCloseOnlyTheirConnection) {
   EXPECT_EQ(service.calls.size(), 1u);
 }
 
-TEST_F(TlsRpcTest, AnUnfinishedTlsHandshakeIsClosedAfterTheTimeLimitForStrangers) {
+TEST_F(TlsRpcTest, AnUnfinishedTlsHandshakeIsClosedAfterTheTimeLimitForUnauthenticatedPeers) {
   StartServer({.stranger_limit = Duration(50)});
   TcpPeer silent(server->addresses().front());
   TcpPeer half(server->addresses().front());

@@ -44,7 +44,7 @@ const std::string kPacked =
     "a node recognises archives in HDFS by their names; expected a name that ends in .zip, .jar, .tar, .tar.gz or .tgz";
 
 const TestRow kFiles[] = {
-    {"AnUnusableHadoopSiteFileIsRefusedAndItsKeyIsNamed",
+    {"TheErrorForAnUnusableHadoopSiteFileNamesTheKey",
      {{"tony.application.yarn-conf-path=none.xml" + kYarn, "refused @/none.xml" + kNotHere},
       {"tony.application.yarn-conf-path=lib" + kYarn,
        "refused is a folder; expected a site file such as yarn-site.xml"},
@@ -69,7 +69,7 @@ const TestRow kFiles[] = {
        "refused \"lib::a.txt\": @/a.txt has the name a.txt, too" + kAnotherName},
       {kJob + "b.zip,b.zip#archive", "refused \"b.zip#archive\": @/b.zip has the name b.zip, too" + kAnotherName},
       {kWorker + "lib::a.txt | tony.ps.instances=1 | tony.ps.resources=a.txt", "accepted"}}},
-    {"MalformedResourceListsAreRefusedWithKeyValueOriginAndExpectation",
+    {"TheErrorForAMalformedResourceListShowsTheSettingAndTheExpectedForm",
      {{kJob + "::x", "refused \"::x\": expected SRC[::NAME][#archive], and SRC is empty"},
       {kJob + "#archive", "refused \"#archive\": expected SRC[::NAME][#archive], and SRC is empty"},
       {kJob + "a.txt::b::c", "refused \"a.txt::b::c\": expected SRC[::NAME][#archive], with one ::"},

@@ -17,7 +17,7 @@ const std::string kMillis = "expected a whole number of milliseconds from ";
 const std::string kUnits = " to 315360000000, or one with a unit, as 30s, 10m, 2h";
 const std::string kBudget = "refused expected a whole number from 0 to 1000000";
 
-TEST(RestartParserTest, RestartAndCheckpointDefaultsApplyWithoutKeys) {
+TEST(RestartParserTest, RestartsAndCheckpointsHaveDefaultsIfNoKeysAreSet) {
   const auto parsed = ParseWith({});
   EXPECT_EQ(parsed->spec.restart, RestartRules());
   EXPECT_EQ(parsed->spec.checkpoint, CheckpointSpec());
@@ -35,7 +35,7 @@ const TestRow kRestarts[] = {
        R"(restart={"task":{"most":1,"window_ms":10},"role":{"most":2,"window_ms":20},"gang":{"most":3,"window_ms":30},)"
        R"("job":{"most":4,"window_ms":40},"lost":{"most":5,"window_ms":50},"backoff_ms":6,)"
        R"("longest_backoff_ms":7,"settle_ms":8})"}}},
-    {"RestartValuesOutOfBoundsAreRefusedWithKeyValueAndOrigin",
+    {"TheErrorForAnInvalidRestartBudgetOrWindowShowsTheSettingAndTheExpectedValue",
      {{"tony.restart.gang.budget=-1", kBudget},
       {"tony.restart.lost.budget=many", kBudget},
       {"tony.restart.task.window-ms=-1", "refused " + kMillis + "0" + kUnits},
@@ -65,7 +65,7 @@ const TestRow kRestarts[] = {
      {{"only: tony.containers.command=true | tony.restart.scope=job | tony.driver.restart.scope=task | "
        "tony.driver.restart.budget=4",
        "driver.restart_scope=job | driver.restarts=null | warns ~ | warns ~"}}},
-    {"RestartCheckpointAndFailureCannotBeRoleNames",
+    {"ARoleCannotBeNamedRestartOrCheckpointOrFailure",
      {{"tony.restart.instances=1", "refused \"restart\" cannot be a role: tony.restart.* keys mean something else"},
       {"tony.checkpoint.instances=1",
        "refused \"checkpoint\" cannot be a role: tony.checkpoint.* keys mean something else"},
@@ -112,7 +112,7 @@ const TestRow kCheckpoints[] = {
        "error tony.checkpoint.dir: \"a?b\" (from -conf): a path cannot contain a NUL character"},
       {"tony.checkpoint.dir=/" + std::string(4096, 'x'),
        "error tony.checkpoint.dir: \"/" + std::string(59, 'x') + "...\" (from -conf): the path is too long"}}},
-    {"CheckpointPatternMatchesFileNamesWithoutASlash",
+    {"ACheckpointPatternWithASlashIsRefused",
      {{"tony.checkpoint.dir=/x | tony.checkpoint.pattern= ckpt-*.npz  | tony.checkpoint.fruitless-restarts=5 | "
        "tony.checkpoint.resume= Latest ",
        R"(checkpoint={"directory":"/x","pattern":"ckpt-*.npz","most_fruitless":5,"resume":"latest"})"},
@@ -128,7 +128,7 @@ TABLE_TEST(CheckpointParserTest, kCheckpoints, CheckBesideAFile);
 
 // ---- timers
 
-TEST(TimerParserTest, TimerDefaultsApplyWithoutKeys) {
+TEST(TimerParserTest, TimersHaveDefaultsIfNoKeysAreSet) {
   EXPECT_EQ(ParseWith({})->spec.timers, Timers());
   EXPECT_EQ(ParseWith({})->spec.registration_timeout, JobSpec().registration_timeout);
   EXPECT_EQ(ParseWith({})->spec.timeout, JobSpec().timeout);
@@ -164,13 +164,13 @@ const TestRow kTimers[] = {
        "error tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
        "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again"},
       {"tony.task.lost-after-ms=45001", "accepted"}}},
-    {"ATooSmallMaxMissedHeartbeatsIsRaisedToTheShortestSafeLostTimeout",
+    {"TheLostTimeoutIsRaisedToItsSafeMinimumIfMaxMissedHeartbeatsIsTooSmall",
      {{"tony.task.max-missed-heartbeats=25",
        "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats raised to 45001 ms, because a lost task has "
        "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},
-    {"TheCutoffMustBeLongEnoughToTellADeadMasterFromALostConnection",
+    {"TheCutoffTimeoutMustBeLongEnoughToDistinguishADeadMasterFromALostConnection",
      {{"tony.task.cutoff-after-ms=21999",
        "error tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
        "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost "
@@ -179,10 +179,10 @@ const TestRow kTimers[] = {
     {"TheLostTimeoutMustBeAtLeastThreeHeartbeatIntervals",
      {{"tony.task.heartbeat-interval-ms=20001 | tony.task.lost-after-ms=60000",
        "error tony.task.lost-after-ms (60000) must be at least three times tony.task.heartbeat-interval-ms (20001)"}}},
-    {"DefaultCutoffAndLostTimeoutGrowWithHeartbeatIntervalAndStopGrace",
+    {"TheDefaultLostTimeoutGrowsWithTheHeartbeatIntervalAndWithTheStopGracePeriod",
      {{"tony.task.heartbeat-interval-ms=30000", "timers.cutoff_after_ms=51000 | timers.lost_after_ms=90000"},
       {"tony.task.stop-grace-ms=40000", "timers.lost_after_ms=75001"}}},
-    {"InvalidTimerValuesAreRefusedAndNamed",
+    {"TheErrorForAnInvalidTimerShowsTheSettingAndTheExpectedValue",
      {{"tony.task.heartbeat-interval-ms=" + kNoDuration, "refused " + kMillis + "10" + kUnits},
       {"tony.task.suspect-after-ms=" + kNoDuration, "refused " + kMillis + "1" + kUnits},
       {"tony.task.cutoff-after-ms=" + kNoDuration, "refused " + kMillis + "1" + kUnits},
@@ -218,7 +218,7 @@ const TestRow kFailureRules[] = {
      {{"tony.failure.exit.3=infra | tony.failure.pattern.x=a => oom", "quiet"},
       {"tony.failure.exot.3=infra",
        "warns tony.failure.exot.3 (from -conf): unknown key, ignored; did you mean tony.failure.exit.3?"}}},
-    {"AnInvalidFailureRuleIsRefusedWithKeyValueAndOrigin",
+    {"TheErrorForAnInvalidFailureRuleShowsTheSettingAndTheExpectedForm",
      {{"tony.failure.exit.3={broken|success|killed||, transient}", "refused " + kClasses},
       {"tony.failure.exit.0=infra", "refused expected an exit code from 1 to 255 in the key, not \"0\""},
       {"tony.failure.exit.{256|-1|x|1.5|99999999999999999999}=infra", "refused ^expected an exit code"},
@@ -265,7 +265,7 @@ TEST(FailureRulesParserTest, MoreThan64FailureRulesAreRefused) {
   EXPECT_EQ(ErrorWith(settings), "tony.failure.*: 65 rules; expected at most 64");
 }
 
-TEST(FailureRulesParserTest, FailureRulesSurviveARoundTripThroughTheSpecsJson) {
+TEST(FailureRulesParserTest, FailureRulesSurviveARoundTripThroughTheJsonOfTheJobSpec) {
   JobSpec spec = ParseWith({{"tony.failure.signal.9", "infra, transient"},
                             {"tony.failure.exit.3", "user_config, permanent, m n"},
                             {"tony.failure.pattern.x", "\xC3\xA4 => oom"}})

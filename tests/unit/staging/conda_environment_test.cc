@@ -74,7 +74,7 @@ class CondaEnvironmentTest : public LockedTest {
   size_t Asked() const { return Split(Text(tools_ / "asked"), '\n').size() - 1; }
 };
 
-TEST_F(CondaEnvironmentTest, LockFilesWithTheSameContentShareOneEnvironmentWithoutHardLinks) {
+TEST_F(CondaEnvironmentTest, LockFilesWithTheSameContentShareOneReadOnlyEnvironment) {
   const fs::path first = Made("linux.lock");
   EXPECT_EQ(Mode(first), 0555u);
   EXPECT_EQ(Mode(first / "made"), 0444u);
@@ -100,7 +100,7 @@ TEST_F(CondaEnvironmentTest, AnEnvironmentContainsItsFinalPathInsteadOfTheTempor
   EXPECT_TRUE(fs::exists(Trim(Text(made / "made")).substr(7)));
 }
 
-TEST_F(CondaEnvironmentTest, TheCondaClientIsTheFirstFoundOfMambaExeMicromambaAndConda) {
+TEST_F(CondaEnvironmentTest, TheCondaClientIsMambaExeOrElseMicromambaOrElseConda) {
   const auto client_of = [this](const std::string& hash) {
     WriteLock("linux.lock", kZstd + "#" + hash);
     Made("linux.lock");
@@ -189,7 +189,7 @@ TEST_F(CondaEnvironmentTest, EnvironmentYmlAndPixiLockAreRefusedWithTheCommandTh
   EXPECT_THAT(why("pixi.lock"), HasSubstr("pixi workspace export conda-explicit-spec --platform " + CondaPlatform()));
 }
 
-TEST_F(CondaEnvironmentTest, TheErrorQuotesTheCondaClientAndHasCodeUnavailableForNetworkFailures) {
+TEST_F(CondaEnvironmentTest, ErrorsQuoteTheCondaClientAndNetworkFailuresHaveTheCodeUnavailable) {
   Write(tools_ / "fails", "Looking\n\nerror: no such package: zstdd\n");
   Error refused = Refused(JobWith("linux.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);

@@ -94,7 +94,7 @@ TEST_F(PackFolderTest, APackedReadOnlyFolderIsWritableByItsOwnerAfterUnpacking) 
   EXPECT_EQ(info.st_mode & 0700, 0600u);
 }
 
-TEST_F(PackFolderTest, ArchiveReaderReadsTheArchiveOfAPackedFolder) {
+TEST_F(PackFolderTest, ArchiveReaderReadsTheFilesOfAPackedFolder) {
   Write("a", "12345");
   ASSERT_TRUE(Pack().ok());
   const auto reader = Must(ArchiveReader::Open(packed_.get()));
@@ -145,7 +145,7 @@ TEST_F(PackFolderTest, AnErrorFromTheProgressCallbackStopsPacking) {
   EXPECT_EQ(packed.error().message, "stopped");
 }
 
-TEST_F(PackFolderTest, PackingToAFullDiskFailsWithCannotWrite) {
+TEST_F(PackFolderTest, PackingToAFullDiskFailsWithTheErrorCodeCannotWrite) {
   Write("a", std::string(1 << 20, 'x'));
   const UniqueFd full(open("/dev/full", O_RDWR | O_CLOEXEC));
   const Status packed = PackFolder(folder_, full.get(), on_packed_);

@@ -123,7 +123,7 @@ TEST_F(StagingTest, ARemoteFileWithTheNameOfAnotherResourceIsRefused) {
   EXPECT_TRUE(StageIt(spec).ok()) << "it is the same file";
 }
 
-TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
+TEST_F(StagingTest, ASecondSubmitOfTheSameSourcesCopiesNothing) {
   Write(src_ / "train.py", "print()");
   Write(temp_.path() / "data.csv", std::string(100'000, 'x'));
   BuildArchive(archive_, ArchiveForm::kZip, {{.name = "model/weights", .content = "w"}});
@@ -169,7 +169,7 @@ TEST_F(StagingTest, ChangedContentNamesSymlinksOrExecutableBitsMakeANewStagedEnt
   EXPECT_FALSE(entries.insert(Staged(JobOfFolder())).second) << "times do not matter";
 }
 
-TEST_F(StagingTest, JobFilesRoleFilesAndAmFilesAreStagedInSeparateLists) {
+TEST_F(StagingTest, FilesForTheJobFilesForRolesAndFilesForTheAmAreStagedInSeparateLists) {
   Write(temp_.path() / "data", "d");
   Write(temp_.path() / "tool", "#!/bin/sh");
   fs::permissions(temp_.path() / "tool", fs::perms(0755));

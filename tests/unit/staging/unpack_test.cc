@@ -203,7 +203,7 @@ TEST_F(UnpackTest, EntryNamesUpTo255BytesAndPathsUpTo2048BytesAreAccepted) {
   EXPECT_EQ(Text(entry / path), "x");
 }
 
-TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
+TEST_F(UnpackTest, AnEncryptedArchiveIsRefused) {
   BuildArchive(archive_, ArchiveForm::kZip, {{.name = "secret", .content = "content"}}, "password");
   JobSpec spec = Job();
   spec.src_dir = archive_.string();

@@ -95,7 +95,7 @@ TEST_F(UvEnvironmentTest, LockFileLinesWithoutAnExactVersionOrWithALocalPathAreR
               HasSubstr("line 2"));
 }
 
-TEST_F(UvEnvironmentTest, TheErrorQuotesUvAndHasCodeUnavailableForDownloadFailures) {
+TEST_F(UvEnvironmentTest, ErrorsQuoteUvAndDownloadFailuresHaveTheCodeUnavailable) {
   Write(tools_ / "fails", "Resolved\nerror: no such package: sixx\n");
   Error refused = Refused(JobWith("uv.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);

@@ -138,7 +138,7 @@ TEST_F(HdfsStagingTest, AStagedHdfsFileIsReplacedIfItsSizeDiffersFromThatOfItsSo
   EXPECT_EQ(Files().at("/user/eve/staged/aa"), "content");
 }
 
-TEST_F(HdfsStagingTest, APartiallyUploadedFileIsNotPublished) {
+TEST_F(HdfsStagingTest, APartialUploadFailsAndLeavesNoFileInHdfs) {
   There([](auto& node) { return node.keeps_of_a_body = 3; });
   const Error error = Refused({{"data", "aa", Write("aa", "content")}});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -207,7 +207,7 @@ TEST_F(HdfsStagingTest, ATarGzFileIsUploadedAsAnArchiveResource) {
   EXPECT_TRUE(source.name.ends_with(".tar.gz"));
 }
 
-TEST(HdfsStagedEntriesTest, AStagedFileIsSelectedForUploadOnceIfBothTheJobAndARoleUseIt) {
+TEST(HdfsStagedEntriesTest, AStagedFileUsedByTheJobAndByARoleIsSelectedForUploadOnce) {
   StagedFiles files;
   files.job = {{.name = "data", .path = "/staged/aa"}, {.path = "/staged/bb-tree"}};
   files.roles["worker"] = {{.name = "again", .path = "/staged/aa"}, {.name = "own", .path = "/staged/cc"}};
@@ -287,14 +287,14 @@ TEST_F(HdfsSourcesTest, AnHdfsFileIsFoundWithItsPathSizeAndTime) {
   EXPECT_TRUE(Look({"hdfs:///lib/a.jar", "classes", true})->front().is_packed);
 }
 
-TEST_F(HdfsSourcesTest, AnHdfsFolderIsExpandedToTheFilesDirectlyInIt) {
+TEST_F(HdfsSourcesTest, AnHdfsResourceFolderIsExpandedToItsFilesWithoutThoseInSubfolders) {
   const auto found = Must(Look({"hdfs:///lib", "lib", false}));
   EXPECT_EQ(found, (std::vector<RemoteFile>{{"a.jar", "/lib/a.jar", 1, modified_, false},
                                             {"b.jar", "/lib/b.jar", 2, modified_, false},
                                             {"c", "/lib/c", 0, modified_, false}}));
 }
 
-TEST_F(HdfsSourcesTest, AnHdfsFolderIsRejectedIfItIsRenamedPackedEmptyOrHasOver1000Files) {
+TEST_F(HdfsSourcesTest, UnsupportedUsesOfAnHdfsResourceFolderAreRejectedWithTheReason) {
   const std::string folder = "the path is a folder in HDFS, whose files a task finds under their own names; expected ";
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
@@ -306,7 +306,7 @@ TEST_F(HdfsSourcesTest, AnHdfsFolderIsRejectedIfItIsRenamedPackedEmptyOrHasOver1
             "TonY itself writes a file tony-output.json into the task's folder");
 }
 
-TEST_F(HdfsSourcesTest, AnHdfsSourceFolderIsExpandedToAllFilesInItAndItsSubfolders) {
+TEST_F(HdfsSourcesTest, AnHdfsSourceFolderIsExpandedToItsFilesIncludingThoseInSubfolders) {
   const auto found = Must(Look({"hdfs:///app", "", true}));
   EXPECT_EQ(found, (std::vector<RemoteFile>{{"train.py", "/app/train.py", 1, modified_, false},
                                             {"pkg/a.py", "/app/pkg/a.py", 2, modified_, false},

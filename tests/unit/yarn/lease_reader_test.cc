@@ -132,7 +132,7 @@ TEST_F(LeaseReaderTest, AMissingJobFolderIsReportedAsRemovedAtTheSecondRead) {
   ExpectError(Ask(), ErrorCode::kNotFound, StrCat(kFolder, ": the job's folder was removed"));
 }
 
-TEST_F(LeaseReaderTest, ALeaseThatIsNotInAnExtendedAttributeIsUnreadable) {
+TEST_F(LeaseReaderTest, ReadingTheLeaseFailsIfTheLeaseIsNotInAnExtendedAttribute) {
   Write(second_, ToJson(LeaseOf(2)));
   first_.xattrs.clear();
   second_.xattrs.clear();

@@ -168,7 +168,7 @@ TEST_F(YarnArbiterTest, AJobIsReportedLostOnceTheResourceManagerReportsItsApplic
   }
 }
 
-TEST_F(YarnArbiterTest, AJobBetweenTwoMasterAttemptsContinuesAndOldMastersLoseLeadership) {
+TEST_F(YarnArbiterTest, AJobContinuesBetweenTwoMasterAttemptsAndMastersOfOlderAttemptsLoseLeadership) {
   RuledOnce();
   EXPECT_EQ(arbiter_.Look(records_).oldest_epoch, Epoch{0}) << "an older release's only master has epoch 1";
   RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
@@ -191,7 +191,7 @@ TEST_F(YarnArbiterTest, AJobWhoseMasterNeverRegisteredCanBeKilledBetweenMasterAt
   EXPECT_EQ(Killed(), "enough");
 }
 
-TEST_F(YarnArbiterTest, AJobCanBeKilledInYarnWithoutItsRecordsAndIsThenFinalizedAsKilled) {
+TEST_F(YarnArbiterTest, AKillThroughYarnByJobIdAloneEndsTheJobAsKilled) {
   RmSays(wire::RUNNING);
   EXPECT_TRUE(*arbiter_.EndInScheduler(kRuledJob, "nobody answers"));
   EXPECT_EQ(Killed(), "nobody answers");
@@ -399,7 +399,7 @@ TEST_F(SettledTest, FinalizingDoesNotReplaceAVerdictThatTheMasterWroteBeforeTheS
   EXPECT_EQ(Settled().state, "SUCCEEDED");
 }
 
-TEST(YarnVerdictTest, AMasterThatStartedTooLateIsReportedAsATimeout) {
+TEST(YarnVerdictTest, AMasterNotStartedWithinTheStartupTimeoutFailsTheJobWithClassTimeout) {
   hadoop::ApplicationReport report;
   report.state = hadoop::ApplicationState::kKilled;
   report.diagnostics =
@@ -412,7 +412,7 @@ TEST(YarnVerdictTest, AMasterThatStartedTooLateIsReportedAsATimeout) {
             "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
 }
 
-TEST_F(YarnArbiterTest, AKillOfAWaitingJobIsSentToYarnUnlessTheKillHasAWatcherADelayOrAnotherOwner) {
+TEST_F(YarnArbiterTest, AKillOfAWaitingJobIsSentToYarnUnlessTheKillRequestHasAnUnmetCondition) {
   RmSays(wire::ACCEPTED);
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "watched", .if_watcher = {"w"}}));
@@ -426,7 +426,7 @@ TEST_F(YarnArbiterTest, AKillOfAWaitingJobIsSentToYarnUnlessTheKillHasAWatcherAD
   EXPECT_EQ(Killed(), "plain");
 }
 
-TEST_F(YarnArbiterTest, AnUnmanagedApplicationIsSubmittedAndKilledInPlaceOfAJobUnknownToYarn) {
+TEST_F(YarnArbiterTest, AKillOfAJobUnknownToYarnSubmitsAndKillsAnUnmanagedApplicationOfTheSameId) {
   RmForgets();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(Submitted());
@@ -441,7 +441,7 @@ TEST_F(YarnArbiterTest, AnUnmanagedApplicationIsSubmittedAndKilledInPlaceOfAJobU
   EXPECT_EQ(Killed(), "ours");
 }
 
-TEST_F(YarnArbiterTest, AJobThatYarnForgotAfterItHadAMasterIsNotSubmittedAgain) {
+TEST_F(YarnArbiterTest, AKillDoesNotSubmitAnApplicationForAJobThatHadAMasterAndIsUnknownToYarn) {
   RmForgets();
   RuledOnce();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "late"}));
@@ -490,7 +490,7 @@ std::string Why(const std::string& diagnostics, ApplicationState state = Applica
   return AmWaitReason({.state = state, .user = "eve", .queue = "ml", .diagnostics = diagnostics});
 }
 
-TEST(MasterWaitTest, AnExceededResourceLimitForApplicationMastersIsReportedWithItsAmounts) {
+TEST(MasterWaitTest, AnExceededLimitForApplicationMastersIsReportedWithUsedAndRequestedAmounts) {
   const std::string details =
       "Details : AM Partition = <DEFAULT_PARTITION>; AM Resource Request = <memory:8192, vCores:32, yarn.io/gpu: 0>; "
       "Queue Resource Limit for AM = <memory:26240, vCores:103, yarn.io/gpu: 6>; User AM Resource Limit of the queue = "

@@ -45,7 +45,7 @@ std::string ErrorWith(Site changes) {
   return cluster.error().code == ErrorCode::kInvalid ? cluster.error().message : "another code than kInvalid";
 }
 
-TEST(YarnClusterTest, MissingKeysHaveHadoopsDefaults) {
+TEST(YarnClusterTest, SettingsMissingFromTheSiteFilesHaveHadoopsDefaultValues) {
   const auto cluster = Must(ClusterWith({}));
   EXPECT_EQ(ToString(cluster.rm), "rm.example.org:8032");
   EXPECT_EQ(ToString(cluster.scheduler), "rm.example.org:8030");
@@ -75,7 +75,7 @@ TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
 }
 
 // Newer NameNodes serve WebHDFS whatever this setting is, so their answer decides.
-TEST(YarnClusterTest, WebHdfsAndRpcProtectionSettingsAreRecordedWithoutAnError) {
+TEST(YarnClusterTest, AClusterWithDisabledWebHdfsOrWithRpcPrivacyIsAcceptedAndTheSettingRecorded) {
   EXPECT_TRUE(ClusterWith({{"dfs.webhdfs.enabled", "false"}})->has_webhdfs_off);
   EXPECT_FALSE(ClusterWith({})->has_webhdfs_off);
   EXPECT_EQ(ClusterWith({{"hadoop.rpc.protection", "privacy"}})->rpc_protection, "privacy");
@@ -214,7 +214,7 @@ TEST_F(YarnConfiguredTest, TheClusterRecordedForAJobInTonyHomeOverridesHadoopCon
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
 }
 
-TEST_F(YarnConfiguredTest, AnUnrecordedJobIsSearchedInARecordedClusterIfHadoopConfDirIsNotSet) {
+TEST_F(YarnConfiguredTest, AJobWithoutAClusterRecordUsesTheClusterOfAnotherJobIfHadoopConfDirIsNotSet) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
   EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
@@ -252,7 +252,7 @@ class NoteGarbageTest : public YarnConfiguredTest {
   bool IsNoted(const JobId& job) const { return fs::exists(FileOf(job)); }
 };
 
-TEST_F(NoteGarbageTest, ClusterRecordsOfRemovedJobsAreDeletedAndRetainedRecordsAreReported) {
+TEST_F(NoteGarbageTest, GarbageCollectionDeletesClusterRecordsOnlyOfRemovedJobs) {
   const JobId gone{"application_1700000000000_0003"}, dead{"application_1700000000000_0004"};
   const JobId fresh{"application_1700000000000_0005"}, damaged{"application_1700000000000_0006"};
   Note(gone, "noted", std::chrono::hours(9));
@@ -452,7 +452,7 @@ TEST(ExecutorContextTest, AFileThatWasNotUploadedToHdfsIsNamedInTheError) {
   EXPECT_TRUE(MakeExecutorContext(job, {.attempt = {{"ps", 0}, 1}}).ok());
 }
 
-TEST(MasterContextTest, TheMasterIsStartedByTheDynamicLoaderInItsBundle) {
+TEST(MasterContextTest, TheMasterIsStartedThroughTheDynamicLoaderOfItsUploadedBundle) {
   AmInputs master;
   master.job = {"application_1_0001"};
   master.program = "tony-yarn-am";

@@ -394,7 +394,7 @@ TEST_F(YarnGarbageTest, UnfinishedUploadsAreRemovedAfterTwoDays) {
     EXPECT_THAT(NamesIn(folder), ElementsAre(".put-young"));
 }
 
-TEST_F(YarnGarbageTest, AnAbandonedUnfinishedJobCannotBeSubmittedAnyMore) {
+TEST_F(YarnGarbageTest, AbandoningAnUnfinishedJobRemovesItsFolderAndPreventsFurtherRecords) {
   AddJob(kOne, {}, Duration(0), /*is_whole=*/false);
   EXPECT_TRUE(*Collector().GiveUp({kOne}));
   EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
@@ -405,7 +405,7 @@ TEST_F(YarnGarbageTest, AnAbandonedUnfinishedJobCannotBeSubmittedAnyMore) {
 }
 
 // Another collector has moved the job's folder away, and moves it back now.
-TEST_F(YarnGarbageTest, AbandoningAJobFailsIfAnotherCollectorMovesItsFolderBack) {
+TEST_F(YarnGarbageTest, AbandoningAJobFailsIfAnotherGarbageCollectorRestoresTheJobFolder) {
   AddJob(kOne, {}, Duration(0));
   const std::string path = kPlaces.jobs + "/" + kOne, old = kPlaces.jobs + "/.old-" + kOne;
   ASSERT_TRUE(*hdfs->Rename(path, old, hadoop::HdfsRename::kIfNew));
@@ -504,7 +504,7 @@ class SubmitRace {
   HdfsFiles held_;
 };
 
-TEST_F(YarnGarbageTest, ReservingStagedFilesIgnoresRemoteFilesThatTheJobOnlyReferences) {
+TEST_F(YarnGarbageTest, RemoteFilesThatWereNotStagedAreNotCheckedWhenStagedFilesAreReserved) {
   Stage("aa", kLongAgo);
   HdfsFiles files = FilesNamed({"aa"});
   // The remote file does not exist; its node will report that.
@@ -583,11 +583,11 @@ const TestRow kReasons[] = {
     {"ARequestThatNoSingleNodeCanHoldIsReportedWithAllItsResources",
      {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 2048/8/gpu=2 0/0 | why",
        "no node has 4096 MB of memory, 1 GPU and 1 vcore at the same time"}}},
-    {"TheResourceThatNoNodeHasFreeIsReported",
+    {"AResourceThatIsFreeOnNoNodeInTheRequestedAmountIsReported",
      {{"asks 256/1/gpu=2 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 100/1/gpu=3 | left 8192/8/gpu=1 | why",
        "no node has 2 GPUs free: the most on one node is 1"},
       {"asks 256/1 | node n1 8192/8 8000/1 | why", "no node has 256 MB of memory free: the most on one node is 192"}}},
-    {"NoRoomIsReportedIfTheOnlyFreeGpuIsOnANodeWithoutFreeMemory",
+    {"LackOfRoomIsReportedIfTheOnlyFreeGpuIsOnANodeWithoutFreeMemory",
      {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 8192/8/gpu=2 6000/1 | why",
        "no node has 4096 MB of memory, 1 GPU and 1 vcore free at the same time"}}},
     {"ResourceAmountsInDifferentUnitsAreConvertedBeforeComparison",
@@ -612,7 +612,7 @@ const TestRow kReasons[] = {
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 10 50 | why",
        "queue root.ml leaves the job 0 MB of memory, and a container requests 256 MB of memory: the limit of user eve "
        "in the queue (user-limit-factor, minimum-user-limit-percent)"}}},
-    {"BothQueueAndUserLimitsAreReportedIfItIsUnclearWhichApplies",
+    {"TheReasonNamesBothQueueAndUserLimitsIfEitherMayApply",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 48 50 | why",
        "~: a limit of the queue (maximum-capacity) or of user eve in it (user-limit-factor)"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | why", "~: a limit of the queue or of user eve in it"},
@@ -622,12 +622,12 @@ const TestRow kReasons[] = {
      {{"asks 256/1 | node n1 8192/8 8192/8 | left 0/0 | queue 20 100 | why",
        "no node has 256 MB of memory free: the most on one node is 0"}}},
     {"ALabelledRequestIgnoresTheHeadroom", {{"asks 256/1 big | node n1 8192/8 0/0 big | left 0/0 | why", "not known"}}},
-    {"AQueueFullBecauseOfAnotherResourceIsReportedWithThatResource",
+    {"AQueueFilledByAResourceThatTheJobDoesNotRequestIsReportedWithThatResource",
      {{"asks 256/1 | node n1 8192/8/gpu=4 100/1/gpu=4 | node n2 8192/8 0/0 | left 8000/7/gpu=0 | queue 100 100 | why",
        "queue root.ml is at its limit (maximum-capacity): jobs use all 4 GPUs of the nodes"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 8000/7 | queue 100 100 | why",
        "queue root.ml is at its limit (maximum-capacity)"}}},
-    {"NoReasonIsGivenForAResourceMissingFromTheHeadroom",
+    {"NoReasonIsGivenIfTheHeadroomOmitsTheRequestedResource",
      {{"asks 256/1/gpu=1 | node n1 8192/8/gpu=4 0/0 | left 8192/8 | why", "not known"}}},
 };
 TABLE_TEST(PendingReasonTest, kReasons, ScriptIn<PendingWorld>());

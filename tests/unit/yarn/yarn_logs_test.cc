@@ -332,7 +332,7 @@ TEST_F(YarnLogsTest, ALogFollowerReadsTheLogOfTheNextAttempt) {
   EXPECT_TRUE(Until([&] { return followed_[next] == "two\n"; }));
 }
 
-TEST_F(YarnLogsTest, TheSavedLogIsReadAfterTheExecutorHasLeft) {
+TEST_F(YarnLogsTest, TheSavedLogOfAnAttemptIsReadAfterItsExecutorHasExited) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 5, {{0, "kept\n"}}}}).ok());
   master_->Leave(kFirst);
   EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "kept\n");

@@ -75,7 +75,7 @@ TEST_F(YarnNodesTest, AContainerStartWhoseAnswerWasLostIsConfirmedByAStatusQuery
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AContainerStartThatTheNodeDidNotReadIsRetried) {
+TEST_F(YarnNodesTest, AStartContainersCallThatTheNodeDidNotReadIsRetried) {
   node.is_deaf = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -148,7 +148,7 @@ TEST_F(YarnNodesTest, AContainerStartWithAWrongTokenIsReportedAsRejected) {
   EXPECT_TRUE(told[0].starts_with("refused 2: ")) << told[0];
 }
 
-TEST_F(YarnNodesTest, AContainerForgottenBeforeItsStartCallIsNeitherStartedNorReported) {
+TEST_F(YarnNodesTest, AContainerThatTheCallerForgetsBeforeTheStartCallIsNeitherStartedNorReported) {
   Start(2);
   Start(3);
   nodes.Forget(node.id(), YarnId(2));
@@ -214,7 +214,7 @@ TEST(NeverGrantedTest, ARequestAboveTheMaximumOfTheClusterIsRejectedWithBothAmou
             "5 vcores is above 4, the maximum for a container in this cluster");
 }
 
-TEST(NeverGrantedTest, AGpuRequestIsRejectedAboveTheClusterMaximumOrWithoutAGpuResourceType) {
+TEST(NeverGrantedTest, AGpuRequestIsRejectedIfTheClusterHasNoGpuTypeOrASmallerGpuMaximum) {
   EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits),
             "this cluster has no resource of the type yarn.io/gpu; it has memory-mb, vcores");
   ContainerLimits limits = kLimits;
@@ -381,7 +381,7 @@ TEST_F(GangHoldTest, AContainerThatEndsBeforeItsGangIsCompleteIsRequestedAgain) 
   EXPECT_FALSE(gangs.NextLook()) << "nothing is kept";
 }
 
-TEST_F(GangHoldTest, AGangIsCompleteWithoutAWithdrawnAttempt) {
+TEST_F(GangHoldTest, AGangBecomesCompleteWhenItsLastMissingAttemptIsWithdrawn) {
   gangs.Granted({Grant(1, 2)}, begin);
   const auto news = gangs.Withdraw({Attempt(0)});
   EXPECT_THAT(news.withdraw, ElementsAre(Attempt(0)));

@@ -120,7 +120,7 @@ TEST_F(YarnRequestsTest, RequestIdsAndOwnerTokensMayContainAnyByteExceptNul) {
   EXPECT_EQ(here_.Read({std::string("a\0b", 3)}).error().code, ErrorCode::kUsage);
 }
 
-TEST_F(YarnRequestsTest, OnlyTheNamedOwnerIsRevokedAndOnlyForTenMinutes) {
+TEST_F(YarnRequestsTest, ARevocationAppliesOnlyToTheNamedOwnerAndExpiresAfterTenMinutes) {
   EXPECT_FALSE(*there_.IsRevoked(kRequest, kOwner, kNow));
   ASSERT_TRUE(here_.Revoke(kRequest, kOwner, kNow).ok());
   EXPECT_TRUE(*there_.IsRevoked(kRequest, kOwner, kNow + kRevocationLasts - Duration(1)));
@@ -168,7 +168,7 @@ TEST_F(YarnRequestsTest, AJobThatIsBeingCreatedIsCancelledByAHigherSubmissionNum
   EXPECT_EQ((**here_.Read(kRequest)).newest_number, 2);
 }
 
-TEST_F(YarnRequestsTest, ARequestRecordIsNotReplacedIfItsJobWasCreatedMeanwhile) {
+TEST_F(YarnRequestsTest, ARequestRecordIsNotReplacedIfItsJobWasCreatedAfterTheRecordWasRead) {
   UploadJob(kFirstJob);
   ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
   const auto seen = *there_.Read(kRequest);
@@ -311,7 +311,7 @@ TEST_F(YarnRequestsTest, AWriteOfARequestRecordSucceedsEvenIfAnHdfsAnswerIsLost)
 }
 
 // The answer to the rename is lost, and the query that would find its result fails once.
-TEST(YarnRequestsOnce, ARequestRecordWriteSucceedsEvenIfTheAnswersToTheWriteAndToItsFirstCheckAreLost) {
+TEST(YarnRequestsOnce, ARequestRecordIsWrittenEvenIfTheRenameResponseIsLostAndTheFirstCheckFails) {
   const RequestBed bed(1);
   int lost = 0;
   bed.hdfs->fate = [&](std::string_view call) {

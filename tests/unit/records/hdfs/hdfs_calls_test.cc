@@ -52,7 +52,7 @@ TEST_F(WebHdfsCallsTest, AllRecordsAreReadAndWrittenOverOneConnection) {
   });
 }
 
-TEST_F(WebHdfsCallsTest, ANewRecordIsStoredEvenIfTheAnswerToItsRenameIsLost) {
+TEST_F(WebHdfsCallsTest, ANewRecordIsStoredEvenIfTheHdfsResponseToTheRenameIsLost) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   OnServer([this] { node_.loses_answer_of = "RENAME"; });
   const auto put = Must(store.PutNew("acked.json", "1", kKept));
@@ -68,7 +68,7 @@ TEST_F(WebHdfsCallsTest, APartialUploadOfARecordFailsAndLeavesNoFile) {
   OnServer([this] { EXPECT_THAT(node_.files, IsEmpty()); });
 }
 
-TEST_F(WebHdfsCallsTest, OnlyOneOfSixThreadsCreatesARecord) {
+TEST_F(WebHdfsCallsTest, ARecordIsCreatedByExactlyOneOfSixConcurrentThreads) {
   std::atomic<int> first = 0;
   std::vector<std::jthread> racers;
   for (int i = 0; i < 6; ++i) {

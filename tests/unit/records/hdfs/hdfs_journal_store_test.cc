@@ -153,7 +153,7 @@ TEST_F(HdfsJournalStoreTest, AMasterCannotTakeOverAJobThatWasFinalizedBeforeAnyM
 }
 
 // A process finalizes the job before each call of a starting AM, and an AM starts before each call of that process.
-TEST_F(HdfsJournalStoreTest, NoRecordIsAddedAfterAJobIsFinalizedDuringATakeover) {
+TEST_F(HdfsJournalStoreTest, FinalizingAJobDuringAMasterTakeoverBlocksFurtherJournalRecords) {
   for (const bool settles_within : {true, false}) {
     for (size_t call = 0;; ++call) {
       SCOPED_TRACE(StrCat(settles_within, " ", call));

@@ -188,7 +188,7 @@ TEST_F(HdfsRecordStoreTest, RecordsAreStoredAsFilesIfHdfsRejectsExtendedAttribut
   EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/a", "/jobs/x/b"));
 }
 
-TEST_F(HdfsRecordStoreTest, NoFurtherExtendedAttributeIsWrittenAfterHdfsRejectsTheFirst) {
+TEST_F(HdfsRecordStoreTest, ExtendedAttributesAreNotTriedAgainAfterHdfsHasRejectedAnAttribute) {
   hdfs->takes_xattrs = false;
   for (const char* name : {"a", "b"}) ASSERT_TRUE(store.Replace(name, "small", kKept).ok());
   EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }),
