@@ -161,8 +161,30 @@ def changed_token_keys_do_not_disturb_a_job():
     nothing_is_left_of(job)
 
 
+def a_preempted_task_gets_notice_and_restarts_free_of_charge():
+    """A job fills the cluster from the queue default. Another job requests what belongs to the queue ml."""
+    notice = f"while [ ! -e {WORK}/go ]; do [ ! -e $TONY_NOTICE_FILE ] || cp $TONY_NOTICE_FILE {WORK}/notice; sleep 0.1; done"
+    client, job = begin("-executes", notice, "-conf", "tony.worker.instances=3", "-conf", "tony.worker.memory=8000m",
+                        "-conf", "tony.restart.scope=task")
+    until(lambda: len(attempts(job)) == 3 and all(pid for _, pid in attempts(job).values()), "three tasks")
+    other, second = begin("-executes", "true", "-conf", "tony.worker.instances=2", "-conf", "tony.worker.memory=7000m",
+                          "-conf", "tony.yarn.queue=ml")
+    code, text = end(other)
+    must(code == 0, code, text)
+    until(lambda: any(number > 1 and pid for number, pid in attempts(job).values()), "the next attempt of the preempted task")
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
+    restarts = status(job)["restarts"]
+    must(restarts and not any(one["charged"] for one in restarts), restarts)
+    must("preempt" in (WORK / "notice").read_text(), (WORK / "notice").read_text())
+    nothing_is_left_of(job)
+    nothing_is_left_of(second)
+
+
 TOGETHER = [changed_token_keys_do_not_disturb_a_job]
-ALONE = [a_restarted_resource_manager_leaves_the_tasks_running,
+ALONE = [a_preempted_task_gets_notice_and_restarts_free_of_charge,
+         a_restarted_resource_manager_leaves_the_tasks_running,
          an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running,
          an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running,
          restarted_nodes_leave_the_tasks_running_while_the_am_process_dies,
