@@ -289,7 +289,9 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
     if (held_.contains(FromYarn(id)))
       ReportEnded(FromYarn(id), "neither the node nor the ResourceManager knows the container", OutcomeClass::kInfra);
   }
+  // The FairScheduler names containers as doomed, the CapacityScheduler as wanted. Both kill them soon.
   Warn(allocation.doomed);
+  Warn(allocation.wanted);
   Save();
   cluster_nodes_ = allocation.cluster_nodes;
   AvoidBadNodes();
@@ -443,8 +445,8 @@ void YarnScheduler::StopOnLostNode(const ContainerId& id) {
   });
 }
 
-void YarnScheduler::Warn(const std::vector<hadoop::ContainerId>& doomed) {
-  for (const hadoop::ContainerId& id : doomed) {
+void YarnScheduler::Warn(const std::vector<hadoop::ContainerId>& preempted) {
+  for (const hadoop::ContainerId& id : preempted) {
     const auto held = held_.find(FromYarn(id));
     if (held == held_.end() || std::exchange(held->second.is_warned, true)) continue;
     Tell(ContainerPreempting{held->first, kPreemptionNotice});

@@ -160,7 +160,7 @@ class YarnScheduler : public Scheduler {
   void GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void ReportEnded(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void TakeExit(const hadoop::ContainerStatus& status);
-  void Warn(const std::vector<hadoop::ContainerId>& doomed);
+  void Warn(const std::vector<hadoop::ContainerId>& preempted);
   void Apply(const GangHold::News& news);
   void CheckGangs();
   std::string NoteFailureOf(const std::string& host);

@@ -163,11 +163,12 @@ def changed_token_keys_do_not_disturb_a_job():
 
 def a_preempted_task_gets_notice_and_restarts_free_of_charge():
     """A job fills the cluster from the queue default. Another job requests what belongs to the queue ml."""
-    notice = f"while [ ! -e {WORK}/go ]; do [ ! -e $TONY_NOTICE_FILE ] || cp $TONY_NOTICE_FILE {WORK}/notice; sleep 0.1; done"
+    notice = f"trap 'cp $TONY_NOTICE_FILE {WORK}/notice; exit 1' TERM; while [ ! -e {WORK}/go ]; do sleep 0.1; done"
     client, job = begin("-executes", notice, "-conf", "tony.worker.instances=3", "-conf", "tony.worker.memory=8000m",
                         "-conf", "tony.restart.scope=task")
     until(lambda: len(attempts(job)) == 3 and all(pid for _, pid in attempts(job).values()), "three tasks")
-    other, second = begin("-executes", "true", "-conf", "tony.worker.instances=2", "-conf", "tony.worker.memory=7000m",
+    both = f"touch {WORK}/other$TASK_INDEX; until [ -e {WORK}/other0 ] && [ -e {WORK}/other1 ]; do sleep 0.1; done"
+    other, second = begin("-executes", both, "-conf", "tony.worker.instances=2", "-conf", "tony.worker.memory=7000m",
                           "-conf", "tony.yarn.queue=ml")
     code, text = end(other)
     must(code == 0, code, text)

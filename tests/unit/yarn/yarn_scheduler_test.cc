@@ -157,6 +157,11 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
          *w.rm->next.mutable_preempt()->mutable_strictcontract()->add_container()->mutable_id() =
              hadoop::ToWire(YarnId(its.Number(1)));
        }},
+      {"wants-back",
+       [](auto& w, auto& its) {
+         *w.rm->next.mutable_preempt()->mutable_contract()->add_container()->mutable_id() =
+             hadoop::ToWire(YarnId(its.Number(1)));
+       }},
       {"lose-node",
        [](auto& w, auto&) {
          auto& lost = *w.rm->next.add_updated_nodes();
@@ -316,6 +321,8 @@ const TestRow kSchedules[] = {
       {"hears exited 2: This token is expired, infra | exchanges 3 | released", "released 2"}}},
     {"AContainerIsReleasedIfTheStopCallFailsOnItsNode",
      {{"run-one | node-forgets | kill 2 | releases 2 | released | hears-begin exited 2: ", "released 2 | ~, killed"}}},
+    {"AContainerThatTheCapacitySchedulerWantsBackIsReportedAsPreemptedOnce",
+     {{"run-one | wants-back 2 | hears preempting 2 | wants-back 2 | exchanges 3 | times preempting 2", "1 times"}}},
     {"ThePreemptionOfAContainerAndTheLossOfItsNodeAreReported",
      {{"run-one | preempt 2 | hears preempting 2 | preempt 2 | exchanges 3 | times preempting 2", "1 times"},
       {"lose-node | end 2 -100 | hears maybe exited 2: the node was lost, node_lost", ""}}},
