@@ -49,8 +49,9 @@ Check HiddenCheck(std::string name, const std::filesystem::path& path, const Pat
 // In doctor_plugin.cc: checks that the files are readable for the server and well-formed.
 Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
 
-// In doctor_plugin.cc: checks the values in the files.
+// In doctor_plugin.cc: checks the properties in `files.server`.
 Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
+// Checks the properties in `files.plugin`.
 Checks CheckPluginProperties(const PluginFiles& files);
 // Checks the properties tony.* with the parser that also reads the properties of a step.
 Checks CheckSiteDefaults(const PluginFiles& files);

@@ -255,7 +255,8 @@ std::string KeptKeys(const std::string& text, const std::string& fresh) {
 }
 
 void SayKept(const Plan& plan, const Existing& old) {
-  // The old text is compared with a new text that has the old `command`, because every upgrade sets `command`.
+  // A changed `command` is not reported as kept, because every upgrade sets `command`. Therefore the old text is
+  // compared with the text of a new installation that has the old `command`.
   const std::string command = ParseServerProperties(old.plugin_text, "")->Find("command")->value;
   const std::string plugin = KeptKeys(old.plugin_text, FirstPluginText(command));
   const std::string server = KeptKeys(old.private_text, FirstPrivateText());

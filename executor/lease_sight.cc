@@ -33,8 +33,9 @@ void LeaseSight::Sign(Instant now) {
 
 namespace {
 
-// The interval between two reads of the lease record in HDFS by any executors of a job. These 200 reads a second do not
-// disturb the other jobs of a cluster, because a NameNode answers tens of thousands of them a second.
+// The interval between two reads of the lease record in HDFS, by any of a job's executors. At this interval, all
+// executors of a job together read 200 times a second. These reads do not disturb the cluster's other jobs, because a
+// NameNode answers tens of thousands of reads a second.
 constexpr Duration kBetweenReads{5};
 constexpr Duration kShortest{2'000}, kLongest{10'000};
 // The highest time limit of one read. A healthy NameNode answers within milliseconds.

@@ -129,7 +129,8 @@ class TaskRun {
   PublishedValues values_;
   // The number of values that the AM has acknowledged, and thus written to its journal.
   size_t values_acknowledged_ = 0;
-  // The number of values in the unanswered call on this link; 0: no call is open.
+  // The number of published values that a call on this link has sent, while the AM has not answered the call. Otherwise
+  // 0.
   size_t values_sent_ = 0;
   // The outcome that the attempt will have when its tree has ended.
   std::optional<Outcome> ending_;

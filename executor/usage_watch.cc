@@ -392,7 +392,8 @@ std::vector<LogSizeLimit> CapsFor(const WatchedAttempt& attempt) {
   if (attempt.log_limit_mb <= 0) return caps;
   const int64_t limit = LimitBytes(attempt);
   for (const auto& log : LogsOf(attempt)) caps.emplace_back(log, limit);
-  caps.emplace_back(UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), limit);  // executor.log
+  // The executor's stderr is the file executor.log.
+  caps.emplace_back(UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), limit);
   return caps;
 }
 

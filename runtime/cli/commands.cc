@@ -189,7 +189,8 @@ std::vector<Verb> Verbs() {
                      kJson}),
                false),
       MakeVerb(RunStatus, "status", "JOB...", 1, kAny,
-               "show jobs: tasks, restarts, memory in use and its limit, CPU in cores; starts nothing",
+               "show jobs: tasks, restarts, memory in use and its limit, CPU in cores; never restarts an application "
+               "master",
                {kColour, kQuiet, kJson}),
       MakeVerb(RunList, "list", "", 0, 0, "list the jobs that have not ended and the newest ended jobs, newest first",
                {{"limit", kValue, "N", "at most N ended jobs, default 100; 0: all"},

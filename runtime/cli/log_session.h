@@ -133,7 +133,8 @@ class LogSession {
   void Follow(EventLoop& loop, const Sink& sink, const std::function<void()>& flush);
 
   const LogCursor& cursor() const { return order_.cursor; }
-  // Returns the cursor directly behind `log`, as if nothing after it had been passed on.
+  // `log` is a piece of a log that the session has passed on. Returns the cursor that continues this log at the end of
+  // the piece, as if the session had passed on nothing after it.
   LogCursor CursorBehind(const LogText& log) const;
 
  private:

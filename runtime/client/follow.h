@@ -145,7 +145,8 @@ class Follower {
   // The newest status that an AM sent, or in state Reading the newest status in the AM's document.
   std::optional<JobStatus> last_;
   bool mistrust_told_ = false;
-  // The seq of the newest document whose degradation was reported.
+  // The seq of the newest status file whose JobStatus::trouble was reported. The keeper writes into `trouble` why a job
+  // without an AM is degraded.
   int64_t trouble_told_ = -1;
   // The time by which the first AM must have started; nullopt: not computed yet.
   std::optional<Instant> start_due_;

@@ -133,7 +133,9 @@ class Watcher {
     follower_.SendKill(recorded.ok() ? *recorded : RecordedKill{"", request}, patience);
   }
 
-  // Runs on the thread of Interrupts, because the loop does not answer or the job has not ended in time.
+  // Returns what happens to the job. If the job should be killed and the kill is not recorded, the function first tries
+  // to end the job in its scheduler. Interrupts calls the function if the process has not exited in time after a
+  // signal. The function runs on the thread of Interrupts, because the loop may be blocked.
   std::string LastWords(int signal) {
     const std::string job = StrCat("job ", folder_.job().value);
     std::unique_lock lock(mutex_);

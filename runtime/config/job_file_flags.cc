@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kWorkerEnv = "worker_env.";
 
-// Azkaban's names of data sets, which TonY gave to the tasks. TonY replaced "," by ";", because its lists are split at
+// Azkaban's properties with names of data sets, and the variables in which the tasks get these names. In these
+// variables, ";" separates the names instead of ",", as in LinkedIn's TonY, which splits its lists of variables at
 // commas.
 constexpr struct {
   std::string_view property, variable;

@@ -165,8 +165,8 @@ constexpr size_t kLongestVariable = 128 << 10;
 // The variable that names the error file of torch.distributed.elastic: @record writes the exception that ended a
 // program into this file. ParseErrorReport() reads the format of the file.
 constexpr const char* kTorchErrorFile = "TORCHELASTIC_ERROR_FILE";
-// The variable for the name that torchrun gives to the launch of a whole group. Libraries take this variable as a sign
-// that a launcher has started the processes.
+// The variable for torchrun's run id, which is the same for all processes of one launch. Libraries take this variable
+// as a sign that a launcher has started the processes.
 constexpr const char* kTorchRunId = "TORCHELASTIC_RUN_ID";
 
 void Add(const std::vector<std::string>& variables, Environment& environment) {

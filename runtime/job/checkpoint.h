@@ -72,8 +72,8 @@ struct CheckpointListing {
   // Returns the writer of the entry whose present state is `now`. If the entry has changed since the listing, this job
   // wrote it.
   CheckpointWriter WriterOf(const ListedCheckpoint& now) const;
-  // Returns `now` with `earlier_job` set for each entry that this job or its earlier job has written. A later job of
-  // the same request uses this list.
+  // Returns `now` for a later job of the same request, with `earlier_job` set for each entry that this job or its own
+  // earlier job has written. For the later job, the writers of these entries are earlier jobs.
   std::vector<ListedCheckpoint> Continued(std::vector<ListedCheckpoint> now) const;
 };
 

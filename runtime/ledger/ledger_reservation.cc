@@ -90,7 +90,7 @@ std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& 
     text += StrCat("; ", UserName(passed[i].user), "'s job ", passed[i].job.value, " could start but has not started");
   for (size_t i = 0; i < std::min(view.doubts.size(), kMostNamed); ++i) {
     const Doubt& doubt = view.doubts[i];
-    text += StrCat("; ", doubt.name, " of ", UserName(doubt.user), " is rejected: ", doubt.why);
+    text += StrCat("; the ledger entry ", doubt.name, " of ", UserName(doubt.user), " is rejected: ", doubt.why);
   }
   if (view.doubts.size() > kMostNamed)
     text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are rejected, see tony list --queue");

@@ -85,7 +85,8 @@ namespace {
 
 // The buffer is small because it is on the stack, whose size the user may have limited.
 constexpr size_t kChunk = 8 << 10;
-constexpr size_t kUncharged = 4096;  // bytes that an idle connection keeps
+// A buffer of at most this capacity is not charged to the budget, because an idle connection keeps such a buffer, too.
+constexpr size_t kUncharged = 4096;
 
 // Reads and drops the bytes that are left. Closing a socket with unread bytes resets the connection, and sent bytes
 // would be lost on their way.

@@ -45,7 +45,9 @@ unsigned BigEndian(std::string_view bytes) {
   return number;
 }
 
-// Returns whether the first record holds a ClientHello of an accepted length, or at least its header.
+// `bytes` are the first bytes from a peer: the header of the first record, and the header of the first message in it.
+// Returns whether the message is a ClientHello of an accepted length. The record must contain the message's header, and
+// need not contain the rest, because the rest may follow in further records.
 bool BeginsLikeTls(std::string_view bytes) {
   constexpr char kHandshake = 22, kMajor = 3, kClientHello = 1;
   return bytes[0] == kHandshake && bytes[1] == kMajor && BigEndian(bytes.substr(3, 2)) >= kHelloHeader &&

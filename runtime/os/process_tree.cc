@@ -399,8 +399,9 @@ class Walk {
     met_.uninterruptible += stat.state == 'D';
   }
 
-  // Signals the processes by a list of all processes of the machine, on kernels that do not list the children of a
-  // process. Such a list is older than a walk when the signals are sent.
+  // Signals the processes by a list of all processes of the machine, because the children of this process cannot be
+  // listed. A walk signals each process as soon as it is found. Here the list is complete before the first signal is
+  // sent, so more processes may be missing from it.
   void RunWithoutTheirHelp() {
     const auto processes = ListProcesses();
     std::vector<ProcessEntry> meant;

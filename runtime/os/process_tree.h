@@ -1,9 +1,9 @@
 // Finds and ends everything that a process started, including processes that left its session by setsid(). Reads /proc;
 // Linux only.
 //
-// A process of a job is found in two ways, one of which works for every process that does not hide on purpose.
-// Descendants of a subreaper stay its descendants, and processes in a container inherit the container's environment
-// variable.
+// There are two ways to find the processes of a job: as descendants of a subreaper, which they always stay, and by the
+// environment variable of their container, which processes inherit. A process that does not hide on purpose is found in
+// at least one of these ways.
 #pragma once
 
 #include <sys/types.h>

@@ -64,8 +64,10 @@ class CheckpointView {
   // Returns the names of files and folders, without links, in no particular order.
   virtual Result<std::vector<std::string>> Names() = 0;
   virtual std::optional<CheckpointEntry> At(const std::string& name) = 0;
-  // Adds everything inside the folder to `folder` and `content`. The folder's own time is not enough, because it does
-  // not change when a program writes into an existing file. `left` is the number of entries that may still be read.
+  // `folder` is an entry of this directory. Adds the sizes of all files inside the entry to `folder.bytes`, raises
+  // `folder.modified_ns` to the newest time of everything inside it, and adds the files to `content`. The entry's own
+  // time is not enough, because it does not change when a program writes into an existing file. `left` is the number of
+  // entries that may still be read.
   virtual Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) = 0;
 };
 

@@ -181,8 +181,8 @@ struct RequestRecord {
   std::optional<JobId> coming{};
   bool operator==(const RequestRecord&) const = default;
 };
-// Returns the record that counts if the folder of `record.job` is missing: a record with the job before, if there
-// was one.
+// Returns the record that applies if the folder of `record.job` is missing. If `record.before` is set, its job becomes
+// the returned record's `job`. Otherwise `record` is returned unchanged.
 RequestRecord WithoutItsJob(const RequestRecord& record);
 
 enum class SubmitStepKind {

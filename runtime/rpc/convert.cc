@@ -64,9 +64,10 @@ constexpr Duration kLongestGrace = std::chrono::hours(24);
 constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
 constexpr Between kAnyInt{0, kHighestInt};
 
-// Returns as many of the problems as fit, followed by the number of further problems.
+// Returns the JSON of `left_out`, shortened to kLongestText bytes. If some of the problems do not fit, a last entry
+// tells how many are left out.
 std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
-  // 256 bytes are reserved for the text around the problems, and for the last entry.
+  // 256 bytes are reserved for the JSON around the problems, and for the entry with the number of further problems.
   constexpr size_t kRoom = kLongestText - 256;
   std::vector<OutputProblem> told;
   size_t size = 0;

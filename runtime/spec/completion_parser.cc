@@ -261,7 +261,7 @@ class OutlivingParser {
       return !there;
     });
     if (std::ranges::count(of_group, names.role) > 0)
-      return Ignore(key, StrCat("no effect: role ", names.role, " belongs to the group that the role would outlive"));
+      return Ignore(key, StrCat("this timeout has no effect, because role ", names.role, " is itself in ", group));
     if (of_group.empty()) return Ignore(key, StrCat("no effect: the job has none of the roles in ", group));
     role->outlives.push_back({names.group, std::move(of_group), limit, ignored});
     return Ok();

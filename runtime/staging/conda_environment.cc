@@ -338,8 +338,8 @@ Result<EnvironmentRecipe> CondaEnvironment(const fs::path& file, const StagedSto
   TRY_ASSIGN(const std::string text, ReadLock(file));
   TRY_ASSIGN(const std::vector<LocalPackage> local, LocalPackagesOf(text, CondaPlatform()));
   std::error_code error;
-  // The path is resolved here as clients resolve it, because RelocateCondaEnvironment() searches for exactly the bytes
-  // that the clients write.
+  // The path is resolved as conda and mamba resolve it, because RelocateCondaEnvironment() searches for exactly the
+  // bytes that they write.
   const fs::path folder = fs::canonical(store.entries().folder(), error);
   if (error) return FileError(ErrorCode::kUnavailable, "resolve", store.entries().folder(), error.value());
   std::string name = NameOfEnvironment({kCondaRecipe, text, folder.string()});

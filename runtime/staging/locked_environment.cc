@@ -152,8 +152,8 @@ Status CheckRequirements(std::string_view text) {
     any = true;
     if (word.find("==") == std::string_view::npos && word.find(" @ ") == std::string_view::npos)
       return RefuseLine(number, line,
-                        "expected one version, as NAME==1.2; \"uv pip compile requirements.in -o requirements.txt\" "
-                        "writes all versions");
+                        "expected an exact version, such as NAME==1.2; \"uv pip compile requirements.in -o "
+                        "requirements.txt\" writes a lock file with exact versions");
   }
   return any ? Ok() : RefuseLock("the lock file names no packages");
 }

@@ -244,7 +244,8 @@ class Listing {
   IgnoreRules ignored_;
   std::vector<SourceItem> items_;
   std::map<std::string, LeftOut> left_out_;  // key: the rule
-  int64_t counted_ = 0;                      // entries in folders left out
+  // The number of entries counted so far inside the folders that are left out.
+  int64_t counted_ = 0;
 };
 
 }  // namespace

@@ -82,7 +82,8 @@ class Staging {
     if (IsInHdfs(spec.python_venv)) {
       if (IsLockFileName(spec.python_venv))
         return Error{ErrorCode::kInvalid,
-                     StrCat("python_venv ", spec.python_venv, ": a lock file must be on this machine")};
+                     StrCat("python_venv ", spec.python_venv,
+                            ": a lock file cannot be in HDFS; copy it to this machine")};
       return AddRemote(VenvOf(spec), {}, staged.job);  // its content cannot be checked here
     }
     TRY_ASSIGN(const fs::path path, One(kVenvSource, spec.python_venv, /*unpack=*/true));

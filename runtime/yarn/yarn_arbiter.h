@@ -37,9 +37,9 @@ inline constexpr int64_t kEpochsPerAttempt = 1000;
 // Returns the verdict of a job whose application the ResourceManager has ended and whose AM left no verdict. Pure.
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report);
 
-// Returns the final status of such a job. It is made from the job's last status and from the readable part of its
-// journal (nullopt: no journal). If the journal contains a verdict, that verdict is used: the AM reached it and had
-// stopped all tasks because of it. Pure.
+// Returns the final status of a job whose application the ResourceManager has ended and whose AM wrote no final status.
+// It is made from the job's last status and from the readable part of its journal (nullopt: no journal). If the journal
+// contains a verdict, that verdict is used: the AM reached it and had stopped all tasks because of it. Pure.
 JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
                            const hadoop::ApplicationReport& report);
 

@@ -22,7 +22,7 @@ constexpr size_t kMostExcerpts = 16;
 
 size_t Copy(std::string_view text, std::span<char> buffer) { return text.copy(buffer.data(), buffer.size()); }
 
-// Returns true for the times of a log (logs/log_reader.h), which are missing for many logs.
+// Returns true if the stream is the file with the times of a log (logs/log_reader.h). Many logs have no such file.
 bool IsNotes(const std::string& stream) { return stream.ends_with(".times"); }
 // Returns true for the output of a task's process.
 bool IsOutput(const std::string& stream) { return stream.starts_with("std") && !IsNotes(stream); }

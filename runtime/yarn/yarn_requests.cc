@@ -363,7 +363,7 @@ std::optional<Refusal> RefusalOf(const Resources& wanted, const ContainerLimits&
     const auto in_unit = InUnit(amount, there->second.unit);
     if (!in_unit)
       return Refusal{key, StrCat(ToString(amount), " is not a whole number of ", UnitText(there->second.unit),
-                                 ", in which this cluster counts ", type)};
+                                 ": this cluster counts ", type, " in whole ", UnitText(there->second.unit))};
     if (*in_unit > there->second.value)
       return Refusal{key, StrCat(AmountText(type, amount), " is above ", ToString(there->second), kMost)};
   }

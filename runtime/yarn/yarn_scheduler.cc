@@ -412,7 +412,8 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   const ContainerId id = FromYarn(status.id);
   // The container was released before.
   if (ended_.contains(id) || (!held_.contains(id) && asks_.WasGranted(status.id))) return;
-  // A container that is not held ran for an earlier attempt, and ended before this one registered.
+  // If the container is not in held_, it ran for an earlier attempt of the AM, and ended before this attempt
+  // registered.
   const auto held = held_.extract(id);
   const bool is_stopped = held && held.mapped().is_stopped;
   // A lost node that has not answered the stop may still run the container.

@@ -90,7 +90,7 @@ TEST_F(RecoveryTest, TheStatusCommandReportsAMissingMasterAndTheWaitCommandResta
   KillTogether();
   const Ran status = Succeeds({"status", Job()});
   EXPECT_THAT(status.out, HasSubstr("no application master runs for this job; tony wait " + Job() + " restarts it"));
-  EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status starts nothing";
+  EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status restarts no application master";
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
   const Ran ran = GoAndWait();

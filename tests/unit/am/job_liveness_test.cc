@@ -68,7 +68,7 @@ const TestRow kSilent[] = {
       {"heartbeat worker:1, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "container_kill_ordered"}}},
     // ---- a scheduler that sees each process
-    {"ASilentAttemptIsNotLostBeforeItsContainerExitsIfTheSchedulerConfirmsExits",
+    {"ASilentAttemptEndsOnlyWhenItsContainerExitsIfTheSchedulerConfirmsExits",
      {{"confirming-start, all-granted, all-registered, all-run, pass 5s, pass 55s", "also kill c-worker-0"},
       {"pass 75s", "lacks attempt_ended"},
       {"exit worker:0", "has attempt_ended"}}},
@@ -194,7 +194,7 @@ const TestRow kEdges[] = {
        "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
        "worker:0"}}},
     // ---- ends before the task has run
-    {"AnAttemptThatEndsBeforeItRunsIsLostUnlessItReportsAFailure",
+    {"AnAttemptThatEndsBeforeItRunsIsFailedIfItReportsAFailureAndLostOtherwise",
      {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
       {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
     {"AGangRestartIsPossibleBeforeTheGangHasFormed",

@@ -58,7 +58,7 @@ TEST(ExitMeaningTest, StderrCanDecideTheCauseOfExit1Or137ButNotOfExit0Or193) {
   for (const char* word : {"0", "193", "194", "-100"}) EXPECT_FALSE(may_decide(word)) << word;
 }
 
-TEST(ExitMeaningTest, AnInvalidExitArgumentIsRefused) {
+TEST(ExitMeaningTest, AnArgumentThatIsNotAnExitCodeOrASignalIsRefused) {
   for (const char* word : {"", "256", "-1001", "SIGFOO", "1.5", "99999999999999999999", "9 ", "worker:0"}) {
     const auto asked = ParseAskedExit(word);
     ASSERT_FALSE(asked.ok()) << word;

@@ -36,7 +36,7 @@ TEST(ScreenTest, AShrunkenBlockLeavesNoOldRowsOnTheScreen) {
   EXPECT_EQ(reader.Text(), "x\n");
 }
 
-TEST(ScreenTest, TheBlockAppearsOnlyOnceAfterTheTerminalBecomesNarrower) {
+TEST(ScreenTest, ABlockDrawnAfterTheTerminalBecomesNarrowerReplacesTheWholeOldBlock) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({"above"}, {"job RUNNING 0:01", "worker 3 running"}, kSize));

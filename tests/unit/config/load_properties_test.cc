@@ -372,7 +372,7 @@ const TestRow kJobFiles[] = {
      {{"train.job: type=tony\nmain.args=-executes python train.py\n",
        "error ~main.args (from train.job:2), word 3: expected an option"},
       {"train.job: main.args=-task_params x\n", "error ~"}}},
-    {"MainArgsInAnXmlFileAreNotInterpreted", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
+    {"MainArgsInAnXmlFileAreNotParsedAsOptions", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
     {"AzkabansTagsAreAppendedToTheUsersTags",
      {{"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n",
        "tony.application.tags=mine,azkaban.flow.execid:17,azkaban.webserverhost:az from train.job:3 and train.job:1"},

@@ -158,7 +158,7 @@ const TestRow kSharedStore[] = {
     {"NoFileWatchIsSetForAMissingLease", {{"running, lose, lose, no-lease", "no watch; state Running"}}},
     {"ATaskThatLostItsAmIsStoppedIfTheJobsFolderIsMissing",
      {{"running, lose, folder-gone", "state Stopping; signals TERM"}}},
-    {"AnAmThatAnswersNotLeaderIsRetriedWithTheBackOff",
+    {"AnAmThatAnswersNotLeaderTwiceIsCalledAgainAfter100Ms",
      {{"running, refuse not leader", "1 use"}, {"refuse not leader", "no use"}, {"pass 100ms", "1 use"}}},
     {"TheNextAttemptRegistersWithoutReadingTheLease", {{"ended, NEXT 3, pass 1s, registered, linked 1min", "no read"}}},
     // ---- cut off or orphaned, with the slowest reads

@@ -192,7 +192,7 @@ TEST(LeaseSightTest, ARenewalThatIsReadExactlyAtTheStaleTimeStartsANewAlivePerio
   EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, AnAmCountsAsAliveSinceItsLastLeaseReadIfTheNextReadAMinuteLaterFails) {
+TEST(LeaseSightTest, AFailedLeaseReadAfterAMinuteDoesNotChangeTheTimeSinceWhichTheAmIsAlive) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Unreadable(kStart + seconds{60});

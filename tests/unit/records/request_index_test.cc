@@ -381,7 +381,7 @@ TEST_F(FinishedNamesTest, ATruncatedListOfFinishedJobsMarksNoUnfinishedJobAsFini
   EXPECT_FALSE(Knows(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, TheListOfFinishedJobsIsIgnoredIfItsFileIsACopyASymbolicLinkOrAPipe) {
+TEST_F(FinishedNamesTest, TheFileOfFinishedJobsIsIgnoredIfItWasCopiedOrIsASymbolicLinkOrAPipe) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(0));

@@ -192,7 +192,7 @@ TEST_P(AmConnectionTest, AnAwaitCallReturnsALogQueryAndTheRequestedLogReachesThe
   EXPECT_THAT(service.sent_logs, ElementsAre(std::pair(int64_t{7}, std::vector<LogNews>{news})));
 }
 
-TEST_P(AmConnectionTest, OpenAwaitCallsAreAnsweredInTheOrderInWhichTheAmReplies) {
+TEST_P(AmConnectionTest, AwaitCallsMayBeAnsweredInAnotherOrderThanTheyWereSent) {
   std::vector<int64_t> numbers;
   for (int i = 0; i < 3; ++i) {
     client->Await(SomeCaller(), i, [&](const Answer<Command>& c) { numbers.push_back(std::get<Command>(c).number); });

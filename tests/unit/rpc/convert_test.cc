@@ -48,7 +48,7 @@ TEST(ConvertTest, ACallerIsUnchangedAfterConversionToThriftAndBack) {
   EXPECT_EQ(back.token, SomeCaller().token);
 }
 
-TEST(ConvertTest, AnErrorNamesTheInvalidFieldOfACaller) {
+TEST(ConvertTest, AnInvalidFieldOfTheCallerRecordIsNamedInTheError) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(SomeCaller()), spoil); };
   EXPECT_THAT(bad([](rpc::Caller& c) { c.job = ""; }), StartsWith("job: missing"));
   EXPECT_THAT(bad([](rpc::Caller& c) { c.job = std::string(256, 'j'); }), StartsWith("job: 256 bytes"));

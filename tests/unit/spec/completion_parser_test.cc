@@ -156,7 +156,8 @@ const TestRow kDependencies[] = {
       {kAfter + "A=5 | tony.application.group.A=cheif",
        "warns ~the job has no role \"cheif\" | warns ~no effect | worker.outlives=none"},
       {kAfter + "A=5 | tony.application.group.A=worker",
-       "warns ~role worker belongs to the group that the role would outlive | worker.outlives=none"},
+       "warns ~this timeout has no effect, because role worker is itself in tony.application.group.A | "
+       "worker.outlives=none"},
       {kAfter + "A=soon", "refused ~expected a whole number of seconds"}}},
     // A fuzzer found the second case (shortened here): reading its value used a row that the table of keys does not
     // have.

@@ -159,7 +159,7 @@ const TestRow kTimers[] = {
      {{"tony.task.max-missed-heartbeats=100 | tony.task.lost-after-ms=70000",
        "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, because tony.task.lost-after-ms is "
        "set"}}},
-    {"TheLostTimeoutMustLeaveALostTaskEnoughTimeToStop",
+    {"LostAfterMsIsRefusedIfItIsShorterThanALostTaskNeedsToStop",
      {{"tony.task.lost-after-ms=45000",
        "error tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
        "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again"},

@@ -240,7 +240,7 @@ TEST_F(CondaEnvironmentTest, ALockFileInHdfsIsRefused) {
     look_ = [&](const FileSpec&) {
       return std::vector<RemoteFile>{{name, StrCat("/locks/", name), 1, FromMillis(1), false}};
     };
-    EXPECT_THAT(Refused(spec).message, HasSubstr("a lock file must be on this machine")) << name;
+    EXPECT_THAT(Refused(spec).message, HasSubstr("a lock file cannot be in HDFS")) << name;
   }
 }
 

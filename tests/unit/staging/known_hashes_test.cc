@@ -436,7 +436,7 @@ TEST_F(RepairTest, StagedEntriesRestoredFromABackupAreVerifiedOnceAndReused) {
   EXPECT_EQ(progress_.done, 11) << "the source alone";
 }
 
-TEST_F(RepairTest, AMissingOrTruncatedManifestIsRewrittenAndItsStagedEntryIsReused) {
+TEST_F(RepairTest, AMissingOrTruncatedManifestIsRewrittenAndTheStagedFilesStay) {
   const fs::path entry = Staged(JobOfFolder());
   const fs::path manifest = home_ / "staged" / (".manifest-" + entry.filename().string());
   const std::string whole = Text(manifest);

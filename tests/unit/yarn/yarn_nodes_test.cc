@@ -239,9 +239,9 @@ TEST(NeverGrantedTest, CustomResourceAmountsAreCheckedInTheUnitOfTheCluster) {
   EXPECT_EQ(why("disk", {4000, "M"}), "may be granted");
   EXPECT_EQ(why("disk", 5), "5 of disk is above 4G, the maximum for a container in this cluster");
   EXPECT_EQ(why("disk", {5000, "M"}), "5000M of disk is above 4G, the maximum for a container in this cluster");
-  EXPECT_EQ(why("disk", {500, "M"}), "500M is not a whole number of G, in which this cluster counts disk");
+  EXPECT_EQ(why("disk", {500, "M"}), "500M is not a whole number of G: this cluster counts disk in whole G");
   EXPECT_EQ(why("yarn.io/fpga", {500, "m"}),
-            "500m is not a whole number of units, in which this cluster counts yarn.io/fpga");
+            "500m is not a whole number of units: this cluster counts yarn.io/fpga in whole units");
   EXPECT_EQ(why("none", 1),
             "this cluster has no resource of the type none; it has disk, memory-mb, vcores, yarn.io/fpga");
 }
