@@ -106,7 +106,9 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
       return done(std::move(trouble));
     }
     last_response_ = 0;
-    unanswered_ = false;
+    // An earlier process of the attempt may have made one allocate call. The ResourceManager then repeats its answer to
+    // that call and does not read the next one.
+    unanswered_ = known;
     done(known ? Registration{.was_registered = true} : RegistrationIn(std::get<Response>(reply)));
   });
 }

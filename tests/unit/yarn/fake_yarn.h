@@ -161,6 +161,12 @@ class FakeRm {
     if (call.method == "finishApplicationMaster") return OnFinish(call);
     const auto request = MessageOf<wire::AllocateRequest>(call);
     exchanges.push_back(request);
+    // As Hadoop's ApplicationMasterService: the answer before is repeated, and the request is not read.
+    if (request.response_id() + 1 == last_answer_.response_id()) return server.Succeed(call, last_answer_);
+    if (request.response_id() != last_answer_.response_id())
+      return server.Fail(call, kYarnExceptions + "InvalidApplicationMasterRequestException",
+                         StrCat("expect responseId to be ", last_answer_.response_id(), ", but get ",
+                                request.response_id()));
     if (!refusal.empty() && request.ask_size() > 0)
       return server.Fail(call, kYarnExceptions + std::exchange(refusal, ""), "not on this cluster");
     wire::AllocateResponse answer = std::exchange(next, {});
@@ -177,6 +183,7 @@ class FakeRm {
     for (const auto& id : request.release()) {
       if (released.insert(id.id()).second) End(id.id(), -100);
     }
+    last_answer_ = answer;
     server.Succeed(call, answer);
   }
   void GrantTo(wire::AllocateResponse& answer) {
@@ -212,6 +219,7 @@ class FakeRm {
       return server.Fail(call, kYarnExceptions + "InvalidApplicationMasterRequestException",
                          "it is already registered");
     has_begun_anew = false;
+    last_answer_ = {};
     wanted_.clear();
     wire::RegisterApplicationMasterResponse answer;
     *answer.mutable_maximumcapability() = hadoop::ToWire(hadoop::Resource{8192, 8, {}});
@@ -231,6 +239,7 @@ class FakeRm {
   FakeNode& node_;
   std::map<int64_t, wire::ResourceRequest> wanted_;  // by request id
   int64_t last_container_ = 1;
+  wire::AllocateResponse last_answer_;
   bool is_registered_ = false;
 };
 

@@ -361,6 +361,8 @@ const TestRow kSchedules[] = {
      {{"end 7 3 | begin | hears exited 7: exit code 3 | end 7 3 | exchanges 3 | times exited", "1 times"},
       {"end 8 -100 | hears maybe exited 8: the node was lost, node_lost | kill 8", ""},
       {"hears exited 8: the node was lost, node_lost", ""}}},
+    {"AMasterProcessThatReplacesAnotherAfterASingleAllocateCallGetsItsContainers",
+     {{"begin | exchanges 1 | next-process | ask 0 | hears granted worker:0#1 2 on 127.0.0.1", ""}}},
     {"ARestartedMasterProcessRetainsTheContainersOfItsAttempt",
      {{"run-one | exchanges 2 | next-process | hears reached 1 | kill 2 | node-calls 2 | calls",
        "calls: start 2; stop 2"},
