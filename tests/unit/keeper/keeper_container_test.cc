@@ -32,7 +32,7 @@ const TestRow kContainers[] = {
        "unseen: start /no/such/executor: no such file or directory"}}},
     {"ALaunchRequestAbove128KibIsAnError",
      {{"begin | launch-with 1-1 HUGE=" + std::string(kMaxKeeperMessage, 'x') + " exit 0 | end 1-1",
-       "~above 131072 bytes"}}},
+       "~more than 131072 bytes"}}},
     {"AStoppedExecutorGetsSigtermAndTimeToExit",
      {{"begin | launch 1-1 trap 'echo term >stopped; exit 5' TERM; >ready; while :; do sleep 0.01; done", ""},
       {"file ready | term 1-1 | end 1-1 | text stopped", "code 5 | term,"}}},
