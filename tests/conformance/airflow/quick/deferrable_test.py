@@ -120,7 +120,7 @@ class ResumeTest(DeferrableCase):
             self.resume(again, context, deferral, event)
         deferral.kwargs["host"], home = socket.gethostname(), deferral.kwargs["home"]
         deferral.kwargs["home"] = "/elsewhere"
-        with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), but this is .* \(home {home}\); give the tasks"):
+        with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), but this is .* \(home {home}\); run the tasks"):
             self.resume(again, context, deferral, event)
         for known in (home, None):  # 0.1.0 did not store it
             deferral.kwargs["home"] = known
