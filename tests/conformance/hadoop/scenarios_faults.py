@@ -1,19 +1,22 @@
 """Daemons of YARN and HDFS die, hang and restart while a job runs. The tasks keep their processes, nothing is decided
 that is not stored, and the verdict is right."""
 
+import collections
 import importlib
 import os
+import random
 import signal
 import time
 import urllib.error
 
 import scenarios_takeover
-from common import (WORK, begin, cluster, end, must, node_of, nodes_run, nothing_is_left_of, parent_of, resource_manager,
-                    status, until)
+from common import (WORK, begin, cluster, end, must, node_of, nodes_run, nothing_is_left_of, parent_of, processes_of,
+                    resource_manager, status, until)
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import alive, attempts, go, kill_leader, leads, masters, start, succeeds_unchanged  # noqa: E402
 
+STORM = float(os.environ.get("TONY_STORM", "60"))  # seconds
 WITHOUT_HDFS = float(os.environ.get("TONY_HADOOP_OUTAGE", "30"))  # seconds
 
 
@@ -183,6 +186,43 @@ def a_preempted_task_gets_notice_and_restarts_free_of_charge():
     nothing_is_left_of(second)
 
 
+def a_job_succeeds_after_a_storm_of_deaths():
+    """Every few seconds an AM process, an AM container, an executor, a NodeManager or the ResourceManager dies."""
+    seed = int(os.environ.get("TONY_STORM_SEED", random.randrange(10**6)))
+    chance, kills = random.Random(seed), collections.Counter()
+    client, job, _ = start("-conf", "tony.restart.lost.budget=10000", "-conf", "tony.restart.scope=task", tasks=4)
+    until_time = time.monotonic() + STORM
+    container_after = 0.0
+    while time.monotonic() < until_time:
+        time.sleep(chance.uniform(1, 5))
+        victim = chance.choices(("process", "container", "executor", "node", "manager"), (40, 10, 20, 15, 15))[0]
+        supervisor, leader = masters(job)
+        if victim == "process" and leader:
+            os.kill(leader, signal.SIGKILL)
+        elif victim == "container" and supervisor and time.monotonic() > container_after:
+            # YARN ends a job whose AM's containers die twice within tony.yarn.am-validity-interval, 10 s.
+            container_after = time.monotonic() + 30
+            os.kill(supervisor, signal.SIGKILL)
+        elif victim == "executor":
+            executors = [pid for pid, words in processes_of(job).items() if "tony-executor" in words]
+            if not executors:
+                continue
+            os.kill(chance.choice(executors), signal.SIGKILL)
+        elif victim == "node":
+            restart(chance.choice(("node1", "node2")), pause=1)
+        elif victim == "manager":
+            restart_resource_manager()
+        else:
+            continue
+        kills[victim] += 1
+    print(f"     seed {seed}: {dict(kills)}", flush=True)
+    until(lambda: all(pid and alive(pid) for _, pid in attempts(job).values()), "all tasks to run")
+    go()
+    code, text = end(client)
+    must(code == 0, f"seed {seed}:", code, text)
+    nothing_is_left_of(job)
+
+
 TOGETHER = [changed_token_keys_do_not_disturb_a_job]
 ALONE = [a_preempted_task_gets_notice_and_restarts_free_of_charge,
          a_restarted_resource_manager_leaves_the_tasks_running,
@@ -192,5 +232,6 @@ ALONE = [a_preempted_task_gets_notice_and_restarts_free_of_charge,
          an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing,
          an_am_process_that_dies_without_hdfs_leaves_the_tasks_running,
          a_hung_am_process_is_replaced_and_the_tasks_run_on,
-         a_replaced_am_that_wakes_up_writes_nothing_and_exits]
+         a_replaced_am_that_wakes_up_writes_nothing_and_exits,
+         a_job_succeeds_after_a_storm_of_deaths]
 DEFAULT = []
