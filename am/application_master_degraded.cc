@@ -132,14 +132,17 @@ void ApplicationMaster::PerformUrgentActions(const Turn& turn) {
 
 // The Await call is parked at once, so that a STOP command can be sent as its answer. The newest command is sent only
 // if no step that waits for the journal changes it. A waiting command for any attempt of the task counts as such a
-// change, because an executor that calls for an earlier attempt would receive the newest command.
+// change, because an executor that calls for an earlier attempt would receive the newest command. The waiting stop of
+// its container counts, too: the executor of a preempted container is released without a command of its own.
 void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);
   const SendCommand now = job_.Tell(caller.attempt);
   const bool unwritten = Waits([&](const Action& waiting) {
     const auto* tell = std::get_if<SendCommand>(&waiting);
-    return tell && tell->attempt.task == caller.attempt.task;
+    const auto* stop = std::get_if<StopContainer>(&waiting);
+    const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
+    return (tell && tell->attempt.task == caller.attempt.task) || (attempt && attempt->task == caller.attempt.task);
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
   AskForLogs(caller.attempt.task);

@@ -580,7 +580,9 @@ void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question
   const am::SendCommand now = job_.Tell(attempt);
   const bool unwritten = Waits([&](const am::Action& waiting) {
     const auto* tell = std::get_if<am::SendCommand>(&waiting);
-    return tell && tell->attempt.task == attempt.task;
+    const auto* stop = std::get_if<am::StopContainer>(&waiting);
+    const auto stopped = stop ? job_.AttemptIn(stop->container) : std::nullopt;
+    return (tell && tell->attempt.task == attempt.task) || (stopped && stopped->task == attempt.task);
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
 }
