@@ -200,9 +200,11 @@ def a_job_succeeds_after_a_storm_of_deaths():
         if victim == "process" and leader:
             os.kill(leader, signal.SIGKILL)
         elif victim == "container" and supervisor and time.monotonic() > container_after:
-            # YARN ends a job whose AM's containers die twice within tony.yarn.am-validity-interval, 10 s.
-            container_after = time.monotonic() + 30
+            # YARN ends a job if it sees two AM containers end within tony.yarn.am-validity-interval, 10 s.
+            next_attempt = status(job)["epoch"] // 1000 + 1
             os.kill(supervisor, signal.SIGKILL)
+            leads(job, 1000 * next_attempt + 1)
+            container_after = time.monotonic() + 15
         elif victim == "executor":
             executors = [pid for pid, words in processes_of(job).items() if "tony-executor" in words]
             if not executors:
