@@ -69,7 +69,7 @@ class Look {
       if (IsReservedFileName(one.name))
         return Refused(StrCat("TonY itself writes a file ", one.name, " into the task's folder"));
     if (files.empty())
-      return Refused("the path is a folder in HDFS that has files only in subfolders, which are not used");
+      return Refused("the path is a folder in HDFS without files of its own, and files in subfolders are not used");
     return files;
   }
 

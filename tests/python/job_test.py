@@ -86,7 +86,7 @@ class SubmitTest(PackageCase):
             (tony.UsageError, lambda: tony.submit("python train.py"), "python train.py"),
             (tony.UsageError, lambda: tony.submit(7), "int"),
             (tony.UsageError, lambda: tony.submit("x.yaml", tasks=ONE), "tasks"),
-            (tony.UsageError, lambda: tony.run([]), "no command"),
+            (tony.UsageError, lambda: tony.run([]), "expected a command"),
             (tony.UsageError, lambda: tony.run("true", 0), "0 instances"),
             (tony.UsageError, lambda: tony.job("--help"), "--help"),
             (tony.NotFound, lambda: tony.job("nowhere"), "nowhere"),

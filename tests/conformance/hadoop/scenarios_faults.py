@@ -14,10 +14,11 @@ from common import (WORK, begin, cluster, end, must, node_of, nodes_run, nothing
                     resource_manager, status, until)
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
+from scenarios_jobs import begin_resource_manager  # noqa: E402
 from scenarios_takeover import alive, attempts, go, kill_leader, leads, masters, start, succeeds_unchanged  # noqa: E402
 
 STORM = float(os.environ.get("TONY_STORM", "60"))  # seconds
-WITHOUT_HDFS = float(os.environ.get("TONY_HADOOP_OUTAGE", "30"))  # seconds
+WITHOUT_HDFS = float(os.environ.get("TONY_HADOOP_OUTAGE", "20"))  # seconds
 
 
 def answers():
@@ -77,7 +78,9 @@ def restarted_nodes_leave_the_tasks_running_while_the_am_process_dies():
 
 
 def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
-    """A task fails during the outage. Its next attempt starts when the failure is stored, and only once."""
+    """A task fails during the outage. Its next attempt starts when the failure is stored, and only once. In an outage of
+    more than 30 s (tony.task.cutoff-after-ms) the other tasks are stopped, because the AM cannot store that they called
+    again."""
     fails = f"[ $TASK_INDEX != 0 ] || [ $TONY_ATTEMPT != 1 ] || {{ until [ -e {WORK}/fail ]; do sleep 0.1; done; exit 1; }}"
     client, job = begin("-executes", f"{fails}; while [ ! -e {WORK}/go ]; do sleep 0.1; done", "-conf", "tony.worker.instances=3",
                         "-conf", "tony.restart.task.budget=1", "-conf", "tony.restart.scope=task",
@@ -166,6 +169,15 @@ def changed_token_keys_do_not_disturb_a_job():
 
 def a_preempted_task_gets_notice_and_restarts_free_of_charge():
     """A job fills the cluster from the queue default. Another job requests what belongs to the queue ml."""
+    monitor = "yarn.resourcemanager.scheduler.monitor.enable"
+    begin_resource_manager({monitor: "true"})
+    try:
+        preempt_a_task()
+    finally:
+        begin_resource_manager({monitor: "false"})
+
+
+def preempt_a_task():
     notice = f"trap 'cp $TONY_NOTICE_FILE {WORK}/notice; exit 1' TERM; while [ ! -e {WORK}/go ]; do sleep 0.1; done"
     client, job = begin("-executes", notice, "-conf", "tony.worker.instances=3", "-conf", "tony.worker.memory=8000m",
                         "-conf", "tony.restart.scope=task")

@@ -299,7 +299,7 @@ TEST_F(HdfsSourcesTest, UnsupportedUsesOfAnHdfsResourceFolderAreRejectedWithTheR
   EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
   EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
-            "the path is a folder in HDFS that has files only in subfolders, which are not used");
+            "the path is a folder in HDFS without files of its own, and files in subfolders are not used");
   EXPECT_EQ(Refused({"hdfs:///many", "many", false}),
             "the folder has more than 1000 files; use an archive, which may have more");
   EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}),
