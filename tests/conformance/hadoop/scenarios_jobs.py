@@ -860,7 +860,7 @@ def an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at
     daemons = ("resourcemanager", "node1", "node2")
     restart(daemons, "core", lambda text: text.replace(old, new))
     try:
-        expected = 'hadoop.rpc.protection is "privacy" at the ResourceManager, expected authentication'
+        expected = 'hadoop.rpc.protection is "privacy" at the ResourceManager; expected authentication'
         refused(submit(*words, HADOOP_CONF_DIR=plain), 65, 2 * FACTOR, expected)
         planned = tony("plan", "--strict", "-conf", "tony.scheduler=yarn", *words, HADOOP_CONF_DIR=plain)
         must(planned.returncode == 65 and expected in planned.stderr, planned.returncode, planned.stdout, planned.stderr)
