@@ -149,7 +149,7 @@ constexpr Key kKeys[] = {
     {"tony.am.vcores", kNumber, "1", kImplemented, "cores for the command of a job without roles, or for the preprocessing step (tony.application.enable-preprocess)"},
 
     // Liveness and recovery.
-    {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that could not reach its arbiter (the keeper, or YARN) for this long is no longer the leader"},
+    {"tony.am.lease-ms", kMillis, "10000", kImplemented, "time without an answer of its arbiter (the keeper, or YARN) after which an application master stops leading"},
     {"tony.compat.version", kText, "0.5.3", kImplemented, "TonY version, 0.4.6 or 0.5.3, that defines the meaning of tony.container.allocation.timeout"},
     {"tony.container.allocation.timeout", kMillis, "-1", kImplemented, "time limit for a task to get its container; with tony.compat.version=0.4.6 it has the meaning of tony.container.registration.timeout; 0 or below: none"},
     {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "time limit from the allocation of a task's container to the task's registration; 0 or below: none"},

@@ -95,8 +95,9 @@ struct Allocation {
   // A new token of the AM, which the session already uses. Keep it for a process that takes over this attempt, because
   // the first token will soon be refused.
   std::optional<Token> renewed_token;
-  // True if the previous call got no answer. This answer may then belong to the previous call, and the ResourceManager
-  // may have ignored the requests of this call. Send them once more.
+  // True if the previous call got no answer, or if an earlier process of the attempt may have made it. This answer may
+  // then belong to the previous call, and the ResourceManager may have ignored the requests of this call. Send them once
+  // more.
   bool may_be_repeated = false;
 };
 
