@@ -157,12 +157,12 @@ std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) co
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
-  // A registration is refused while the journal cannot be written, because otherwise it would get no answer, and the
-  // executor would repeat it. After the refusal the executor continues its task and searches for an AM. AwaitCall is
-  // observed so that the executor does not count as silent.
+  // The answer does not wait for a journal that cannot be written, because the executor would repeat the call until it
+  // considers itself cut off and stops its task. The answer promises nothing: the executor registers again with the next
+  // AM. A refusal may come from a decision that is not in the journal yet, so the executor only searches again.
   if (!trouble_.empty()) {
-    Observe(AwaitCall{caller});
-    return reply.Refuse(RefusalReason::kNotLeader, trouble_);
+    if (Observe(RegisterCall{caller, what})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
+    return reply.Success(epoch_);
   }
   Observe(RegisterCall{caller, what}, [this, reply](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);

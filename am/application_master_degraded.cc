@@ -112,14 +112,13 @@ bool ApplicationMaster::IsUrgent(const Action& action) const {
   if (const auto* tell = std::get_if<SendCommand>(&action)) {
     return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
   }
-  const auto* stop = std::get_if<StopContainer>(&action);
-  const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
+  const auto attempt = job_.AttemptStoppedBy(action);
   if (!attempt || IsFinal(job_.StateOf(*attempt))) return false;
   // A stop must not be sent before the launch of its container, because the scheduler would forget the stop when the
   // launch arrives.
   return !Waits([&](const Action& waiting) {
     const auto* launch = std::get_if<LaunchExecutor>(&waiting);
-    return launch && launch->container == stop->container;
+    return launch && launch->container == std::get<StopContainer>(action).container;
   });
 }
 
@@ -140,9 +139,8 @@ void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, 
   const SendCommand now = job_.Tell(caller.attempt);
   const bool unwritten = Waits([&](const Action& waiting) {
     const auto* tell = std::get_if<SendCommand>(&waiting);
-    const auto* stop = std::get_if<StopContainer>(&waiting);
-    const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
-    return (tell && tell->attempt.task == caller.attempt.task) || (attempt && attempt->task == caller.attempt.task);
+    const auto attempt = tell ? tell->attempt : job_.AttemptStoppedBy(waiting);
+    return attempt && attempt->task == caller.attempt.task;
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
   AskForLogs(caller.attempt.task);

@@ -323,7 +323,9 @@ class Master {
       });
       loop_.Run();
     }
-    if (over_.empty()) FinishHistoryInHdfs(container_.cluster, records_);
+    if (!over_.empty()) return;
+    FinishHistoryInHdfs(container_.cluster, records_);
+    RemoveUnneededRecords(records_);
   }
 
   static hadoop::LaunchContext ContextOf(const ExecutorInputs& shipment, const ExecutorLaunch& launch) {

@@ -18,6 +18,7 @@ void LeaseSight::Unreadable(Instant now) {
 
 void LeaseSight::MarkNotLeader(Instant now) {
   if (alive_) alive_->until = std::min(alive_->until, now);
+  looked_ = now;
 }
 
 void LeaseSight::Heard(Instant when, Instant now) {

@@ -1,5 +1,6 @@
 """Measures on YARN how soon the tasks of a job have an application master (AM) again after a kill of the AM's process, or
-of its container, and how soon the client's `status` reaches the new AM. The executors' logs have the times."""
+of its container, and how soon the client's `status` reaches the new AM. The executors' logs have the times. Also measures
+whether training steps are slower while no AM lives."""
 
 import calendar
 import contextlib
@@ -18,6 +19,14 @@ REGISTERED = re.compile(r"^(\S+) tony-executor\S+ info: task \S+ registered$", r
 # YARN counts a lost container of the AM for 1 s, so the kills do not add up to YARN's limit of attempts.
 VALIDITY = ("-conf", "tony.yarn.am-validity-interval=1000")
 PAUSE = 2.5  # seconds between two kills, more than a heartbeat of a node
+WINDOWS, WINDOW = 5, 8  # windows with an AM, as many without, and the seconds of each
+STEPS = """import sys, time
+out = open(sys.argv[1], "w", buffering=1)
+while True:
+    begin = time.time()
+    sum(range(500_000))
+    print(begin, time.time() - begin, file=out)
+"""
 
 
 def seconds_of(stamp):
@@ -99,6 +108,60 @@ def rows(cluster, tony):
                 times = [one[at] for one in seen]
                 yield (f"| {name} killed {kills} times: {what}, s | {statistics.median(times):.2f} | {min(times):.2f} | "
                        f"{max(times):.2f} | {wanted} |")
+    finally:
+        subprocess.run([tony.program, "kill", job], env=tony.env, check=False, capture_output=True)
+        client.communicate()
+
+
+def window():
+    begin = time.time()
+    time.sleep(WINDOW)
+    return begin, time.time()
+
+
+def without_am(cluster, tony, job):
+    """Kills the AM's process while its supervisor is stopped. Returns the time without an AM, after which the supervisor
+    has started another process."""
+    epoch = status(tony, job)["epoch"]
+    supervisor, leader = masters(cluster)
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        os.kill(leader, signal.SIGKILL)
+        seen = window()
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+
+    def reached():
+        told = status(tony, job)
+        return told["am_reachable"] and told["epoch"] > epoch
+    await_that(reached, 60)
+    return seen
+
+
+def step_rows(cluster, tony):
+    """Compares the steps of two tasks in windows with and without an AM, one after the other in the same job."""
+    folder = pathlib.Path(cluster.folder) / "steps"
+    folder.mkdir()
+    (folder / "steps.py").write_text(STEPS)
+    client = subprocess.Popen(tony.submit(2, f"python3 {folder}/steps.py {folder}/$TASK_INDEX"), env=tony.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    job = client.stdout.readline().strip()
+    try:
+        def both_train():
+            return len(list(folder.glob("[01]"))) == 2
+        await_that(both_train, 120)
+        windows = {"an AM leads": [], "no AM lives": []}
+        for _ in range(WINDOWS):
+            time.sleep(PAUSE)
+            windows["an AM leads"].append(window())
+            windows["no AM lives"].append(without_am(cluster, tony, job))
+        steps = [tuple(map(float, line.split())) for task in "01" for line in (folder / task).read_text().splitlines()
+                 if line.count(" ") == 1]
+        yield f"| steps of two tasks in {WINDOWS} windows of {WINDOW} s, load {os.getloadavg()[0]:.1f} | steps | median, ms | 99th percentile, ms |"
+        yield "|---|---|---|---|"
+        for name, times in windows.items():
+            took = sorted(1000 * step for at, step in steps if any(begin <= at < end for begin, end in times))
+            yield f"| {name} | {len(took)} | {statistics.median(took):.2f} | {took[len(took) * 99 // 100]:.2f} |"
     finally:
         subprocess.run([tony.program, "kill", job], env=tony.env, check=False, capture_output=True)
         client.communicate()

@@ -321,6 +321,8 @@ def takeover(programs):
     with on_cluster(programs, {}) as (cluster, tony):
         timed(cluster, tony, 1)  # uploads the programs
         yield from bench_takeover.rows(cluster, tony)
+        yield ""
+        yield from bench_takeover.step_rows(cluster, tony)
 
 
 PARTS_OF_YARN = ("shell", "tuned", "takeover", "tls")

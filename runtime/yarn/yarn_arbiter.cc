@@ -217,6 +217,7 @@ Status YarnArbiter::Settle(const JobRecords& records) const {
   TRY_ASSIGN(const JobStatus status, JobStatusFromJson(document));
   TRY(records.WriteStatus(status, Durability::kSurvivesPowerCut));
   if (const auto cluster = FindYarnCluster(records.job()); cluster.ok()) FinishHistoryInHdfs(*cluster, records);
+  RemoveUnneededRecords(records);
   return Ok();
 }
 

@@ -168,6 +168,13 @@ void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records) 
   WriteInHdfs(cluster, records, FinishHistory);
 }
 
+void RemoveUnneededRecords(const JobRecords& records) {
+  for (const char* name : {"secrets", "token", kCertificatesRecord, "clock"}) {
+    const Status removed = records.store().Remove(name);
+    if (!removed.ok()) LogWarn(removed.error().message);
+  }
+}
+
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder) {
   if (!IsInHdfs(folder)) return std::shared_ptr<const FilesForOthers>(std::shared_ptr<void>(), &FilesOnThisMachine());
   TRY(PathInHdfs(cluster, folder));

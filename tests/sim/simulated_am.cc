@@ -207,12 +207,9 @@ void SimulatedAm::OnScheduler(const SchedulerEvent& event) {
 
 void SimulatedAm::Asked(const CallId& call, const Question& question) {
   Later(Duration(0), [this, call, question] {
-    const auto* registers = std::get_if<am::RegisterCall>(&question);
     if (!Rules()) return network_.Answer(call, Refusal{RefusalReason::kNotLeader, ""});
     stage_.Add(AmHeard{epoch_, CallerOf(question)});
-    if (!trouble_ || !registers) return Ask(call, question);
-    Observe(am::AwaitCall{registers->caller}, nullptr);
-    network_.Answer(call, Refusal{RefusalReason::kNotLeader, ""});
+    Ask(call, question);
   });
 }
 
@@ -224,7 +221,11 @@ SimulatedAm::Done SimulatedAm::AnswerWith(const CallId& call, const Reply& succe
 
 void SimulatedAm::Ask(const CallId& call, const Question& question) {
   std::visit(Overloaded{
-                 [&](const am::RegisterCall& q) { Observe(q, AnswerWith(call, epoch_)); },
+                 [&](const am::RegisterCall& q) {
+                   if (!trouble_) return (void)Observe(q, AnswerWith(call, epoch_));
+                   const bool refused = Observe(q).has_value();
+                   network_.Answer(call, refused ? Reply(Refusal{RefusalReason::kNotLeader, ""}) : Reply(epoch_));
+                 },
                  [&](const am::HeartbeatCall& q) {
                    Observe(q, trouble_ ? nullptr : AnswerWith(call, std::monostate()));
                    if (trouble_) network_.Answer(call, std::monostate());
@@ -555,12 +556,11 @@ bool SimulatedAm::IsUrgent(const am::Action& action) const {
   if (const auto* tell = std::get_if<am::SendCommand>(&action)) {
     return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
   }
-  const auto* stop = std::get_if<am::StopContainer>(&action);
-  const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
+  const auto attempt = job_.AttemptStoppedBy(action);
   if (!attempt || am::IsFinal(job_.StateOf(*attempt))) return false;
   return !Waits([&](const am::Action& waiting) {
     const auto* launch = std::get_if<am::LaunchExecutor>(&waiting);
-    return launch && launch->container == stop->container;
+    return launch && launch->container == std::get<am::StopContainer>(action).container;
   });
 }
 
@@ -580,9 +580,8 @@ void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question
   const am::SendCommand now = job_.Tell(attempt);
   const bool unwritten = Waits([&](const am::Action& waiting) {
     const auto* tell = std::get_if<am::SendCommand>(&waiting);
-    const auto* stop = std::get_if<am::StopContainer>(&waiting);
-    const auto stopped = stop ? job_.AttemptIn(stop->container) : std::nullopt;
-    return (tell && tell->attempt.task == attempt.task) || (stopped && stopped->task == attempt.task);
+    const auto waits = tell ? tell->attempt : job_.AttemptStoppedBy(waiting);
+    return waits && waits->task == attempt.task;
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
 }

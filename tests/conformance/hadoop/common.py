@@ -193,7 +193,11 @@ def node_of(pid):
 
 
 def nodes_run():
-    return resource_manager("metrics")["clusterMetrics"]["activeNodes"] == 2
+    """Returns whether the ResourceManager answers and both nodes are registered with it."""
+    try:
+        return resource_manager("metrics")["clusterMetrics"]["activeNodes"] == 2
+    except OSError:
+        return False
 
 
 def nothing_is_left_of(job):
@@ -227,6 +231,17 @@ def jobs_in_hdfs(user="root"):
 def cluster(verb, *words):
     ran = subprocess.run([HERE / "cluster", verb, CLUSTER, *words], text=True, capture_output=True, timeout=LIMIT)
     must(ran.returncode == 0, verb, words, ran.stdout, ran.stderr)
+
+
+def restart(*daemons, meanwhile=lambda: time.sleep(3)):
+    """Kills the daemons, calls `meanwhile`, and starts the daemons again."""
+    for daemon in daemons:
+        cluster("kill", daemon)
+    try:
+        meanwhile()
+    finally:
+        for daemon in daemons:
+            cluster("begin", daemon)
 
 
 def dfsadmin(*words):

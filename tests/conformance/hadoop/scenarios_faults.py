@@ -7,11 +7,10 @@ import os
 import random
 import signal
 import time
-import urllib.error
 
 import scenarios_takeover
 from common import (WORK, begin, cluster, end, must, node_of, nodes_run, nothing_is_left_of, parent_of, processes_of,
-                    resource_manager, status, until)
+                    restart, status, until)
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_jobs import begin_resource_manager  # noqa: E402
@@ -21,27 +20,11 @@ STORM = float(os.environ.get("TONY_STORM", "60"))  # seconds
 WITHOUT_HDFS = float(os.environ.get("TONY_HADOOP_OUTAGE", "20"))  # seconds
 
 
-def answers():
-    try:
-        return resource_manager("info")
-    except (OSError, urllib.error.URLError):
-        return None
-
-
-def restart(daemon, pause=3):
-    cluster("kill", daemon)
-    time.sleep(pause)
-    cluster("begin", daemon)
-
-
-def restart_resource_manager(during=lambda: None):
-    cluster("kill", "resourcemanager")
-    try:
-        during()
+def restart_resource_manager(meanwhile=lambda: None):
+    def wait():
+        meanwhile()
         time.sleep(3)
-    finally:
-        cluster("begin", "resourcemanager")
-    until(answers, "the ResourceManager to answer")
+    restart("resourcemanager", meanwhile=wait)
     until(nodes_run, "the nodes to register again")
 
 
@@ -78,9 +61,7 @@ def restarted_nodes_leave_the_tasks_running_while_the_am_process_dies():
 
 
 def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
-    """A task fails during the outage. Its next attempt starts when the failure is stored, and only once. In an outage of
-    more than 30 s (tony.task.cutoff-after-ms) the other tasks are stopped, because the AM cannot store that they called
-    again."""
+    """A task fails during the outage. Its next attempt starts when the failure is stored, and only once."""
     fails = f"[ $TASK_INDEX != 0 ] || [ $TONY_ATTEMPT != 1 ] || {{ until [ -e {WORK}/fail ]; do sleep 0.1; done; exit 1; }}"
     client, job = begin("-executes", f"{fails}; while [ ! -e {WORK}/go ]; do sleep 0.1; done", "-conf", "tony.worker.instances=3",
                         "-conf", "tony.restart.task.budget=1", "-conf", "tony.restart.scope=task",
@@ -223,7 +204,7 @@ def a_job_succeeds_after_a_storm_of_deaths():
                 continue
             os.kill(chance.choice(executors), signal.SIGKILL)
         elif victim == "node":
-            restart(chance.choice(("node1", "node2")), pause=1)
+            restart(chance.choice(("node1", "node2")), meanwhile=lambda: time.sleep(1))
         elif victim == "manager":
             restart_resource_manager()
         else:

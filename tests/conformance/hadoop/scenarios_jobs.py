@@ -14,8 +14,8 @@ import urllib.request
 
 from common import (CLUSTER, HERE, LIMIT, PROGRAMS, WORK, application, applications, begin, cluster, dfsadmin, end,
                     end_masters, environment, hdfs, hosts_of, jobs_in_hdfs, make_home, must, node_of, nodes_run,
-                    nothing_is_left_of, parent_of, processes_of, put, resource_manager, run, runs, site, status,
-                    submit, tony, until)
+                    nothing_is_left_of, parent_of, processes_of, put, resource_manager, restart, run, runs, site,
+                    status, submit, tony, until)
 from scenarios_takeover import leads, masters
 
 TONY = "/user/root/.tony"
@@ -169,7 +169,12 @@ def private_keys_appear_in_no_container_log():
     ran = submit("-executes", "cat /proc/$PPID/environ; env", "-conf", "tony.worker.instances=1")
     must(ran.returncode == 0, ran.stderr)
     job = ran.stdout.split()[0]
-    hdfs("GET", f"/user/root/.tony/jobs/{job}", op="GETXATTRS", encoding="TEXT")
+
+    def left():
+        listed = json.loads(hdfs("GET", f"/user/root/.tony/jobs/{job}", op="LISTSTATUS"))["FileStatuses"]["FileStatus"]
+        return {entry["pathSuffix"] for entry in listed}
+    must("spec.json" in left(), left())
+    until(lambda: not left() & {"token", "tls.json", "clock"}, f"the keys of {job} in HDFS to be removed")
     records = subprocess.run(["grep", "-rlE", "BEGIN (EC )?PRIVATE KEY", str(CLUSTER / "node1" / "logs"),
                               str(CLUSTER / "node2" / "logs")], text=True, capture_output=True, check=False)
     must(records.stdout == "", "keys in", records.stdout)
@@ -574,21 +579,15 @@ def each_submit_uses_exactly_one_application_id():
         must(tony("wait", job).returncode == 0, job)
 
 
-def restart(daemons, site_name, change):
+def restart_changed(daemons, site_name, change):
     """Restarts YARN's daemons with a changed site file."""
-    for daemon in daemons:
-        cluster("kill", daemon)
-        file = CLUSTER / (f"conf-{daemon}" if daemon.startswith("node") else "conf") / f"{site_name}-site.xml"
-        file.write_text(change(file.read_text()))
-    for daemon in daemons:
-        cluster("begin", daemon)
 
-    def answers():
-        try:
-            return nodes_run()
-        except OSError:
-            return False
-    until(answers, "the ResourceManager")
+    def change_files():
+        for daemon in daemons:
+            file = CLUSTER / (f"conf-{daemon}" if daemon.startswith("node") else "conf") / f"{site_name}-site.xml"
+            file.write_text(change(file.read_text()))
+    restart(*daemons, meanwhile=change_files)
+    until(nodes_run, "the nodes to register again")
 
 
 def begin_resource_manager(settings):
@@ -598,7 +597,7 @@ def begin_resource_manager(settings):
         for key, value in settings.items():
             text = re.sub(f"(<name>{re.escape(key)}</name><value>)[^<]*", rf"\g<1>{value}", text)
         return text
-    restart(["resourcemanager"], "yarn", change)
+    restart_changed(["resourcemanager"], "yarn", change)
 
 
 def doctor(code, **more):
@@ -858,7 +857,7 @@ def an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at
     words = ("-executes", "true", "-conf", "tony.worker.instances=1")
     old, new = added("hadoop.rpc.protection", "privacy")
     daemons = ("resourcemanager", "node1", "node2")
-    restart(daemons, "core", lambda text: text.replace(old, new))
+    restart_changed(daemons, "core", lambda text: text.replace(old, new))
     try:
         expected = 'hadoop.rpc.protection is "privacy" at the ResourceManager; expected authentication'
         refused(submit(*words, HADOOP_CONF_DIR=plain), 65, 2 * FACTOR, expected)
@@ -873,7 +872,7 @@ def an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at
               f"after the application, {ran.seconds:.1f} s after its own start", flush=True)
         nothing_is_left_of(job)
     finally:
-        restart(daemons, "core", lambda text: text.replace(new, old))
+        restart_changed(daemons, "core", lambda text: text.replace(new, old))
     must(submit(*words).returncode == 0, "afterwards")
 
 

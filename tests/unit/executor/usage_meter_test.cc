@@ -218,6 +218,14 @@ TEST(LeaseSightTest, AnAmThatAnswersNotLeaderIsNotAliveUntilItsLeaseIsRenewed) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{5}) << "a renewed one is, from then on";
 }
 
+TEST(LeaseSightTest, ARenewalThatIsTheFirstReadAfterANotLeaderAnswerStartsANewAlivePeriod) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.MarkNotLeader(kStart + seconds{3});
+  sight.Read(Renewal(2), kStart + seconds{5});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{5});
+}
+
 TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
   LeaseSight sight(seconds{15});
   sight.MarkNotLeader(kStart);

@@ -221,6 +221,19 @@ TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnRecordedIsWrittenToTheJobStatus) {
   EXPECT_EQ((*status)->verdict->message, "killed by its user");
 }
 
+TEST_F(YarnArbiterTest, TheSecretsTheTokenAndTheKeysOfAnEndedJobAreRemoved) {
+  const std::vector<std::string> only_for_programs = {"secrets", "token", "tls.json", "clock"};
+  for (const std::string& name : only_for_programs) Put(name, "x");
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  EXPECT_TRUE(*records_.store().Get("secrets")) << "the job runs";
+  RmSays(wire::KILLED);
+
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+
+  for (const std::string& name : only_for_programs) EXPECT_FALSE(*records_.store().Get(name)) << name;
+  EXPECT_TRUE(*records_.store().Get("spec.json"));
+}
+
 TEST_F(YarnArbiterTest, AJobUnknownToYarnIsReportedLostOnlyIfTheJobEverHadAMaster) {
   RmForgets();
   EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kNobody);
